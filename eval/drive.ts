@@ -27,6 +27,8 @@ export interface Settings {
   readonly embedder?: string | undefined
   /** Facts are written without their `session_id`. */
   readonly without_session?: boolean
+  /** Every store makes digests of sessions that rest for that long; absent: it makes none. */
+  readonly digest_after_s?: number | undefined
 }
 
 /** What came back for one budget. */
@@ -51,6 +53,11 @@ export interface Outcome extends Question {
   readonly packed: readonly BudgetResult[]
   /** Facts that were shown although they were erased or superseded. */
   readonly hidden_shown: readonly string[]
+  /**
+   * For each digest among the keys, the evidence ids of what it quotes: a digest is no evidence.
+   * Absent: there are none.
+   */
+  readonly quotes?: Readonly<Record<string, readonly string[]>>
 }
 
 /** Of all stores together; the embedder and its space where the service names them. */
@@ -61,6 +68,7 @@ export interface LoadReport {
   readonly facts: number
   readonly superseded: number
   readonly erased: number
+  readonly digests: number
   readonly seconds: number
 }
 
@@ -81,6 +89,7 @@ const readRetrieved = readerOf(
       Type.Object({
         ref: Type.Integer(),
         content: Type.String(),
+        digest: Type.Optional(Type.Object({ sources: Type.Array(Type.Integer()) })),
         confidence: Type.Optional(Type.Union([Type.Number(), Type.Null()])),
       }),
     ),
@@ -90,6 +99,7 @@ const readRetrieved = readerOf(
 )
 const readStats = readerOf(
   Type.Object({
+    facts: Type.Optional(Type.Integer()),
     vectors: Type.Optional(
       Type.Object({ space: Type.Union([Type.String(), Type.Null()]), missing: Type.Integer() }),
     ),
@@ -105,14 +115,15 @@ export async function drive(
   const outcomes: Outcome[] = []
   let loading: LoadReport = {
     ...{ embedder: null, space: null },
-    ...{ facts: 0, superseded: 0, erased: 0, seconds: 0 },
+    ...{ facts: 0, superseded: 0, erased: 0, digests: 0, seconds: 0 },
   }
   for (const conversation of dataset.conversations) {
     const began = performance.now()
     const { languages } = dataset
     const store = await load(service, { ...conversation, languages }, settings)
     const seconds = (performance.now() - began) / 1_000
-    loading = addLoading({ ...loading, ...store.vectors }, conversation.facts, seconds)
+    const digests = loading.digests + store.digests
+    loading = addLoading({ ...loading, ...store.vectors, digests }, conversation.facts, seconds)
     const shown = {
       conversation: conversation.name,
       hidden: hiddenKeys(conversation),
@@ -136,18 +147,21 @@ function addLoading(sum: LoadReport, facts: readonly Fact[], seconds: number): L
 interface Store {
   post(operation: string, body: unknown): ReturnType<Service['post']>
   readonly keys: ReadonlyMap<number, string>
+  readonly contents: ReadonlyMap<string, string>
+  readonly digests: number
   readonly vectors: Pick<LoadReport, 'embedder' | 'space'>
 }
 
 async function load(
   service: Service,
   { name, facts, languages }: Conversation & Pick<Dataset, 'languages'>,
-  { embedder, without_session = false }: Settings,
+  { embedder, without_session = false, digest_after_s }: Settings,
 ): Promise<Store> {
   const wanted = {
     name,
     ...(embedder !== undefined && { embedder }),
     ...(languages !== undefined && { languages }),
+    ...(digest_after_s !== undefined && { digest_after_s }),
   }
   const created = readCreated((await service.post('/v1/stores', wanted)).body)
   if (embedder !== undefined && created.embedder !== embedder)
@@ -159,9 +173,31 @@ async function load(
   for (const run of runsOf(facts)) await writeRun(write, run)
   for (const { key, erased } of facts)
     if (erased) readDeleted((await post('delete', { ref: refs.get(key) })).body)
+  const left = facts.filter(({ erased }) => !erased).length
+  const digests = digest_after_s === undefined ? 0 : await awaitDigests(service, created, left)
   const space = await awaitVectors(service, created.store_id)
   const vectors = { embedder: created.embedder ?? null, space }
-  return { post, keys: new Map([...refs].map(([key, ref]) => [ref, key])), vectors }
+  const contents = new Map(facts.map(({ key, content }) => [key, content]))
+  const keys = new Map([...refs].map(([key, ref]) => [ref, key]))
+  return { post, keys, contents, digests, vectors }
+}
+
+/** How long nothing is added before all digests are taken to be made: timers run within it. */
+const DIGESTS_DONE_MS = 25_000
+
+/** The number of digests, once there are no more to come. */
+async function awaitDigests(
+  service: Service,
+  { store_id }: { store_id: string },
+  written: number,
+): Promise<number> {
+  let [facts, since] = [written, performance.now()]
+  while (performance.now() - since < DIGESTS_DONE_MS) {
+    const stats = readStats((await service.get(`/v1/stores/${store_id}/stats`)).body)
+    if (stats.facts !== facts) [facts, since] = [stats.facts ?? written, performance.now()]
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+  }
+  return facts - written
 }
 
 /** Vectors may be made after the writes: nothing is asked before all are there. */
@@ -226,29 +262,52 @@ async function ask(
   },
 ): Promise<Outcome> {
   const ranking = await retrieve(store, question.text, { budget: UNLIMITED, top_k: RANKED })
-  const packed: BudgetResult[] = []
+  const packed: QuotedResult[] = []
   for (const budget of BUDGETS) packed.push(await retrieve(store, question.text, { budget }))
-  const shown = new Set([ranking, ...packed].flatMap(({ keys }) => keys))
+  const quoted = Object.assign({}, ...[ranking, ...packed].map(({ quotes }) => quotes))
+  const shown = new Set([
+    ...[ranking, ...packed].flatMap(({ keys }) => keys),
+    ...Object.values<readonly string[]>(quoted).flat(),
+  ])
   const hidden_shown = [...shown].filter((key) => hidden.has(key))
   const toEvidence = (keys: readonly string[]) => keys.map((key) => evidence.get(key) ?? key)
   return {
     ...question,
     conversation,
     ranked: toEvidence(ranking.keys),
-    packed: packed.map((one) => ({ ...one, keys: toEvidence(one.keys) })),
+    packed: packed.map(({ quotes: _, ...one }) => ({ ...one, keys: toEvidence(one.keys) })),
     hidden_shown,
+    quotes: Object.fromEntries(
+      Object.entries<readonly string[]>(quoted).map(([key, keys]) => [key, toEvidence(keys)]),
+    ),
   }
 }
 
+interface QuotedResult extends BudgetResult {
+  /** The keys of what each digest quotes. */
+  readonly quotes: Readonly<Record<string, readonly string[]>>
+}
+
 async function retrieve(
-  { post, keys }: Store,
+  { post, keys, contents }: Store,
   query: string,
   { budget, top_k }: { budget: number; top_k?: number },
-): Promise<BudgetResult> {
+): Promise<QuotedResult> {
   const { body, ms } = await post('retrieve', { query, budget_tokens: budget, top_k })
   const { memories, tokens_used, ranking = null } = readRetrieved(body)
+  const digests = memories.filter(({ digest }) => digest !== undefined)
+  const isDigest = new Set(digests.map(({ ref }) => ref))
+  const quotes = Object.fromEntries(
+    digests.map(({ ref, content, digest }) => [
+      `digest:${ref}`,
+      (digest?.sources ?? []).flatMap((source) => {
+        const key = keys.get(source) ?? ''
+        return quotesFact(content, contents.get(key) ?? '') ? [key] : []
+      }),
+    ]),
+  )
   const keyOf = (ref: number) => {
-    const key = keys.get(ref)
+    const key = isDigest.has(ref) ? `digest:${ref}` : keys.get(ref)
     if (key === undefined) throw new Error(`the answer shows ref ${ref}, which nobody wrote`)
     return key
   }
@@ -261,5 +320,23 @@ async function retrieve(
     tokens_counted: memories.reduce((sum, { content }) => sum + countO200k(content), 0),
     ranking,
     ms,
+    quotes,
+  }
+}
+
+/** Whether a line of the digest, after the name of who says it, is a sentence of the fact. */
+const quotesFact = (digest: string, fact: string): boolean =>
+  digest
+    .split('\n')
+    .slice(1)
+    .some((line) => fact.includes(line) || fact.includes(line.slice(line.indexOf(': ') + 2)))
+
+/** The outcome as if a digest were the facts that it quotes. */
+export function countQuotes(outcome: Outcome): Outcome {
+  const told = (keys: readonly string[]) => keys.flatMap((key) => outcome.quotes?.[key] ?? [key])
+  return {
+    ...outcome,
+    ranked: told(outcome.ranked),
+    packed: outcome.packed.map((one) => ({ ...one, keys: told(one.keys) })),
   }
 }

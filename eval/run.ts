@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { rankByBm25s, rankByFts5, rankDataset } from './baselines.ts'
 import { type Dataset, limitQuestions, withDatesInContent } from './data/dataset.ts'
 import { SYNTHETIC, SYNTHETIC_SHORT } from './data/synthetic.ts'
-import { BUDGETS, type Drive, drive, RANKED } from './drive.ts'
+import { BUDGETS, countQuotes, type Drive, drive, RANKED } from './drive.ts'
 import {
   type Figures,
   figuresOf,
@@ -48,6 +48,8 @@ const { values } = parseArgs({
     'without-session': { type: 'boolean', default: false },
     /** Questions asked of each conversation; a quick look, not a result. */
     limit: { type: 'string' },
+    /** Stores make digests of sessions after this rest in seconds. */
+    digest: { type: 'string' },
     /** The embedder stores are created with. */
     embedder: { type: 'string' },
     json: { type: 'string', default: join(ROOT, 'eval', 'results', 'eval.json') },
@@ -59,6 +61,8 @@ interface Run {
   readonly figures: readonly Figures[]
   /** Where the set has corrections. */
   readonly figures_corrected: readonly Figures[] | null
+  /** Counting what digests quote; null: there are no digests. */
+  readonly figures_quoted: readonly Figures[] | null
   /** Of the groups, by ranking: the service and the baselines. */
   readonly comparison: Readonly<Record<string, readonly Figures[]>>
   readonly folds: readonly Figures[]
@@ -81,7 +85,11 @@ function readDatasets(): Dataset[] {
 
 /** Each set on a service of its own. */
 async function evaluate(dataset: Dataset): Promise<Run> {
-  const settings = { embedder: values.embedder, without_session: values['without-session'] }
+  const settings = {
+    embedder: values.embedder,
+    without_session: values['without-session'],
+    digest_after_s: values.digest === undefined ? undefined : Number(values.digest),
+  }
   const { outcomes, loading } = await withService((service) => drive(service, dataset, settings))
   const { conversations: _, ...about } = dataset
   const figures = figuresOf(dataset, outcomes, { goldOf: goldOriginal, bootstrap: BOOTSTRAP })
@@ -94,6 +102,13 @@ async function evaluate(dataset: Dataset): Promise<Run> {
     figures,
     figures_corrected,
     comparison: compare(dataset, outcomes),
+    figures_quoted:
+      loading.digests === 0
+        ? null
+        : figuresOf(dataset, outcomes.map(countQuotes), {
+            goldOf: goldOriginal,
+            bootstrap: BOOTSTRAP,
+          }),
     folds: foldFigures(dataset, outcomes, { goldOf: goldOriginal, bootstrap: BOOTSTRAP }),
     unanswerable: unanswerableFigures(dataset, outcomes),
     latency: latencyOf(outcomes),
@@ -125,7 +140,7 @@ function rankingsOf(outcomes: Drive['outcomes']): string {
 
 function print(run: Run): void {
   const { dataset, figures, figures_corrected, comparison, folds, unanswerable } = run
-  const { latency, loading, outcomes } = run
+  const { latency, loading, outcomes, figures_quoted } = run
   console.log(`\n## ${dataset.name}\n`)
   console.log(`${dataset.bytes} bytes, SHA-256 ${dataset.sha256}; ${dataset.licence}`)
   for (const note of dataset.notes) console.log(note)
@@ -138,6 +153,10 @@ function print(run: Run): void {
   )
   console.log(latencyLine(latency))
   console.log(`\n${qualityTable(figures)}`)
+  if (figures_quoted)
+    console.log(
+      `\n${loading.digests} digests; counting what they quote\n\n${qualityTable(figures_quoted)}`,
+    )
   console.log(`\n${comparisonTable(comparison)}`)
   console.log(`\nTwo halves of the conversations\n\n${qualityTable(folds)}`)
   if (unanswerable)
@@ -158,6 +177,7 @@ function save(runs: readonly Run[]): void {
     limit: values.limit ?? null,
     dates: values.dates,
     without_session: values['without-session'],
+    digest_after_s: values.digest ?? null,
     synthetic: values.short ? SYNTHETIC_SHORT : SYNTHETIC,
     machine: `${cpus().length} x ${cpus()[0]?.model.trim() ?? 'unknown'}, Node ${process.version}`,
   }

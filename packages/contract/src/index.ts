@@ -59,6 +59,7 @@ export {
   RankedMemory,
   RETRIEVE_VIEWS,
   RetrieveRequest,
+  type SessionDigest,
   Store,
   SupersedeReply,
   TOKENIZERS,

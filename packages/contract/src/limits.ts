@@ -60,6 +60,8 @@ export const limits = {
   /** At most 100 years of 365 days. */
   ttl_s: { min: 1, max: 3_153_600_000 },
   retain_days: { min: 1, max: 36_500 },
+  /** Of the rest of a session before its digest. */
+  digest_after_s: { min: 1, max: 2_592_000 },
   /** In force at the same time. */
   holds_per_store: 100,
   assurance_schedules: 100,

@@ -59,7 +59,7 @@ export const Embedder = Type.Enum(EMBEDDERS, {
   title: 'Embedder',
   description: 'What computes the vectors of a store; `none` means search by words alone',
 })
-export const Languages = Type.Array(
+const Languages = Type.Array(
   Type.Enum(LANGUAGES, { title: 'Language', description: 'A language by its ISO 639-1 code' }),
   {
     title: 'Languages',
@@ -85,14 +85,28 @@ export const Namespace = label({
   maxLength: limits.label_chars + 1 + limits.namespace_chars,
 })
 
+const DigestAfter = integer(
+  'Seconds without a new memory after which a session gets a digest: a memory of its central ' +
+    'sentences, names and days, made without a language model. A session is what memories with ' +
+    'the same `session_id` in their metadata are in one namespace',
+  { minimum: limits.digest_after_s.min, maximum: limits.digest_after_s.max },
+)
+
 export const StoreState = Type.Enum(['active', 'deleting'])
 
 /** The id of a new store, as a caller chooses it. */
-export const NewStoreId = text(
+const NewStoreId = text(
   'Id of the store; default: a random one. It appears in the audit log, so choose no personal ' +
     'data. An id is never used twice, also not after the store was deleted.',
   { pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' },
 )
+
+/** Settings of a new store that no other operation takes. */
+export const newStoreFields = {
+  store_id: OptionalNullable(NewStoreId),
+  languages: OptionalNullable(about(Languages, 'Languages, the main one first; default: English')),
+  digest_after_s: OptionalNullable(about(DigestAfter, 'When to digest a session; default: never')),
+}
 
 export const storeFields = {
   store_id: Type.String(),
@@ -103,6 +117,7 @@ export const storeFields = {
   tokenizer: Tokenizer,
   embedder: Embedder,
   languages: Languages,
+  digest_after_s: Nullable(about(DigestAfter, 'When a session gets a digest; null: never')),
   created_at: Nullable(time('When it was created; null for `default` before its first write')),
   state: Type.Enum(['active', 'deleting', 'deleted'], { description: 'State of the store' }),
 }
@@ -170,6 +185,18 @@ export const ItemName = Type.Object(
 )
 export type ItemName = Static<typeof ItemName>
 
+/** Written by the service alone: no request and no line of an import has this member. */
+const SessionDigest = Type.Object(
+  {
+    session_id: Type.Union([Type.String(), Type.Number()], { description: 'The session' }),
+    sources: Type.Array(Ref, {
+      description: 'The memories it was made from; erasing one of them erases the digest first',
+    }),
+  },
+  { title: 'SessionDigest', description: 'What a digest of a session was made from' },
+)
+export type SessionDigest = Static<typeof SessionDigest>
+
 const memoryFields = {
   ref: Ref,
   content: Type.String(),
@@ -183,6 +210,7 @@ const memoryFields = {
   source: about(MemorySource, 'Who wrote it, with a signature'),
   token_count: Count,
   item: Type.Optional(about(ItemName, 'The name, where the memory is a version of an item')),
+  digest: Type.Optional(about(SessionDigest, 'Where the memory is a digest of a session')),
 }
 
 export const Memory = Type.Object(memoryFields, {

@@ -30,10 +30,9 @@ import {
   ExportHeader,
   ImportLine,
   ingestionFields,
-  Languages,
   Memory,
   Namespace,
-  NewStoreId,
+  newStoreFields,
   RankedMemory,
   RetrieveRequest,
   Store,
@@ -120,16 +119,13 @@ export const memory = {
       'those of the store `default`. Of these only the embedder can be changed later, by ' +
       '`reembed`. An embedder that the service is not configured with is refused.',
     body: Type.Object({
-      store_id: OptionalNullable(NewStoreId),
+      ...newStoreFields,
       name: OptionalNullable(about(Name, 'Name of the store')),
       backend: OptionalNullable(about(Label, 'Stored as given and not interpreted')),
       labels: OptionalNullable(about(JsonObject, 'Stored as given and not interpreted')),
       capabilities: OptionalNullable(about(Capabilities, 'Capabilities; default: all offered')),
       tokenizer: OptionalNullable(about(Tokenizer, 'Tokenizer; default: that of the service')),
       embedder: OptionalNullable(about(Embedder, 'Embedder; default: that of the service')),
-      languages: OptionalNullable(
-        about(Languages, 'Languages of the memories, the main one first; default: English'),
-      ),
       self_test: Type.Optional(
         boolean(
           'For a test of the service: reports and statistics of erasures leave the store out, ' +
@@ -395,7 +391,8 @@ export const memory = {
     namespaced: true,
     path: '/v1/stores/{store_id}/export',
     summary: 'Streams a header line and then every memory of a store by number, as NDJSON',
-    description: 'Use it to move a store elsewhere with `import`, or to keep a copy.',
+    description:
+      'Use it to move a store elsewhere with `import`, or to keep a copy. It has no digests.',
     reply: Type.Union([ExportHeader, Memory]),
     reply_type: 'application/x-ndjson',
     refuses: ['store_not_found'],

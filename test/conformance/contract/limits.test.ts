@@ -470,6 +470,8 @@ test('every limit of the contract is held by a test', () => {
     // Tested with retention and legal holds.
     'retain_days',
     'holds_per_store',
+    // Tested with digests of sessions.
+    'digest_after_s',
     // Tested in limits-registries.test.ts.
     ...'ref_chars reason_chars layers_per_artifact'.split(' '),
     // Tested above by name.

@@ -1066,7 +1066,7 @@ export interface MemoryGroup {
   /**
    * Streams a header line and then every memory of a store by number, as NDJSON.
    *
-   * Use it to move a store elsewhere with `import`, or to keep a copy.
+   * Use it to move a store elsewhere with `import`, or to keep a copy. It has no digests.
    */
   export(storeId: string, options?: CallOptions): Lines<types.MemoryExportReply>
   /**

@@ -2675,6 +2675,8 @@ export type Memory = {
   token_count: number
   /** The name, where the memory is a version of an item */
   item?: ItemName
+  /** Where the memory is a digest of a session */
+  digest?: SessionDigest
 }
 
 /** A memory as it was on record at the decision */
@@ -2929,6 +2931,8 @@ export type RankedMemory = {
   token_count: number
   /** The name, where the memory is a version of an item */
   item?: ItemName
+  /** Where the memory is a digest of a session */
+  digest?: SessionDigest
   /** Score in this retrieval */
   score: number
   /** The parts of `score`, which add up to it exactly */
@@ -3430,6 +3434,14 @@ export type Score = {
   log_seq: number | null
 }
 
+/** What a digest of a session was made from */
+export type SessionDigest = {
+  /** The session */
+  session_id: string | number
+  /** The memories it was made from; erasing one of them erases the digest first */
+  sources: number[]
+}
+
 /** What a step may use, and what it was given */
 export type StepPermit = {
   /** The step */
@@ -3470,6 +3482,8 @@ export type Store = {
   tokenizer: Tokenizer
   embedder: Embedder
   languages: Languages
+  /** When a session gets a digest; null: never */
+  digest_after_s: number | null
   /** When it was created; null for `default` before its first write */
   created_at: string | null
   /** State of the store */
@@ -6649,6 +6663,10 @@ export type MemoryCreateStoreBody = {
    * data. An id is never used twice, also not after the store was deleted.
    */
   store_id?: string | null
+  /** Languages, the main one first; default: English */
+  languages?: Languages | null
+  /** When to digest a session; default: never */
+  digest_after_s?: number | null
   /** Name of the store */
   name?: string | null
   /** Stored as given and not interpreted */
@@ -6661,8 +6679,6 @@ export type MemoryCreateStoreBody = {
   tokenizer?: Tokenizer | null
   /** Embedder; default: that of the service */
   embedder?: Embedder | null
-  /** Languages of the memories, the main one first; default: English */
-  languages?: Languages | null
   /**
    * For a test of the service: reports and statistics of erasures leave the store out, and
    * certificates of its memories name a self-test as their basis
@@ -6738,6 +6754,8 @@ export type MemoryGetStoreReply = {
   tokenizer: Tokenizer
   embedder: Embedder
   languages: Languages
+  /** When a session gets a digest; null: never */
+  digest_after_s: number | null
   /** When it was created; null for `default` before its first write */
   created_at: string | null
   /** State of the store */

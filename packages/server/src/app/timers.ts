@@ -11,7 +11,12 @@ import { reconcileBilling } from '../slices/billing/index.ts'
 import { recoverAbandoned, recoverErasures } from '../slices/erasure/index.ts'
 import { rollEpoch } from '../slices/gcrumbs/index.ts'
 import { sweepSessions } from '../slices/identity/index.ts'
-import { flushRetrievedFacts, purgeErased, saveIndexes } from '../slices/memory/index.ts'
+import {
+  flushRetrievedFacts,
+  makeDueDigests,
+  purgeErased,
+  saveIndexes,
+} from '../slices/memory/index.ts'
 import { resumeDestructions } from '../slices/offboarding/index.ts'
 import { settleDueRuns } from '../slices/orchestrator/index.ts'
 import { expireApprovals } from '../slices/records/index.ts'
@@ -47,12 +52,7 @@ const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Time
   { name: 'epochs', every_ms: epoch_seconds * 1_000, where: 'one_process', run: rollAll },
   // How long a returned memory may count as never retrieved in other processes.
   { name: 'retrieved', every_ms: 2_000, where: 'each_process', run: flushRetrievedFacts },
-  {
-    name: 'indexes',
-    every_ms: MINUTE_MS,
-    where: 'each_process',
-    run: (kernel) => saveIndexes(kernel),
-  },
+  { name: 'indexes', every_ms: MINUTE_MS, where: 'each_process', run: saveDueIndexes },
   // An erased fact leaves the memory of every process within a second.
   { name: 'purge', every_ms: 500, where: 'shared', run: purgeErased },
   {
@@ -66,6 +66,8 @@ const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Time
   { name: 'recovery', every_ms: MINUTE_MS, where: 'one_process', run: recoverAll },
   // How long after its expiry a request may still be stored as pending.
   { name: 'expiry', every_ms: 30_000, where: 'one_process', run: expireApprovals },
+  // How late a session that has rested gets its digest.
+  { name: 'digests', every_ms: 10_000, where: 'one_process', run: makeDueDigests },
   // How late a permit ends, and a run whose memory was erased.
   { name: 'runs', every_ms: 5_000, where: 'one_process', run: settleDueRuns },
   // Also where a service never runs for an hour, data past its retention goes within the hour.
@@ -139,6 +141,8 @@ async function runTimer(kernel: Kernel, { name, where, run }: Timer): Promise<vo
   if (where === 'one_process') await runIfLeaseFree(kernel, `timer/${name}`, work)
   else await work()
 }
+
+const saveDueIndexes = (kernel: Kernel): Promise<void> => saveIndexes(kernel)
 
 async function recoverAll(kernel: Kernel): Promise<void> {
   await recoverErasures(kernel)

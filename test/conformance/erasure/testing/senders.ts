@@ -1,6 +1,8 @@
 // Sends a canary through every text of every operation's body; what it made is erased afterwards.
 
 import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Memory } from '@custos/contract'
 import type { Answer, Client } from '../../../crash/testing/client.ts'
 import { marks, refused, type SendParts, unusedFields } from './send-parts.ts'
 import { sendAssurance } from './senders-assurance.ts'
@@ -91,6 +93,7 @@ async function createStore(parts: SendParts): Promise<void> {
     name: text('body.name'),
     backend: word('body.backend'),
     labels: json('body.labels'),
+    digest_after_s: 1,
   }
   const sent = { body, headers: headers() }
   parts.made.stores.push((await parts.client.ok('POST', '/v1/stores', sent)).store_id)
@@ -128,7 +131,28 @@ async function writeMemories(parts: SendParts): Promise<void> {
   ]
   const batched = { body: { items }, headers: batch.headers() }
   made.refs.push(...(await client.ok('POST', `${path}/write_batch`, batched)).refs)
+  await talk(parts)
   await supersede(parts)
+}
+
+/** A session whose digest quotes canaries: erasing what it quotes is to erase it too. */
+async function talk(parts: SendParts): Promise<void> {
+  const { client, made } = parts
+  const path = `/v1/stores/${made.stores[0]}`
+  const content = marks(parts, 'memory.write_batch').text('body.items[].content')
+  const items = Array.from({ length: 8 }, (_, at) => ({
+    content: `${content} with ${at + 2} friends and their dogs in the early morning.`,
+    metadata: { session_id: 'walk' },
+  }))
+  made.refs.push(...(await client.ok('POST', `${path}/write_batch`, { body: { items } })).refs)
+  const isQuoted = ({ digest, content: text }: Memory) =>
+    digest !== undefined && parts.canaries.foundIn(text).length > 0
+  for (let waits = 0; waits < 600; waits += 1) {
+    const { memories } = await client.ok('GET', `${path}/memories?limit=500`)
+    if (memories.some(isQuoted)) return
+    await delay(100)
+  }
+  assert.fail('the session got no digest')
 }
 
 async function supersede(parts: SendParts): Promise<void> {

@@ -35,9 +35,11 @@ import { findFactRows, findStandingByRef } from './erasure.sql.ts'
 import {
   type EraseRequest,
   type ErasureBatch,
+  markDigests,
   markSubject,
   prepareErasure,
   type RecordedErasure,
+  undoErasure,
 } from './prepare.ts'
 import { finishPendingErasures } from './recover.ts'
 import { reportStep } from './steps.ts'
@@ -310,10 +312,30 @@ async function markOnce(call: EraseCall, request: EraseRequest): Promise<FirstMa
 type ErasedBatch = CertifiedBatch & Pick<RecordedErasure, 'known'>
 
 /**
- * Erases 1..500 marked subjects of one tenant. Call it inside `runErasure`. A failure before the
- * ledger rows are durable leaves everything as it was.
+ * Erases 1..500 marked subjects of one tenant, the digests made from them first. Call it inside
+ * `runErasure`. A failure before the ledger rows are durable leaves everything as it was.
  */
 async function eraseMarked(
+  kernel: Kernel,
+  tenant_id: string,
+  batch: ErasureBatch,
+): Promise<ErasedBatch> {
+  try {
+    for (;;) {
+      const marked = await markDigests(kernel, tenant_id, batch)
+      if (marked.length === 0) break
+      const { requested_us } = batch
+      const { unproven } = await eraseBatch(kernel, tenant_id, { marked, requested_us })
+      if (unproven.length > 0) throw new UnprovenErasure()
+    }
+  } catch (error) {
+    await undoErasure(kernel, tenant_id, { marked: batch.marked, parts: null })
+    throw error
+  }
+  return eraseBatch(kernel, tenant_id, batch)
+}
+
+async function eraseBatch(
   kernel: Kernel,
   tenant_id: string,
   batch: ErasureBatch,

@@ -25,6 +25,7 @@ import {
   enqueueMissingVectors,
   findExpired,
   findIndexSecrets,
+  listDigestsUsing,
   loadFactsForErasure,
   loadSelfTestStores,
   markErasing,
@@ -178,16 +179,57 @@ export async function prepareErasure(
     const pending = await recordPlans(kernel, tenant_id, planned, batch.requested_us)
     return { pending, known: planned.known, snapshots: planned.snapshots }
   } catch (error) {
-    await undoMarks(kernel, tenant_id, { marked: batch.marked, parts }).catch(
-      (failure: unknown) => {
-        // Another process has the lease: it undoes the marks, now or a minute later.
-        if (!(failure instanceof Refusal)) throw failure
-        kernel.logger.warn('erasure.not_undone', { tenant_id })
-      },
-    )
+    await undoErasure(kernel, tenant_id, { marked: batch.marked, parts })
     throw error
   }
 }
+
+/** As many as an erasure takes at once. */
+const DIGESTS_MAX = 500
+
+/**
+ * Hides digests made from marked memories, to be erased on the same grounds before them: what a
+ * digest says of a memory is gone once that memory is certified as erased. No digest uses what is
+ * marked. The last call finds none.
+ */
+export async function markDigests(
+  kernel: Kernel,
+  tenant_id: string,
+  { marked }: ErasureBatch,
+): Promise<MarkedSubject[]> {
+  const reasons = new Map(marked.map((subject) => [subject.ref, subject.reasons]))
+  const uses = await kernel.db.read(tenant_id, (db) => listDigestsUsing(db, [...reasons.keys()]))
+  const due = new Map<number, ErasureReasons>()
+  for (const { ref, digest_ref } of uses) {
+    const own = reasons.get(ref)
+    if (own && !reasons.has(digest_ref) && due.size < DIGESTS_MAX) due.set(digest_ref, own)
+  }
+  if (due.size === 0) return []
+  return kernel.db.transact(tenant_id, async (tx) => {
+    await requireErasureLease(kernel, tx)
+    const rows = await findFactRows(tx, [...due.keys()])
+    await markErasing(
+      tx,
+      rows.map(({ ref }) => ref),
+    )
+    return rows.flatMap(({ ref, store_id }) => {
+      const reasons = due.get(ref)
+      const certificate_id = kernel.ids.hex(16)
+      return reasons ? [{ ref, store_id, outcome: 'erased' as const, certificate_id, reasons }] : []
+    })
+  })
+}
+
+export const undoErasure = (
+  kernel: Kernel,
+  tenant_id: string,
+  undone: Parameters<typeof undoMarks>[2],
+): Promise<void> =>
+  undoMarks(kernel, tenant_id, undone).catch((failure: unknown) => {
+    // Another process has the lease: it undoes the marks, now or a minute later.
+    if (!(failure instanceof Refusal)) throw failure
+    kernel.logger.warn('erasure.not_undone', { tenant_id })
+  })
 
 interface FactPlans {
   readonly plans: readonly FactPlan[]

@@ -22,6 +22,7 @@ import { makeReembedRunner, reembed } from './write/reembed.ts'
 import { supersede } from './write/supersede.ts'
 import { write, writeBatch } from './write/write.ts'
 
+export { makeDueDigests } from './digests/make-digests.ts'
 export {
   type FactDocument,
   type OpenedFact,
@@ -57,6 +58,7 @@ export {
   openStoredFacts,
 } from './facts/opened-fact.ts'
 export { parseExpiry, prepareFacts } from './facts/prepare-facts.ts'
+export { listDigestsUsing } from './facts/session-digests.sql.ts'
 export { findValidityAt } from './facts/validity.sql.ts'
 export { destroySnapshots } from './index/index-snapshots.ts'
 export { listMemoryStates } from './read/memory-reads.ts'

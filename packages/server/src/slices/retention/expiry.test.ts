@@ -5,6 +5,7 @@ import test from 'node:test'
 import { limits } from '@custos/contract'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { movedClock } from '../../testing/skewed-clock.ts'
+import { makeDueDigests } from '../memory/index.ts'
 import { runDueRetention } from './index.ts'
 
 const SECOND_US = 1_000_000
@@ -374,6 +375,37 @@ test('a retried write of what has expired says so, without its hash', async () =
     assert.deepEqual([again.ref, again.content_hash, again.status], [ref, null, 'expired'])
     assert.equal((await scene.issue(ref)).status, 200)
     assert.equal((await write()).status, 'erased')
+  } finally {
+    await scene.stop()
+  }
+})
+
+test('a digest of a session is hidden and erased with the first source that expires', async () => {
+  const clock = movedClock()
+  const scene = await openScene({ clock })
+  try {
+    const { store_id } = (await scene.api('POST', '/v1/stores', { digest_after_s: 60 })).body
+    const own = { ...scene, store_id }
+    const metadata = { session_id: 's1', speaker: 'Ana' }
+    const items = Array.from({ length: 8 }, (_, i) => ({
+      content: `The permit for parking place ${i} was renewed in the town hall by Dora.`,
+      options: { metadata, ...(i === 0 && { ttl_s: 600 }) },
+    }))
+    const { refs } = (await scene.api('POST', urlOf(own, '/write_batch'), { items })).body
+    clock.forward(60 * SECOND_US)
+    assert.equal(await makeDueDigests(scene.service.kernel), 1)
+    const listed = async (): Promise<number[]> =>
+      (await scene.api('GET', urlOf(own, '/memories'))).body.memories.map(
+        ({ ref }: ExpiringMemory) => ref,
+      )
+    const [digest] = (await listed()).filter((ref) => !refs.includes(ref))
+    assert.ok(digest !== undefined)
+    clock.forward(540 * SECOND_US)
+    assert.deepEqual(await listed(), refs.slice(1))
+    assert.equal(await run(scene), 1)
+    for (const ref of [digest, refs[0]])
+      assert.equal((await scene.api('GET', `/v1/erasure/fact/${ref}`)).body.legal_basis, BASIS)
+    assert.equal(await makeDueDigests(scene.service.kernel), 1, 'of those that are left')
   } finally {
     await scene.stop()
   }

@@ -19,6 +19,8 @@ export const memoryTables = {
     created_us: integer,
     /** Null: English. */
     languages: nullable(text('enum', 'codes of languages')),
+    /** How long a session rests before its digest; null: there are none. */
+    digest_after_s: nullable(integer),
   },
   /** Ids that no new store gets. */
   deleted_stores: {
@@ -95,6 +97,31 @@ export const memoryTables = {
     /** Places in the order of first puts, in the store. */
     item_no: integer,
     namespace_no: integer,
+  },
+  /** Memories of sessions, in stores that make digests. Goes with the fact. */
+  session_facts: {
+    tenant_id: tenantId,
+    ref: integer,
+    store_id: text('caller_label', 'see stores.store_id; removed with the fact'),
+    session_mac: blob('digest', 'HMAC under the salt of the tenant, of namespace and session'),
+  },
+  /** Sessions of stores that make digests. */
+  digest_sessions: {
+    tenant_id: tenantId,
+    store_id: text('caller_label', 'see stores.store_id; removed with the store'),
+    session_mac: blob('digest', 'see session_facts.session_mac; removed with the store'),
+    /** The last log position that changed what a digest would say. */
+    changed_seq: integer,
+    /** When a digest is to be made; null: the session has not changed. */
+    due_us: nullable(integer),
+    /** The last digest; null: none, or erased. */
+    digest_ref: nullable(integer),
+  },
+  /** What each digest was made from. Goes with the digest. */
+  digest_sources: {
+    tenant_id: tenantId,
+    ref: integer,
+    digest_ref: integer,
   },
   store_retention: {
     tenant_id: tenantId,

@@ -4,6 +4,8 @@
 import { hash } from 'node:crypto'
 import { formatTime, TIME_MAX_US, TIME_MIN_US } from '../../../platform/clock.ts'
 
+type Metadata = Readonly<Record<string, unknown>>
+
 /** Metadata that names who speaks; a leading `name:` comes before the role. */
 const SPEAKER_KEYS = ['speaker', 'author', 'name'] as const
 const ROLE_KEYS = ['role'] as const
@@ -54,7 +56,7 @@ const OWN_NAME = new RegExp(
 const KIN_NAMED = new RegExp(String.raw`\b[Mm]y (?:\p{Ll}{1,20} )?(${KIN}),? ${NAME}`, 'gu')
 const NAMED_KIN = new RegExp(String.raw`${NAME}, my (?:\p{Ll}{1,20} )?(${KIN})\b`, 'gu')
 /** Words with a capital that are no names. */
-const NO_NAMES = new Set(
+export const NO_NAMES = new Set(
   (
     "I'm I’m The This That And But So Yes Yeah No Not Oh Well We He She They It You If When " +
     'Later Today Tomorrow Tonight Back Soon Maybe Crazy Old Anytime Monday Tuesday ' +
@@ -65,10 +67,7 @@ const NO_NAMES = new Set(
 const QUESTION = /[?？][\s"'”’)\]]*$/u
 
 /** The first text among these entries that is short enough for a name. */
-function findName(
-  metadata: Readonly<Record<string, unknown>>,
-  keys: readonly string[],
-): string | null {
+function findName(metadata: Metadata, keys: readonly string[]): string | null {
   for (const key of keys) {
     const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined
     if (typeof value === 'string' && value !== '' && value.length <= NAME_UNITS_MAX) return value
@@ -77,10 +76,7 @@ function findName(
 }
 
 /** Who says a fact, as written: from its metadata, or a leading `name:`. null: unknown. */
-export function findSpeaker(
-  content: string,
-  metadata: Readonly<Record<string, unknown>>,
-): string | null {
+export function findSpeaker(content: string, metadata: Metadata): string | null {
   const leading = OPENING.exec(content)?.[2] ?? null
   const isLabel = leading !== null && LABELS.has(leading.toLowerCase())
   return (
@@ -106,10 +102,7 @@ export function findNames(content: string, speaker: string | null): [string, str
 }
 
 /** The dates that the metadata of a fact and a leading `[date]` state, the surest first. */
-export function listStatedDates(
-  content: string,
-  metadata: Readonly<Record<string, unknown>>,
-): string[] {
+export function listStatedDates(content: string, metadata: Metadata): string[] {
   const dates = DATE_KEYS.flatMap((key) => {
     const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined
     if (typeof value === 'number') return toDates(value)
@@ -142,7 +135,14 @@ export function computeMark(text: string | number | null): number {
 }
 
 /** The message that a fact is a piece of; null: it names none. */
-export function findMessage(metadata: Readonly<Record<string, unknown>>): string | number | null {
-  const value = Object.hasOwn(metadata, 'message_id') ? metadata['message_id'] : undefined
+export const findMessage = (metadata: Metadata): string | number | null =>
+  findId(metadata, 'message_id')
+
+/** The session whose facts belong together; null: the fact names none. */
+export const findSession = (metadata: Metadata): string | number | null =>
+  findId(metadata, 'session_id')
+
+function findId(metadata: Metadata, key: 'message_id' | 'session_id'): string | number | null {
+  const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined
   return typeof value === 'string' || typeof value === 'number' ? value : null
 }

@@ -2,7 +2,7 @@
 // own, and the memory object that replies show. A new stored field of a write is added here, where
 // requests and import lines are parsed, and in the contract.
 
-import type { ItemName, JsonObject, Memory } from '@custos/contract'
+import type { ItemName, JsonObject, Memory, SessionDigest } from '@custos/contract'
 import { fromHex, jsonBytes } from '../../../platform/bytes.ts'
 import { formatTime } from '../../../platform/clock.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
@@ -20,6 +20,8 @@ interface WrittenMembers {
   readonly expires_us?: number
   /** The fact is a version of this item, and its content the JSON of the value. */
   readonly item?: ItemName
+  /** The service made the fact, as the digest of a session: no caller can set it. */
+  readonly digest?: SessionDigest
 }
 
 /** A fact to be written. */
@@ -164,5 +166,6 @@ export function showMemory(
     },
     token_count: fact.token_count,
     ...(document.item && { item: document.item }),
+    ...(document.digest && { digest: document.digest }),
   }
 }

@@ -15,6 +15,7 @@ import { type FactDraft, sealFactDocument } from './fact-document.ts'
 import { computeCommitment, computeFactId } from './fact-identity.ts'
 import { searchedText } from './item-name.ts'
 import { type RefSecret, refPool } from './ref-pool.ts'
+import { markSession, type SessionMark } from './sessions.ts'
 
 const SECOND_US = 1_000_000
 
@@ -30,6 +31,8 @@ export interface PreparedFact
   readonly vector: Int8Array | null
   readonly space_mark: number | null
   readonly embed_later: boolean
+  /** Null: none, or the store makes no digests. */
+  readonly session: SessionMark | null
   /** UTF-8 bytes of the content. */
   readonly bytes: number
 }
@@ -99,7 +102,7 @@ export async function prepareWithRefs(
   const context: PrepareContext = {
     kernel,
     author,
-    store_id: store.store_id,
+    store,
     tokenizer: await kernel.tokenizer(store.tokenizer),
     keys: await kernel.keyring.tenant(author.tenant_id),
     signer_key_id: signer.key_id,
@@ -135,18 +138,19 @@ const signIds = async (signer: Signer, ids: readonly Buffer[]): Promise<Buffer[]
 interface PrepareContext {
   readonly kernel: Kernel
   readonly author: FactAuthor
-  readonly store_id: string
+  readonly store: StoreSettings
   readonly tokenizer: Tokenizer
   readonly keys: TenantKeys
   readonly signer_key_id: string
 }
 
 function prepareFact(
-  { kernel, author, store_id, tokenizer, keys, signer_key_id }: PrepareContext,
+  { kernel, author, store, tokenizer, keys, signer_key_id }: PrepareContext,
   draft: FactDraft,
   parts: RefSecret & { id: Buffer; signature: Buffer; vector: ContentVector },
 ): PreparedFact {
   const { tenant_id } = author
+  const { store_id } = store
   const { content, metadata, namespace, ...further } = draft
   const { ref, secret, id } = parts
   const { numbers: vector, space, embed_later } = parts.vector
@@ -178,6 +182,7 @@ function prepareFact(
     vector,
     space_mark: space?.mark ?? null,
     embed_later,
+    session: markSession(keys, store, draft),
     bytes: Buffer.byteLength(content),
   }
 }

@@ -271,12 +271,6 @@ export const speakerFeature = (term: string): string => `${FEATURE_MARK}${term}`
 /** Whether a term of an index is a metadata entry or a speaker, and not a word. */
 export const isFeature = (term: string): boolean => term.startsWith(FEATURE_MARK)
 
-/** The session whose neighbouring facts share score; null when the fact names none. */
-export function findSession(metadata: Metadata): string | null {
-  const session = Object.hasOwn(metadata, 'session_id') ? metadata['session_id'] : undefined
-  return typeof session === 'string' || typeof session === 'number' ? canonicalJson(session) : null
-}
-
 /** JSON with object keys in code unit order; metadata is already plain JSON of bounded depth. */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`

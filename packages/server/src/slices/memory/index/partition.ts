@@ -6,12 +6,12 @@ import {
   computeMark,
   findMessage,
   findNames,
+  findSession,
   findSpeaker,
   isQuestion,
 } from '../facts/conversation.ts'
 import {
   ENGLISH,
-  findSession,
   isFeature,
   listMetadataFeatures,
   speakerFeature,
@@ -156,7 +156,8 @@ export class Partition {
     this.#setValidity(slot, fact)
     if (fact.vector !== null) this.vectors.set(slot, fact.vector)
     this.#fingerprints.add(slot, computeFingerprint(fact.content, this.#fingerprintKey))
-    this.sessions.add(slot, findSession(fact.metadata))
+    const session = findSession(fact.metadata)
+    this.sessions.add(slot, session === null ? null : JSON.stringify(session))
     columns.speakers[slot] = computeMark(findSpeaker(fact.content, fact.metadata))
     columns.messages[slot] = computeMark(findMessage(fact.metadata))
     columns.questions[slot] = isQuestion(fact.content) ? 1 : 0

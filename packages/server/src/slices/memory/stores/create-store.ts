@@ -33,6 +33,7 @@ export const createStore: Handler<typeof memory.create_store> = async (call, { b
     embedder,
     capabilities: chooseCapabilities(body.capabilities),
     languages: body.languages ?? parseLanguages(null),
+    digest_after_s: body.digest_after_s ?? null,
   }
   const description = { name: body.name ?? null, backend: body.backend ?? null, labels }
   const store = await prepareStore(kernel, tenant_id, settings, description)
@@ -77,6 +78,7 @@ const showDeletedStore = (store_id: string): Store => ({
   tokenizer: 'o200k_base',
   embedder: 'none',
   languages: [...parseLanguages(null)],
+  digest_after_s: null,
   created_at: null,
   state: 'deleted',
 })

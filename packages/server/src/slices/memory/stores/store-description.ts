@@ -48,6 +48,7 @@ export function showStore(row: StoreRow, { name, backend, labels }: StoreDescrip
     tokenizer: settings.tokenizer,
     embedder: settings.embedder,
     languages: [...settings.languages],
+    digest_after_s: settings.digest_after_s,
     created_at: formatTime(row.created_us),
     state: row.state === 'active' ? 'active' : 'deleting',
   }

@@ -22,6 +22,7 @@ export interface StoreHead {
   readonly tokenizer: string
   readonly embedder: string
   readonly languages: string | null
+  readonly digest_after_s: number | null
   readonly state: string
   /** Position of the last log entry that changed the store. */
   readonly head_seq: number

@@ -78,9 +78,17 @@ export interface StoreSettings {
   readonly capabilities: readonly Capability[]
   /** The main one first. */
   readonly languages: readonly Language[]
+  /** How long a session rests before its digest; null: the store makes none. */
+  readonly digest_after_s: number | null
 }
 
-type SettingColumns = 'store_id' | 'tokenizer' | 'embedder' | 'capabilities' | 'languages'
+type SettingColumns =
+  | 'store_id'
+  | 'tokenizer'
+  | 'embedder'
+  | 'capabilities'
+  | 'languages'
+  | 'digest_after_s'
 
 export const parseStoreSettings = (row: Pick<StoreRow, SettingColumns>): StoreSettings => ({
   store_id: row.store_id,
@@ -89,6 +97,7 @@ export const parseStoreSettings = (row: Pick<StoreRow, SettingColumns>): StoreSe
   embedder: EMBEDDERS.find((name) => name === row.embedder) ?? 'none',
   capabilities: parseCapabilities(row.capabilities),
   languages: parseLanguages(row.languages),
+  digest_after_s: row.digest_after_s,
 })
 
 export const makeDefaultSettings = (kernel: Kernel): StoreSettings => ({
@@ -97,6 +106,7 @@ export const makeDefaultSettings = (kernel: Kernel): StoreSettings => ({
   embedder: kernel.embedders.default_name,
   capabilities: chooseCapabilities(null),
   languages: DEFAULT_LANGUAGES,
+  digest_after_s: null,
 })
 
 /** Refuses `rejected` for an embedder that is not configured in this service. */

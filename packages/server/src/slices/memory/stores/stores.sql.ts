@@ -27,6 +27,7 @@ const COLUMNS = [
   'head_seq',
   'created_us',
   'languages',
+  'digest_after_s',
 ] as const
 
 const storeStatement = statement<{ store_id: string }>()((k, p) =>
@@ -85,6 +86,7 @@ export const updateEmbedder = (
 /** Removes the row and records that the id was used. */
 export async function deleteStore(tx: Tx, store_id: string): Promise<void> {
   await tx.run(deleteFrom(tx, 'stores').where('store_id', '=', store_id))
+  await tx.run(deleteFrom(tx, 'digest_sessions').where('store_id', '=', store_id))
   await tx.run(
     insertInto(tx, 'deleted_stores', { store_id }).onConflict((conflict) => conflict.doNothing()),
   )

@@ -94,10 +94,11 @@ export async function loadTargetHead(
 /** A store that was deleted and made again may have other settings. */
 const hasSettings = (
   head: StoreHead,
-  { tokenizer, embedder, capabilities, languages }: StoreSettings,
+  { tokenizer, embedder, capabilities, languages, digest_after_s }: StoreSettings,
 ) =>
   head.tokenizer === tokenizer &&
   head.languages === formatLanguages(languages) &&
+  head.digest_after_s === digest_after_s &&
   head.embedder === embedder &&
   head.capabilities === formatCapabilities(capabilities)
 
@@ -122,5 +123,6 @@ export async function insertNewStore(kernel: Kernel, tx: Tx, store: NewStore): P
     head_seq: seq,
     created_us,
     languages: formatLanguages(store.languages),
+    digest_after_s: store.digest_after_s,
   })
 }

@@ -20,6 +20,8 @@ import { deleteItems, findItemRefs } from '../facts/items.sql.ts'
 import { loadLiveFacts, pageMemories } from '../facts/opened-fact.ts'
 import { noteHiddenFacts, openedFactCache } from '../facts/opened-fact-cache.ts'
 import { deleteRetrievedFacts } from '../facts/retrieved-facts.sql.ts'
+import { listDigestsUsing } from '../facts/session-digests.sql.ts'
+import { endDigests, removeSessionFacts } from '../facts/sessions.ts'
 import { closeVersion, findCurrentValidity, listCurrentValidities } from '../facts/validity.sql.ts'
 import { removeSnapshot } from '../index/index-snapshots.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
@@ -76,7 +78,8 @@ export async function enqueueMissingVectors(kernel: Kernel, tx: Tx, refs: readon
 
 /**
  * Replaces the facts' rows by tombstones and repairs their version chains, in the order given. An
- * item whose current version is erased is gone: no earlier version takes its place.
+ * item whose current version is erased is gone, and so is a digest: no earlier version takes its
+ * place.
  * @param erased `seq`: log position of the erasure
  * @returns the predecessor of each that had one
  */
@@ -93,6 +96,8 @@ export async function writeTombstones(
   // Nothing in this unit reads the rows of these tables.
   tx.needs(deleteFacts(tx, refs))
   tx.needs(deleteExpiries(tx, refs))
+  const last_seq = Math.max(0, ...erased.map(({ seq }) => seq))
+  const digests = await removeSessionFacts(tx, refs, last_seq)
   const named = await findItemRefs(tx, refs)
   if (named.size > 0) tx.needs(deleteItems(tx, refs))
   for (const [store_id, own] of Map.groupBy(erased, (one) => one.store_id))
@@ -126,12 +131,14 @@ export async function writeTombstones(
       // The removal of its neighbour may have changed it.
       const version = known && (await findCurrentValidity(tx, ref))
       const predecessor = version
-        ? await removeFromChain(tx, version, { seq, reopens: !named.has(ref) })
+        ? await removeFromChain(tx, version, { seq, reopens: !named.has(ref) && !digests.has(ref) })
         : null
       if (predecessor !== null) predecessors.set(ref, predecessor)
     }
     await advanceStoreHead(tx, store_id, seq)
   }
+  // One that is current again belongs into the digest of its session.
+  await endDigests(tx, [...predecessors.values()], last_seq)
   return predecessors
 }
 
@@ -166,10 +173,7 @@ export async function probeErasedFacts(
   facts: readonly { readonly ref: number; readonly store_id: string | null }[],
 ): Promise<(fact: (typeof facts)[number]) => { path: string; result: string }[]> {
   const refs = facts.map(({ ref }) => ref)
-  const byRef = await kernel.db.read(
-    tenant_id,
-    async (db) => new Set((await loadLiveFacts(kernel, db, refs)).keys()),
-  )
+  const byRef = await kernel.db.read(tenant_id, (db) => listTold(kernel, db, refs))
   const listed = new Map<string, ReadonlySet<number>>()
   for (const [store_id, own] of Map.groupBy(facts, (fact) => fact.store_id)) {
     if (store_id === null) continue
@@ -199,6 +203,19 @@ export async function probeErasedFacts(
       { path: 'memory.retrieve', result: result(indexed || cached) },
     ]
   }
+}
+
+/** Those of the refs that can be read, themselves or in a digest. */
+async function listTold(
+  kernel: Kernel,
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<Set<number>> {
+  const uses = await listDigestsUsing(db, refs)
+  const digests = uses.map(({ digest_ref }) => digest_ref)
+  const live = await loadLiveFacts(kernel, db, [...new Set([...refs, ...digests])])
+  const retold = uses.filter(({ digest_ref }) => live.has(digest_ref)).map(({ ref }) => ref)
+  return new Set([...refs.filter((ref) => live.has(ref)), ...retold])
 }
 
 /** Memories of one page. */

@@ -13,6 +13,7 @@ import { findTombstones } from '../facts/facts.sql.ts'
 import { digestName } from '../facts/item-name.ts'
 import { type PreparedFact, prepareWithRefs } from '../facts/prepare-facts.ts'
 import { type RefSecret, refPool } from '../facts/ref-pool.ts'
+import { endDigests } from '../facts/sessions.ts'
 import { findCurrentValidity } from '../facts/validity.sql.ts'
 import { NO_SLOT } from '../index/columns/slot-columns.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
@@ -358,6 +359,7 @@ async function link(tx: Tx, predecessor: number, successor: number, seq: number)
   const valid_until_us = Math.min(old.valid_until_us ?? next.valid_from_us, next.valid_from_us)
   await reviseValidity(tx, predecessor, seq, { superseded_by: successor, valid_until_us })
   await reviseValidity(tx, successor, seq, { predecessor })
+  await endDigests(tx, [predecessor], seq)
 }
 
 /** Returns the facts with their redactions. Refuses as `admitItems`. */

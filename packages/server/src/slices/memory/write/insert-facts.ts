@@ -10,6 +10,7 @@ import { computeCommitmentsRoot } from '../facts/fact-identity.ts'
 import { findTombstones, insertFactRows, LIVE } from '../facts/facts.sql.ts'
 import { searchedText } from '../facts/item-name.ts'
 import type { PreparedFact } from '../facts/prepare-facts.ts'
+import { noteSessionFacts } from '../facts/sessions.ts'
 import { insertValidities } from '../facts/validity.sql.ts'
 import type { IndexedFact } from '../index/partition.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
@@ -61,6 +62,11 @@ export function insertPreparedFacts(
     expires_us === null ? [] : [{ ref, store_id, expires_us }],
   )
   tx.gather(insertExpiries, expiring)
+  noteSessionFacts(
+    tx,
+    { store_id, seq, now_us },
+    facts.map(({ fact }) => fact),
+  )
   return indexed
 }
 

@@ -9,6 +9,7 @@ import { enqueueReembed } from '../facts/embeddings.ts'
 import { computeCommitmentsRoot } from '../facts/fact-identity.ts'
 import { ERASING, type FactRow } from '../facts/facts.sql.ts'
 import type { PreparedFact } from '../facts/prepare-facts.ts'
+import { endDigests } from '../facts/sessions.ts'
 import { closeVersion, findCurrentValidity, insertValidity } from '../facts/validity.sql.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { countCommitted } from '../stores/ingestion.ts'
@@ -24,7 +25,10 @@ interface Link {
   readonly head: StoreHead
   readonly old: FactRow
   readonly fact: PreparedFact
-  readonly interval: { readonly valid_from_us: number | null; readonly valid_until_us: null }
+  readonly interval: {
+    readonly valid_from_us: number | null
+    readonly valid_until_us: number | null
+  }
 }
 
 /**
@@ -57,7 +61,7 @@ export async function linkSuccessor(
 
   reserve(seq)
   const at = { seq, now_us, predecessor: old.ref }
-  const timed = { valid_from_us, valid_until_us: null }
+  const timed = { valid_from_us, valid_until_us: interval.valid_until_us }
   const indexed = insertPreparedFacts(tx, store_id, [{ fact, interval: timed }], at)
   // An imported version may end before its successor begins: then a gap remains.
   const valid_until_us = Math.min(old.valid_until_us ?? valid_from_us, valid_from_us)
@@ -69,10 +73,12 @@ export async function linkSuccessor(
     valid_until_us,
     superseded_by: fact.ref,
   })
+  // What says what the old version says ends with it.
+  const stale = head.digest_after_s === null ? [] : await endDigests(tx, [old.ref], seq)
   await advanceStoreHead(tx, store_id, seq)
   if (fact.embed_later) await enqueueReembed(kernel, tx, store_id)
   const change = { tenant_id: tx.tenant_id, store_id, from_seq: head.head_seq, to_seq: seq }
-  const closed = [{ ref: old.ref, valid_until_us }]
+  const closed = [{ ref: old.ref, valid_until_us }, ...stale]
   tx.afterCommit(() => storeIndexes(kernel).applyChange({ ...change, facts: indexed, closed }))
   countCommitted(kernel, tx, store_id, 1)
   return { log_seq: seq, written_us: now_us }

@@ -9,6 +9,7 @@ import { meter } from '../../tenants/index.ts'
 import { type FactRow, findFact } from '../facts/facts.sql.ts'
 import { findItemRefs } from '../facts/items.sql.ts'
 import { prepareFacts } from '../facts/prepare-facts.ts'
+import { listDigestsAmong } from '../facts/session-digests.sql.ts'
 import { findExpired } from '../stores/expiries.sql.ts'
 import { countPending } from '../stores/ingestion.ts'
 import { requireCapability } from '../stores/store-settings.ts'
@@ -67,7 +68,7 @@ const supersedeAdmitted: Handler<Supersede> = (call, { params, body }) =>
         const [duplicate_of = null] = await withoutHidden(tx, found)
         const old = await findVersion(tx, body.old_ref, tx.now())
         if ((old === undefined) !== (predecessor === undefined)) throw new Conflict('store')
-        if (known && old) await refuseItemVersion(call, tx, old.ref)
+        if (known && old) await refuseServiceVersion(call, tx, old.ref)
         const interval = { valid_from_us: parsed.valid_from_us, valid_until_us: null }
         const log_seq =
           known && old
@@ -111,8 +112,17 @@ async function findVersion(db: TenantDb, ref: number, now_us: number) {
   return fact && (await findExpired(db, [ref], now_us)).has(ref) ? undefined : fact
 }
 
-/** Behind the back of `items.put`, the name would lead to a version that is not current. */
-async function refuseItemVersion(call: Call<Supersede>, db: TenantDb, ref: number): Promise<void> {
+/**
+ * Behind the back of `items.put`, the name would lead to a version that is not current; a digest
+ * says what its sources say.
+ */
+async function refuseServiceVersion(
+  call: Call<Supersede>,
+  db: TenantDb,
+  ref: number,
+): Promise<void> {
+  if ((await listDigestsAmong(db, [ref])).has(ref))
+    call.refuse('rejected', 'the memory is a digest: supersede what it was made from instead')
   if ((await findItemRefs(db, [ref])).has(ref))
     call.refuse('rejected', 'the memory is a version of an item: put the item instead')
 }

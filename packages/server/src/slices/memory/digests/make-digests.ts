@@ -1,0 +1,170 @@
+// Makes the digests of sessions that have rested: a timer, whose work a crash at any point leaves
+// to the next one.
+//
+// A digest is a memory like any other, with its sources in its sealed document and in rows. An
+// erasure of a source erases the digest first, so that it is never alone in telling of it.
+
+import type { JsonObject } from '@custos/contract'
+import { listTenantIds } from '../../../platform/db/control.sql.ts'
+import { PLATFORM } from '../../../platform/db/database.ts'
+import { firstRowPerTenant } from '../../../platform/db/engines/first-of-each.ts'
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { findSession } from '../facts/conversation.ts'
+import type { FactDraft } from '../facts/fact-document.ts'
+import { findFact, findFactStates, findFacts, LIVE } from '../facts/facts.sql.ts'
+import { type FactWithVector, isExpired, openFactRows } from '../facts/opened-fact.ts'
+import { prepareFacts } from '../facts/prepare-facts.ts'
+import {
+  anyDueStatement,
+  findSessionRow,
+  insertDigestSources,
+  listDueSessions,
+  listNewestRefs,
+  type SessionRow,
+  updateSession,
+} from '../facts/session-digests.sql.ts'
+import { makeAnalyser } from '../index/analysis.ts'
+import type { StoreSettings } from '../stores/store-settings.ts'
+import { loadTargetHead, loadWriteTarget } from '../stores/write-target.ts'
+import { insertFacts } from '../write/insert-facts.ts'
+import { linkSuccessor } from '../write/link-successor.ts'
+import { extractDigest } from './extract-digest.ts'
+
+/** Sessions that one tenant gets digests of at one run of the timer. */
+const SESSIONS_AT_ONCE = 200
+
+/** The newest memories of a session: a digest is made from no others. */
+const SOURCES_MAX = 500
+
+/** In place of a credential in the source of a digest. */
+const AUTHOR = 'service'
+
+/** How many digests were made. A failure at one session does not affect the others. */
+export async function makeDueDigests(kernel: Kernel): Promise<number> {
+  const params = { at_us: kernel.clock.now() }
+  const tenants = await kernel.db.read(PLATFORM, listTenantIds)
+  const asked = tenants.map((tenant_id) => ({ tenant_id, params }))
+  let made = 0
+  for (const tenant_id of (await firstRowPerTenant(kernel.db, anyDueStatement, asked)).keys()) {
+    const due = await kernel.db.read(tenant_id, (db) =>
+      listDueSessions(db, { ...params, limit: SESSIONS_AT_ONCE }),
+    )
+    for (const session of due)
+      try {
+        if (await digestSession(kernel, tenant_id, session)) made += 1
+      } catch (error) {
+        // A quota, a store that is being deleted, a change in between: the next run tries again.
+        const reason = error instanceof Refusal ? error.code : String(Object(error).name)
+        kernel.logger.warn('digest.not_made', { tenant_id, reason })
+      }
+  }
+  return made
+}
+
+async function digestSession(
+  kernel: Kernel,
+  tenant_id: string,
+  session: SessionRow,
+): Promise<boolean> {
+  const target = await loadWriteTarget(kernel, tenant_id, session.store_id)
+  const facts = await loadSources(kernel, tenant_id, session)
+  const draft = await draftDigest(kernel, target.settings, facts)
+  const author = { tenant_id, principal: AUTHOR }
+  const [fact] = await prepareFacts(kernel, author, target.settings, draft ? [draft] : [])
+  await kernel.step('digest:prepared')
+  return kernel.db.transact(tenant_id, async (tx) => {
+    const head = await loadTargetHead(kernel, tx, target)
+    const current = await findSessionRow(tx, session)
+    // Whatever has changed the session has said when its digest is due.
+    if (current?.changed_seq !== session.changed_seq || current.due_us === null) return false
+    if (!(await areLive(tx, facts))) return false
+    const ends = facts.flatMap(({ valid_until_us }) => valid_until_us ?? [])
+    const valid_until_us = ends.length === 0 ? null : Math.min(...ends)
+    if (valid_until_us !== null && valid_until_us <= tx.now()) return false
+    // Where a source ends by itself, the digest ends with it, and another is due.
+    const next = { due_us: valid_until_us }
+    if (!fact) {
+      await updateSession(tx, session, next)
+      return false
+    }
+    const interval = { valid_from_us: null, valid_until_us }
+    await insertDigest(kernel, tx, current.digest_ref, { head, fact, interval })
+    tx.gather(
+      insertDigestSources,
+      facts.map(({ ref }) => ({ ref, digest_ref: fact.ref })),
+    )
+    await updateSession(tx, session, { ...next, digest_ref: fact.ref })
+    return true
+  })
+}
+
+/** As the next version of the last digest of the session, where there is one. */
+async function insertDigest(
+  kernel: Kernel,
+  tx: Tx,
+  digest_ref: number | null,
+  digest: Omit<Parameters<typeof linkSuccessor>[2], 'old'>,
+): Promise<void> {
+  const old = digest_ref === null ? undefined : await findFact(tx, digest_ref)
+  if (old?.state === LIVE && old.superseded_by === null)
+    await linkSuccessor(kernel, tx, { ...digest, old })
+  else await insertFacts(kernel, tx, digest.head, [digest])
+}
+
+async function areLive(tx: Tx, facts: readonly FactWithVector[]): Promise<boolean> {
+  const states = await findFactStates(
+    tx,
+    facts.map(({ ref }) => ref),
+  )
+  return states.length === facts.length && states.every(({ state }) => state === LIVE)
+}
+
+/** The newest memories of the session that are valid now, in the order they were written. */
+async function loadSources(
+  kernel: Kernel,
+  tenant_id: string,
+  session: SessionRow,
+): Promise<FactWithVector[]> {
+  const rows = await kernel.db.read(tenant_id, async (db) =>
+    findFacts(db, await listNewestRefs(db, session, SOURCES_MAX)),
+  )
+  const now_us = kernel.clock.now()
+  const facts = await openFactRows(kernel, tenant_id, rows)
+  const valid = facts.filter(
+    (fact) =>
+      fact.valid_from_us <= now_us &&
+      (fact.valid_until_us === null || now_us < fact.valid_until_us) &&
+      !isExpired(fact, now_us),
+  )
+  return valid.sort((a, b) => a.ref - b.ref)
+}
+
+async function draftDigest(
+  kernel: Kernel,
+  { tokenizer, languages }: StoreSettings,
+  facts: readonly FactWithVector[],
+): Promise<FactDraft | null> {
+  const [first] = facts
+  const session_id = first && findSession(first.metadata)
+  if (!first || session_id == null) return null
+  const { count } = await kernel.tokenizer(tokenizer)
+  const extracted = extractDigest(facts, {
+    analyser: makeAnalyser(languages),
+    countTokens: count,
+    capitals: !languages.includes('de'),
+  })
+  if (extracted === null) return null
+  const { content, date } = extracted
+  const metadata: JsonObject = date === null ? {} : { date }
+  const expiries = facts.flatMap(({ document }) => document.expires_us ?? [])
+  return {
+    content,
+    metadata,
+    namespace: first.namespace,
+    digest: { session_id, sources: facts.map(({ ref }) => ref) },
+    // Hidden and erased with the first source that is.
+    ...(expiries.length > 0 && { expires_us: Math.min(...expiries) }),
+  }
+}

@@ -1,0 +1,177 @@
+// SQL of sessions in stores that make digests: their memories, their digests, and the memories that
+// each digest was made from.
+
+import { insertRowsStatement, refsStatement } from '../../../platform/db/bulk-statements.ts'
+import type { Tables } from '../../../platform/db/schema/tables.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import {
+  deleteFrom,
+  from,
+  insertInto,
+  type TenantDb,
+  type Tx,
+  update,
+} from '../../../platform/db/tenant-db.ts'
+
+export type SessionRow = Omit<Tables['digest_sessions'], 'tenant_id'>
+type SessionKey = Pick<SessionRow, 'store_id' | 'session_mac'>
+
+const COLUMNS = ['store_id', 'session_mac', 'changed_seq', 'due_us', 'digest_ref'] as const
+
+export const insertSessionFacts = insertRowsStatement<Omit<Tables['session_facts'], 'tenant_id'>>(
+  (k, rows, tenant_id) =>
+    k.insertInto('session_facts').values(
+      rows.map((row) => ({
+        tenant_id,
+        ref: row.ref,
+        store_id: row.store_id,
+        session_mac: row.session_mac,
+      })),
+    ),
+)
+
+export const insertDigestSources = insertRowsStatement<Omit<Tables['digest_sources'], 'tenant_id'>>(
+  (k, rows, tenant_id) =>
+    k
+      .insertInto('digest_sources')
+      .values(rows.map((row) => ({ tenant_id, ref: row.ref, digest_ref: row.digest_ref }))),
+)
+
+/** A session that is known keeps its digest. */
+export function upsertSession(tx: Tx, row: SessionRow): Promise<number> {
+  const { changed_seq, due_us } = row
+  return tx.run(
+    insertInto(tx, 'digest_sessions', row).onConflict((conflict) =>
+      conflict
+        .columns(['tenant_id', 'store_id', 'session_mac'])
+        .doUpdateSet({ changed_seq, due_us }),
+    ),
+  )
+}
+
+export const updateSession = (
+  tx: Tx,
+  { store_id, session_mac }: SessionKey,
+  change: Partial<Omit<SessionRow, keyof SessionKey>>,
+) =>
+  tx.run(
+    update(tx, 'digest_sessions')
+      .set(change)
+      .where('store_id', '=', store_id)
+      .where('session_mac', '=', session_mac),
+  )
+
+export const findSessionRow = (db: TenantDb, { store_id, session_mac }: SessionKey) =>
+  db.first(
+    from(db, 'digest_sessions')
+      .select(COLUMNS)
+      .where('store_id', '=', store_id)
+      .where('session_mac', '=', session_mac),
+  )
+
+/** Sessions whose digest is due at `at_us`, the first to be due first. */
+export const listDueSessions = (
+  db: TenantDb,
+  { at_us, limit }: { at_us: number; limit: number },
+): Promise<SessionRow[]> =>
+  db.all(
+    from(db, 'digest_sessions')
+      .select(COLUMNS)
+      .where('due_us', '<=', at_us)
+      .orderBy('due_us')
+      .limit(limit),
+  )
+
+/** For `firstRowPerTenant`: a session of the tenant whose digest is due. */
+export const anyDueStatement = statement<{ at_us: number }>()((k, p) =>
+  k
+    .selectFrom('digest_sessions')
+    .select('store_id')
+    .where('tenant_id', '=', p.tenant_id)
+    .where('due_us', '<=', p.at_us)
+    .limit(1),
+)
+
+/** The newest memories of a session, in the order they were written. */
+export async function listNewestRefs(
+  db: TenantDb,
+  { store_id, session_mac }: SessionKey,
+  limit: number,
+): Promise<number[]> {
+  const rows = await db.all(
+    from(db, 'session_facts')
+      .select('ref')
+      .where('store_id', '=', store_id)
+      .where('session_mac', '=', session_mac)
+      .orderBy('ref', 'desc')
+      .limit(limit),
+  )
+  return rows.map(({ ref }) => ref).reverse()
+}
+
+const sessionsStatement = refsStatement()((k, p, isListed) =>
+  k
+    .selectFrom('session_facts')
+    .select(['store_id', 'session_mac'])
+    .distinct()
+    .where('tenant_id', '=', p.tenant_id)
+    .where(isListed),
+)
+
+/** The sessions of the memories; one may be named more than once. */
+export const listSessionsOf = (db: TenantDb, refs: readonly number[]): Promise<SessionKey[]> =>
+  sessionsStatement.all(db, refs, {})
+
+const usesStatement = refsStatement()((k, p, isListed) =>
+  k
+    .selectFrom('digest_sources')
+    .select(['ref', 'digest_ref'])
+    .where('tenant_id', '=', p.tenant_id)
+    .where(isListed),
+)
+
+/** Every digest that was made from one of the memories, earlier versions too, with the memory. */
+export const listDigestsUsing = (db: TenantDb, refs: readonly number[]) =>
+  usesStatement.all(db, refs, {})
+
+/** Refs in one query of `listDigestsAmong`. */
+const IN_MAX = 500
+
+/** Those of the refs that are digests. */
+export async function listDigestsAmong(
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<Set<number>> {
+  const found = new Set<number>()
+  for (let at = 0; at < refs.length; at += IN_MAX) {
+    const rows = await db.all(
+      from(db, 'digest_sources')
+        .select('digest_ref')
+        .distinct()
+        .where('digest_ref', 'in', refs.slice(at, at + IN_MAX)),
+    )
+    for (const { digest_ref } of rows) found.add(digest_ref)
+  }
+  return found
+}
+
+const deleteFactsStatement = refsStatement()((k, p, isListed) =>
+  k.deleteFrom('session_facts').where('tenant_id', '=', p.tenant_id).where(isListed),
+)
+
+const deleteUsesStatement = refsStatement()((k, p, isListed) =>
+  k.deleteFrom('digest_sources').where('tenant_id', '=', p.tenant_id).where(isListed),
+)
+
+export async function deleteSessionFacts(tx: Tx, refs: readonly number[]): Promise<void> {
+  await deleteFactsStatement.run(tx, refs, {})
+  await deleteUsesStatement.run(tx, refs, {})
+}
+
+/** Removes what is known of a digest. */
+export async function deleteDigest(tx: Tx, digest_ref: number): Promise<void> {
+  await tx.run(deleteFrom(tx, 'digest_sources').where('digest_ref', '=', digest_ref))
+  await tx.run(
+    update(tx, 'digest_sessions').set({ digest_ref: null }).where('digest_ref', '=', digest_ref),
+  )
+}

@@ -1,0 +1,110 @@
+// Which memories are of which session, in stores that make digests, and when a digest no longer
+// says what they say.
+
+import { fromHex } from '../../../platform/bytes.ts'
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import type { TenantKeys } from '../../../platform/keys/keyring.ts'
+import type { StoreSettings } from '../stores/store-settings.ts'
+import { reviseValidity } from './chain-repair.ts'
+import { findSession } from './conversation.ts'
+import type { FactDraft } from './fact-document.ts'
+import {
+  deleteDigest,
+  deleteSessionFacts,
+  insertSessionFacts,
+  listDigestsAmong,
+  listDigestsUsing,
+  listSessionsOf,
+  updateSession,
+  upsertSession,
+} from './session-digests.sql.ts'
+import { findCurrentValidity } from './validity.sql.ts'
+
+const SECOND_US = 1_000_000
+
+export interface SessionMark {
+  readonly session_mac: Uint8Array
+  /** How long the session rests before its digest. */
+  readonly rest_us: number
+}
+
+/** The session of a new memory; null: none, or the store makes no digests. */
+export function markSession(
+  keys: Pick<TenantKeys, 'label'>,
+  { store_id, digest_after_s }: StoreSettings,
+  { metadata, namespace, digest }: FactDraft,
+): SessionMark | null {
+  const session = findSession(metadata)
+  if (digest_after_s === null || session === null || digest !== undefined) return null
+  const name = JSON.stringify([store_id, namespace, session])
+  return {
+    session_mac: fromHex(keys.label(`session\n${name}`)),
+    rest_us: digest_after_s * SECOND_US,
+  }
+}
+
+/** Adds new memories to their sessions, which rest from now on. */
+export function noteSessionFacts(
+  tx: Tx,
+  { store_id, seq, now_us }: { store_id: string; seq: number; now_us: number },
+  facts: readonly { readonly ref: number; readonly session: SessionMark | null }[],
+): void {
+  const marked = facts.flatMap(({ ref, session }) => (session ? [{ ref, ...session }] : []))
+  if (marked.length === 0) return
+  tx.gather(
+    insertSessionFacts,
+    marked.map(({ ref, session_mac }) => ({ ref, store_id, session_mac })),
+  )
+  const sessions = new Map(marked.map((one) => [Buffer.from(one.session_mac).toString('hex'), one]))
+  for (const { session_mac, rest_us } of sessions.values()) {
+    const change = { changed_seq: seq, due_us: now_us + rest_us }
+    tx.needs(upsertSession(tx, { store_id, session_mac, ...change, digest_ref: null }))
+  }
+}
+
+/**
+ * Ends the digests made from memories that are no longer what they were, and has their sessions
+ * digested without waiting for rest.
+ * @returns the digests that ended, for the index
+ */
+export async function endDigests(
+  tx: Tx,
+  refs: readonly number[],
+  seq: number,
+): Promise<{ ref: number; valid_until_us: number }[]> {
+  if (refs.length === 0) return []
+  const sessions = await listSessionsOf(tx, refs)
+  if (sessions.length === 0) return []
+  const now_us = tx.now()
+  for (const session of sessions)
+    await updateSession(tx, session, { changed_seq: seq, due_us: now_us })
+  const ended: { ref: number; valid_until_us: number }[] = []
+  const uses = await listDigestsUsing(tx, refs)
+  for (const ref of new Set(uses.map(({ digest_ref }) => digest_ref))) {
+    const until_us = (await findCurrentValidity(tx, ref))?.valid_until_us ?? null
+    if (until_us !== null && until_us <= now_us) continue
+    await reviseValidity(tx, ref, seq, { valid_until_us: now_us })
+    ended.push({ ref, valid_until_us: now_us })
+  }
+  return ended
+}
+
+/**
+ * Removes erased memories from their sessions, which are digested again, and what is known of
+ * erased digests.
+ * @returns those of the refs that were digests
+ */
+export async function removeSessionFacts(
+  tx: Tx,
+  refs: readonly number[],
+  seq: number,
+): Promise<ReadonlySet<number>> {
+  const digests = await listDigestsAmong(tx, refs)
+  for (const digest_ref of digests) await deleteDigest(tx, digest_ref)
+  const sessions = await listSessionsOf(tx, refs)
+  if (sessions.length === 0) return digests
+  await deleteSessionFacts(tx, refs)
+  for (const session of sessions)
+    await updateSession(tx, session, { changed_seq: seq, due_us: tx.now() })
+  return digests
+}
