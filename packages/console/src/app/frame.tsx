@@ -1,6 +1,6 @@
 // The frame of every screen: navigation, store switch, palette, live dot, who is signed in.
 
-import { Link, Outlet, useRouterState } from '@tanstack/react-router'
+import { Link, Outlet, useParams, useRouterState } from '@tanstack/react-router'
 import { LogOut, Menu, Search, X } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { useSession } from '../api/session.tsx'
@@ -133,7 +133,8 @@ function Navigation() {
 
 function NavigationLink({ screen, storeId }: { screen: ScreenEntry; storeId: string }) {
   const exact = /^\/$|^\/stores(\/\$storeId)?$/.test(screen.path)
-  const params = { storeId, registry: 'artifacts' }
+  const { registry = 'artifacts' } = useParams({ strict: false })
+  const params = { storeId, registry }
   return (
     <Link
       to={screen.path}

@@ -37,6 +37,10 @@ const auditLog = () => import('../screens/log/log.tsx').then((m) => m.AuditLog)
 const oneEntry = () => import('../screens/log/one-entry.tsx').then((m) => m.OneEntry)
 const policies = () => import('../screens/policies/policies.tsx').then((m) => m.Policies)
 const onePolicy = () => import('../screens/policies/one-policy.tsx').then((m) => m.OnePolicy)
+const registries = () => import('../screens/registries/registries.tsx').then((m) => m.Registries)
+const oneRecord = () => import('../screens/registries/registries.tsx').then((m) => m.OneRecord)
+const webhooks = () => import('../screens/webhooks/webhooks.tsx').then((m) => m.Webhooks)
+const oneWebhook = () => import('../screens/webhooks/one-webhook.tsx').then((m) => m.OneWebhook)
 const live = () => import('../screens/live/live-screen.tsx').then((m) => m.LiveScreen)
 const access = () => import('../screens/access/access.tsx').then((m) => m.Access)
 const usage = () => import('../screens/usage/usage.tsx').then((m) => m.Usage)
@@ -84,8 +88,14 @@ export const SCREENS: readonly ScreenEntry[] = [
     load: policies,
   },
   { path: '/policies/$policyId', title: 'Policy', load: onePolicy },
-  { path: '/registries/$registry', title: 'Registries', group: 'Govern', scope: 'artifacts:read' },
-  { path: '/registries/$registry/$recordId', title: 'Record' },
+  {
+    path: '/registries/$registry',
+    title: 'Registries',
+    group: 'Govern',
+    scope: 'artifacts:read',
+    load: registries,
+  },
+  { path: '/registries/$registry/$recordId', title: 'Record', load: oneRecord },
   { path: '/reputation', title: 'Reputation', group: 'Govern', scope: 'cgr:read' },
   { path: '/runs', title: 'Runs', group: 'Govern', scope: 'governance:read' },
   { path: '/erasure', title: 'Erasure', group: 'Erase', scope: 'erasure:execute', load: erasure },
@@ -114,7 +124,14 @@ export const SCREENS: readonly ScreenEntry[] = [
   { path: '/access', title: 'Keys & access', group: 'Operate', scope: 'keys:admin', load: access },
   { path: '/usage', title: 'Usage', group: 'Operate', load: usage },
   { path: '/health', title: 'Health', group: 'Operate', load: health },
-  { path: '/webhooks', title: 'Webhooks', group: 'Operate', scope: 'webhooks:admin' },
+  {
+    path: '/webhooks',
+    title: 'Webhooks',
+    group: 'Operate',
+    scope: 'webhooks:admin',
+    load: webhooks,
+  },
+  { path: '/webhooks/$webhookId', title: 'Endpoint', load: oneWebhook },
   { path: '/billing', title: 'Billing', group: 'Operate', scope: 'keys:admin' },
   { path: '/tenants', title: 'Tenants', group: 'Operate', scope: 'admin:platform' },
 ]
