@@ -41,6 +41,10 @@ const registries = () => import('../screens/registries/registries.tsx').then((m)
 const oneRecord = () => import('../screens/registries/registries.tsx').then((m) => m.OneRecord)
 const webhooks = () => import('../screens/webhooks/webhooks.tsx').then((m) => m.Webhooks)
 const oneWebhook = () => import('../screens/webhooks/one-webhook.tsx').then((m) => m.OneWebhook)
+const runs = () => import('../screens/runs/runs.tsx').then((m) => m.Runs)
+const oneRun = () => import('../screens/runs/one-run.tsx').then((m) => m.OneRun)
+const tenants = () => import('../screens/tenants/tenants.tsx').then((m) => m.Tenants)
+const oneTenant = () => import('../screens/tenants/one-tenant.tsx').then((m) => m.OneTenant)
 const live = () => import('../screens/live/live-screen.tsx').then((m) => m.LiveScreen)
 const access = () => import('../screens/access/access.tsx').then((m) => m.Access)
 const usage = () => import('../screens/usage/usage.tsx').then((m) => m.Usage)
@@ -97,7 +101,8 @@ export const SCREENS: readonly ScreenEntry[] = [
   },
   { path: '/registries/$registry/$recordId', title: 'Record', load: oneRecord },
   { path: '/reputation', title: 'Reputation', group: 'Govern', scope: 'cgr:read' },
-  { path: '/runs', title: 'Runs', group: 'Govern', scope: 'governance:read' },
+  { path: '/runs', title: 'Runs', group: 'Govern', scope: 'orchestrator:run', load: runs },
+  { path: '/runs/$runId', title: 'Run', load: oneRun },
   { path: '/erasure', title: 'Erasure', group: 'Erase', scope: 'erasure:execute', load: erasure },
   { path: '/erasure/$certificateId', title: 'Certificate', load: certificate },
   {
@@ -133,7 +138,14 @@ export const SCREENS: readonly ScreenEntry[] = [
   },
   { path: '/webhooks/$webhookId', title: 'Endpoint', load: oneWebhook },
   { path: '/billing', title: 'Billing', group: 'Operate', scope: 'keys:admin' },
-  { path: '/tenants', title: 'Tenants', group: 'Operate', scope: 'admin:platform' },
+  {
+    path: '/tenants',
+    title: 'Tenants',
+    group: 'Operate',
+    scope: 'admin:platform',
+    load: tenants,
+  },
+  { path: '/tenants/$tenantId', title: 'Tenant', load: oneTenant },
 ]
 
 /** Whether there is a screen to link to. */

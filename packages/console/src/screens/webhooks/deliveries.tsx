@@ -16,6 +16,7 @@ import { Time } from '../../parts/time.tsx'
 type Status = WebhookDelivery['status']
 
 const TONES = { pending: 'plain', retrying: 'warn', delivered: 'good', failed: 'bad' } as const
+const REFETCH_MS = 2_000
 const STATES: readonly Status[] = ['pending', 'retrying', 'delivered', 'failed']
 
 export const DeliveryPill = ({ delivery }: { readonly delivery: WebhookDelivery }) => (
@@ -59,7 +60,10 @@ export function Deliveries({ webhookId }: { readonly webhookId: string }) {
   const [status, setStatus] = useUrlState('status')
   const known = STATES.find((one) => one === status)
   const query: WebhooksDeliveriesQuery = { ...usePage(), ...(known ? { status: known } : {}) }
-  const list = useList(webhooksDeliveries, [webhookId, query], ({ deliveries }) => deliveries)
+  const list = useList(webhooksDeliveries, [webhookId, query], ({ deliveries }) => deliveries, {
+    // The log does not say what became of a delivery.
+    refetchMs: REFETCH_MS,
+  })
   return (
     <Table
       label="Deliveries"
@@ -93,7 +97,7 @@ function Retry({ delivery }: { readonly delivery: WebhookDelivery }) {
     <>
       <Button
         busy={retry.isPending}
-        aria-label={`Send ${id} again`}
+        aria-label={`Send again ${id}`}
         onClick={() => retry.mutate([webhook, id])}
       >
         Send again
