@@ -45,6 +45,11 @@ const runs = () => import('../screens/runs/runs.tsx').then((m) => m.Runs)
 const oneRun = () => import('../screens/runs/one-run.tsx').then((m) => m.OneRun)
 const tenants = () => import('../screens/tenants/tenants.tsx').then((m) => m.Tenants)
 const oneTenant = () => import('../screens/tenants/one-tenant.tsx').then((m) => m.OneTenant)
+const evidence = () => import('../screens/evidence/evidence.tsx').then((m) => m.Evidence)
+const oneReport = () => import('../screens/evidence/one-report.tsx').then((m) => m.OneReport)
+const reputation = () => import('../screens/reputation/reputation.tsx').then((m) => m.Reputation)
+const manifold = () => import('../screens/manifold/manifold.tsx').then((m) => m.Manifold)
+const billing = () => import('../screens/billing/billing.tsx').then((m) => m.Billing)
 const live = () => import('../screens/live/live-screen.tsx').then((m) => m.LiveScreen)
 const access = () => import('../screens/access/access.tsx').then((m) => m.Access)
 const usage = () => import('../screens/usage/usage.tsx').then((m) => m.Usage)
@@ -100,7 +105,13 @@ export const SCREENS: readonly ScreenEntry[] = [
     load: registries,
   },
   { path: '/registries/$registry/$recordId', title: 'Record', load: oneRecord },
-  { path: '/reputation', title: 'Reputation', group: 'Govern', scope: 'cgr:read' },
+  {
+    path: '/reputation',
+    title: 'Reputation',
+    group: 'Govern',
+    scope: 'cgr:read',
+    load: reputation,
+  },
   { path: '/runs', title: 'Runs', group: 'Govern', scope: 'orchestrator:run', load: runs },
   { path: '/runs/$runId', title: 'Run', load: oneRun },
   { path: '/erasure', title: 'Erasure', group: 'Erase', scope: 'erasure:execute', load: erasure },
@@ -123,9 +134,15 @@ export const SCREENS: readonly ScreenEntry[] = [
   { path: '/log', title: 'Audit log', group: 'Prove', scope: 'gcrumbs:read', load: auditLog },
   { path: '/log/$seq', title: 'Log entry', load: oneEntry },
   { path: '/live', title: 'Live', group: 'Prove', scope: 'gcrumbs:read', load: live },
-  { path: '/evidence', title: 'Reports', group: 'Prove', scope: 'compliance:read' },
-  { path: '/evidence/$reportId', title: 'Report' },
-  { path: '/manifold', title: 'Manifold', group: 'Prove', scope: 'manifold:read' },
+  {
+    path: '/evidence',
+    title: 'Evidence',
+    group: 'Prove',
+    scope: 'compliance:read',
+    load: evidence,
+  },
+  { path: '/evidence/$reportId', title: 'Report', load: oneReport },
+  { path: '/manifold', title: 'Manifold', group: 'Prove', scope: 'manifold:read', load: manifold },
   { path: '/access', title: 'Keys & access', group: 'Operate', scope: 'keys:admin', load: access },
   { path: '/usage', title: 'Usage', group: 'Operate', load: usage },
   { path: '/health', title: 'Health', group: 'Operate', load: health },
@@ -137,7 +154,7 @@ export const SCREENS: readonly ScreenEntry[] = [
     load: webhooks,
   },
   { path: '/webhooks/$webhookId', title: 'Endpoint', load: oneWebhook },
-  { path: '/billing', title: 'Billing', group: 'Operate', scope: 'keys:admin' },
+  { path: '/billing', title: 'Billing', group: 'Operate', scope: 'keys:admin', load: billing },
   {
     path: '/tenants',
     title: 'Tenants',
