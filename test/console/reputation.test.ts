@@ -43,9 +43,7 @@ scene('a score shows what it is made from, and is attested', async (given) => {
   const rule = page.getByLabel('A judgment is final once its outcome is known')
   const isFinal = await rule.isChecked()
   await rule.click()
-  await page.waitForFunction(
-    `document.querySelectorAll('form[aria-label="Rules"] input')[1].checked === ${!isFinal}`,
-  )
+  await rule.and(page.locator(isFinal ? ':not(:checked)' : ':checked')).waitFor()
   await accessible()
   const { search } = new URL(page.url())
   await end()

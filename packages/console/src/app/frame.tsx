@@ -7,7 +7,7 @@ import { useSession } from '../api/session.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
 import css from './frame.module.css'
 import { LiveDot, LiveProvider } from './live.tsx'
-import { GROUPS, SCREENS, type ScreenEntry } from './screens.ts'
+import { GROUPS, isShown, SCREENS, type ScreenEntry } from './screens.ts'
 import { StoreSwitch, useStoreId } from './store-switch.tsx'
 import { ThemeSwitch } from './theme.tsx'
 
@@ -107,9 +107,9 @@ function Side({ onSearch }: { readonly onSearch: () => void }) {
 }
 
 function Navigation() {
-  const { can } = useSession()
+  const session = useSession()
   const storeId = useStoreId()
-  const shown = SCREENS.filter(({ load, scope }) => load && (!scope || can(scope)))
+  const shown = SCREENS.filter((screen) => isShown(screen, session))
   return (
     <nav aria-label="Screens" className={css['nav']}>
       {GROUPS.map((group) => {

@@ -1,7 +1,7 @@
 // The list of all screens: one row each. A screen that has no `load` is not built and not linked.
 
 import type { ComponentType } from 'react'
-import type { Scope } from '../api/session.tsx'
+import type { Scope, Session } from '../api/session.tsx'
 
 /** The groups of the navigation, in their order. */
 export const GROUPS = ['Remember', 'Govern', 'Erase', 'Prove', 'Operate'] as const
@@ -14,6 +14,8 @@ export interface ScreenEntry {
   readonly group?: (typeof GROUPS)[number]
   /** A caller without this scope does not see it in the navigation. */
   readonly scope?: Scope
+  /** A key that is limited to some stores does not see it. */
+  readonly whole?: true
   readonly load?: () => Promise<ComponentType>
 }
 
@@ -112,7 +114,14 @@ export const SCREENS: readonly ScreenEntry[] = [
     scope: 'cgr:read',
     load: reputation,
   },
-  { path: '/runs', title: 'Runs', group: 'Govern', scope: 'orchestrator:run', load: runs },
+  {
+    path: '/runs',
+    title: 'Runs',
+    group: 'Govern',
+    scope: 'orchestrator:run',
+    whole: true,
+    load: runs,
+  },
   { path: '/runs/$runId', title: 'Run', load: oneRun },
   { path: '/erasure', title: 'Erasure', group: 'Erase', scope: 'erasure:execute', load: erasure },
   { path: '/erasure/$certificateId', title: 'Certificate', load: certificate },
@@ -139,6 +148,7 @@ export const SCREENS: readonly ScreenEntry[] = [
     title: 'Evidence',
     group: 'Prove',
     scope: 'compliance:read',
+    whole: true,
     load: evidence,
   },
   { path: '/evidence/$reportId', title: 'Report', load: oneReport },
@@ -151,6 +161,7 @@ export const SCREENS: readonly ScreenEntry[] = [
     title: 'Webhooks',
     group: 'Operate',
     scope: 'webhooks:admin',
+    whole: true,
     load: webhooks,
   },
   { path: '/webhooks/$webhookId', title: 'Endpoint', load: oneWebhook },
@@ -168,3 +179,10 @@ export const SCREENS: readonly ScreenEntry[] = [
 /** Whether there is a screen to link to. */
 export const isBuilt = (path: string): boolean =>
   SCREENS.some((screen) => screen.path === path && screen.load !== undefined)
+
+/** Whether the navigation and the palette show a screen to a caller. */
+export const isShown = (
+  { load, scope, whole }: ScreenEntry,
+  { can, caller }: Pick<Session, 'can' | 'caller'>,
+): boolean =>
+  load !== undefined && (!scope || can(scope)) && (!whole || (caller.stores?.length ?? 0) === 0)

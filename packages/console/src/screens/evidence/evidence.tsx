@@ -58,7 +58,12 @@ const columnsWith = (nameOf: (type: ReportType) => string): readonly Column<Summ
   {
     id: 'period',
     header: 'Period (UTC)',
-    cell: ({ period_start: from, period_end: to }) => `${from.slice(0, 10)} – ${to.slice(0, 10)}`,
+    cell: ({ period_start: from, period_end: to }) => (
+      <>
+        <time dateTime={from}>{from.slice(0, 10)}</time> –{' '}
+        <time dateTime={to}>{to.slice(0, 10)}</time>
+      </>
+    ),
   },
   { id: 'made', header: 'Generated', cell: ({ generated_at: at }) => <Time value={at} /> },
   { id: 'seq', header: 'Log position', numeric: true, optional: true, cell: (row) => row.log_seq },

@@ -15,7 +15,7 @@ const FAINT = 0.06
 
 interface CellCanvasProps {
   readonly cells: readonly ManifoldCell[]
-  /** From the centre of a cell to its corner, in its own units. */
+  /** From the centre of a cell to those beside it, in its own units. */
   readonly size: number
   readonly lens: Lens
   readonly chosen: string
@@ -98,7 +98,7 @@ export function CellCanvas(props: CellCanvasProps) {
   })
   const pick = ({ nativeEvent: at }: MouseEvent) => {
     const [x, y] = [(at.offsetX - view.left) / view.scale, (at.offsetY - view.top) / view.scale]
-    const hit = props.cells.find((cell) => Math.hypot(cell.x - x, cell.y - y) <= props.size)
+    const hit = props.cells.find((cell) => Math.hypot(cell.x - x, cell.y - y) <= props.size / 2)
     props.onChoose(hit?.id ?? '')
   }
   return (

@@ -33,14 +33,16 @@ export function Manifold() {
         actions={<SavePicture dimension={dimension} />}
         request={request}
       />
-      <Form inline label="Filters" onSubmit={() => undefined}>
-        <TextField
-          label="Dimension"
-          pattern="[a-z0-9][a-z0-9_.\-]*"
-          value={dimension}
-          onChange={setDimension}
-        />
-      </Form>
+      <Section title="Map">
+        <Form inline label="Filters" onSubmit={() => undefined}>
+          <TextField
+            label="Dimension"
+            pattern="[a-z0-9][a-z0-9_.\-]*"
+            value={dimension}
+            onChange={setDimension}
+          />
+        </Form>
+      </Section>
       {error && <ErrorState error={error} />}
       {!data && !error && <LoadingState />}
       {data && data.cells.length === 0 && (

@@ -88,27 +88,29 @@ export function Reputation() {
         title="Reputation"
         about="How the decisions of agents turned out. The band reaches from the lower bound, which the score exceeds with 95 %, to the score; the marks are where silver and gold begin."
       />
-      <Table
-        label="Scores"
-        list={list}
-        columns={useColumns()}
-        rowId={({ agent_handle: handle, subject_key: key }) => key ?? handle}
-        filters={
-          <Form inline label="Filters" onSubmit={() => undefined}>
-            <TextField
-              label="Dimension"
-              value={dimension}
-              onChange={setDimension}
-              pattern="[a-z0-9][a-z0-9_.\-]*"
-            />
-          </Form>
-        }
-        empty={
-          <EmptyState title="No scores in this dimension">
-            <p>A governed decision and its outcome make one.</p>
-          </EmptyState>
-        }
-      />
+      <Section title="Scores">
+        <Table
+          label="Scores"
+          list={list}
+          columns={useColumns()}
+          rowId={({ agent_handle: handle, subject_key: key }) => key ?? handle}
+          filters={
+            <Form inline label="Filters" onSubmit={() => undefined}>
+              <TextField
+                label="Dimension"
+                value={dimension}
+                onChange={setDimension}
+                pattern="[a-z0-9][a-z0-9_.\-]*"
+              />
+            </Form>
+          }
+          empty={
+            <EmptyState title="No scores in this dimension">
+              <p>A governed decision and its outcome make one.</p>
+            </EmptyState>
+          }
+        />
+      </Section>
       {agent !== '' && <OneAgent key={agent} handle={agent} />}
       <Section title="Attestations" about="Scores that were signed, to be shown elsewhere.">
         <Attestations />

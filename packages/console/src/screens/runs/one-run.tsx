@@ -88,7 +88,10 @@ function RunState({ run }: { readonly run: Run }) {
       <Facts
         of={[
           ['State', <RunPill key="s" run={run} />],
-          ['Reserved by open steps', reserved.tokens && `${formatNumber(reserved.tokens)} tokens`],
+          [
+            'Reserved by open steps',
+            reserved.tokens > 0 && `${formatNumber(reserved.tokens)} tokens`,
+          ],
           ['Started', <Time key="b" value={run.created_at} />],
           ['Deadline', isOpen(run) && <Time value={run.deadline_at} relative />],
           ['Ended', run.ended_at && <Time value={run.ended_at} />],
