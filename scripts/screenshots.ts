@@ -1,5 +1,5 @@
 // Takes pictures of screens of the console on a service with sample data.
-//   node scripts/screenshots.ts <directory> [width ...]
+//   node scripts/screenshots.ts <directory> [name of a screen ...]
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,8 +8,7 @@ import { serveLocally } from '../packages/cli/src/testing/serve-locally.ts'
 import { makeSampleTenant } from '../test/console/testing/sample-tenant.ts'
 
 const HEIGHT = 900
-const [directory = 'screenshots', ...asked] = process.argv.slice(2)
-const widths = asked.length === 0 ? [1440, 390] : asked.map(Number)
+const [directory = 'screenshots', ...only] = process.argv.slice(2)
 mkdirSync(directory, { recursive: true })
 
 const ends: (() => void | Promise<void>)[] = []
@@ -49,9 +48,10 @@ const screens: Readonly<Record<string, string>> = {
 
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-for (const width of widths) {
+for (const width of [1440, 390]) {
   const page = await browser.newPage({ viewport: { width, height: HEIGHT } })
   for (const [name, path] of Object.entries(screens)) {
+    if (only.length > 0 && !only.includes(name)) continue
     await page.goto(`${local.url}/console${path}`)
     await page.locator('h1').first().waitFor()
     await page.locator('main [class*=loading]').first().waitFor({ state: 'detached' })

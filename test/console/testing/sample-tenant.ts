@@ -70,7 +70,7 @@ export async function makeSampleTenant({ call }: LocalService): Promise<SampleTe
   await judge(call)
   const made = await register(post)
   await post('/v1/gcrumbs/roll')
-  const certificate = await post('/v1/erasure/issue', { fact_ref: 5, legal_basis: 'art_17' })
+  const certificate = await post('/v1/erasure/issue', { fact_ref: 5 })
   const { webhook_id } = await post('/v1/webhooks', {
     url: 'http://127.0.0.1:9/custos',
     events: ['memory.erased', 'approval.requested'],
@@ -130,11 +130,11 @@ async function register(post: Post) {
     composition_kind: 'stack',
     target_ref: 'stacks/support',
     members: [
-      { ref_id: 'adapters/support', license: 'MIT', certified: false },
+      { ref_id: 'models/translate', license: 'MIT', certified: true },
       { ref_id: 'models/base-7b', license: 'Apache-2.0', certified: true },
     ],
     authority: { human_principal: 'ana', trust_tier: 'verified' },
-  }).catch(() => undefined)
+  })
   await post('/v1/governance/policies', {
     name: 'Adapters for release need a person',
     policy_type: 'hitl_required',

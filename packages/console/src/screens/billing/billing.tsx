@@ -15,7 +15,7 @@ import { Button } from '../../parts/button.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { Facts, formatNumber, inWords, Meter, Pill } from '../../parts/display.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
-import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
+import { ErrorState, LoadingState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import css from './billing.module.css'
 
@@ -34,16 +34,14 @@ export function Billing() {
       />
       {error && <ErrorState error={error} />}
       {!data && !error && <LoadingState />}
-      {data && !data.configured && (
-        <EmptyState title="Billing is not configured">
-          <p>This service takes no payments. Its operator sets the plan of each tenant.</p>
-        </EmptyState>
-      )}
       {data && <Subscription subscription={data} />}
       <PlanUse />
     </>
   )
 }
+
+const NOT_CONFIGURED =
+  'Billing is not configured: this service takes no payments, and its operator sets the plan.'
 
 type Subscription = BillingSubscriptionReply
 
@@ -63,6 +61,7 @@ function Subscription({ subscription }: { readonly subscription: Subscription })
   return (
     <Section
       title="Plan"
+      about={subscription.configured ? undefined : NOT_CONFIGURED}
       actions={subscription.configured && <Payment subscription={subscription} />}
     >
       <Facts

@@ -65,7 +65,7 @@ function draw(canvas: HTMLCanvasElement, props: CellCanvasProps, view: View): vo
       context,
       cell.x * view.scale + view.left,
       cell.y * view.scale + view.top,
-      size * view.scale,
+      (size * view.scale) / Math.sqrt(3),
     )
     context.globalAlpha = value === null ? FAINT : 0.12 + 0.88 * (value / most)
     context.fillStyle = style.color

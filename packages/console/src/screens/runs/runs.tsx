@@ -83,28 +83,30 @@ export function Runs() {
         title="Runs"
         about="Steps of agents: each with its memory, policies, a budget and a signed receipt."
       />
-      <Table
-        label="Runs"
-        list={list}
-        columns={columnsWith(useAgentNames())}
-        rowId={({ run_id }) => run_id}
-        rowLink={linkOf}
-        filters={
-          <Form inline label="Filters" onSubmit={() => undefined}>
-            <SelectField
-              label="State"
-              value={known ?? ''}
-              options={[['', 'All'], ...STATES.map((one) => [one, runWords(one)] as const)]}
-              onChange={setState}
-            />
-          </Form>
-        }
-        empty={
-          <EmptyState title="No runs">
-            <p>A program starts a run through the API, and asks before each step.</p>
-          </EmptyState>
-        }
-      />
+      <Section title="All runs">
+        <Table
+          label="Runs"
+          list={list}
+          columns={columnsWith(useAgentNames())}
+          rowId={({ run_id }) => run_id}
+          rowLink={linkOf}
+          filters={
+            <Form inline label="Filters" onSubmit={() => undefined}>
+              <SelectField
+                label="State"
+                value={known ?? ''}
+                options={[['', 'All'], ...STATES.map((one) => [one, runWords(one)] as const)]}
+                onChange={setState}
+              />
+            </Form>
+          }
+          empty={
+            <EmptyState title="No runs">
+              <p>A program starts a run through the API, and asks before each step.</p>
+            </EmptyState>
+          }
+        />
+      </Section>
       <Section title="Agents" about="What a step is made with: model, prompt, stores and tools.">
         <Agents />
       </Section>
