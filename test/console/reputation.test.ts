@@ -61,7 +61,8 @@ scene('the manifold has cells, lenses, a table and a picture', async (given) => 
   await page.getByRole('table', { name: 'Cells' }).getByRole('button').first().press('Enter')
   await page.getByText(/The newest:/).waitFor()
   const painted = await page.evaluate<number>(
-    "document.querySelector('canvas').getContext('2d').getImageData(0, 0, 900, 460).data.filter((part) => part > 0).length",
+    `document.querySelector('canvas').getContext('2d').getImageData(0, 0, 900, 460)
+      .data.filter((part) => part > 0).length`,
   )
   assert.ok(painted > 1_000)
   const saved = page.waitForEvent('download')

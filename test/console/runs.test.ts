@@ -7,14 +7,14 @@ const scene = consoleScene()
 const RUNS = '/v1/orchestrator/runs'
 const DONE = { output: 'The ferry is late.', tokens_in: 40, tokens_out: 6 }
 
-interface Made {
+interface RunAnswer {
   readonly agent_id: string
   readonly run_id: string
   readonly step_id: string
 }
 
 const post = async ({ local }: Scene, path: string, body: object = {}) =>
-  (await local.call('POST', path, body)) as unknown as Made
+  (await local.call('POST', path, body)) as unknown as RunAnswer
 
 async function startRun(given: Scene, name: string): Promise<string> {
   const agent = { name: name.slice(0, 200), model_id: 'model-a' }

@@ -7,16 +7,16 @@ import type { Scene, Visit } from './scene.ts'
 export const OPERATOR_KEY = 'operator-key-of-the-cli-tests-0123'
 
 /** What an answer that makes a key says. */
-interface MadeKey {
+interface KeyAnswer {
   readonly api_key: string
   readonly tenant_id: string
 }
 
 const made = async (local: LocalService, path: string, body: object, key: string) =>
-  (await local.call('POST', path, body, key)) as unknown as MadeKey
+  (await local.call('POST', path, body, key)) as unknown as KeyAnswer
 
 /** A tenant with its first key. */
-export const newTenant = (local: LocalService, name: string): Promise<MadeKey> =>
+export const newTenant = (local: LocalService, name: string): Promise<KeyAnswer> =>
   made(local, '/v1/cloud/tenants', { name, plan: 'enterprise' }, OPERATOR_KEY)
 
 /** A further key of a tenant. */

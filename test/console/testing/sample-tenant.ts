@@ -2,7 +2,7 @@
 
 import type { LocalService } from '../../../packages/cli/src/testing/serve-locally.ts'
 
-type Json = Record<string, never>
+type JsonAnswer = Record<string, never>
 
 /** What was made, for the addresses of its pages. */
 export interface SampleTenant {
@@ -51,7 +51,7 @@ const AGENTS = ['invoices@harbour', 'refunds@harbour', 'claims@harbour'] as cons
 
 export async function makeSampleTenant({ call }: LocalService): Promise<SampleTenant> {
   const post = async (path: string, body: object = {}) =>
-    (await call('POST', path, body)) as unknown as Json
+    (await call('POST', path, body)) as unknown as JsonAnswer
   for (const content of MEMORIES) await post('/v1/stores/default/write', { content })
   await post('/v1/stores', { store_id: 'letters', name: 'Letters of customers' })
   await post('/v1/governance/seed-defaults', {})
@@ -112,7 +112,7 @@ async function judge(call: LocalService['call']): Promise<void> {
   }
 }
 
-type Post = (path: string, body?: object) => Promise<Json>
+type Post = (path: string, body?: object) => Promise<JsonAnswer>
 
 async function register(post: Post) {
   const layers = ['a1', 'b2', 'c3'].map((part) => ({ digest: part.repeat(32) }))

@@ -7,7 +7,7 @@ import { useSession } from '../api/session.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
 import css from './frame.module.css'
 import { LiveDot, LiveProvider } from './live.tsx'
-import { GROUPS, isShown, SCREENS, type ScreenEntry } from './screens.ts'
+import { GROUPS, isVisible, SCREENS, type ScreenEntry } from './screens.ts'
 import { StoreSwitch, useStoreId } from './store-switch.tsx'
 import { ThemeSwitch } from './theme.tsx'
 
@@ -109,7 +109,7 @@ function Side({ onSearch }: { readonly onSearch: () => void }) {
 function Navigation() {
   const session = useSession()
   const storeId = useStoreId()
-  const shown = SCREENS.filter((screen) => isShown(screen, session))
+  const shown = SCREENS.filter((screen) => isVisible(screen, session))
   return (
     <nav aria-label="Screens" className={css['nav']}>
       {GROUPS.map((group) => {

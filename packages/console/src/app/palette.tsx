@@ -5,7 +5,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useId, useState } from 'react'
 import { useSession } from '../api/session.tsx'
 import css from './palette.module.css'
-import { isShown, SCREENS } from './screens.ts'
+import { isVisible, SCREENS } from './screens.ts'
 import { useStoreId } from './store-switch.tsx'
 
 interface PaletteProps {
@@ -57,7 +57,7 @@ function useDestinations(text: string): readonly Destination[] {
   const session = useSession()
   const storeId = useStoreId()
   const built = new Set(SCREENS.filter(({ load }) => load).map(({ path }) => path))
-  const screens = SCREENS.filter((screen) => screen.group && isShown(screen, session)).map(
+  const screens = SCREENS.filter((screen) => screen.group && isVisible(screen, session)).map(
     ({ path, title }) => ({
       label: title,
       to: path,

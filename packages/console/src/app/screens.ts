@@ -181,7 +181,7 @@ export const isBuilt = (path: string): boolean =>
   SCREENS.some((screen) => screen.path === path && screen.load !== undefined)
 
 /** Whether the navigation and the palette show a screen to a caller. */
-export const isShown = (
+export const isVisible = (
   { load, scope, whole }: ScreenEntry,
   { can, caller }: Pick<Session, 'can' | 'caller'>,
 ): boolean =>

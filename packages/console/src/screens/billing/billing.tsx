@@ -43,8 +43,6 @@ export function Billing() {
 const NOT_CONFIGURED =
   'Billing is not configured: this service takes no payments, and its operator sets the plan.'
 
-type Subscription = BillingSubscriptionReply
-
 const TONES = {
   none: 'plain',
   checkout_open: 'plain',
@@ -56,7 +54,7 @@ const TONES = {
   canceled: 'plain',
 } as const
 
-function Subscription({ subscription }: { readonly subscription: Subscription }) {
+function Subscription({ subscription }: { readonly subscription: BillingSubscriptionReply }) {
   const { status } = subscription
   return (
     <Section
@@ -88,7 +86,7 @@ function Subscription({ subscription }: { readonly subscription: Subscription })
   )
 }
 
-function Payment({ subscription }: { readonly subscription: Subscription }) {
+function Payment({ subscription }: { readonly subscription: BillingSubscriptionReply }) {
   const { can } = useSession()
   const checkout = useAction(billingCheckout)
   const portal = useAction(billingPortal)

@@ -1,6 +1,6 @@
 // Evidence: reports on what is on record, checks of the service, and the conformance badge.
 
-import { reportsFrameworks, reportsList } from '@custos/client/operations'
+import { complianceHistory, reportsFrameworks, reportsList } from '@custos/client/operations'
 import type { ReportFinding, ReportsListReply, ReportType } from '@custos/client/types'
 import { Link } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
@@ -9,14 +9,16 @@ import { useSession } from '../../api/session.tsx'
 import { useCall } from '../../api/use-call.ts'
 import { useList, usePage } from '../../api/use-list.ts'
 import { Button } from '../../parts/button.tsx'
+import { CodeBlock } from '../../parts/code.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Pill } from '../../parts/display.tsx'
+import { JsonDialog } from '../../parts/json-view.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
-import { EmptyState } from '../../parts/states.tsx'
+import { EmptyState, ErrorState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
-import { Badge } from './badge.tsx'
 import { Checks } from './checks.tsx'
+import css from './evidence.module.css'
 import { GenerateReport } from './generate-report.tsx'
 
 const FINDINGS = {
@@ -36,9 +38,9 @@ export function useFrameworkNames(): (type: ReportType) => string {
   return (type) => data?.frameworks.find((one) => one.type === type)?.name ?? type
 }
 
-type Summary = ReportsListReply['reports'][number]
+type ListedReport = ReportsListReply['reports'][number]
 
-const columnsWith = (nameOf: (type: ReportType) => string): readonly Column<Summary>[] => [
+const columnsWith = (nameOf: (type: ReportType) => string): readonly Column<ListedReport>[] => [
   {
     id: 'title',
     header: 'Report',
@@ -82,7 +84,7 @@ export function Evidence() {
     <>
       <PageHeader
         title="Evidence"
-        about="What the audit log shows for an auditor. A finding says whether evidence is on record, never whether a law is complied with."
+        about="Whether evidence is on record, for an auditor; never whether a law is met."
         actions={makes}
       />
       <Section title="Reports">
@@ -107,6 +109,53 @@ export function Evidence() {
       <Dialog title="Generate a report" open={making} onClose={() => setMaking(false)}>
         <GenerateReport />
       </Dialog>
+    </>
+  )
+}
+
+const AUDITS = 10
+
+function Badge({ tenantId }: { readonly tenantId: string }) {
+  const path = `/v1/cloud/compliance/badge/${encodeURIComponent(tenantId)}.svg`
+  return (
+    <Section
+      title="Conformance badge"
+      about="Anybody may see it: how many capabilities passed in the newest check “conformance”."
+    >
+      <img className={css['badge']} src={path} alt="Conformance badge of this tenant" />
+      <CodeBlock label="Markdown" text={`![conformance](${location.origin}${path})`} />
+      <Audits tenantId={tenantId} />
+    </Section>
+  )
+}
+
+function Audits({ tenantId }: { readonly tenantId: string }) {
+  const { data, error } = useCall(complianceHistory, [tenantId, { limit: AUDITS }])
+  const [shown, setShown] = useState<string | null>(null)
+  if (error) return <ErrorState error={error} />
+  const audit = data?.find(({ id }) => id === shown)
+  return (
+    <>
+      <ul className={css['audits']} aria-label="Audits">
+        {data?.map(({ id, audited_at: at, conformance_rate: rate, capabilities }) => (
+          <li key={id}>
+            <Time value={at} />
+            <span>
+              {Math.round(rate * 100)} %, {capabilities.join(', ')}
+            </span>
+            <Button aria-label={`Show the audit of ${at}`} onClick={() => setShown(id)}>
+              Show
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <JsonDialog
+        title="Conformance audit"
+        value={audit?.report_json ?? null}
+        open={audit !== undefined}
+        onClose={() => setShown(null)}
+        signed
+      />
     </>
   )
 }

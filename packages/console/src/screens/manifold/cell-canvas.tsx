@@ -3,9 +3,8 @@
 import { Maximize, ZoomIn, ZoomOut } from 'lucide-react'
 import { type MouseEvent, useEffect, useRef, useState } from 'react'
 import { IconButton } from '../../parts/button.tsx'
-import type { Lens } from './lenses.ts'
+import type { Lens, ManifoldCell } from './lenses.ts'
 import css from './manifold.module.css'
-import type { ManifoldCell } from './manifold.tsx'
 
 const HEIGHT = 460
 const STEP = 1.4

@@ -1,6 +1,8 @@
 // By what the cells of the manifold are coloured.
 
-import type { ManifoldCell } from './manifold.tsx'
+import type { ManifoldExportReply } from '@custos/client/types'
+
+export type ManifoldCell = ManifoldExportReply['cells'][number]
 
 export interface Lens {
   readonly id: string

@@ -14,10 +14,8 @@ import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
 import { SaveButton } from '../erasure/save-button.tsx'
 import { CellCanvas } from './cell-canvas.tsx'
-import { LENSES, type Lens, lensOf } from './lenses.ts'
+import { LENSES, type Lens, lensOf, type ManifoldCell } from './lenses.ts'
 import css from './manifold.module.css'
-
-export type ManifoldCell = ManifoldExportReply['cells'][number]
 
 const DIMENSION = 'receivables'
 
@@ -29,7 +27,7 @@ export function Manifold() {
     <>
       <PageHeader
         title="Manifold"
-        about="Decisions that say similar things are near each other. The map shows where outcomes are bad, not why."
+        about="Decisions with similar texts are neighbours. It shows where outcomes are bad."
         actions={<SavePicture dimension={dimension} />}
         request={request}
       />
@@ -69,11 +67,12 @@ function Cells({ reply }: { readonly reply: ManifoldExportReply }) {
   const [asked, setLens] = useUrlState('lens')
   const [chosen, choose] = useUrlState('cell')
   const lens = lensOf(asked)
+  const count = reply.meta.nDecisions
   const cell = reply.cells.find(({ id }) => id === chosen)
   return (
     <>
       <Section
-        title={`${counted(reply.meta.nDecisions, 'decision')} in ${counted(reply.cells.length, 'cell')}`}
+        title={`${counted(count, 'decision')} in ${counted(reply.cells.length, 'cell')}`}
         about={lens.about}
         actions={
           <Form inline label="Lens" onSubmit={() => undefined}>

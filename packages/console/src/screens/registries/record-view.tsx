@@ -118,7 +118,7 @@ function Proof<Row extends RecordRow, One extends RecordRow>({
         {error && <ErrorState error={error} />}
         {data && (
           <div role="status">
-            <strong>{data.passed ? 'The record verifies.' : 'The record does not verify.'}</strong>{' '}
+            <strong>The record {data.passed ? 'verifies' : 'does not verify'}.</strong>{' '}
             {data.reason}
             <ul className={css['checks']}>
               {Object.entries(data.checks).map(([name, ok]) => (

@@ -23,7 +23,7 @@ export type RecordRow = Pick<
 > & { readonly document: object | null }
 
 /** What the service answers when it verifies a record. */
-export interface ServiceVerdict {
+interface ServiceVerdict {
   readonly passed: boolean
   readonly checks: CheckResults
   readonly not_checked: readonly string[]
@@ -42,7 +42,7 @@ export interface RegisterField {
   readonly optional?: boolean
 }
 
-export type Filled = Readonly<Record<string, string>>
+export type FilledFields = Readonly<Record<string, string>>
 
 interface Reading<T> {
   readonly data: T | undefined
@@ -73,7 +73,7 @@ export interface RegistrySpec<Row extends RecordRow, One extends RecordRow> {
     readonly verb: string
     readonly fields: readonly RegisterField[]
     /** Sends what was filled in; the id of the record that was made. */
-    readonly send: (filled: Filled) => Promise<string>
+    readonly send: (filled: FilledFields) => Promise<string>
   }
 }
 
@@ -119,7 +119,7 @@ export const AUTHORITY_FIELDS: readonly RegisterField[] = [
   },
 ]
 
-export function authorityOf({ person, delegation, tier }: Filled): Authority {
+export function authorityOf({ person, delegation, tier }: FilledFields): Authority {
   return {
     ...(person ? { human_principal: person } : {}),
     ...(delegation ? { delegation_ref: delegation } : {}),

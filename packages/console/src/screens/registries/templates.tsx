@@ -39,7 +39,7 @@ function InstallForm() {
       <SelectField
         label="Template"
         value={template.id}
-        options={data.templates.map(({ id, name, version }) => [id, `${name} ${version}`] as const)}
+        options={data.templates.map((one) => [one.id, `${one.name} ${one.version}`] as const)}
         onChange={(id) => {
           setChosen(id)
           install.reset()
@@ -50,8 +50,8 @@ function InstallForm() {
       {result && (
         <p role="status">
           {result.dry_run ? 'It would register ' : 'Registered: '}
-          {counted(result.installed.length, 'type')}; {result.already_there.length} exist already;{' '}
-          {counted(result.conflicts.length, 'conflict')}.
+          {counted(result.installed.length, 'type')}. Exist already: {result.already_there.length}.
+          In conflict: {result.conflicts.length}.
         </p>
       )}
       <div>

@@ -114,8 +114,8 @@ function Spec({ record }: { readonly record: WorldType }) {
   )
 }
 
-type Subject = Action['subject_refs'][number]
-const subjectText = (one: Subject): string => (typeof one === 'string' ? one : one.ref)
+type SubjectRef = Action['subject_refs'][number]
+const subjectText = (one: SubjectRef): string => (typeof one === 'string' ? one : one.ref)
 
 export const actions: RegistrySpec<WorldModelListActionsReply['invocations'][number], Action> = {
   title: 'Actions',
@@ -189,7 +189,7 @@ export const actions: RegistrySpec<WorldModelListActionsReply['invocations'][num
   },
 }
 
-function subjectOf(line: string): Subject {
+function subjectOf(line: string): SubjectRef {
   const [type = '', ref] = line.split('|').map((part) => part.trim())
   return ref === undefined ? type : { type, ref }
 }

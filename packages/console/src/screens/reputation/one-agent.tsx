@@ -13,8 +13,8 @@ import { VerifyHere } from '../../parts/json-view.tsx'
 import { Section } from '../../parts/page-header.tsx'
 import { ErrorState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { TIER_TONES, useDimension } from './bands.ts'
 import css from './reputation.module.css'
-import { TIER_TONES, useDimension } from './reputation.tsx'
 
 export function OneAgent({ handle }: { readonly handle: string }) {
   const dimension = useDimension()

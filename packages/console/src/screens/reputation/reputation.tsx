@@ -1,30 +1,25 @@
 // Reputation: how decisions of agents turned out, as scores with their bands.
 
-import { cgrAttestations, cgrScores } from '@custos/client/operations'
+import {
+  cgrAttestations,
+  cgrChangeSettings,
+  cgrScores,
+  cgrSettings,
+} from '@custos/client/operations'
 import type { Attestation, Score } from '@custos/client/types'
+import { useSession } from '../../api/session.tsx'
 import { useUrlChange, useUrlState } from '../../api/url-state.ts'
+import { useAction, useCall } from '../../api/use-call.ts'
 import { useList, usePage } from '../../api/use-list.ts'
 import { Pill } from '../../parts/display.tsx'
-import { Form, TextField } from '../../parts/form.tsx'
+import { CheckField, Form, TextField } from '../../parts/form.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
-import { EmptyState } from '../../parts/states.tsx'
+import { EmptyState, ErrorState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
+import { TIER_TONES, useDimension } from './bands.ts'
 import { OneAgent } from './one-agent.tsx'
 import css from './reputation.module.css'
-import { CgrSettingsForm } from './settings.tsx'
-
-const DIMENSION = 'receivables'
-
-export const TIER_TONES = {
-  gold: 'good',
-  silver: 'good',
-  bronze: 'warn',
-  unproven: 'plain',
-} as const
-
-/** The dimension that the address names. */
-export const useDimension = (): string => useUrlState('dimension')[0] || DIMENSION
 
 function useColumns(): readonly Column<Score>[] {
   const change = useUrlChange()
@@ -60,7 +55,7 @@ const MARKS = [0.65, 0.8]
 /** The score with the band from its lower bound on; the same numbers stand beside it. */
 function Band({ score: { cgr_score: score, cgr_lower: lower } }: { readonly score: Score }) {
   return (
-    <svg className={css['band']} viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">
+    <svg className={css['band']} viewBox="0 0 100 12" aria-hidden="true">
       <rect className={css['track']} y="4" width="100" height="4" />
       {MARKS.map((mark) => (
         <rect key={mark} className={css['mark']} x={mark * 100} width="0.6" height="12" />
@@ -77,6 +72,10 @@ function Band({ score: { cgr_score: score, cgr_lower: lower } }: { readonly scor
   )
 }
 
+const ABOUT =
+  'How the decisions of agents turned out. The band reaches from the lower bound, which the score ' +
+  'exceeds with 95 %, to the score; the marks are where silver and gold begin.'
+
 export function Reputation() {
   const dimension = useDimension()
   const [agent] = useUrlState('agent')
@@ -84,10 +83,7 @@ export function Reputation() {
   const list = useList(cgrScores, [{ ...usePage(), dimension }], ({ scores }) => scores)
   return (
     <>
-      <PageHeader
-        title="Reputation"
-        about="How the decisions of agents turned out. The band reaches from the lower bound, which the score exceeds with 95 %, to the score; the marks are where silver and gold begin."
-      />
+      <PageHeader title="Reputation" about={ABOUT} />
       <Section title="Scores">
         <Table
           label="Scores"
@@ -142,5 +138,44 @@ function Attestations() {
       signed
       empty={<EmptyState title="Nothing was attested" />}
     />
+  )
+}
+
+const RULES = [
+  ['compare_credentials', 'Refuse outcomes and reviews by the credential that made the decision'],
+  ['judgments_final', 'A judgment is final once its outcome is known'],
+] as const
+
+function CgrSettingsForm() {
+  const { can } = useSession()
+  const { data, error } = useCall(cgrSettings, [])
+  const change = useAction(cgrChangeSettings)
+  const may = can('governance:admin')
+  return (
+    <Section title="Rules" about="They make scores harder to manipulate.">
+      {error && <ErrorState error={error} />}
+      {change.error && <ErrorState error={change.error} />}
+      {data && may && (
+        <Form label="Rules" onSubmit={() => undefined}>
+          {RULES.map(([name, label]) => (
+            <CheckField
+              key={name}
+              label={label}
+              checked={data[name]}
+              onChange={(checked) => change.mutate([{ [name]: checked }])}
+            />
+          ))}
+        </Form>
+      )}
+      {data && !may && (
+        <ul>
+          {RULES.map(([name, label]) => (
+            <li key={name}>
+              {label}: {data[name] ? 'yes' : 'no'}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
   )
 }

@@ -23,12 +23,12 @@ const TONES = {
 } as const
 const STATES = ['running', 'waiting_hitl', 'completed', 'denied', 'terminated'] as const
 
-export const runWords = (state: string): string =>
+export const stateText = (state: string): string =>
   state === 'waiting_hitl' ? 'waits for approval' : inWords(state)
 
 export const RunPill = ({ run }: { readonly run: Run }) => (
   <Pill tone={TONES[run.state]}>
-    {runWords(run.state)}
+    {stateText(run.state)}
     {run.termination_reason && `: ${inWords(run.termination_reason)}`}
   </Pill>
 )
@@ -95,7 +95,7 @@ export function Runs() {
               <SelectField
                 label="State"
                 value={known ?? ''}
-                options={[['', 'All'], ...STATES.map((one) => [one, runWords(one)] as const)]}
+                options={[['', 'All'], ...STATES.map((one) => [one, stateText(one)] as const)]}
                 onChange={setState}
               />
             </Form>

@@ -13,11 +13,11 @@ import { ErrorState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { ApprovalCard } from '../approvals/approval-card.tsx'
 import css from './runs.module.css'
-import { runWords } from './runs.tsx'
+import { stateText } from './runs.tsx'
 
-type Ended = RunStep['state'] | RunCall['state']
-
-const TONES: Readonly<Record<Ended, 'accent' | 'warn' | 'good' | 'bad'>> = {
+const TONES: Readonly<
+  Record<RunStep['state'] | RunCall['state'], 'accent' | 'warn' | 'good' | 'bad'>
+> = {
   waiting_hitl: 'warn',
   permitted: 'accent',
   intended: 'accent',
@@ -30,7 +30,7 @@ const TONES: Readonly<Record<Ended, 'accent' | 'warn' | 'good' | 'bad'>> = {
 
 const StatePill = ({ of: { state, reason } }: { readonly of: RunStep | RunCall }) => (
   <Pill tone={TONES[state]}>
-    {runWords(state)}
+    {stateText(state)}
     {reason && `: ${inWords(reason)}`}
   </Pill>
 )

@@ -13,11 +13,9 @@ import { EmptyState, ErrorState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 
-type Status = WebhookDelivery['status']
-
 const TONES = { pending: 'plain', retrying: 'warn', delivered: 'good', failed: 'bad' } as const
 const REFETCH_MS = 2_000
-const STATES: readonly Status[] = ['pending', 'retrying', 'delivered', 'failed']
+const STATES: readonly WebhookDelivery['status'][] = ['pending', 'retrying', 'delivered', 'failed']
 
 export const DeliveryPill = ({ delivery }: { readonly delivery: WebhookDelivery }) => (
   <Pill tone={TONES[delivery.status]}>{delivery.status}</Pill>

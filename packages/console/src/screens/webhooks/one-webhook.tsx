@@ -3,6 +3,7 @@
 import {
   webhooksDelete,
   webhooksGet,
+  webhooksReplay,
   webhooksTest,
   webhooksUpdate,
 } from '@custos/client/operations'
@@ -15,11 +16,12 @@ import { Button } from '../../parts/button.tsx'
 import { Id } from '../../parts/code.tsx'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
 import { Facts, formatNumber, inWords } from '../../parts/display.tsx'
+import { Form, TextField } from '../../parts/form.tsx'
+import { JobProgress } from '../../parts/job.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { ErrorState, LoadingState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { Deliveries, DeliveryPill } from './deliveries.tsx'
-import { Replay } from './replay.tsx'
 import { ChangeWebhook, RotateSecret } from './webhook-form.tsx'
 import css from './webhooks.module.css'
 import { WebhookPill } from './webhooks.tsx'
@@ -101,10 +103,8 @@ function TestButton({ webhook }: { readonly webhook: Webhook }) {
   )
 }
 
-type Asked = 'change' | 'rotate' | 'delete' | null
-
 function Acts({ webhook }: { readonly webhook: Webhook }) {
-  const [asked, setAsked] = useState<Asked>(null)
+  const [asked, setAsked] = useState<'change' | 'rotate' | 'delete' | null>(null)
   const navigate = useNavigate()
   const update = useAction(webhooksUpdate)
   const remove = useAction(webhooksDelete)
@@ -150,6 +150,43 @@ function Acts({ webhook }: { readonly webhook: Webhook }) {
           {webhook.url} gets nothing more. Its URL and secrets are destroyed.
         </p>
       </ConfirmDialog>
+    </>
+  )
+}
+
+function Replay({ webhookId }: { readonly webhookId: string }) {
+  const [from, setFrom] = useState('0')
+  const [to, setTo] = useState('')
+  const replay = useAction(webhooksReplay)
+  const submit = () => {
+    const until = to === '' ? {} : { to_seq: Number(to) }
+    replay.mutate([webhookId, { from_seq: Number(from), ...until }])
+  }
+  const job = replay.data
+  return (
+    <>
+      <Form inline label="Replay" onSubmit={submit}>
+        <TextField
+          label="From log position"
+          type="number"
+          min={0}
+          required
+          value={from}
+          onChange={setFrom}
+        />
+        <TextField label="To (empty: the last)" type="number" min={0} value={to} onChange={setTo} />
+        <Button type="submit" busy={replay.isPending}>
+          Replay
+        </Button>
+      </Form>
+      {replay.error && <ErrorState error={replay.error} />}
+      {job && (
+        <JobProgress
+          key={job.job_id}
+          jobId={job.job_id}
+          label={`Replay of entries ${job.from_seq} to ${job.to_seq}`}
+        />
+      )}
     </>
   )
 }

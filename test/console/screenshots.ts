@@ -1,11 +1,11 @@
 // Takes pictures of screens of the console on a service with sample data.
-//   node scripts/screenshots.ts <directory> [name of a screen ...]
+//   npm run pictures -- <directory> [name of a screen ...]
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
-import { serveLocally } from '../packages/cli/src/testing/serve-locally.ts'
-import { makeSampleTenant } from '../test/console/testing/sample-tenant.ts'
+import { serveLocally } from '../../packages/cli/src/testing/serve-locally.ts'
+import { makeSampleTenant } from './testing/sample-tenant.ts'
 
 const HEIGHT = 900
 const [directory = 'screenshots', ...only] = process.argv.slice(2)
