@@ -73,8 +73,8 @@ function Band({ score: { cgr_score: score, cgr_lower: lower } }: { readonly scor
 }
 
 const ABOUT =
-  'How the decisions of agents turned out. The band reaches from the lower bound, which the score ' +
-  'exceeds with 95 %, to the score; the marks are where silver and gold begin.'
+  'How the decisions of agents turned out. The band reaches from the lower bound, which the ' +
+  'score exceeds with 95 %, to the score; the marks are where silver and gold begin.'
 
 export function Reputation() {
   const dimension = useDimension()
