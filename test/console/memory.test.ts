@@ -94,7 +94,6 @@ scene('a search shows the budget, the parts of scores and what was left out', as
     .waitFor()
   await accessible()
   await page.getByRole('button', { name: 'The call behind this' }).last().click()
-  await page.getByRole('menuitem', { name: 'As curl' }).click()
   await page.getByRole('region', { name: 'curl' }).getByText('"budget_tokens":16').waitFor()
   await accessible()
   await end()

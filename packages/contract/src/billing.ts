@@ -97,6 +97,7 @@ export const billing = {
     reply: Type.Object({
       tenant_id: Type.String(),
       plan: text('The plan in force'),
+      configured: boolean('Whether this service takes payments'),
       status: Status,
       subscription_id: Nullable(text('Id at the payment provider')),
       stripe_subscription_id: Nullable(text('Same as `subscription_id`')),

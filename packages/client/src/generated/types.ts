@@ -4491,6 +4491,8 @@ export type BillingSubscriptionReply = {
   tenant_id: string
   /** The plan in force */
   plan: string
+  /** Whether this service takes payments */
+  configured: boolean
   status: SubscriptionStatus
   /** Id at the payment provider */
   subscription_id: string | null

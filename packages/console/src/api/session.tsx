@@ -18,7 +18,7 @@ import { client, keepCsrfToken, whenSignedOut } from './connection.ts'
 
 export type Scope = Caller['scopes'][number]
 
-interface Session {
+export interface Session {
   readonly caller: Caller
   /** Whether the caller's scopes cover one. */
   can(scope: Scope): boolean

@@ -1,13 +1,13 @@
 // The frame of every screen: navigation, store switch, palette, live dot, who is signed in.
 
-import { Link, Outlet, useRouterState } from '@tanstack/react-router'
+import { Link, Outlet, useParams, useRouterState } from '@tanstack/react-router'
 import { LogOut, Menu, Search, X } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { useSession } from '../api/session.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
 import css from './frame.module.css'
 import { LiveDot, LiveProvider } from './live.tsx'
-import { GROUPS, SCREENS, type ScreenEntry } from './screens.ts'
+import { GROUPS, isVisible, SCREENS, type ScreenEntry } from './screens.ts'
 import { StoreSwitch, useStoreId } from './store-switch.tsx'
 import { ThemeSwitch } from './theme.tsx'
 
@@ -107,9 +107,9 @@ function Side({ onSearch }: { readonly onSearch: () => void }) {
 }
 
 function Navigation() {
-  const { can } = useSession()
+  const session = useSession()
   const storeId = useStoreId()
-  const shown = SCREENS.filter(({ load, scope }) => load && (!scope || can(scope)))
+  const shown = SCREENS.filter((screen) => isVisible(screen, session))
   return (
     <nav aria-label="Screens" className={css['nav']}>
       {GROUPS.map((group) => {
@@ -133,7 +133,8 @@ function Navigation() {
 
 function NavigationLink({ screen, storeId }: { screen: ScreenEntry; storeId: string }) {
   const exact = /^\/$|^\/stores(\/\$storeId)?$/.test(screen.path)
-  const params = { storeId, registry: 'artifacts' }
+  const { registry = 'artifacts' } = useParams({ strict: false })
+  const params = { storeId, registry }
   return (
     <Link
       to={screen.path}

@@ -5,7 +5,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useId, useState } from 'react'
 import { useSession } from '../api/session.tsx'
 import css from './palette.module.css'
-import { SCREENS } from './screens.ts'
+import { isVisible, SCREENS } from './screens.ts'
 import { useStoreId } from './store-switch.tsx'
 
 interface PaletteProps {
@@ -42,20 +42,28 @@ const BY_ID = [
     label: 'Subject request',
     pattern: /^\S{8,}$/,
   },
+  { path: '/runs/$runId', param: 'runId', label: 'Run', pattern: /^[0-9a-f]{32}$/ },
+  { path: '/evidence/$reportId', param: 'reportId', label: 'Report', pattern: /^[0-9a-f]{32}$/ },
+  {
+    path: '/webhooks/$webhookId',
+    param: 'webhookId',
+    label: 'Endpoint',
+    pattern: /^[0-9a-f]{24}$/,
+  },
   { path: '/stores/$storeId', param: 'storeId', label: 'Store', pattern: /^\S+$/ },
 ] as const
 
 function useDestinations(text: string): readonly Destination[] {
-  const { can } = useSession()
+  const session = useSession()
   const storeId = useStoreId()
   const built = new Set(SCREENS.filter(({ load }) => load).map(({ path }) => path))
-  const screens = SCREENS.filter(
-    ({ path, group, scope }) => built.has(path) && group && (!scope || can(scope)),
-  ).map(({ path, title }) => ({
-    label: title,
-    to: path,
-    params: { storeId, registry: 'artifacts' },
-  }))
+  const screens = SCREENS.filter((screen) => screen.group && isVisible(screen, session)).map(
+    ({ path, title }) => ({
+      label: title,
+      to: path,
+      params: { storeId, registry: 'artifacts' },
+    }),
+  )
   const typed = text.trim()
   const named = screens.filter(({ label }) => label.toLowerCase().includes(typed.toLowerCase()))
   if (typed === '') return named

@@ -1,7 +1,7 @@
 // The list of all screens: one row each. A screen that has no `load` is not built and not linked.
 
 import type { ComponentType } from 'react'
-import type { Scope } from '../api/session.tsx'
+import type { Scope, Session } from '../api/session.tsx'
 
 /** The groups of the navigation, in their order. */
 export const GROUPS = ['Remember', 'Govern', 'Erase', 'Prove', 'Operate'] as const
@@ -14,6 +14,8 @@ export interface ScreenEntry {
   readonly group?: (typeof GROUPS)[number]
   /** A caller without this scope does not see it in the navigation. */
   readonly scope?: Scope
+  /** A key that is limited to some stores does not see it. */
+  readonly whole?: true
   readonly load?: () => Promise<ComponentType>
 }
 
@@ -37,6 +39,19 @@ const auditLog = () => import('../screens/log/log.tsx').then((m) => m.AuditLog)
 const oneEntry = () => import('../screens/log/one-entry.tsx').then((m) => m.OneEntry)
 const policies = () => import('../screens/policies/policies.tsx').then((m) => m.Policies)
 const onePolicy = () => import('../screens/policies/one-policy.tsx').then((m) => m.OnePolicy)
+const registries = () => import('../screens/registries/registries.tsx').then((m) => m.Registries)
+const oneRecord = () => import('../screens/registries/registries.tsx').then((m) => m.OneRecord)
+const webhooks = () => import('../screens/webhooks/webhooks.tsx').then((m) => m.Webhooks)
+const oneWebhook = () => import('../screens/webhooks/one-webhook.tsx').then((m) => m.OneWebhook)
+const runs = () => import('../screens/runs/runs.tsx').then((m) => m.Runs)
+const oneRun = () => import('../screens/runs/one-run.tsx').then((m) => m.OneRun)
+const tenants = () => import('../screens/tenants/tenants.tsx').then((m) => m.Tenants)
+const oneTenant = () => import('../screens/tenants/one-tenant.tsx').then((m) => m.OneTenant)
+const evidence = () => import('../screens/evidence/evidence.tsx').then((m) => m.Evidence)
+const oneReport = () => import('../screens/evidence/one-report.tsx').then((m) => m.OneReport)
+const reputation = () => import('../screens/reputation/reputation.tsx').then((m) => m.Reputation)
+const manifold = () => import('../screens/manifold/manifold.tsx').then((m) => m.Manifold)
+const billing = () => import('../screens/billing/billing.tsx').then((m) => m.Billing)
 const live = () => import('../screens/live/live-screen.tsx').then((m) => m.LiveScreen)
 const access = () => import('../screens/access/access.tsx').then((m) => m.Access)
 const usage = () => import('../screens/usage/usage.tsx').then((m) => m.Usage)
@@ -84,10 +99,30 @@ export const SCREENS: readonly ScreenEntry[] = [
     load: policies,
   },
   { path: '/policies/$policyId', title: 'Policy', load: onePolicy },
-  { path: '/registries/$registry', title: 'Registries', group: 'Govern', scope: 'artifacts:read' },
-  { path: '/registries/$registry/$recordId', title: 'Record' },
-  { path: '/reputation', title: 'Reputation', group: 'Govern', scope: 'cgr:read' },
-  { path: '/runs', title: 'Runs', group: 'Govern', scope: 'governance:read' },
+  {
+    path: '/registries/$registry',
+    title: 'Registries',
+    group: 'Govern',
+    scope: 'artifacts:read',
+    load: registries,
+  },
+  { path: '/registries/$registry/$recordId', title: 'Record', load: oneRecord },
+  {
+    path: '/reputation',
+    title: 'Reputation',
+    group: 'Govern',
+    scope: 'cgr:read',
+    load: reputation,
+  },
+  {
+    path: '/runs',
+    title: 'Runs',
+    group: 'Govern',
+    scope: 'orchestrator:run',
+    whole: true,
+    load: runs,
+  },
+  { path: '/runs/$runId', title: 'Run', load: oneRun },
   { path: '/erasure', title: 'Erasure', group: 'Erase', scope: 'erasure:execute', load: erasure },
   { path: '/erasure/$certificateId', title: 'Certificate', load: certificate },
   {
@@ -108,17 +143,46 @@ export const SCREENS: readonly ScreenEntry[] = [
   { path: '/log', title: 'Audit log', group: 'Prove', scope: 'gcrumbs:read', load: auditLog },
   { path: '/log/$seq', title: 'Log entry', load: oneEntry },
   { path: '/live', title: 'Live', group: 'Prove', scope: 'gcrumbs:read', load: live },
-  { path: '/evidence', title: 'Reports', group: 'Prove', scope: 'compliance:read' },
-  { path: '/evidence/$reportId', title: 'Report' },
-  { path: '/manifold', title: 'Manifold', group: 'Prove', scope: 'manifold:read' },
+  {
+    path: '/evidence',
+    title: 'Evidence',
+    group: 'Prove',
+    scope: 'compliance:read',
+    whole: true,
+    load: evidence,
+  },
+  { path: '/evidence/$reportId', title: 'Report', load: oneReport },
+  { path: '/manifold', title: 'Manifold', group: 'Prove', scope: 'manifold:read', load: manifold },
   { path: '/access', title: 'Keys & access', group: 'Operate', scope: 'keys:admin', load: access },
   { path: '/usage', title: 'Usage', group: 'Operate', load: usage },
   { path: '/health', title: 'Health', group: 'Operate', load: health },
-  { path: '/webhooks', title: 'Webhooks', group: 'Operate', scope: 'webhooks:admin' },
-  { path: '/billing', title: 'Billing', group: 'Operate', scope: 'keys:admin' },
-  { path: '/tenants', title: 'Tenants', group: 'Operate', scope: 'admin:platform' },
+  {
+    path: '/webhooks',
+    title: 'Webhooks',
+    group: 'Operate',
+    scope: 'webhooks:admin',
+    whole: true,
+    load: webhooks,
+  },
+  { path: '/webhooks/$webhookId', title: 'Endpoint', load: oneWebhook },
+  { path: '/billing', title: 'Billing', group: 'Operate', scope: 'keys:admin', load: billing },
+  {
+    path: '/tenants',
+    title: 'Tenants',
+    group: 'Operate',
+    scope: 'admin:platform',
+    load: tenants,
+  },
+  { path: '/tenants/$tenantId', title: 'Tenant', load: oneTenant },
 ]
 
 /** Whether there is a screen to link to. */
 export const isBuilt = (path: string): boolean =>
   SCREENS.some((screen) => screen.path === path && screen.load !== undefined)
+
+/** Whether the navigation and the palette show a screen to a caller. */
+export const isVisible = (
+  { load, scope, whole }: ScreenEntry,
+  { can, caller }: Pick<Session, 'can' | 'caller'>,
+): boolean =>
+  load !== undefined && (!scope || can(scope)) && (!whole || (caller.stores?.length ?? 0) === 0)

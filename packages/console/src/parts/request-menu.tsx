@@ -1,56 +1,36 @@
 // "As curl" and "as TypeScript" of the call behind what is shown.
 
-import { Menu } from '@base-ui/react/menu'
 import { Code } from 'lucide-react'
 import { useState } from 'react'
 import { useSession } from '../api/session.tsx'
 import { asCurl, asTypeScript } from '../api/snippets.ts'
 import type { CallRequest } from '../api/use-call.ts'
+import { IconButton } from './button.tsx'
 import { CodeBlock } from './code.tsx'
 import { Dialog } from './dialog.tsx'
 import css from './menu.module.css'
 
-const FORMS = ['curl', 'TypeScript'] as const
-type SnippetForm = (typeof FORMS)[number]
-
 export function RequestMenu({ request }: { readonly request: CallRequest }) {
-  const [form, setForm] = useState<SnippetForm | null>(null)
+  const [open, setOpen] = useState(false)
   return (
     <>
-      <Menu.Root>
-        <Menu.Trigger className={css['trigger']} aria-label="The call behind this" title="API call">
-          <Code size={16} aria-hidden />
-        </Menu.Trigger>
-        <Menu.Portal>
-          <Menu.Positioner className={css['positioner']} sideOffset={4} align="end">
-            <Menu.Popup className={css['popup']}>
-              {FORMS.map((one) => (
-                <Menu.Item key={one} className={css['item']} onClick={() => setForm(one)}>
-                  As {one}
-                </Menu.Item>
-              ))}
-            </Menu.Popup>
-          </Menu.Positioner>
-        </Menu.Portal>
-      </Menu.Root>
-      <Dialog
-        wide
-        title={`${request.operation.id} as ${form}`}
-        open={form !== null}
-        onClose={() => setForm(null)}
-      >
-        <Snippet request={request} form={form ?? 'curl'} />
+      <IconButton label="The call behind this" icon={Code} onClick={() => setOpen(true)} />
+      <Dialog wide title={request.operation.id} open={open} onClose={() => setOpen(false)}>
+        <Snippets request={request} />
       </Dialog>
     </>
   )
 }
 
-function Snippet({ request, form }: { readonly request: CallRequest; readonly form: SnippetForm }) {
+function Snippets({ request }: { readonly request: CallRequest }) {
   const { caller } = useSession()
   const { origin } = location
-  const text =
-    form === 'curl'
-      ? asCurl(request, origin, caller.mode !== 'local')
-      : asTypeScript(request, origin)
-  return <CodeBlock text={text} label={form} />
+  return (
+    <div className={css['snippets']}>
+      <h3>As curl</h3>
+      <CodeBlock text={asCurl(request, origin, caller.mode !== 'local')} label="curl" />
+      <h3>As TypeScript</h3>
+      <CodeBlock text={asTypeScript(request, origin)} label="TypeScript" />
+    </div>
+  )
 }

@@ -10,6 +10,8 @@ import {
   compositionsReject,
   landingApprove,
   landingReject,
+  orchestratorApproveAction,
+  orchestratorRejectAction,
   worldModelApproveAction,
   worldModelRejectAction,
 } from '@custos/client/operations'
@@ -43,6 +45,11 @@ const REGISTRIES: Readonly<Record<string, Registry>> = {
     approve: worldModelApproveAction,
     deny: worldModelRejectAction,
     scope: 'artifacts:admin',
+  },
+  agent_action: {
+    approve: orchestratorApproveAction,
+    deny: orchestratorRejectAction,
+    scope: 'orchestrator:admin',
   },
 }
 

@@ -36,6 +36,27 @@ const LINES = {
 type LineName = keyof typeof LINES
 
 export function Overview() {
+  const { caller } = useSession()
+  return caller.tenant_id === null ? <OperatorOverview /> : <TenantOverview />
+}
+
+const OperatorOverview = () => (
+  <>
+    <PageHeader title="Overview" about="An operator's key reads no tenant's data." />
+    <p>
+      <Link to="/tenants" search={{}}>
+        Tenants
+      </Link>{' '}
+      lists who uses this service;{' '}
+      <Link to="/health" search={{}}>
+        Health
+      </Link>{' '}
+      says how it is.
+    </p>
+  </>
+)
+
+function TenantOverview() {
   const { can } = useSession()
   const { data, error, request } = useCall(monitoringStats, [])
   return (

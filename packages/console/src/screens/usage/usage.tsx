@@ -63,7 +63,8 @@ export function Usage() {
         request={request}
       />
       {error && <ErrorState error={error} />}
-      {!data && !error && <LoadingState />}
+      {tenant === '' && <EmptyState title="The usage of a tenant is on its own page" />}
+      {!data && !error && tenant !== '' && <LoadingState />}
       {data && <MonthOfUse usage={data} />}
       {tenant !== '' && <Months tenant={tenant} months={months.slice(0, CHART_MONTHS)} />}
       {can('decisions:read') && <PlanLimits />}

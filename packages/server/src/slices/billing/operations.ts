@@ -85,7 +85,9 @@ export const billingHandlers: HandlersOf<typeof contract> = {
     call.read(async (db) => {
       const tenant = await loadTenant(db)
       const row = await findSubscription(db)
-      return { tenant_id: tenant.tenant_id, plan: tenant.plan, ...showSubscription(row ?? NEW) }
+      const configured = call.kernel.settings.billing !== null
+      const { tenant_id, plan } = tenant
+      return { tenant_id, plan, configured, ...showSubscription(row ?? NEW) }
     }),
 
   async cancel(call, { body }) {

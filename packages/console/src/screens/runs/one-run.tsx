@@ -1,0 +1,129 @@
+// One run: budget and deadline, its steps as they happen, and its receipts verified here.
+
+import { orchestratorCancelRun, orchestratorGetRun } from '@custos/client/operations'
+import type { Run } from '@custos/client/types'
+import { useParams } from '@tanstack/react-router'
+import { Square } from 'lucide-react'
+import { useState } from 'react'
+import { useSession } from '../../api/session.tsx'
+import { useAction, useCall } from '../../api/use-call.ts'
+import { useLive } from '../../app/live.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Id } from '../../parts/code.tsx'
+import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { Facts, formatNumber, Meter } from '../../parts/display.tsx'
+import { PageHeader, Section } from '../../parts/page-header.tsx'
+import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { Receipts } from './receipts.tsx'
+import css from './runs.module.css'
+import { RunPill, useAgentNames } from './runs.tsx'
+import { StepCard } from './step-card.tsx'
+
+/** Where the event stream does not renew what is shown. */
+const POLL_MS = 5_000
+
+const isOpen = (run: Run | undefined): boolean =>
+  run?.state === 'running' || run?.state === 'waiting_hitl'
+
+export function OneRun() {
+  const id = String(useParams({ strict: false })['runId'])
+  const { state } = useLive()
+  const { data, error, request } = useCall(
+    orchestratorGetRun,
+    [id],
+    state === 'live' ? {} : { refetchMs: POLL_MS },
+  )
+  const nameOf = useAgentNames()
+  return (
+    <>
+      <PageHeader
+        title={data ? `Run of ${nameOf(data.agent_id)}` : 'Run'}
+        about={<Id value={id} />}
+        actions={data && isOpen(data) && <CancelButton run={data} />}
+        request={request}
+      />
+      {error && <ErrorState error={error} />}
+      {!data && !error && <LoadingState />}
+      {data && (
+        <>
+          <RunState run={data} />
+          <Section title="Steps" about="As they happen, oldest first.">
+            {data.steps.length === 0 && <EmptyState title="No step yet" />}
+            <ol className={css['steps']}>
+              {data.steps.map((step) => (
+                <li key={step.step_id}>
+                  <StepCard step={step} agent={nameOf(step.agent_id)} />
+                </li>
+              ))}
+            </ol>
+          </Section>
+          <Receipts run={data} />
+        </>
+      )}
+    </>
+  )
+}
+
+function RunState({ run }: { readonly run: Run }) {
+  const { budget, spent, reserved } = run
+  const spends = [
+    ['Tokens', spent.tokens + reserved.tokens, budget.tokens],
+    ['Cost in millionths', spent.cost_micro + reserved.cost_micro, budget.cost_micro],
+    ['Steps', run.steps_total, run.max_steps],
+  ] as const
+  return (
+    <Section title="State">
+      <div className={css['meters']}>
+        {spends.map(([label, used, max]) =>
+          max == null ? (
+            <p key={label}>
+              {label} <strong>{formatNumber(used)}</strong>, no limit
+            </p>
+          ) : (
+            <Meter key={label} label={label} value={used} max={max} />
+          ),
+        )}
+      </div>
+      <Facts
+        of={[
+          ['State', <RunPill key="s" run={run} />],
+          [
+            'Reserved by open steps',
+            reserved.tokens > 0 && `${formatNumber(reserved.tokens)} tokens`,
+          ],
+          ['Started', <Time key="b" value={run.created_at} />],
+          ['Deadline', isOpen(run) && <Time value={run.deadline_at} relative />],
+          ['Ended', run.ended_at && <Time value={run.ended_at} />],
+          ['Started with credential', <Id key="k" value={run.started_by} />],
+        ]}
+      />
+    </Section>
+  )
+}
+
+function CancelButton({ run }: { readonly run: Run }) {
+  const { can } = useSession()
+  const [asking, setAsking] = useState(false)
+  const cancel = useAction(orchestratorCancelRun)
+  if (!can('orchestrator:run')) return null
+  return (
+    <>
+      <Button kind="danger" icon={Square} onClick={() => setAsking(true)}>
+        Cancel the run
+      </Button>
+      <ConfirmDialog
+        title="Cancel the run"
+        open={asking}
+        onClose={() => setAsking(false)}
+        verb="Cancel the run"
+        act={() => cancel.mutateAsync([run.run_id])}
+      >
+        <p>
+          It gets no further permit, and nothing of it is executed. What open steps reserved counts
+          as spent.
+        </p>
+      </ConfirmDialog>
+    </>
+  )
+}

@@ -1,0 +1,157 @@
+// Runs: what agents are doing, what waits for a person, and the agents themselves.
+
+import { orchestratorListAgents, orchestratorListRuns } from '@custos/client/operations'
+import type { Agent, OrchestratorListRunsQuery, Run } from '@custos/client/types'
+import { Link } from '@tanstack/react-router'
+import { useUrlState } from '../../api/url-state.ts'
+import { useCall } from '../../api/use-call.ts'
+import { useList, usePage } from '../../api/use-list.ts'
+import { Id } from '../../parts/code.tsx'
+import { formatNumber, inWords, Pill } from '../../parts/display.tsx'
+import { Form, SelectField } from '../../parts/form.tsx'
+import { PageHeader, Section } from '../../parts/page-header.tsx'
+import { EmptyState } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Time } from '../../parts/time.tsx'
+
+const TONES = {
+  running: 'accent',
+  waiting_hitl: 'warn',
+  completed: 'good',
+  denied: 'bad',
+  terminated: 'plain',
+} as const
+const STATES = ['running', 'waiting_hitl', 'completed', 'denied', 'terminated'] as const
+
+export const stateText = (state: string): string =>
+  state === 'waiting_hitl' ? 'waits for approval' : inWords(state)
+
+export const RunPill = ({ run }: { readonly run: Run }) => (
+  <Pill tone={TONES[run.state]}>
+    {stateText(run.state)}
+    {run.termination_reason && `: ${inWords(run.termination_reason)}`}
+  </Pill>
+)
+
+/** Names of agents by their id. */
+export function useAgentNames(): (agentId: string) => string {
+  const { data } = useCall(orchestratorListAgents, [{ limit: 200 }])
+  return (agentId) => data?.agents.find((agent) => agent.agent_id === agentId)?.name ?? agentId
+}
+
+const linkOf = ({ run_id: runId }: Run) => ({ to: '/runs/$runId', params: { runId } })
+
+const columnsWith = (nameOf: (agentId: string) => string): readonly Column<Run>[] => [
+  {
+    id: 'agent',
+    header: 'Agent',
+    grow: true,
+    cell: (row) => (
+      <Link {...linkOf(row)} search={{}}>
+        {nameOf(row.agent_id)}
+      </Link>
+    ),
+  },
+  { id: 'state', header: 'State', cell: (row) => <RunPill run={row} /> },
+  { id: 'steps', header: 'Steps', numeric: true, cell: ({ steps_total: steps }) => steps },
+  {
+    id: 'tokens',
+    header: 'Tokens',
+    numeric: true,
+    cell: ({ spent, budget }) =>
+      `${formatNumber(spent.tokens)}${budget.tokens ? ` of ${formatNumber(budget.tokens)}` : ''}`,
+  },
+  { id: 'receipts', header: 'Receipts', numeric: true, cell: ({ receipts }) => receipts },
+  { id: 'started', header: 'Started (UTC)', cell: ({ created_at }) => <Time value={created_at} /> },
+  {
+    id: 'ended',
+    header: 'Ended (UTC)',
+    cell: ({ ended_at }) => <Time value={ended_at} />,
+    optional: true,
+  },
+  { id: 'by', header: 'Started by', optional: true, cell: (row) => <code>{row.started_by}</code> },
+]
+
+export function Runs() {
+  const [state, setState] = useUrlState('state')
+  const known = STATES.find((one) => one === state)
+  const query: OrchestratorListRunsQuery = { ...usePage(), ...(known ? { state: known } : {}) }
+  const list = useList(orchestratorListRuns, [query], ({ runs }) => runs)
+  return (
+    <>
+      <PageHeader
+        title="Runs"
+        about="Steps of agents: each with its memory, policies, a budget and a signed receipt."
+      />
+      <Section title="All runs">
+        <Table
+          label="Runs"
+          list={list}
+          columns={columnsWith(useAgentNames())}
+          rowId={({ run_id }) => run_id}
+          rowLink={linkOf}
+          filters={
+            <Form inline label="Filters" onSubmit={() => undefined}>
+              <SelectField
+                label="State"
+                value={known ?? ''}
+                options={[['', 'All'], ...STATES.map((one) => [one, stateText(one)] as const)]}
+                onChange={setState}
+              />
+            </Form>
+          }
+          empty={
+            <EmptyState title="No runs">
+              <p>A program starts a run through the API, and asks before each step.</p>
+            </EmptyState>
+          }
+        />
+      </Section>
+      <Section title="Agents" about="What a step is made with: model, prompt, stores and tools.">
+        <Agents />
+      </Section>
+    </>
+  )
+}
+
+const AGENT_COLUMNS: readonly Column<Agent>[] = [
+  {
+    id: 'name',
+    header: 'Name',
+    grow: true,
+    cell: ({ name, description }) => (
+      <>
+        <strong>{name}</strong> {description}
+      </>
+    ),
+  },
+  { id: 'role', header: 'Role', cell: ({ role }) => role },
+  { id: 'model', header: 'Model', cell: ({ model_id: model }) => model },
+  {
+    id: 'stores',
+    header: 'Stores',
+    cell: ({ memory_stores: stores }) => stores.join(', ') || 'every store',
+  },
+  { id: 'tools', header: 'Tools', cell: ({ tools }) => tools.join(', ') || 'every tool' },
+  {
+    id: 'id',
+    header: 'Id',
+    optional: true,
+    cell: ({ agent_id: id }) => <Id value={id} copy={false} />,
+  },
+]
+
+function Agents() {
+  const name = 'agents_'
+  const list = useList(orchestratorListAgents, [usePage(name)], ({ agents }) => agents)
+  return (
+    <Table
+      name={name}
+      label="Agents"
+      list={list}
+      columns={AGENT_COLUMNS}
+      rowId={({ agent_id }) => agent_id}
+      empty={<EmptyState title="No agents" />}
+    />
+  )
+}

@@ -1,0 +1,122 @@
+// One step of a run: what it may use, its calls of tools, and what waits for a person in place.
+
+import { orchestratorGetAction, orchestratorGetStep } from '@custos/client/operations'
+import type { RunCall, RunStep } from '@custos/client/types'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useSession } from '../../api/session.tsx'
+import { useCall } from '../../api/use-call.ts'
+import { Button } from '../../parts/button.tsx'
+import { CodeBlock, Id } from '../../parts/code.tsx'
+import { counted, Facts, formatNumber, inWords, Pill } from '../../parts/display.tsx'
+import { ErrorState } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { ApprovalCard } from '../approvals/approval-card.tsx'
+import css from './runs.module.css'
+import { stateText } from './runs.tsx'
+
+const TONES: Readonly<
+  Record<RunStep['state'] | RunCall['state'], 'accent' | 'warn' | 'good' | 'bad'>
+> = {
+  waiting_hitl: 'warn',
+  permitted: 'accent',
+  intended: 'accent',
+  completed: 'good',
+  done: 'good',
+  denied: 'bad',
+  failed: 'bad',
+  uncertain: 'warn',
+}
+
+const StatePill = ({ of: { state, reason } }: { readonly of: RunStep | RunCall }) => (
+  <Pill tone={TONES[state]}>
+    {stateText(state)}
+    {reason && `: ${inWords(reason)}`}
+  </Pill>
+)
+
+interface StepCardProps {
+  readonly step: RunStep
+  readonly agent: string
+}
+
+export function StepCard({ step, agent }: StepCardProps) {
+  const waiting = [step, ...step.calls].find(({ state }) => state === 'waiting_hitl')
+  const tokens = step.tokens_in === null ? null : step.tokens_in + (step.tokens_out ?? 0)
+  return (
+    <article className={css['step']} aria-label={`Step ${step.step_no}`}>
+      <h3>
+        {step.step_no}. {agent} asks {step.model_id} <StatePill of={step} />
+      </h3>
+      <Facts
+        of={[
+          ['Memories', memoriesOf(step)],
+          ['Tokens', tokens === null ? `at most ${formatNumber(step.max_tokens)}` : tokens],
+          ['Began', <Time key="b" value={step.created_at} />],
+          ['Permit ends', step.expires_at && <Time value={step.expires_at} relative />],
+          ['Decision', step.decision_id && <DecisionLink decisionId={step.decision_id} />],
+        ]}
+      />
+      {step.calls.length > 0 && (
+        <ul className={css['calls']} aria-label="Calls of tools">
+          {step.calls.map((call) => (
+            <li key={call.call_id}>
+              Call <Id value={call.call_id} copy={false} />, {call.effect} <StatePill of={call} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {waiting?.action_id && <WaitingAction actionId={waiting.action_id} />}
+      <StepText step={step} />
+    </article>
+  )
+}
+
+const memoriesOf = ({ store_id: store, retrieved_refs: refs, inherited_refs: more }: RunStep) =>
+  `${counted(refs.length, 'memory', 'memories')}${store === null ? '' : ` of ${store}`}${
+    more.length > 0 ? `, ${more.length} through its input` : ''
+  }`
+
+const DecisionLink = ({ decisionId }: { readonly decisionId: string }) => (
+  <Link to="/decisions/$decisionId" params={{ decisionId }} search={{}}>
+    <Id value={decisionId} copy={false} />
+  </Link>
+)
+
+/** What is to be approved, and the decision. */
+function WaitingAction({ actionId }: { readonly actionId: string }) {
+  const { data, error } = useCall(orchestratorGetAction, [actionId])
+  if (error) return <ErrorState error={error} />
+  return (
+    <>
+      {data?.text && <CodeBlock label="What is to be approved" text={data.text} />}
+      {data?.approval_request_id && <ApprovalCard requestId={data.approval_request_id} />}
+    </>
+  )
+}
+
+function StepText({ step }: { readonly step: RunStep }) {
+  const { can } = useSession()
+  const [asked, setAsked] = useState(false)
+  const { data, error } = useCall(orchestratorGetStep, [step.run_id, step.step_id], {
+    enabled: asked,
+  })
+  if (!can('decisions:read')) return null
+  if (!asked) return <Button onClick={() => setAsked(true)}>Show input and memory</Button>
+  if (error) return <ErrorState error={error} />
+  if (!data) return null
+  return (
+    <>
+      <CodeBlock label="Input" text={data.input_text ?? 'The input was erased.'} />
+      {data.memory.length > 0 && (
+        <ul className={css['calls']} aria-label="Memory">
+          {data.memory.map(({ ref, content }) => (
+            <li key={ref}>
+              <strong>{ref}</strong> {content}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,143 @@
+// One tenant, for the operator: plan and usage, a new key, and the off-boarding.
+
+import {
+  tenantsGet,
+  tenantsRotateKey,
+  tenantsUpdate,
+  tenantsUsage,
+} from '@custos/client/operations'
+import type { Tenant } from '@custos/client/types'
+import { useParams } from '@tanstack/react-router'
+import { Pencil, RefreshCw } from 'lucide-react'
+import { useState } from 'react'
+import { useAction, useCall } from '../../api/use-call.ts'
+import { Button } from '../../parts/button.tsx'
+import { Id } from '../../parts/code.tsx'
+import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
+import { Facts, Figure, Figures, formatBytes, formatNumber } from '../../parts/display.tsx'
+import { Form, SelectField, TextField } from '../../parts/form.tsx'
+import { PageHeader, Section } from '../../parts/page-header.tsx'
+import { ErrorState, LoadingState } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { ShownOnce } from '../access/new-key.tsx'
+import { Offboarding } from './offboarding.tsx'
+import { PLAN_OPTIONS, planOf, TenantPill } from './tenants.tsx'
+
+export function OneTenant() {
+  const id = String(useParams({ strict: false })['tenantId'])
+  const { data, error, request } = useCall(tenantsGet, [id])
+  return (
+    <>
+      <PageHeader
+        title={data ? data.name || 'Tenant' : 'Tenant'}
+        about={<Id value={id} />}
+        actions={data?.status === 'active' && <Acts tenant={data} />}
+        request={request}
+      />
+      {error && <ErrorState error={error} />}
+      {!data && !error && <LoadingState />}
+      {data && (
+        <>
+          <TenantFacts tenant={data} />
+          {data.status === 'active' && <MonthOfTenant tenantId={id} />}
+          <Offboarding tenant={data} />
+        </>
+      )}
+    </>
+  )
+}
+
+const limitText = (limit: number | null): string => (limit === null ? 'none' : formatNumber(limit))
+
+const TenantFacts = ({ tenant }: { readonly tenant: Tenant }) => (
+  <Section title="Plan and limits">
+    <Facts
+      of={[
+        ['State', <TenantPill key="s" tenant={tenant} />],
+        ['Plan', tenant.plan],
+        ['Created', <Time key="c" value={tenant.created_at} />],
+        ['Most memories', limitText(tenant.limits.max_memories)],
+        ['Most stores', limitText(tenant.limits.max_stores)],
+        ['Most requests a minute', limitText(tenant.limits.max_requests_per_minute)],
+        ['Most governed decisions a month', limitText(tenant.limits.max_governed_decisions)],
+      ]}
+    />
+  </Section>
+)
+
+function MonthOfTenant({ tenantId }: { readonly tenantId: string }) {
+  const { data, error } = useCall(tenantsUsage, [tenantId, { period: 'current_month' }])
+  if (error) return <ErrorState error={error} />
+  if (!data) return null
+  return (
+    <Section title="This month" about={`${formatBytes(data.total_bytes)} written.`}>
+      <Figures>
+        <Figure label="Reads" value={data.reads} />
+        <Figure label="Writes" value={data.writes} />
+        <Figure label="Erased and redacted" value={data.deletes} />
+        <Figure label="All operations" value={data.total_operations} />
+      </Figures>
+    </Section>
+  )
+}
+
+function Acts({ tenant }: { readonly tenant: Tenant }) {
+  const [asked, setAsked] = useState<'change' | 'rotate' | null>(null)
+  const rotate = useAction(tenantsRotateKey)
+  const close = () => setAsked(null)
+  return (
+    <>
+      <Button icon={Pencil} onClick={() => setAsked('change')}>
+        Change
+      </Button>
+      <Button icon={RefreshCw} onClick={() => setAsked('rotate')}>
+        Rotate key
+      </Button>
+      <Dialog title="Change the tenant" open={asked === 'change'} onClose={close}>
+        <ChangeTenant tenant={tenant} done={close} />
+      </Dialog>
+      <ConfirmDialog
+        title="Rotate the key of the tenant"
+        open={asked === 'rotate'}
+        onClose={close}
+        verb="Rotate"
+        typed="rotate"
+        act={() => rotate.mutateAsync([tenant.tenant_id])}
+      >
+        <p>A new key replaces every key of class tenant; they stop working at once.</p>
+      </ConfirmDialog>
+      <Dialog title="The new key" open={rotate.data !== undefined} onClose={() => rotate.reset()}>
+        {rotate.data && <ShownOnce apiKey={rotate.data.api_key} done={() => rotate.reset()} />}
+      </Dialog>
+    </>
+  )
+}
+
+interface ChangeTenantProps {
+  readonly tenant: Tenant
+  readonly done: () => void
+}
+
+function ChangeTenant({ tenant, done }: ChangeTenantProps) {
+  const [name, setName] = useState(tenant.name)
+  const [plan, setPlan] = useState(tenant.plan)
+  const update = useAction(tenantsUpdate)
+  // The tenant of local mode has a plan that cannot be chosen.
+  const plans = plan === planOf(plan) ? PLAN_OPTIONS : [[plan, plan] as const, ...PLAN_OPTIONS]
+  const submit = async () => {
+    const change = plan === tenant.plan ? {} : { plan: planOf(plan) }
+    await update.mutateAsync([tenant.tenant_id, { name, ...change }])
+    done()
+  }
+  return (
+    // The refusal is shown below; there is nothing else to do about it.
+    <Form onSubmit={() => submit().catch(() => undefined)}>
+      <TextField label="Name" required maxLength={200} value={name} onChange={setName} />
+      <SelectField label="Plan" value={plan} options={plans} onChange={setPlan} />
+      {update.error && <ErrorState error={update.error} />}
+      <Button type="submit" kind="primary" busy={update.isPending} disabled={name === ''}>
+        Save
+      </Button>
+    </Form>
+  )
+}

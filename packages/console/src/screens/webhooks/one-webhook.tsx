@@ -1,0 +1,192 @@
+// One endpoint: how far it is, its deliveries, and what can be done about those that failed.
+
+import {
+  webhooksDelete,
+  webhooksGet,
+  webhooksReplay,
+  webhooksTest,
+  webhooksUpdate,
+} from '@custos/client/operations'
+import type { Webhook } from '@custos/client/types'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { Pencil, RefreshCw, Send, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { useAction, useCall } from '../../api/use-call.ts'
+import { Button } from '../../parts/button.tsx'
+import { Id } from '../../parts/code.tsx'
+import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
+import { Facts, formatNumber, inWords } from '../../parts/display.tsx'
+import { Form, TextField } from '../../parts/form.tsx'
+import { JobProgress } from '../../parts/job.tsx'
+import { PageHeader, Section } from '../../parts/page-header.tsx'
+import { ErrorState, LoadingState } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { Deliveries, DeliveryPill } from './deliveries.tsx'
+import { ChangeWebhook, RotateSecret } from './webhook-form.tsx'
+import css from './webhooks.module.css'
+import { WebhookPill } from './webhooks.tsx'
+
+export function OneWebhook() {
+  const id = String(useParams({ strict: false })['webhookId'])
+  const { data, error, request } = useCall(webhooksGet, [id])
+  return (
+    <>
+      <PageHeader
+        title={data ? data.url || 'Endpoint' : 'Endpoint'}
+        about={data?.description}
+        actions={data && <Acts webhook={data} />}
+        request={request}
+      />
+      {error && <ErrorState error={error} />}
+      {!data && !error && <LoadingState />}
+      {data && <EndpointBody webhook={data} />}
+    </>
+  )
+}
+
+function EndpointBody({ webhook }: { readonly webhook: Webhook }) {
+  return (
+    <>
+      <Section title="State" actions={<TestButton webhook={webhook} />}>
+        <Facts
+          of={[
+            ['State', <WebhookPill key="s" {...webhook} />],
+            ['Events', webhook.events.includes('*') ? 'every entry' : webhook.events.join(', ')],
+            ['Signature', webhook.signature === 'v1' ? 'HMAC-SHA256' : 'Ed25519'],
+            ['Next log position', formatNumber(webhook.cursor_seq)],
+            ['Entries behind', formatNumber(webhook.lag)],
+            ['Last success', <Time key="l" value={webhook.last_success_at} none="never" />],
+            ['Failing since', webhook.failing_since && <Time value={webhook.failing_since} />],
+            ['Created', <Time key="c" value={webhook.created_at} />],
+            ['Id', <Id key="i" value={webhook.webhook_id} />],
+          ]}
+        />
+      </Section>
+      <Section
+        title="Deliveries"
+        about="Of the last 30 days, newest first. Payloads and answers are not kept."
+      >
+        <Deliveries webhookId={webhook.webhook_id} />
+      </Section>
+      <Section
+        title="Replay"
+        about="Sends a part of the audit log again, for example after the receiver was away."
+      >
+        <Replay webhookId={webhook.webhook_id} />
+      </Section>
+    </>
+  )
+}
+
+function TestButton({ webhook }: { readonly webhook: Webhook }) {
+  const test = useAction(webhooksTest)
+  const sent = test.data?.delivery
+  return (
+    <>
+      <span role="status">
+        {sent && (
+          <>
+            <DeliveryPill delivery={sent} /> {sent.error && inWords(sent.error)}
+          </>
+        )}
+      </span>
+      <Button
+        icon={Send}
+        busy={test.isPending}
+        disabled={!webhook.enabled}
+        onClick={() => test.mutate([webhook.webhook_id])}
+      >
+        Send a test
+      </Button>
+      {test.error && <ErrorState error={test.error} />}
+    </>
+  )
+}
+
+function Acts({ webhook }: { readonly webhook: Webhook }) {
+  const [asked, setAsked] = useState<'change' | 'rotate' | 'delete' | null>(null)
+  const navigate = useNavigate()
+  const update = useAction(webhooksUpdate)
+  const remove = useAction(webhooksDelete)
+  const close = () => setAsked(null)
+  const id = webhook.webhook_id
+  return (
+    <>
+      <Button
+        busy={update.isPending}
+        onClick={() => update.mutate([id, { enabled: !webhook.enabled }])}
+      >
+        {webhook.enabled ? 'Pause' : 'Enable'}
+      </Button>
+      <Button icon={Pencil} onClick={() => setAsked('change')}>
+        Change
+      </Button>
+      {webhook.signature === 'v1' && (
+        <Button icon={RefreshCw} onClick={() => setAsked('rotate')}>
+          Rotate secret
+        </Button>
+      )}
+      <Button kind="danger" icon={Trash2} onClick={() => setAsked('delete')}>
+        Delete
+      </Button>
+      {update.error && <ErrorState error={update.error} />}
+      <Dialog title="Change the endpoint" open={asked === 'change'} onClose={close}>
+        <ChangeWebhook webhook={webhook} done={close} />
+      </Dialog>
+      <Dialog title="Rotate the secret" open={asked === 'rotate'} onClose={close}>
+        <RotateSecret webhook={webhook} done={close} />
+      </Dialog>
+      <ConfirmDialog
+        title="Delete the endpoint"
+        open={asked === 'delete'}
+        onClose={close}
+        verb="Delete"
+        act={async () => {
+          await navigate({ to: '/webhooks', search: {} })
+          await remove.mutateAsync([id])
+        }}
+      >
+        <p className={css['names']}>
+          {webhook.url} gets nothing more. Its URL and secrets are destroyed.
+        </p>
+      </ConfirmDialog>
+    </>
+  )
+}
+
+function Replay({ webhookId }: { readonly webhookId: string }) {
+  const [from, setFrom] = useState('0')
+  const [to, setTo] = useState('')
+  const replay = useAction(webhooksReplay)
+  const submit = () => {
+    const until = to === '' ? {} : { to_seq: Number(to) }
+    replay.mutate([webhookId, { from_seq: Number(from), ...until }])
+  }
+  const job = replay.data
+  return (
+    <>
+      <Form inline label="Replay" onSubmit={submit}>
+        <TextField
+          label="From log position"
+          type="number"
+          min={0}
+          required
+          value={from}
+          onChange={setFrom}
+        />
+        <TextField label="To (empty: the last)" type="number" min={0} value={to} onChange={setTo} />
+        <Button type="submit" busy={replay.isPending}>
+          Replay
+        </Button>
+      </Form>
+      {replay.error && <ErrorState error={replay.error} />}
+      {job && (
+        <JobProgress
+          key={job.job_id}
+          jobId={job.job_id}
+          label={`Replay of entries ${job.from_seq} to ${job.to_seq}`}
+        />
+      )}
+    </>
+  )
+}
