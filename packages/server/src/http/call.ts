@@ -16,6 +16,7 @@ import { runOnce } from '../platform/kernel/idempotency.ts'
 import { runInParts } from '../platform/kernel/idempotency-parts.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { Refusal, type RefusalExtras } from '../platform/refusal.ts'
+import { clientAddress } from './access/client-address.ts'
 import { readCookie, renderCookie } from './access/cookies.ts'
 
 /** An Idempotency-Key and what must not differ between its uses. */
@@ -59,6 +60,10 @@ export class HttpCall implements Call {
     this.#keyed = facts.keyed
     this.#headers = facts.headers
     this.#response = facts.response
+  }
+
+  get address(): string {
+    return clientAddress(this.#headers, this.#response.req.socket.remoteAddress ?? '')
   }
 
   // Made when asked for: most operations end before anybody could go away.

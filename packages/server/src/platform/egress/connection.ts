@@ -1,12 +1,19 @@
 // One connection to a checked address and one request on it, bounded in time and bytes.
 
-import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { hostOf, portOf } from './addresses.ts'
 
 /** Words of a closed list: nothing that a peer said is part of a fault. */
-type EgressFault = 'refused_address' | 'dns' | 'connect' | 'tls' | 'timeout' | 'redirect'
+type EgressFault =
+  | 'refused_address'
+  | 'dns'
+  | 'connect'
+  | 'tls'
+  | 'timeout'
+  | 'redirect'
+  | 'too_large'
 
 /** The body of the answer is neither kept nor shown. */
 export type EgressReply =
@@ -16,6 +23,13 @@ export type EgressReply =
 export interface HostAddress {
   readonly address: string
   readonly family: number
+}
+
+/** An answer that is read whole. */
+export interface EgressAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
 }
 
 export interface OutgoingRequest {
@@ -158,12 +172,13 @@ async function settled(
   }
 }
 
-/** Sends the request and reads the head of its answer; the connection is closed. */
-export async function exchange(
+/** Sends the request, reads the head of its answer, and takes it; the connection is closed. */
+export async function exchange<T>(
   socket: Socket,
   { url, method, headers, body }: OutgoingRequest & { readonly url: URL },
   signal: AbortSignal,
-): Promise<EgressReply> {
+  take: (response: IncomingMessage) => Promise<T>,
+): Promise<T> {
   const sending = requestHttp({
     method,
     path: `${url.pathname}${url.search}`,
@@ -177,15 +192,44 @@ export async function exchange(
   })
   sending.end(body)
   try {
-    const response = await abortable(answered, signal, 'connect')
-    await readBounded(response)
-    const { statusCode: status = 0, headers: replied } = response
-    if (status >= 300 && status < 400) throw new EgressError('redirect')
-    return { status, retry_after_s: retryAfter(replied['retry-after']) }
+    return await take(await abortable(answered, signal, 'connect'))
   } finally {
     sending.destroy()
     socket.destroy()
   }
+}
+
+/** Status and `Retry-After` of an answer; its body is let go. */
+export async function takeStatus(response: IncomingMessage): Promise<EgressReply> {
+  await readBounded(response)
+  const { statusCode: status = 0, headers } = response
+  refuseRedirect(response)
+  return { status, retry_after_s: retryAfter(headers['retry-after']) }
+}
+
+/** The whole answer, of at most `bytesMax`. */
+export async function takeWhole(
+  response: IncomingMessage,
+  bytesMax: number,
+  signal: AbortSignal,
+): Promise<EgressAnswer> {
+  const { statusCode: status = 0, headers } = response
+  refuseRedirect(response)
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const reading = async () => {
+    for await (const chunk of response) {
+      bytes += chunk.length
+      if (bytes > bytesMax) throw new EgressError('too_large')
+      chunks.push(chunk)
+    }
+  }
+  await abortable(reading(), signal, 'connect')
+  return { status, headers, body: Buffer.concat(chunks) }
+}
+
+function refuseRedirect({ statusCode = 0 }: IncomingMessage): void {
+  if (statusCode >= 300 && statusCode < 400) throw new EgressError('redirect')
 }
 
 /**
