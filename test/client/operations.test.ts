@@ -56,7 +56,8 @@ const isStream = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 
 describe('every operation can be called by its method', () => {
-  for (const operation of operations)
+  // The others lead a browser elsewhere.
+  for (const operation of operations.filter(({ status }) => status !== 302))
     test(operation.id, async () => {
       const own = CONSUMING.has(operation.id) ? await buildWorld(service) : shared
       const { tenant, ids } = own

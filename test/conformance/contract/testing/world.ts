@@ -9,6 +9,7 @@ import { openJob } from './open-job.ts'
 import { buildRuns } from './orchestrator.ts'
 import { subscribe } from './payments.ts'
 import { buildReputation } from './reputation.ts'
+import { buildConnection, NOBODY } from './single-sign-on.ts'
 import { eraseSubjects } from './subjects.ts'
 import { newTenant, type Tenant } from './tenant.ts'
 import { buildWebhook } from './webhooks.ts'
@@ -71,6 +72,11 @@ export interface Ids {
   /** A person who is invited, and the invitation. */
   readonly user_id: string
   readonly invitation: string
+  /** A connection to a provider, and sign-ins through it at two stages. */
+  readonly connection_id: string
+  readonly login: (typeof NOBODY)['login']
+  readonly login_code: string
+  readonly logout_token: string
   /** With a step that is permitted, and another that waits for a person. */
   readonly agent_id: string
   readonly agent_run_id: string
@@ -121,6 +127,7 @@ export const GHOSTS: Ids = {
   session_id: 'ffffffffffffffffffffffff',
   user_id: 'ffffffffffffffffffffffff',
   invitation: `ffffffffffffffffffffffffffffffff.${'f'.repeat(43)}`,
+  ...NOBODY,
   agent_id: 'ffffffffffffffffffffffffffffffff',
   agent_run_id: 'ffffffffffffffffffffffffffffffff',
   step_id: 'ffffffffffffffffffffffffffffffff',
@@ -176,6 +183,7 @@ export async function buildWorld(service: TestService): Promise<World> {
     corpus_id,
     report_id,
     ...(await signIn(tenant, word)),
+    ...(await buildConnection(tenant)),
     ...(await eraseSubjects(tenant, word)),
   }
   return {
