@@ -34,7 +34,7 @@ export const SSO_ALGORITHMS = [
   'EdDSA',
 ] as const
 /** How the service proves to the provider that it is the client. */
-export const SSO_AUTH_METHODS = [
+const SSO_AUTH_METHODS = [
   'client_secret_basic',
   'client_secret_post',
   'private_key_jwt',
@@ -335,9 +335,9 @@ export const sso = {
     path: '/v1/portal/sso/connections',
     summary: 'Connects the tenant to an OpenID provider',
     description:
-      'Use it once for each provider; a tenant has at most 20. Register the `redirect_uri` of the ' +
-      'reply at the provider, then run `identity.test`. Nobody maps to a role that may do more ' +
-      'than they may themselves. Issuer and client id cannot be changed later.',
+      'Use it once for each provider; a tenant has at most 20. Register the `redirect_uri` of ' +
+      'the reply at the provider, then run `identity.test`. Nobody maps to a role that may do ' +
+      'more than they may themselves. Issuer and client id cannot be changed later.',
   }),
   configure: operation({
     ...creation,

@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { isIP } from 'node:net'
 import type { OperationSpec, RefusalCode } from '@custos/contract'
 import type { TenantDb, Tx } from '../platform/db/tenant-db.ts'
+import { isBlocked } from '../platform/egress/addresses.ts'
 import type {
   AnswerCookie,
   Call,
@@ -16,7 +18,6 @@ import { runOnce } from '../platform/kernel/idempotency.ts'
 import { runInParts } from '../platform/kernel/idempotency-parts.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { Refusal, type RefusalExtras } from '../platform/refusal.ts'
-import { clientAddress } from './access/client-address.ts'
 import { readCookie, renderCookie } from './access/cookies.ts'
 
 /** An Idempotency-Key and what must not differ between its uses. */
@@ -146,4 +147,17 @@ export class HttpCall implements Call {
     const { kernel, tenant_id, operation } = this
     return { kernel, tenant_id, operation: operation.id, status: operation.status, key, content }
   }
+}
+
+/**
+ * A proxy of the operator's own network names its client in the last entry of `X-Forwarded-For`;
+ * of anybody else the header says nothing.
+ */
+function clientAddress(headers: IncomingHttpHeaders, remote: string): string {
+  if (isIP(remote) === 0 || !isBlocked(remote)) return remote
+  const named = String(headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .at(-1)
+    ?.trim()
+  return named !== undefined && isIP(named) !== 0 ? named : remote
 }

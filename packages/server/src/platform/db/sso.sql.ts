@@ -5,7 +5,7 @@ import type { Tables } from './schema/tables.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
 export type LoginRow = Tables['sso_logins']
-export type CodeRow = Tables['sso_codes']
+type CodeRow = Tables['sso_codes']
 
 /** The connection that an id or a confirmed domain leads to. */
 export const findRoute = (db: TenantDb, route: string) =>

@@ -1,6 +1,5 @@
 // Connects a tenant to providers: nobody maps to a role that may do more than they may themselves.
 
-import { generateKeyPairSync } from 'node:crypto'
 import { type identity as contract, limits, type Role, type SsoConnection } from '@custos/contract'
 import type { Static } from 'typebox'
 import { findTenant } from '../../platform/db/control.sql.ts'
@@ -8,6 +7,7 @@ import { deleteRoute, deleteUnderWay, findRoute, insertRoute } from '../../platf
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { actorOf, type Call, type Handler, type Principal } from '../../platform/kernel/call.ts'
 import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
+import { newClientKey } from '../../platform/keys/signer.ts'
 import { pageOf } from '../../platform/page.ts'
 import { meter, requireNoExcess, rightsOf } from '../tenants/index.ts'
 import { refuseLimited } from './change-users.ts'
@@ -56,17 +56,7 @@ async function requireIssuer(
     call.refuse('url_refused', 'use the issuer of your own organisation')
 }
 
-/** A key of the client's own: nothing that could leak is shared with the provider. */
-function newClientKey(kid: string) {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const { kty = '', crv = '', x = '', y = '' } = publicKey.export({ format: 'jwk' })
-  return {
-    private_key: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'),
-    public_jwk: { kty, crv, x, y, kid, alg: 'ES256', use: 'sig' },
-  }
-}
-
-/** Refuses what fits not together, and roles that the caller may not give. */
+/** Refuses what does not fit together, and roles that the caller may not give. */
 function requireSettings(
   call: Pick<Call, 'principal'> & { refuse(code: 'rejected', message: string): never },
   settings: ConnectionSettings,

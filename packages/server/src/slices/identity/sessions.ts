@@ -169,7 +169,7 @@ async function findKeyOf(
 }
 
 /** The session with this cookie; null: there is none, or its key is not in force. */
-export async function findRow(kernel: Kernel, token: string): Promise<SessionRow | null> {
+async function findRow(kernel: Kernel, token: string): Promise<SessionRow | null> {
   const hashes = hashesOf(kernel, token)
   return (await kernel.db.read(PLATFORM, (db) => findSession(db, hashes))) ?? null
 }

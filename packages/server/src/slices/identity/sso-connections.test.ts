@@ -72,7 +72,7 @@ describe("'identity.create_connection', 'identity.configure', 'identity.connecti
     assert.equal(next.body.connections[0].connection_id, made.body.connection_id)
   })
 
-  test('a client with a key of its own shows the public part, and signs with the other', async () => {
+  test('a client with a key of its own shows its public part only', async () => {
     const auth_method = 'private_key_jwt'
     const settings = { auth_method, client_secret: undefined }
     const { connection, connection_id } = await connect(service, provider.issuer, settings)
@@ -86,7 +86,7 @@ describe("'identity.create_connection', 'identity.configure', 'identity.connecti
     assert.equal(payload.sub, 'custos')
   })
 
-  test('an issuer that is no https address of a provider of one organisation is refused', async () => {
+  test('an issuer that is no https address of one organisation is refused', async () => {
     const { api_key } = await service.createTenant()
     const refused = [
       'http://login.example.com',
@@ -214,7 +214,7 @@ describe("'identity.update_connection' and 'identity.delete_connection'", () => 
 })
 
 describe('enforced', () => {
-  test('people sign in through the provider only; keys stay, and an operator has a way in', async () => {
+  test('people use the provider only; keys stay, and an operator has a way in', async () => {
     const { tenant_id, api_key: key } = await service.createTenant()
     const early = await invite(tenant_id, key, { email: 'e@example.com', roles: ['owner'] })
     const late = await invite(tenant_id, key, { email: 'l@example.com', roles: ['viewer'] })
@@ -248,7 +248,7 @@ describe('enforced', () => {
 })
 
 describe('two tenants', () => {
-  test('a connection of another tenant is unknown, and leads into its own tenant only', async () => {
+  test('a connection of another tenant is unknown, and leads into its own', async () => {
     const here = await connect(service, provider.issuer)
     const there = await connect(service, provider.issuer)
     const key = there.tenant.api_key
@@ -274,7 +274,7 @@ describe('two tenants', () => {
     assert.deepEqual([await statusOf(one.browser), await statusOf(two.browser)], [401, 200])
   })
 
-  test("'identity.providers' lists what is enabled, and nothing of a tenant that is not there", async () => {
+  test("'identity.providers' lists what is enabled, of tenants that there are", async () => {
     const { connection_id, tenant } = await connect(service, provider.issuer)
     await create(tenant.api_key, { enabled: false })
     const list = async (id: string) => {

@@ -8,7 +8,7 @@ import { Browser } from './testing/browser.ts'
 import { CLIENT, ProviderVisit, startOpenIdProvider } from './testing/open-id-provider.ts'
 import { begin, connect, SSO_EGRESS } from './testing/sso-scene.ts'
 
-test('a person signs in, gets other roles at the next sign-in, and is signed out by the provider', async (t) => {
+test('a person signs in, gets other roles, and is signed out by the provider', async (t) => {
   const service = await startTestService({ config: { egress: SSO_EGRESS } })
   t.after(() => service.stop())
   const provider = await startOpenIdProvider(t)

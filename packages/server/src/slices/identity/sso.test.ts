@@ -92,7 +92,7 @@ describe("'identity.authorize' and 'identity.callback'", () => {
     assert.equal(browser.cookies.get('custos_login')?.length, 43)
   })
 
-  test('roles are mapped at every sign-in; other roles end sessions and stronger keys', async () => {
+  test('roles are mapped at every sign-in, and end what exceeds them', async () => {
     const { connection_id } = await connect(service, provider.issuer, mapped())
     const groups = (...names: string[]) => ({ claims: { sub: 'r', groups: names } })
     const first = await enter(service, provider, connection_id, groups('owners', 'auditors'))
@@ -129,7 +129,7 @@ describe("'identity.authorize' and 'identity.callback'", () => {
     const own = await startForgingProvider(t)
     const { connection_id } = await connect(service, own.issuer)
     await enter(service, own, connection_id)
-    await own.rotate()
+    own.rotate()
     await enter(service, own, connection_id)
   })
 
@@ -182,7 +182,7 @@ describe('an invitation', () => {
       { key: service.operator_key, body: { domains: names } },
     )
 
-  test("is taken by a verified address of a domain that 'identity.set_domains' confirmed", async () => {
+  test("is taken by a verified address of a domain of 'identity.set_domains'", async () => {
     const { tenant, connection_id, user } = await invitingScene()
     const set = await confirm(tenant.tenant_id, connection_id, ['corp.example'])
     assert.deepEqual(set.body.domains, ['corp.example'], set.text)

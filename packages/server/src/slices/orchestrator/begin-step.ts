@@ -181,7 +181,7 @@ async function retrieve(
     operation: memoryContract.retrieve,
     ...{ kernel, tenant_id, principal, request_id, gone },
     idempotency_key: null,
-          address: '',
+    address: '',
     header: () => null,
     cookie: () => null,
     setCookie: () => undefined,

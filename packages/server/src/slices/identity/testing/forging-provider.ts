@@ -22,13 +22,11 @@ export interface ForgingProvider {
   readonly issuer: string
   /** What the token endpoint was sent, newest last. */
   readonly exchanges: readonly URLSearchParams[]
-  /** Requests by path. */
-  readonly requests: readonly string[]
   /** The query of the callback, in answer to where the service leads. */
   answer(location: string, forged?: ForgedAnswer): Record<string, string>
   signLogout(claims: JWTPayload): Promise<string>
   /** New keys from here on; the old ones are gone. */
-  rotate(): Promise<void>
+  rotate(): void
   /** 503 from here on, or not. */
   fail(down: boolean): void
 }
@@ -40,122 +38,153 @@ interface ForgedAnswer extends Omit<Partial<ForgedLogin>, 'claims'> {
 
 const newKeys = () => generateKeyPair('RS256', { extractable: true })
 
+class ForgingKeys {
+  #keys = newKeys()
+  readonly #unknown = newKeys()
+  #number = 1
+
+  rotate(): void {
+    this.#keys = newKeys()
+    this.#number += 1
+  }
+
+  async published(): Promise<object> {
+    const jwk = await exportJWK((await this.#keys).publicKey)
+    return { keys: [{ ...jwk, ...this.#header, use: 'sig' }] }
+  }
+
+  get #header() {
+    return { alg: 'RS256', kid: `k${this.#number}` }
+  }
+
+  async sign({ claims, sign = 'RS256' }: ForgedLogin): Promise<string> {
+    const { privateKey, publicKey } = await this.#keys
+    const jwt = new SignJWT(claims)
+    if (sign === 'none') {
+      const parts = [{ alg: 'none' }, claims].map((part) => JSON.stringify(part))
+      return `${parts.map((part) => Buffer.from(part).toString('base64url')).join('.')}.`
+    }
+    if (sign === 'HS256') {
+      const secret = Buffer.from(await exportSPKI(publicKey))
+      return jwt.setProtectedHeader({ ...this.#header, alg: 'HS256' }).sign(secret)
+    }
+    const key = sign === 'unknown-key' ? (await this.#unknown).privateKey : privateKey
+    const token = await jwt.setProtectedHeader(this.#header).sign(key)
+    if (sign !== 'tampered') return token
+    const [head = '', , signature = ''] = token.split('.')
+    const changed = Buffer.from(JSON.stringify({ ...claims, sub: 'admin' })).toString('base64url')
+    return `${head}.${changed}.${signature}`
+  }
+}
+
+/** What an endpoint answers: always JSON. */
+class ForgingEndpoints {
+  readonly keys = new ForgingKeys()
+  readonly exchanges: URLSearchParams[] = []
+  issuer = ''
+  down = false
+  readonly #metadata: object
+
+  constructor(metadata: object) {
+    this.#metadata = metadata
+  }
+
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status, body } = this.down ? { status: 503, body: {} } : await this.#answer(request)
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  }
+
+  async #answer(request: IncomingMessage): Promise<{ status: number; body: object }> {
+    const { issuer } = this
+    switch ((request.url ?? '').split('?', 1)[0]) {
+      case '/token':
+        return this.#exchange(request)
+      case '/jwks':
+        return { status: 200, body: await this.keys.published() }
+      case '/me': {
+        const bearer = String(request.headers.authorization).replace(/^bearer /i, '')
+        return { status: 200, body: JSON.parse(Buffer.from(bearer, 'base64url').toString()) }
+      }
+      case '/.well-known/openid-configuration': {
+        const body = {
+          issuer,
+          authorization_endpoint: `${issuer}/auth`,
+          token_endpoint: `${issuer}/token`,
+          userinfo_endpoint: `${issuer}/me`,
+          jwks_uri: `${issuer}/jwks`,
+          response_types_supported: ['code'],
+          id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
+          ...this.#metadata,
+        }
+        return { status: 200, body }
+      }
+      default:
+        return { status: 404, body: {} }
+    }
+  }
+
+  async #exchange(request: IncomingMessage) {
+    const sent = new URLSearchParams(await text(request))
+    this.exchanges.push(sent)
+    const code = Buffer.from(sent.get('code') ?? '', 'base64url').toString()
+    const forged: ForgedLogin = JSON.parse(code)
+    const verified = hash('sha256', sent.get('code_verifier') ?? '', 'base64url')
+    if (verified !== forged.challenge) return { status: 400, body: { error: 'invalid_grant' } }
+    const id_token = await this.keys.sign(forged)
+    const userinfo = forged.userinfo ?? { sub: forged.claims.sub }
+    const access_token = Buffer.from(JSON.stringify(userinfo)).toString('base64url')
+    return { status: 200, body: { access_token, token_type: 'bearer', id_token } }
+  }
+}
+
+/** The query of a callback in answer to where the service leads. */
+function answerTo(
+  issuer: string,
+  location: string,
+  { claims = {}, query = {}, ...more }: ForgedAnswer,
+): Record<string, string> {
+  const asked = new URL(location).searchParams
+  const now = Math.floor(Date.now() / 1_000)
+  const forged: ForgedLogin = {
+    challenge: asked.get('code_challenge') ?? '',
+    ...more,
+    claims: {
+      iss: issuer,
+      aud: asked.get('client_id') ?? '',
+      sub: 'ana',
+      nonce: asked.get('nonce'),
+      iat: now,
+      exp: now + 300,
+      ...claims,
+    },
+  }
+  const code = Buffer.from(JSON.stringify(forged)).toString('base64url')
+  const answered = { state: asked.get('state') ?? '', code, iss: issuer, ...query }
+  return Object.fromEntries(
+    Object.entries(answered).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  )
+}
+
 /** Closed when the test ends. `metadata` replaces members of the discovery document. */
 export async function startForgingProvider(
   t: Pick<TestContext, 'after'>,
   metadata: object = {},
 ): Promise<ForgingProvider> {
   trustTestCertificate()
-  const exchanges: URLSearchParams[] = []
-  const requests: string[] = []
-  let keys = await newKeys()
-  let kid = 1
-  let down = false
-  const other = await newKeys()
-  let issuer = ''
-
-  async function sign({ claims, sign: how = 'RS256' }: ForgedLogin): Promise<string> {
-    const header = { alg: 'RS256', kid: `k${kid}` }
-    if (how === 'none') {
-      const parts = [{ alg: 'none' }, claims].map((part) => JSON.stringify(part))
-      return `${parts.map((part) => Buffer.from(part).toString('base64url')).join('.')}.`
-    }
-    const jwt = new SignJWT(claims)
-    if (how === 'HS256') {
-      const secret = Buffer.from(await exportSPKI(keys.publicKey))
-      return jwt.setProtectedHeader({ ...header, alg: 'HS256' }).sign(secret)
-    }
-    const key = how === 'unknown-key' ? other.privateKey : keys.privateKey
-    const token = await jwt.setProtectedHeader(header).sign(key)
-    if (how !== 'tampered') return token
-    const [head = '', , signature = ''] = token.split('.')
-    const changed = Buffer.from(JSON.stringify({ ...claims, sub: 'admin' })).toString('base64url')
-    return `${head}.${changed}.${signature}`
-  }
-
-  async function token(request: IncomingMessage) {
-    const sent = new URLSearchParams(await text(request))
-    exchanges.push(sent)
-    const forged: ForgedLogin = JSON.parse(
-      Buffer.from(sent.get('code') ?? '', 'base64url').toString(),
-    )
-    const verified = hash('sha256', sent.get('code_verifier') ?? '', 'base64url')
-    if (verified !== forged.challenge) return { status: 400, body: { error: 'invalid_grant' } }
-    const id_token = await sign(forged)
-    const userinfo = forged.userinfo ?? { sub: forged.claims.sub }
-    const access_token = Buffer.from(JSON.stringify(userinfo)).toString('base64url')
-    return { status: 200, body: { access_token, token_type: 'bearer', id_token } }
-  }
-
-  async function answerTo(request: IncomingMessage): Promise<{ status: number; body: object }> {
-    const [path = ''] = (request.url ?? '').split('?')
-    requests.push(path)
-    if (down) return { status: 503, body: {} }
-    if (path === '/token') return token(request)
-    if (path === '/jwks') {
-      const jwk = await exportJWK(keys.publicKey)
-      return { status: 200, body: { keys: [{ ...jwk, kid: `k${kid}`, alg: 'RS256', use: 'sig' }] } }
-    }
-    if (path === '/me') {
-      const bearer = String(request.headers.authorization).replace(/^bearer /i, '')
-      return { status: 200, body: JSON.parse(Buffer.from(bearer, 'base64url').toString()) }
-    }
-    if (path !== '/.well-known/openid-configuration') return { status: 404, body: {} }
-    const body = {
-      issuer,
-      authorization_endpoint: `${issuer}/auth`,
-      token_endpoint: `${issuer}/token`,
-      userinfo_endpoint: `${issuer}/me`,
-      jwks_uri: `${issuer}/jwks`,
-      response_types_supported: ['code'],
-      id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
-      ...metadata,
-    }
-    return { status: 200, body }
-  }
-
-  const serve = async (request: IncomingMessage, response: ServerResponse) => {
-    const { status, body } = await answerTo(request)
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-  }
-  const { port } = await startTlsServer(t, (request, response) => void serve(request, response))
-  issuer = `https://127.0.0.1:${port}`
-
+  const endpoints = new ForgingEndpoints(metadata)
+  const { port } = await startTlsServer(t, (request, response) => {
+    void endpoints.serve(request, response)
+  })
+  const issuer = `https://127.0.0.1:${port}`
+  endpoints.issuer = issuer
   return {
-    get issuer() {
-      return issuer
-    },
-    exchanges,
-    requests,
-    answer(location, { claims = {}, query = {}, ...more } = {}) {
-      const asked = new URL(location).searchParams
-      const now = Math.floor(Date.now() / 1_000)
-      const forged: ForgedLogin = {
-        challenge: asked.get('code_challenge') ?? '',
-        ...more,
-        claims: {
-          iss: issuer,
-          aud: asked.get('client_id') ?? '',
-          sub: 'ana',
-          nonce: asked.get('nonce'),
-          iat: now,
-          exp: now + 300,
-          ...claims,
-        },
-      }
-      const code = Buffer.from(JSON.stringify(forged)).toString('base64url')
-      const answered = { state: asked.get('state') ?? '', code, iss: issuer, ...query }
-      return Object.fromEntries(
-        Object.entries(answered).filter((pair): pair is [string, string] => pair[1] !== undefined),
-      )
-    },
-    signLogout: (claims) => sign({ claims, challenge: '' }),
-    async rotate() {
-      keys = await newKeys()
-      kid += 1
-    },
-    fail(now) {
-      down = now
+    issuer,
+    exchanges: endpoints.exchanges,
+    answer: (location, forged = {}) => answerTo(issuer, location, forged),
+    signLogout: (claims) => endpoints.keys.sign({ claims, challenge: '' }),
+    rotate: () => endpoints.keys.rotate(),
+    fail(down) {
+      endpoints.down = down
     },
   }
 }
