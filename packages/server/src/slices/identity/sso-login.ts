@@ -149,7 +149,7 @@ async function leadOut(
   }
 }
 
-/** A path of the service, or a page of a listed console, which proves with a verifier that it asked. */
+/** A path of the service, or a page of a listed console, which shows later that it asked. */
 function requireReturn(
   call: Call<Operation<'authorize'>>,
   return_to: string,
