@@ -85,7 +85,7 @@ describe('both slash forms', () => {
       const plain = await ask('')
       const slashed = await ask('/')
       assert.equal(slashed.status, plain.status, slashed.text)
-      assert.equal(slashed.headers.get('location'), null)
+      if (operation.status !== 302) assert.equal(slashed.headers.get('location'), null)
     })
 })
 

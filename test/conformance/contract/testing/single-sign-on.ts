@@ -57,7 +57,7 @@ export async function beginLogin(
 }
 
 /** A connection, a sign-in at each of its stages, and a token that ends sessions. */
-export async function buildConnection(tenant: Tenant) {
+export async function buildConnection(tenant: Tenant): Promise<LoginIds> {
   const { service } = tenant
   const provider = providers.get(service)
   if (!provider) return NOBODY
@@ -93,14 +93,20 @@ export async function buildConnection(tenant: Tenant) {
   }
 }
 
-export const NOBODY = {
+/** What signing in needs at each stage. */
+export interface LoginIds {
+  readonly connection_id: string
+  readonly login: { readonly query: NonNullable<Sent['query']>; readonly cookie: string }
+  readonly login_code: string
+  readonly logout_token: string
+}
+
+export const NOBODY: LoginIds = {
   connection_id: 'f'.repeat(24),
   login: { query: { state: 'f'.repeat(43), code: 'x' }, cookie: `custos_login=${'f'.repeat(43)}` },
   login_code: 'f'.repeat(43),
   logout_token: 'f',
 }
-
-type LoginIds = typeof NOBODY
 
 const named = ({ connection_id }: LoginIds) => ({ params: { connection_id } })
 

@@ -9,13 +9,13 @@ import { openJob } from './open-job.ts'
 import { buildRuns } from './orchestrator.ts'
 import { subscribe } from './payments.ts'
 import { buildReputation } from './reputation.ts'
-import { buildConnection, NOBODY } from './single-sign-on.ts'
+import { buildConnection, type LoginIds, NOBODY } from './single-sign-on.ts'
 import { eraseSubjects } from './subjects.ts'
 import { newTenant, type Tenant } from './tenant.ts'
 import { buildWebhook } from './webhooks.ts'
 import { buildWorldModel } from './world-model.ts'
 
-export interface Ids {
+export interface Ids extends LoginIds {
   readonly tenant_id: string
   readonly store_id: string
   /** A current memory with a superseded version before it. */
@@ -72,11 +72,6 @@ export interface Ids {
   /** A person who is invited, and the invitation. */
   readonly user_id: string
   readonly invitation: string
-  /** A connection to a provider, and sign-ins through it at two stages. */
-  readonly connection_id: string
-  readonly login: (typeof NOBODY)['login']
-  readonly login_code: string
-  readonly logout_token: string
   /** With a step that is permitted, and another that waits for a person. */
   readonly agent_id: string
   readonly agent_run_id: string

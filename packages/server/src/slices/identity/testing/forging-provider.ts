@@ -13,7 +13,7 @@ import {
 /** What an authorization code of this provider stands for; the code is this text. */
 interface ForgedLogin {
   readonly claims: JWTPayload
-  readonly sign?: 'RS256' | 'none' | 'HS256' | 'unknown-key' | 'tampered'
+  readonly sign?: 'properly' | 'none' | 'HS256' | 'unknown-key' | 'tampered'
   readonly userinfo?: Readonly<Record<string, unknown>>
   readonly challenge: string
 }
@@ -36,15 +36,22 @@ interface ForgedAnswer extends Omit<Partial<ForgedLogin>, 'claims'> {
   readonly query?: Readonly<Record<string, string | undefined>>
 }
 
-const newKeys = () => generateKeyPair('RS256', { extractable: true })
+const newKeys = (algorithm: string) => generateKeyPair(algorithm, { extractable: true })
 
 class ForgingKeys {
-  #keys = newKeys()
-  readonly #unknown = newKeys()
+  readonly #algorithm: string
+  #keys: ReturnType<typeof newKeys>
+  readonly #unknown: ReturnType<typeof newKeys>
   #number = 1
 
+  constructor(algorithm: string) {
+    this.#algorithm = algorithm
+    this.#keys = newKeys(algorithm)
+    this.#unknown = newKeys(algorithm)
+  }
+
   rotate(): void {
-    this.#keys = newKeys()
+    this.#keys = newKeys(this.#algorithm)
     this.#number += 1
   }
 
@@ -54,10 +61,10 @@ class ForgingKeys {
   }
 
   get #header() {
-    return { alg: 'RS256', kid: `k${this.#number}` }
+    return { alg: this.#algorithm, kid: `k${this.#number}` }
   }
 
-  async sign({ claims, sign = 'RS256' }: ForgedLogin): Promise<string> {
+  async sign({ claims, sign = 'properly' }: ForgedLogin): Promise<string> {
     const { privateKey, publicKey } = await this.#keys
     const jwt = new SignJWT(claims)
     if (sign === 'none') {
@@ -79,14 +86,18 @@ class ForgingKeys {
 
 /** What an endpoint answers: always JSON. */
 class ForgingEndpoints {
-  readonly keys = new ForgingKeys()
+  readonly keys: ForgingKeys
   readonly exchanges: URLSearchParams[] = []
   issuer = ''
   down = false
   readonly #metadata: object
 
-  constructor(metadata: object) {
-    this.#metadata = metadata
+  constructor(algorithm: string, metadata: object) {
+    this.keys = new ForgingKeys(algorithm)
+    this.#metadata = {
+      id_token_signing_alg_values_supported: [algorithm, 'HS256', 'none'],
+      ...metadata,
+    }
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -113,7 +124,6 @@ class ForgingEndpoints {
           userinfo_endpoint: `${issuer}/me`,
           jwks_uri: `${issuer}/jwks`,
           response_types_supported: ['code'],
-          id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
           ...this.#metadata,
         }
         return { status: 200, body }
@@ -165,13 +175,13 @@ function answerTo(
   )
 }
 
-/** Closed when the test ends. `metadata` replaces members of the discovery document. */
+/** Closed when the test ends. What is given replaces members of the discovery document. */
 export async function startForgingProvider(
   t: Pick<TestContext, 'after'>,
-  metadata: object = {},
+  { algorithm = 'RS256', ...metadata }: { algorithm?: string; [member: string]: unknown } = {},
 ): Promise<ForgingProvider> {
   trustTestCertificate()
-  const endpoints = new ForgingEndpoints(metadata)
+  const endpoints = new ForgingEndpoints(algorithm, metadata)
   const { port } = await startTlsServer(t, (request, response) => {
     void endpoints.serve(request, response)
   })
