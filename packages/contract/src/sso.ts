@@ -62,7 +62,11 @@ const RoleMap = Type.Array(
       value: label({ description: 'A value of the claim, compared exactly' }),
       role: about(Role, 'The role of people with this value'),
     },
-    { title: 'RoleMapping', description: 'The role that a value of the claim gives' },
+    {
+      title: 'RoleMapping',
+      description: 'The role that a value of the claim gives',
+      additionalProperties: false,
+    },
   ),
   { title: 'RoleMap', description: 'Roles by values of the claim', maxItems: limits.sso_role_map },
 )
@@ -148,25 +152,28 @@ export const SsoConnection = Type.Object(
 )
 export type SsoConnection = Static<typeof SsoConnection>
 
-const NewConnection = Type.Object({
-  name: about(Name, 'What people see on the sign-in page'),
-  issuer: text('The issuer: `https`, without query and fragment', {
-    minLength: 1,
-    maxLength: limits.sso_issuer_chars,
-  }),
-  client_id: label({ description: 'The client id at the provider' }),
-  client_secret: Type.Optional(Secret),
-  auth_method: Type.Optional(AuthMethod),
-  scopes: Type.Optional(settings.scopes),
-  algorithms: Type.Optional(settings.algorithms),
-  role_claim: Type.Optional(settings.role_claim),
-  role_map: Type.Optional(settings.role_map),
-  default_role: Type.Optional(settings.default_role),
-  allow_owner: Type.Optional(settings.allow_owner),
-  create_users: Type.Optional(settings.create_users),
-  enforced: Type.Optional(settings.enforced),
-  enabled: Type.Optional(settings.enabled),
-})
+const NewConnection = Type.Object(
+  {
+    name: about(Name, 'What people see on the sign-in page'),
+    issuer: text('The issuer: `https`, without query and fragment', {
+      minLength: 1,
+      maxLength: limits.sso_issuer_chars,
+    }),
+    client_id: label({ description: 'The client id at the provider' }),
+    client_secret: Type.Optional(Secret),
+    auth_method: Type.Optional(AuthMethod),
+    scopes: Type.Optional(settings.scopes),
+    algorithms: Type.Optional(settings.algorithms),
+    role_claim: Type.Optional(settings.role_claim),
+    role_map: Type.Optional(settings.role_map),
+    default_role: Type.Optional(settings.default_role),
+    allow_owner: Type.Optional(settings.allow_owner),
+    create_users: Type.Optional(settings.create_users),
+    enforced: Type.Optional(settings.enforced),
+    enabled: Type.Optional(settings.enabled),
+  },
+  { title: 'NewSsoConnection', description: 'A connection to make' },
+)
 
 const newExample = {
   name: 'Example Corp',
@@ -256,7 +263,12 @@ export const sso = {
     access: 'public',
     query: Type.Object(
       {
-        state: Type.Optional(Type.String({ maxLength: limits.sso_answer_chars })),
+        state: Type.Optional(
+          Type.String({
+            description: 'The state that the sign-in was begun with',
+            maxLength: limits.sso_answer_chars,
+          }),
+        ),
         code: Type.Optional(
           Type.String({
             description: 'The authorization code',
@@ -418,18 +430,21 @@ export const sso = {
     status: 200,
     reply: Type.Object({
       ok: boolean('Whether people can be led to the provider'),
-      problem: Nullable(
-        Type.Enum(
-          [
-            'unreachable',
-            'not_a_provider',
-            'issuer_differs',
-            'no_code_flow',
-            'no_common_algorithm',
-            'no_keys',
-          ],
-          { title: 'SsoProblem', description: 'What is wrong with a provider' },
+      problem: about(
+        Nullable(
+          Type.Enum(
+            [
+              'unreachable',
+              'not_a_provider',
+              'issuer_differs',
+              'no_code_flow',
+              'no_common_algorithm',
+              'no_keys',
+            ],
+            { title: 'SsoProblem', description: 'What is wrong with a provider' },
+          ),
         ),
+        'What is wrong; null: nothing',
       ),
       keys: Type.Integer({ minimum: 0, description: 'Keys that the provider publishes' }),
     }),

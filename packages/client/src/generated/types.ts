@@ -2783,6 +2783,39 @@ export type NamedCheck = {
 /** The key, shown once; null in the replayed reply to a request with the same Idempotency-Key */
 export type NewApiKey = string | null
 
+/** A connection to make */
+export type NewSsoConnection = {
+  /** What people see on the sign-in page */
+  name: string
+  /** The issuer: `https`, without query and fragment */
+  issuer: string
+  /** The client id at the provider */
+  client_id: string
+  /** The client secret; stored sealed and never returned */
+  client_secret?: string
+  auth_method?: SsoAuthMethod
+  /** What is asked of the provider besides `openid` */
+  scopes?: OidcScopes
+  /** Signatures that ID tokens may have */
+  algorithms?: SsoAlgorithms
+  /**
+   * The claim that roles are mapped from at every sign-in; null: people keep the roles they have
+   */
+  role_claim?: ClaimPath | null
+  /** Roles by values of the claim */
+  role_map?: RoleMap
+  /** The role of people with no mapped value; null: they are refused */
+  default_role?: Role | null
+  /** Whether a mapped value or the default may make an `owner` */
+  allow_owner?: boolean
+  /** Whether people who were not invited may sign in */
+  create_users?: boolean
+  /** Whether people of the tenant sign in through a provider only */
+  enforced?: boolean
+  /** Whether people can sign in through it; `false` ends its sessions */
+  enabled?: boolean
+}
+
 /** What is asked of the provider, besides `openid` */
 export type OidcScopes = string[]
 
@@ -5970,37 +6003,7 @@ export type IdentityBackchannelReply = {
 }
 
 /** The body of `identity.configure`. */
-export type IdentityConfigureBody = {
-  /** What people see on the sign-in page */
-  name: string
-  /** The issuer: `https`, without query and fragment */
-  issuer: string
-  /** The client id at the provider */
-  client_id: string
-  /** The client secret; stored sealed and never returned */
-  client_secret?: string
-  auth_method?: SsoAuthMethod
-  /** What is asked of the provider besides `openid` */
-  scopes?: OidcScopes
-  /** Signatures that ID tokens may have */
-  algorithms?: SsoAlgorithms
-  /**
-   * The claim that roles are mapped from at every sign-in; null: people keep the roles they have
-   */
-  role_claim?: ClaimPath | null
-  /** Roles by values of the claim */
-  role_map?: RoleMap
-  /** The role of people with no mapped value; null: they are refused */
-  default_role?: Role | null
-  /** Whether a mapped value or the default may make an `owner` */
-  allow_owner?: boolean
-  /** Whether people who were not invited may sign in */
-  create_users?: boolean
-  /** Whether people of the tenant sign in through a provider only */
-  enforced?: boolean
-  /** Whether people can sign in through it; `false` ends its sessions */
-  enabled?: boolean
-}
+export type IdentityConfigureBody = NewSsoConnection
 
 /** The reply of `identity.configure`. */
 export type IdentityConfigureReply = SsoConnection
@@ -6033,37 +6036,7 @@ export type IdentityConnectionsReply = {
 }
 
 /** The body of `identity.create_connection`. */
-export type IdentityCreateConnectionBody = {
-  /** What people see on the sign-in page */
-  name: string
-  /** The issuer: `https`, without query and fragment */
-  issuer: string
-  /** The client id at the provider */
-  client_id: string
-  /** The client secret; stored sealed and never returned */
-  client_secret?: string
-  auth_method?: SsoAuthMethod
-  /** What is asked of the provider besides `openid` */
-  scopes?: OidcScopes
-  /** Signatures that ID tokens may have */
-  algorithms?: SsoAlgorithms
-  /**
-   * The claim that roles are mapped from at every sign-in; null: people keep the roles they have
-   */
-  role_claim?: ClaimPath | null
-  /** Roles by values of the claim */
-  role_map?: RoleMap
-  /** The role of people with no mapped value; null: they are refused */
-  default_role?: Role | null
-  /** Whether a mapped value or the default may make an `owner` */
-  allow_owner?: boolean
-  /** Whether people who were not invited may sign in */
-  create_users?: boolean
-  /** Whether people of the tenant sign in through a provider only */
-  enforced?: boolean
-  /** Whether people can sign in through it; `false` ends its sessions */
-  enabled?: boolean
-}
+export type IdentityCreateConnectionBody = NewSsoConnection
 
 /** The reply of `identity.create_connection`. */
 export type IdentityCreateConnectionReply = SsoConnection
@@ -6203,6 +6176,7 @@ export type IdentitySignInReply = Caller
 export type IdentityTestReply = {
   /** Whether people can be led to the provider */
   ok: boolean
+  /** What is wrong; null: nothing */
   problem: SsoProblem | null
   /** Keys that the provider publishes */
   keys: number
