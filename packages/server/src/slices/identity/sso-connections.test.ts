@@ -55,7 +55,7 @@ async function join(invitation: string): Promise<{ browser: Browser; answer: Ans
 }
 
 describe("'identity.create_connection', 'identity.configure', 'identity.connection'", () => {
-  test('a connection shows what to register, and never a secret', async () => {
+  test("'identity.connections' show what to register, and never a secret", async () => {
     const { connection, connection_id, tenant } = await connect(service, provider.issuer)
     assert.equal(connection.redirect_uri, `${service.url}/v1/portal/sso/callback`)
     assert.match(connection.backchannel_logout_uri, new RegExp(`connection_id=${connection_id}$`))
