@@ -8,8 +8,13 @@ const NOTE = 'Generated from the contract by `npm run generate`.'
 const FOLDER = 'packages/client/src/generated'
 
 /** The generated sources of the client by path, and the test that holds them to the schemas. */
+/** A browser is led by them; a program has no use for them. */
+export const isRedirect = ({ status }: OperationSpec): boolean => status === 302
+
 export function clientSources(operations: readonly OperationSpec[]): [string, string][] {
-  const sorted = [...operations].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const sorted = operations
+    .filter((operation) => !isRedirect(operation))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
   return [
     [`${FOLDER}/types.ts`, typesSource(sorted)],
     [`${FOLDER}/operations.ts`, operationsSource(sorted)],

@@ -15,7 +15,8 @@ OPERATIONS: dict[str, tuple[str, str, bool, bool, tuple[str, ...]]] = {
 /** Without operations whose body or answer is a stream or signed bytes. */
 export function pythonOperations(operations: readonly OperationSpec[]): string {
   const plain = operations.filter(
-    ({ raw_body, body_type, reply_type }) =>
+    ({ raw_body, body_type, reply_type, status }) =>
+      status !== 302 &&
       !raw_body &&
       body_type !== 'application/x-ndjson' &&
       reply_type !== 'text/event-stream' &&

@@ -70,8 +70,11 @@ async function callExample(operation: OperationSpec, newClient: typeof newCustos
 
 const newCustos = (options: { url: string; apiKey: string }): Custos => new Custos(options)
 
+// The others lead a browser elsewhere.
+const called = operations.filter(({ status }) => status !== 302)
+
 describe('every operation can be called by its method', () => {
-  for (const operation of operations) test(operation.id, () => callExample(operation, newCustos))
+  for (const operation of called) test(operation.id, () => callExample(operation, newCustos))
 })
 
 describe('bundled, with web globals alone, operations can be called by their methods', () => {
@@ -83,6 +86,6 @@ describe('bundled, with web globals alone, operations can be called by their met
       globalThis.newCustos = (options) => new Custos(options)`
     bundled = (await runOnWebGlobals(program))['newCustos']
   })
-  for (const operation of casesOf(operations, 24))
+  for (const operation of casesOf(called, 24))
     test(operation.id, () => callExample(operation, bundled))
 })

@@ -18,6 +18,12 @@ export const preferences = {
   },
 }
 
+/** Where the page is. */
+export const address = {
+  path: (): string => location.pathname,
+  parameter: (name: string): string | null => new URLSearchParams(location.search).get(name),
+}
+
 export const nowMs = (): number => Date.now()
 
 /** Milliseconds since 1970 of an RFC 3339 time; null if it is none. */

@@ -69,6 +69,7 @@ export const TEXT_KINDS = [
   'key_namespace',
   'webhook',
   'user',
+  'sso_connection',
   'agent',
   'agent_action',
   'run_text',

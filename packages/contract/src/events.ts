@@ -123,6 +123,22 @@ const PlanOfTenant = Type.Enum(['starter', 'pro', 'enterprise', 'local'])
 
 const RoleNames = Type.Array(Type.Enum([...ROLES]))
 
+/** Why a sign-in through a provider was refused. */
+export const SIGN_IN_REFUSALS = [
+  'provider_error',
+  'provider_unavailable',
+  'answer_invalid',
+  'token_invalid',
+  'roles_unknown',
+  'role_unmapped',
+  'not_invited',
+  'email_unverified',
+  'domain_foreign',
+  'email_taken',
+  'too_many',
+] as const
+export type SignInRefusal = (typeof SIGN_IN_REFUSALS)[number]
+
 export const eventPayloads = {
   'tenant.created': closed({
     plan: PlanOfTenant,
@@ -493,6 +509,21 @@ export const eventPayloads = {
   'user.joined': closed({ session_id: MintedId }),
   'user.updated': closed({ roles: RoleNames, changed_by: MintedId }),
   'user.removed': closed({ revoked_keys: Count, removed_by: MintedId }),
+  'user.signed_in': closed({
+    connection_id: Type.Union([MintedId, Type.Null()]),
+    method: Type.Enum(['oidc', 'invitation', 'break_glass']),
+    session_id: MintedId,
+  }),
+  /** Subject of both: the id of the connection. At most one a minute and reason. */
+  'user.sign_in_refused': closed({ reason: Type.Enum(SIGN_IN_REFUSALS) }),
+  'sso.connection_changed': closed({
+    change: Type.Enum(['created', 'updated', 'deleted', 'domains', 'redacted']),
+    enabled: Type.Boolean(),
+    enforced: Type.Boolean(),
+    /** Of the settings without secrets. */
+    digest: LabelMac,
+    changed_by: MintedId,
+  }),
   /** Subject of both: the id of the session. */
   'session.started': closed({ key_id: MintedId }),
   'session.revoked': closed({ key_id: MintedId, revoked_by: MintedId }),

@@ -21,6 +21,7 @@ import {
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 import { ROLES, SCOPES } from './scopes.ts'
+import { sso } from './sso.ts'
 
 /** How the caller of a request is known. */
 const CALLER_MODES = ['local', 'session', 'key'] as const
@@ -137,7 +138,7 @@ export const identity = {
     example: { api_key: 'cst_t_0000000000000000000000000000000000' },
     status: 201,
     reply: Caller,
-    refuses: ['unauthenticated'],
+    refuses: ['unauthenticated', 'sso_enforced'],
   }),
   accept: operation({
     id: 'identity.accept',
@@ -155,7 +156,7 @@ export const identity = {
     example: { invitation: `local.${'0'.repeat(43)}` },
     status: 201,
     reply: Caller,
-    refuses: ['login_expired'],
+    refuses: ['login_expired', 'sso_enforced'],
   }),
   me: operation({
     id: 'identity.me',
@@ -301,4 +302,5 @@ export const identity = {
     }),
     refuses: ['user_not_found', 'last_owner'],
   }),
+  ...sso,
 } as const

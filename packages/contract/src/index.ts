@@ -124,6 +124,7 @@ export {
 } from './reputation-records.ts'
 export * from './retention.ts'
 export * from './scopes.ts'
+export { SSO_ALGORITHMS, type SsoConnection } from './sso.ts'
 export * from './streams.ts'
 export * from './subjects.ts'
 export * from './templates.ts'

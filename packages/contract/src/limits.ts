@@ -28,6 +28,16 @@ export const limits = {
   user_stores: 100,
   email_chars: 254,
   invitation_chars: 200,
+  sso_connections: 20,
+  sso_issuer_chars: 2_048,
+  sso_secret_chars: 512,
+  sso_claim_depth: 4,
+  sso_role_map: 500,
+  sso_scopes: 20,
+  sso_domains: 20,
+  sso_return_chars: 1_024,
+  /** Of a member of the answer of a provider. */
+  sso_answer_chars: 4_096,
   /** A further one ends the oldest. */
   sessions_per_key: 100,
   page: { min: 1, max: 1_000, default: 100 },

@@ -57,7 +57,8 @@ export interface OperationSpec {
   readonly body_type?: 'application/json' | 'application/x-ndjson'
   /** The handler gets the bytes as they came, of whatever type: a signature is over them. */
   readonly raw_body?: true
-  readonly status: 200 | 201 | 202
+  /** 302: it leads a browser elsewhere, see RedirectReply. */
+  readonly status: 200 | 201 | 202 | 302
   readonly reply: TSchema
   /** The body of a 202, for an operation that may not be finished when it replies. */
   readonly accepted?: TSchema
@@ -228,6 +229,12 @@ export interface FileReply {
   readonly filename: string
 }
 
+/** A reply with status 302 that leads a browser elsewhere. */
+export interface RedirectReply {
+  readonly [REPLY_KIND]: 'redirect'
+  readonly location: string
+}
+
 /** A reply with status 202: accepted and not finished. */
 export interface AcceptedReply<T> {
   readonly [REPLY_KIND]: 'accepted'
@@ -260,6 +267,8 @@ export type ReplyOf<S extends OperationSpec> = S['reply_type'] extends 'applicat
     ? EventStreamReply
     : S['reply_type'] extends 'application/octet-stream'
       ? FileReply
+      : S['status'] extends 302
+        ? RedirectReply
       : Static<S['reply']> | AcceptedOf<S> | PreviewedOf<S> | FileOf<S> | StreamOf<S>
 
 export type RefusalOf<S extends OperationSpec> =

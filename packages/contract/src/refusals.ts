@@ -72,12 +72,18 @@ export const refusals = {
   subscription_not_found: { status: 404, title: 'The tenant has no subscription' },
   webhook_not_found: { status: 404, title: 'No such webhook' },
   user_not_found: { status: 404, title: 'No such person' },
+  connection_not_found: { status: 404, title: 'No such connection' },
+  sso_not_configured: { status: 404, title: 'There is no such way to sign in' },
   session_not_found: { status: 404, title: 'No such session' },
   delivery_not_found: { status: 404, title: 'No such delivery' },
   agent_not_found: { status: 404, title: 'No such agent' },
   step_not_found: { status: 404, title: 'No such step' },
   // people
   login_expired: { status: 400, title: 'The invitation or sign-in has expired or was used' },
+  login_refused: { status: 403, title: 'The sign-in was refused' },
+  not_invited: { status: 403, title: 'Nobody has invited this person' },
+  role_unmapped: { status: 403, title: 'The person has no role here' },
+  sso_enforced: { status: 403, title: 'People of the tenant sign in through their provider' },
   last_owner: { status: 409, title: 'The tenant must keep an owner' },
   name_taken: { status: 409, title: 'The name is in use' },
   // limits
@@ -117,6 +123,7 @@ export const refusals = {
   // service
   no_signing_key: { status: 503, title: 'No signing key is available' },
   index_building: { status: 503, title: 'The search index is being built' },
+  idp_unavailable: { status: 503, title: 'The provider does not answer' },
   billing_not_configured: { status: 503, title: 'No payment provider is configured' },
   payment_unavailable: { status: 503, title: 'The payment provider does not answer' },
   storage_full: { status: 503, title: 'Storage is full, so the service is read-only' },

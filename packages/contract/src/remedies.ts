@@ -127,9 +127,49 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     when: 'The tenant has no such person, or the person was removed.',
     advice: 'List them: `GET /v1/portal/users`.',
   },
+  connection_not_found: {
+    when: 'The tenant has no such connection.',
+    advice: 'List them: `GET /v1/portal/sso/connections`.',
+  },
+  sso_not_configured: {
+    when: 'The connection or domain is unknown, or the connection is switched off.',
+    advice:
+      'Ask an administrator of your tenant for the address of the sign-in page; list what there ' +
+      'is with `GET /v1/portal/sso/providers?tenant=…`.',
+  },
+  login_refused: {
+    when:
+      'The provider refused, its answer or its token was not valid, or the person could not be ' +
+      'told from another. The reason is on the audit log of the tenant, not in the answer.',
+    advice:
+      'Begin the sign-in again. Administrators find the reason as `user.sign_in_refused` on the ' +
+      'audit log; docs/sso.md has what to do about each.',
+  },
+  not_invited: {
+    when: 'The connection does not let people in who were not invited, and nobody invited them.',
+    advice: 'Ask an administrator of your tenant for an invitation.',
+  },
+  role_unmapped: {
+    when: 'None of the values that the provider states is mapped to a role, and none is default.',
+    advice: 'Ask an administrator of your tenant to map a value, or to set `default_role`.',
+  },
+  sso_enforced: {
+    when:
+      'A connection of the tenant has `enforced`: people sign in through it, neither with an ' +
+      'invitation nor with a key of their own.',
+    advice: 'Use the provider. An operator who invites an owner keeps a way in.',
+  },
+  idp_unavailable: {
+    when: 'The provider cannot be reached or answers with an error.',
+    advice:
+      'Try again later. Sessions that have begun go on, and so do API keys. ' +
+      '`POST /v1/portal/sso/connections/{connection_id}/test` says what is wrong.',
+  },
   login_expired: {
-    when: 'The invitation is unknown, was taken, or is older than 7 days.',
-    advice: 'Ask for a new invitation.',
+    when:
+      'The invitation is unknown, was taken, or is older than 7 days; or a sign-in through a ' +
+      'provider is unknown, was begun in another browser, was completed, or took too long.',
+    advice: 'Ask for a new invitation; begin the sign-in again.',
   },
   last_owner: {
     when: 'The person is the only owner of the tenant who has taken the invitation.',

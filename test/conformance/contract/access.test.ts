@@ -109,6 +109,9 @@ const GRANTED: Readonly<Record<string, readonly Scope[]>> = {
   'identity.invite': ROLE_SCOPES.viewer,
   'identity.update_user': ROLE_SCOPES.viewer,
   'identity.remove_user': ROLE_SCOPES.viewer,
+  'identity.create_connection': ROLE_SCOPES.auditor,
+  'identity.configure': ROLE_SCOPES.auditor,
+  'identity.update_connection': ROLE_SCOPES.viewer,
 }
 
 describe('with a key of the scopes it needs and no more', () => {

@@ -9,6 +9,7 @@ import { subjectExamples } from './testing/examples-subjects.ts'
 import { webhookExamples } from './testing/examples-webhooks.ts'
 import { landingRequest } from './testing/landing.ts'
 import { LINK } from './testing/reputation.ts'
+import { ssoExamples } from './testing/single-sign-on.ts'
 import { operationOf, type Sent } from './testing/table.ts'
 import type { Ids } from './testing/world.ts'
 import { INVOCATION } from './testing/world-model.ts'
@@ -317,6 +318,7 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'identity.me': nothing,
   'identity.logout': nothing,
   'identity.sessions': () => ({ query: { limit: 10, offset: 0 } }),
+  ...ssoExamples,
   'identity.revoke_session': ({ session_id }) => ({ params: { session_id } }),
 
   'monitoring.stats': nothing,

@@ -18,6 +18,7 @@ import { ORCHESTRATOR_REUSED, provokingOrchestrator } from './testing/refusals-o
 import { provokingReports } from './testing/refusals-reports.ts'
 import { provokingReputation } from './testing/refusals-reputation.ts'
 import { provokingRetention } from './testing/refusals-retention.ts'
+import { provokingSso } from './testing/refusals-sso.ts'
 import { provokingSubjects } from './testing/refusals-subjects.ts'
 import { provokingWebhooks } from './testing/refusals-webhooks.ts'
 import { provokingWorldModel } from './testing/refusals-world-model.ts'
@@ -154,6 +155,13 @@ const GHOST_CASES: readonly (readonly [string, RefusalCode])[] = [
   ['identity.invite', 'tenant_not_found'],
   ['identity.update_user', 'user_not_found'],
   ['identity.remove_user', 'user_not_found'],
+  ['identity.authorize', 'sso_not_configured'],
+  ['identity.callback', 'login_expired'],
+  ['identity.exchange', 'login_expired'],
+  ['identity.connection', 'connection_not_found'],
+  ['identity.update_connection', 'connection_not_found'],
+  ['identity.delete_connection', 'connection_not_found'],
+  ['identity.test', 'connection_not_found'],
   ['tenants.get', 'tenant_not_found'],
   ['tenants.rotate_key', 'tenant_not_found'],
   ['tenants.usage', 'tenant_not_found'],
@@ -288,6 +296,7 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   ...Object.fromEntries(reusedCases),
   ...Object.fromEntries(gatedCases),
   ...provokingApprovals,
+  ...provokingSso,
   ...provokingArtifacts,
   ...provokingAssurance,
   ...provokingBilling,

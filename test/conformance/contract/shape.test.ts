@@ -35,6 +35,11 @@ test('every operation has an example, and every example an operation', () => {
 })
 
 function linesOf(operation: OperationSpec, { text, headers }: Answer): unknown[] {
+  if (operation.status === 302) {
+    assert.ok(headers.get('location'))
+    assert.equal(text, '')
+    return [null]
+  }
   const { reply_type } = operation
   if (reply_type === 'image/svg+xml' || reply_type === 'application/octet-stream') {
     assert.equal(headers.get('content-type'), reply_type)
@@ -85,7 +90,7 @@ describe('both slash forms', () => {
       const plain = await ask('')
       const slashed = await ask('/')
       assert.equal(slashed.status, plain.status, slashed.text)
-      assert.equal(slashed.headers.get('location'), null)
+      if (operation.status !== 302) assert.equal(slashed.headers.get('location'), null)
     })
 })
 

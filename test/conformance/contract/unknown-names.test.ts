@@ -103,9 +103,12 @@ describe('a body with an unknown name', () => {
     })
 })
 
+/** A provider adds parameters of its own to its answer (RFC 6749, 4.1.2). */
+const OPEN_QUERIES = new Set(['identity.callback'])
+
 describe('a query with an unknown parameter', () => {
   changeNothing()
-  for (const operation of operations)
+  for (const operation of operations.filter(({ id }) => !OPEN_QUERIES.has(id)))
     test(`${operation.id} refuses it`, async () => {
       const sent = exampleOf(operation.id, world.ids)
       for (const name of ['unheard_of', 'namespace ']) {

@@ -11,8 +11,8 @@ import { type LocalService, serveLocally } from '../../../packages/cli/src/testi
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8')
 const CONSOLE = join(ROOT, 'packages/console')
-const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-const QUIET = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-sync']
+export const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+export const QUIET = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-sync']
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 const WIDE = { width: 1440, height: 900 }
 

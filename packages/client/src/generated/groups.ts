@@ -750,6 +750,52 @@ export interface IdentityGroup {
    */
   accept(body: types.IdentityAcceptBody, options?: CallOptions): Pending<types.IdentityAcceptReply>
   /**
+   * Ends the sessions that a logout token of a provider names.
+   *
+   * The back-channel logout URI of a connection (OpenID Connect Back-Channel Logout 1.0). It is
+   * called by the provider; a token is taken once.
+   */
+  backchannel(body: Uint8Array | string, query: types.IdentityBackchannelQuery, options?: CallOptions): Pending<types.IdentityBackchannelReply>
+  /**
+   * Connects the tenant to an OpenID provider, as `identity.create_connection` does.
+   *
+   * Use `identity.create_connection`; existing clients know this path.
+   */
+  configure(body: types.IdentityConfigureBody, options?: CallOptions): Pending<types.IdentityConfigureReply>
+  /**
+   * Returns a connection.
+   *
+   * Use it to see what to register at the provider.
+   */
+  connection(connectionId: string, options?: CallOptions): Pending<types.IdentityConnectionReply>
+  /**
+   * Lists the connections of the tenant, oldest first.
+   *
+   * Use it to review how people sign in. Secrets are not shown.
+   */
+  readonly connections: PagedMethod<[query?: types.IdentityConnectionsQuery, options?: CallOptions], types.IdentityConnectionsReply, types.IdentityConnectionsReply['connections'][number]>
+  /**
+   * Connects the tenant to an OpenID provider.
+   *
+   * Use it once for each provider; a tenant has at most 20. Register the `redirect_uri` of the
+   * reply at the provider, then run `identity.test`. Nobody maps to a role that may do more than
+   * they may themselves. Issuer and client id cannot be changed later.
+   */
+  createConnection(body: types.IdentityCreateConnectionBody, options?: CallOptions): Pending<types.IdentityCreateConnectionReply>
+  /**
+   * Deletes a connection: its sessions end, its secret is destroyed.
+   *
+   * Use it when a provider is left. The people stay, and cannot sign in with it.
+   */
+  deleteConnection(connectionId: string, options?: CallOptions): Pending<types.IdentityDeleteConnectionReply>
+  /**
+   * Exchanges the one-time code of a sign-in for a session.
+   *
+   * Use it on a page of an origin in `CUSTOS_CONSOLE_ORIGINS` after `identity.authorize`. The code
+   * is used once, within 60 seconds, with the verifier of its challenge.
+   */
+  exchange(body: types.IdentityExchangeBody, options?: CallOptions): Pending<types.IdentityExchangeReply>
+  /**
    * Invites a person to the tenant.
    *
    * Use it to give a person an account; an operator invites the first owner. The invitation is
@@ -771,6 +817,13 @@ export interface IdentityGroup {
    */
   me(options?: CallOptions): Pending<types.IdentityMeReply>
   /**
+   * Lists the providers that people of a tenant can sign in with.
+   *
+   * Use it on a sign-in page. Only connections that are configured and enabled are listed; a tenant
+   * that does not exist has none.
+   */
+  providers(query: types.IdentityProvidersQuery, options?: CallOptions): Pending<types.IdentityProvidersReply>
+  /**
    * Removes a person: sessions end, name and address are destroyed.
    *
    * Use it when somebody leaves. Their keys are revoked unless `keep_keys` says otherwise. The
@@ -790,6 +843,14 @@ export interface IdentityGroup {
    */
   readonly sessions: PagedMethod<[query?: types.IdentitySessionsQuery, options?: CallOptions], types.IdentitySessionsReply, types.IdentitySessionsReply['sessions'][number]>
   /**
+   * Confirms that domains of e-mail addresses belong to a connection.
+   *
+   * Use it as an operator, after you have seen that the tenant owns them. An invitation to an
+   * address of such a domain can be taken by signing in with this provider, which must say that it
+   * has verified the address. A domain belongs to one connection.
+   */
+  setDomains(tenantId: string, connectionId: string, body: types.IdentitySetDomainsBody, options?: CallOptions): Pending<types.IdentitySetDomainsReply>
+  /**
    * Begins a session of a browser with an API key.
    *
    * Use it for pages in a browser, which then need not keep the key. The reply sets a cookie that
@@ -798,6 +859,19 @@ export interface IdentityGroup {
    * `x-custos-csrf` and come from a page of the service itself.
    */
   signIn(body: types.IdentitySignInBody, options?: CallOptions): Pending<types.IdentitySignInReply>
+  /**
+   * Reads the discovery document and the keys of the provider, and says what is wrong.
+   *
+   * Use it after a connection was made. Nobody is signed in and nothing changes.
+   */
+  test(connectionId: string, options?: CallOptions): Pending<types.IdentityTestReply>
+  /**
+   * Changes a connection.
+   *
+   * Use it to map roles, to replace the client secret, or to switch the connection off, which ends
+   * its sessions. Absent fields stay.
+   */
+  updateConnection(connectionId: string, body: types.IdentityUpdateConnectionBody, options?: CallOptions): Pending<types.IdentityUpdateConnectionReply>
   /**
    * Changes the roles or the name of a person.
    *
@@ -1992,6 +2066,8 @@ gcrumbs~ GET epochs q .epochs
 gcrumbs~ GET stats
 gcrumbs~ GET verify q
 gcrumbs~ POST roll bi
+log/tile/{tile} GET tile f
+log~ GET checkpoint
 governance
 governance/policies GET list_policies q .policies
 governance/policies POST create_policy bi
@@ -2004,10 +2080,21 @@ governance~ GET stats
 governance~ POST evaluate bi
 governance~ POST seed_defaults bi
 identity
+cloud/tenants/{tenant_id}/sso/connections/{connection_id}/domains PUT set_domains b
 cloud/tenants/{tenant_id}/users POST invite b
 portal/invitation POST accept b
 portal/session POST sign_in b
 portal/sessions/{session_id} DELETE revoke_session
+portal/sso/backchannel-logout POST backchannel 2r
+portal/sso/connections POST create_connection b
+portal/sso/connections/{connection_id} DELETE delete_connection
+portal/sso/connections/{connection_id} GET connection
+portal/sso/connections/{connection_id} PUT update_connection b
+portal/sso/connections/{connection_id}~ POST test s
+portal/sso~ GET connections q .connections
+portal/sso~ GET providers q
+portal/sso~ POST configure b
+portal/sso~ POST exchange b
 portal/users/{user_id} DELETE remove_user q
 portal/users/{user_id} PUT update_user b
 portal~ GET me

@@ -829,6 +829,62 @@ export const identityAccept: Operation<[body: types.IdentityAcceptBody, options?
   takes: 'body',
 }
 
+/** Ends the sessions that a logout token of a provider names. */
+export const identityBackchannel: Operation<[body: Uint8Array | string, query: types.IdentityBackchannelQuery, options?: CallOptions], Pending<types.IdentityBackchannelReply>> = {
+  id: 'identity.backchannel',
+  method: 'POST',
+  path: '/v1/portal/sso/backchannel-logout',
+  takes: 'both',
+  raw: true,
+}
+
+/** Connects the tenant to an OpenID provider, as `identity.create_connection` does. */
+export const identityConfigure: Operation<[body: types.IdentityConfigureBody, options?: CallOptions], Pending<types.IdentityConfigureReply>> = {
+  id: 'identity.configure',
+  method: 'POST',
+  path: '/v1/portal/sso/configure',
+  takes: 'body',
+}
+
+/** Returns a connection. */
+export const identityConnection: Operation<[connectionId: string, options?: CallOptions], Pending<types.IdentityConnectionReply>> = {
+  id: 'identity.connection',
+  method: 'GET',
+  path: '/v1/portal/sso/connections/{connection_id}',
+}
+
+/** Lists the connections of the tenant, oldest first. */
+export const identityConnections: Operation<[query?: types.IdentityConnectionsQuery, options?: CallOptions], Pending<types.IdentityConnectionsReply>> = {
+  id: 'identity.connections',
+  method: 'GET',
+  path: '/v1/portal/sso/connections',
+  takes: 'query',
+  items: 'connections',
+}
+
+/** Connects the tenant to an OpenID provider. */
+export const identityCreateConnection: Operation<[body: types.IdentityCreateConnectionBody, options?: CallOptions], Pending<types.IdentityCreateConnectionReply>> = {
+  id: 'identity.create_connection',
+  method: 'POST',
+  path: '/v1/portal/sso/connections',
+  takes: 'body',
+}
+
+/** Deletes a connection: its sessions end, its secret is destroyed. */
+export const identityDeleteConnection: Operation<[connectionId: string, options?: CallOptions], Pending<types.IdentityDeleteConnectionReply>> = {
+  id: 'identity.delete_connection',
+  method: 'DELETE',
+  path: '/v1/portal/sso/connections/{connection_id}',
+}
+
+/** Exchanges the one-time code of a sign-in for a session. */
+export const identityExchange: Operation<[body: types.IdentityExchangeBody, options?: CallOptions], Pending<types.IdentityExchangeReply>> = {
+  id: 'identity.exchange',
+  method: 'POST',
+  path: '/v1/portal/sso/exchange',
+  takes: 'body',
+}
+
 /** Invites a person to the tenant. */
 export const identityInvite: Operation<[tenantId: string, body: types.IdentityInviteBody, options?: CallOptions], Pending<types.IdentityInviteReply>> = {
   id: 'identity.invite',
@@ -849,6 +905,14 @@ export const identityMe: Operation<[options?: CallOptions], Pending<types.Identi
   id: 'identity.me',
   method: 'GET',
   path: '/v1/portal/me',
+}
+
+/** Lists the providers that people of a tenant can sign in with. */
+export const identityProviders: Operation<[query: types.IdentityProvidersQuery, options?: CallOptions], Pending<types.IdentityProvidersReply>> = {
+  id: 'identity.providers',
+  method: 'GET',
+  path: '/v1/portal/sso/providers',
+  takes: 'query',
 }
 
 /** Removes a person: sessions end, name and address are destroyed. */
@@ -875,11 +939,35 @@ export const identitySessions: Operation<[query?: types.IdentitySessionsQuery, o
   items: 'sessions',
 }
 
+/** Confirms that domains of e-mail addresses belong to a connection. */
+export const identitySetDomains: Operation<[tenantId: string, connectionId: string, body: types.IdentitySetDomainsBody, options?: CallOptions], Pending<types.IdentitySetDomainsReply>> = {
+  id: 'identity.set_domains',
+  method: 'PUT',
+  path: '/v1/cloud/tenants/{tenant_id}/sso/connections/{connection_id}/domains',
+  takes: 'body',
+}
+
 /** Begins a session of a browser with an API key. */
 export const identitySignIn: Operation<[body: types.IdentitySignInBody, options?: CallOptions], Pending<types.IdentitySignInReply>> = {
   id: 'identity.sign_in',
   method: 'POST',
   path: '/v1/portal/session',
+  takes: 'body',
+}
+
+/** Reads the discovery document and the keys of the provider, and says what is wrong. */
+export const identityTest: Operation<[connectionId: string, options?: CallOptions], Pending<types.IdentityTestReply>> = {
+  id: 'identity.test',
+  method: 'POST',
+  path: '/v1/portal/sso/connections/{connection_id}/test',
+  safe: true,
+}
+
+/** Changes a connection. */
+export const identityUpdateConnection: Operation<[connectionId: string, body: types.IdentityUpdateConnectionBody, options?: CallOptions], Pending<types.IdentityUpdateConnectionReply>> = {
+  id: 'identity.update_connection',
+  method: 'PUT',
+  path: '/v1/portal/sso/connections/{connection_id}',
   takes: 'body',
 }
 
@@ -2070,13 +2158,24 @@ export const OPERATIONS: readonly object[] = [
   governanceStats,
   governanceUpdatePolicy,
   identityAccept,
+  identityBackchannel,
+  identityConfigure,
+  identityConnection,
+  identityConnections,
+  identityCreateConnection,
+  identityDeleteConnection,
+  identityExchange,
   identityInvite,
   identityLogout,
   identityMe,
+  identityProviders,
   identityRemoveUser,
   identityRevokeSession,
   identitySessions,
+  identitySetDomains,
   identitySignIn,
+  identityTest,
+  identityUpdateConnection,
   identityUpdateUser,
   identityUsers,
   itemsBatch,

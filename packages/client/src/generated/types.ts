@@ -61,11 +61,17 @@ export type RefusalCode =
   | 'subscription_not_found'
   | 'webhook_not_found'
   | 'user_not_found'
+  | 'connection_not_found'
+  | 'sso_not_configured'
   | 'session_not_found'
   | 'delivery_not_found'
   | 'agent_not_found'
   | 'step_not_found'
   | 'login_expired'
+  | 'login_refused'
+  | 'not_invited'
+  | 'role_unmapped'
+  | 'sso_enforced'
   | 'last_owner'
   | 'name_taken'
   | 'too_many'
@@ -99,6 +105,7 @@ export type RefusalCode =
   | 'idempotency_key_reused'
   | 'no_signing_key'
   | 'index_building'
+  | 'idp_unavailable'
   | 'billing_not_configured'
   | 'payment_unavailable'
   | 'storage_full'
@@ -518,6 +525,32 @@ export interface Refusals {
   'identity.accept':
     | CommonRefusal
     | 'login_expired'
+    | 'sso_enforced'
+  'identity.backchannel':
+    | CommonRefusal
+    | 'login_refused'
+  'identity.configure':
+    | CommonRefusal
+    | 'url_refused'
+    | 'rejected'
+    | 'too_many'
+  'identity.connection':
+    | CommonRefusal
+    | 'connection_not_found'
+  'identity.connections':
+    | CommonRefusal
+    | 'rejected'
+  'identity.create_connection':
+    | CommonRefusal
+    | 'url_refused'
+    | 'rejected'
+    | 'too_many'
+  'identity.delete_connection':
+    | CommonRefusal
+    | 'connection_not_found'
+  'identity.exchange':
+    | CommonRefusal
+    | 'login_expired'
   'identity.invite':
     | CommonRefusal
     | 'tenant_not_found'
@@ -529,6 +562,8 @@ export interface Refusals {
     | CommonRefusal
   'identity.me':
     | CommonRefusal
+  'identity.providers':
+    | CommonRefusal
   'identity.remove_user':
     | CommonRefusal
     | 'user_not_found'
@@ -539,9 +574,23 @@ export interface Refusals {
   'identity.sessions':
     | CommonRefusal
     | 'rejected'
+  'identity.set_domains':
+    | CommonRefusal
+    | 'tenant_not_found'
+    | 'connection_not_found'
+    | 'name_taken'
   'identity.sign_in':
     | CommonRefusal
     | 'unauthenticated'
+    | 'sso_enforced'
+  'identity.test':
+    | CommonRefusal
+    | 'connection_not_found'
+  'identity.update_connection':
+    | CommonRefusal
+    | 'connection_not_found'
+    | 'rejected'
+    | 'wrong_state'
   'identity.update_user':
     | CommonRefusal
     | 'user_not_found'
@@ -1768,6 +1817,9 @@ export type CheckedType = {
   subject_type: string | null
 }
 
+/** Names of members, from the outside in: `["resource_access", "custos", "roles"]` */
+export type ClaimPath = string[]
+
 /** How far the clock is behind the audit log */
 export type ClockAhead = {
   /** Seconds by which the newest time used lies after the clock */
@@ -2754,6 +2806,42 @@ export type NamedCheck = {
 /** The key, shown once; null in the replayed reply to a request with the same Idempotency-Key */
 export type NewApiKey = string | null
 
+/** A connection to make */
+export type NewSsoConnection = {
+  /** What people see on the sign-in page */
+  name: string
+  /** The issuer: `https`, without query and fragment */
+  issuer: string
+  /** The client id at the provider */
+  client_id: string
+  /** The client secret; stored sealed and never returned */
+  client_secret?: string
+  auth_method?: SsoAuthMethod
+  /** What is asked of the provider besides `openid` */
+  scopes?: OidcScopes
+  /** Signatures that ID tokens may have */
+  algorithms?: SsoAlgorithms
+  /**
+   * The claim that roles are mapped from at every sign-in; null: people keep the roles they have
+   */
+  role_claim?: ClaimPath | null
+  /** Roles by values of the claim */
+  role_map?: RoleMap
+  /** The role of people with no mapped value; null: they are refused */
+  default_role?: Role | null
+  /** Whether a mapped value or the default may make an `owner` */
+  allow_owner?: boolean
+  /** Whether people who were not invited may sign in */
+  create_users?: boolean
+  /** Whether people of the tenant sign in through a provider only */
+  enforced?: boolean
+  /** Whether people can sign in through it; `false` ends its sessions */
+  enabled?: boolean
+}
+
+/** What is asked of the provider, besides `openid` */
+export type OidcScopes = string[]
+
 /** `paid` and `default` resolve a decision; under the others it stays pending */
 export type Outcome = 'paid' | 'default' | 'disputed' | 'late' | 'written_off'
 
@@ -3236,6 +3324,17 @@ export type ReviewRequest = {
 /** What a person may do; each role is a list of scopes, see docs/people.md */
 export type Role = 'owner' | 'admin' | 'operator_of_stores' | 'approver' | 'auditor' | 'viewer'
 
+/** Roles by values of the claim */
+export type RoleMap = RoleMapping[]
+
+/** The role that a value of the claim gives */
+export type RoleMapping = {
+  /** A value of the claim, compared exactly */
+  value: string
+  /** The role of people with this value */
+  role: Role
+}
+
 /** Roles of a person */
 export type Roles = Role[]
 
@@ -3440,6 +3539,92 @@ export type SessionDigest = {
   session_id: string | number
   /** The memories it was made from; erasing one of them erases the digest first */
   sources: number[]
+}
+
+/** A signature algorithm of ID tokens */
+export type SsoAlgorithm = 'RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384' | 'PS512' | 'ES256' | 'ES384' | 'ES512' | 'EdDSA'
+
+/** Signatures that ID tokens may have */
+export type SsoAlgorithms = SsoAlgorithm[]
+
+/**
+ * How the service proves that it is the client; `private_key_jwt`: with a key that the service
+ * makes and whose public part you register at the provider
+ */
+export type SsoAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none'
+
+/** A connection of the tenant to an OpenID provider */
+export type SsoConnection = {
+  /** Id of the connection */
+  connection_id: string
+  /** What people see on the sign-in page */
+  name: string
+  /** The issuer, as its discovery document names it */
+  issuer: string
+  /** The client id at the provider */
+  client_id: string
+  auth_method: SsoAuthMethod
+  /** The key to register at the provider; null: the client has none */
+  public_jwk: SsoPublicKey | null
+  /** What is asked of the provider besides `openid` */
+  scopes: OidcScopes
+  /** Signatures that ID tokens may have */
+  algorithms: SsoAlgorithms
+  /**
+   * The claim that roles are mapped from at every sign-in; null: people keep the roles they have
+   */
+  role_claim: ClaimPath | null
+  /** Roles by values of the claim */
+  role_map: RoleMap
+  /** The role of people with no mapped value; null: they are refused */
+  default_role: Role | null
+  /** Whether a mapped value or the default may make an `owner` */
+  allow_owner: boolean
+  /** Whether people who were not invited may sign in */
+  create_users: boolean
+  /** Whether people of the tenant sign in through a provider only */
+  enforced: boolean
+  /** Whether people can sign in through it; `false` ends its sessions */
+  enabled: boolean
+  /** Domains of e-mail addresses that an operator has confirmed */
+  domains: string[]
+  /** The redirect URI to register at the provider */
+  redirect_uri: string
+  /** The back-channel logout URI to register at the provider */
+  backchannel_logout_uri: string
+  /** When it was created */
+  created_at: string
+  /** When it was last changed */
+  changed_at: string
+}
+
+/** What is wrong with a provider */
+export type SsoProblem = 'unreachable' | 'not_a_provider' | 'issuer_differs' | 'no_code_flow' | 'no_common_algorithm' | 'no_keys'
+
+/** A provider that people can sign in with */
+export type SsoProvider = {
+  /** Given to `identity.authorize` */
+  connection_id: string
+  /** What people see */
+  name: string
+}
+
+/** A public key (RFC 7517) */
+export type SsoPublicKey = {
+  /** Key type */
+  kty: string
+  /** Curve */
+  crv: string
+  /** Coordinate */
+  x: string
+  /** Coordinate */
+  y: string
+  /** Id of the key */
+  kid: string
+  /** Algorithm */
+  alg: string
+  /** Use of the key */
+  use: string
 }
 
 /** What a step may use, and what it was given */
@@ -3689,7 +3874,7 @@ export type TermScore = {
 }
 
 /** Kind of a record that is neither a memory nor a decision */
-export type TextKind = 'artifact' | 'corpus' | 'world_type' | 'action' | 'composition' | 'landing' | 'approval' | 'approver' | 'governed_decision' | 'attestation' | 'policy' | 'hold' | 'retention' | 'report' | 'store' | 'key' | 'key_namespace' | 'webhook' | 'user' | 'agent' | 'agent_action' | 'run_text' | 'label'
+export type TextKind = 'artifact' | 'corpus' | 'world_type' | 'action' | 'composition' | 'landing' | 'approval' | 'approver' | 'governed_decision' | 'attestation' | 'policy' | 'hold' | 'retention' | 'report' | 'store' | 'key' | 'key_namespace' | 'webhook' | 'user' | 'sso_connection' | 'agent' | 'agent_action' | 'run_text' | 'label'
 
 /** What a token may do */
 export type TokenScope = 'memory:read' | 'memory:write'
@@ -5848,6 +6033,81 @@ export type IdentityAcceptBody = {
 /** The reply of `identity.accept`. */
 export type IdentityAcceptReply = Caller
 
+/** The query of `identity.backchannel`. */
+export type IdentityBackchannelQuery = {
+  /** Id of the connection */
+  connection_id: string
+}
+
+/** The reply of `identity.backchannel`. */
+export type IdentityBackchannelReply = {
+  /** Sessions that were ended */
+  ended: number
+}
+
+/** The body of `identity.configure`. */
+export type IdentityConfigureBody = NewSsoConnection
+
+/** The reply of `identity.configure`. */
+export type IdentityConfigureReply = SsoConnection
+
+/** The reply of `identity.connection`. */
+export type IdentityConnectionReply = SsoConnection
+
+/** The query of `identity.connections`. */
+export type IdentityConnectionsQuery = {
+  /** Largest number of items in a page */
+  limit?: number
+  /** Number of items to skip before the page */
+  offset?: number
+  /** `next_cursor` of the previous page; takes precedence over `offset` */
+  cursor?: string
+}
+
+/** The reply of `identity.connections`. */
+export type IdentityConnectionsReply = {
+  /** The items of this page */
+  connections: SsoConnection[]
+  /** Number of items in this page */
+  count: number
+  /** Largest number of items in a page */
+  limit: number
+  /** Number of items to skip before the page */
+  offset: number
+  /** Cursor of the next page; null on the last page */
+  next_cursor: string | null
+}
+
+/** The body of `identity.create_connection`. */
+export type IdentityCreateConnectionBody = NewSsoConnection
+
+/** The reply of `identity.create_connection`. */
+export type IdentityCreateConnectionReply = SsoConnection
+
+/** The reply of `identity.delete_connection`. */
+export type IdentityDeleteConnectionReply = {
+  /** Id of the connection */
+  connection_id: string
+  /** Always true */
+  deleted: true
+}
+
+/** The body of `identity.exchange`. */
+export type IdentityExchangeBody = {
+  /** The code */
+  code: string
+  /** The text whose SHA-256 is the challenge */
+  verifier: string
+}
+
+/** The reply of `identity.exchange`. */
+export type IdentityExchangeReply = {
+  /** Id of the session */
+  session_id: string
+  /** Sent as `x-custos-csrf` with every request that is not a GET */
+  csrf_token: string
+}
+
 /** The body of `identity.invite`. */
 export type IdentityInviteBody = {
   /** The e-mail address of the person */
@@ -5876,6 +6136,18 @@ export type IdentityLogoutReply = {
 
 /** The reply of `identity.me`. */
 export type IdentityMeReply = Caller
+
+/** The query of `identity.providers`. */
+export type IdentityProvidersQuery = {
+  /** Id of the tenant */
+  tenant: string
+}
+
+/** The reply of `identity.providers`. */
+export type IdentityProvidersReply = {
+  /** Oldest first */
+  providers: SsoProvider[]
+}
 
 /** The query of `identity.remove_user`. */
 export type IdentityRemoveUserQuery = {
@@ -5925,6 +6197,15 @@ export type IdentitySessionsReply = {
   next_cursor: string | null
 }
 
+/** The body of `identity.set_domains`. */
+export type IdentitySetDomainsBody = {
+  /** All domains of the connection */
+  domains: string[]
+}
+
+/** The reply of `identity.set_domains`. */
+export type IdentitySetDomainsReply = SsoConnection
+
 /** The body of `identity.sign_in`. */
 export type IdentitySignInBody = {
   /** The API key */
@@ -5933,6 +6214,47 @@ export type IdentitySignInBody = {
 
 /** The reply of `identity.sign_in`. */
 export type IdentitySignInReply = Caller
+
+/** The reply of `identity.test`. */
+export type IdentityTestReply = {
+  /** Whether people can be led to the provider */
+  ok: boolean
+  /** What is wrong; null: nothing */
+  problem: SsoProblem | null
+  /** Keys that the provider publishes */
+  keys: number
+}
+
+/** The body of `identity.update_connection`. */
+export type IdentityUpdateConnectionBody = {
+  /** What people see on the sign-in page */
+  name?: string
+  /** The client secret; stored sealed and never returned */
+  client_secret?: string
+  /** What is asked of the provider besides `openid` */
+  scopes?: OidcScopes
+  /** Signatures that ID tokens may have */
+  algorithms?: SsoAlgorithms
+  /**
+   * The claim that roles are mapped from at every sign-in; null: people keep the roles they have
+   */
+  role_claim?: ClaimPath | null
+  /** Roles by values of the claim */
+  role_map?: RoleMap
+  /** The role of people with no mapped value; null: they are refused */
+  default_role?: Role | null
+  /** Whether a mapped value or the default may make an `owner` */
+  allow_owner?: boolean
+  /** Whether people who were not invited may sign in */
+  create_users?: boolean
+  /** Whether people of the tenant sign in through a provider only */
+  enforced?: boolean
+  /** Whether people can sign in through it; `false` ends its sessions */
+  enabled?: boolean
+}
+
+/** The reply of `identity.update_connection`. */
+export type IdentityUpdateConnectionReply = SsoConnection
 
 /** The body of `identity.update_user`. */
 export type IdentityUpdateUserBody = {

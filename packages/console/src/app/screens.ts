@@ -54,6 +54,7 @@ const manifold = () => import('../screens/manifold/manifold.tsx').then((m) => m.
 const billing = () => import('../screens/billing/billing.tsx').then((m) => m.Billing)
 const live = () => import('../screens/live/live-screen.tsx').then((m) => m.LiveScreen)
 const access = () => import('../screens/access/access.tsx').then((m) => m.Access)
+const signOn = () => import('../screens/sign-on/sign-on.tsx').then((m) => m.SignOn)
 const usage = () => import('../screens/usage/usage.tsx').then((m) => m.Usage)
 const health = () => import('../screens/health/health.tsx').then((m) => m.Health)
 
@@ -154,6 +155,13 @@ export const SCREENS: readonly ScreenEntry[] = [
   { path: '/evidence/$reportId', title: 'Report', load: oneReport },
   { path: '/manifold', title: 'Manifold', group: 'Prove', scope: 'manifold:read', load: manifold },
   { path: '/access', title: 'Keys & access', group: 'Operate', scope: 'keys:admin', load: access },
+  {
+    path: '/sign-on',
+    title: 'Single sign-on',
+    group: 'Operate',
+    scope: 'sso:admin',
+    load: signOn,
+  },
   { path: '/usage', title: 'Usage', group: 'Operate', load: usage },
   { path: '/health', title: 'Health', group: 'Operate', load: health },
   {

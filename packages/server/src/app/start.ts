@@ -27,6 +27,7 @@ import {
 import { reconcileErasures, registerErasureJobs } from '../slices/erasure/index.ts'
 import { registerLogJobs } from '../slices/gcrumbs/index.ts'
 import { flushEvaluations } from '../slices/governance/index.ts'
+import { ownAddress } from '../slices/identity/index.ts'
 import {
   flushRetrievedFacts,
   registerMemoryJobs,
@@ -107,6 +108,7 @@ export async function startService(config: Config, options: KernelOptions = {}):
     looker.listensAt(url)
     await sendPaymentEventsTo(kernel, url)
     kernel.egress.listensAt(url)
+    ownAddress(kernel).url = url
     await followEndpoints(kernel)
     if (config.postgres === null) publishAddress(config.data_dir, url)
     kernel.logger.info('service.started', { version: VERSION, url, metrics_url })

@@ -50,6 +50,8 @@ export interface Config {
   /** How long a session lasts without a request, and at most. */
   readonly session_idle_minutes: number
   readonly session_hours: number
+  /** Where browsers reach the service, an origin; null: where it listens. */
+  readonly public_url: string | null
   readonly egress: EgressConfig
   readonly log_level: LogLevel
   readonly metrics: MetricsConfig
@@ -111,11 +113,21 @@ export function parseConfig(env: Environment): Config {
     session_idle_minutes: integer(env, 'CUSTOS_SESSION_IDLE'),
     session_hours: integer(env, 'CUSTOS_SESSION_HOURS'),
     console_origins: origins(env, 'CUSTOS_CONSOLE_ORIGINS'),
+    public_url: publicUrl(env),
     egress: { allow: egressAllow(env), proxy: egressProxy(env) },
     log_level: logLevel(env),
     metrics: metrics(env),
     otlp_endpoint: otlpEndpoint(env),
   }
+}
+
+function publicUrl(env: Environment): string | null {
+  const given = env.CUSTOS_PUBLIC_URL
+  if (given === undefined) return null
+  const url = URL.parse(given)
+  if (url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`)
+    return url.origin
+  throw wrong('CUSTOS_PUBLIC_URL', 'must be an origin, as https://custos.example.com')
 }
 
 function pagesOn(env: Environment): boolean {

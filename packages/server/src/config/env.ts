@@ -155,6 +155,14 @@ export const SETTINGS = [
     help: 'origins of web pages that may call with a bearer credential, separated by commas',
   },
   {
+    name: 'CUSTOS_PUBLIC_URL',
+    topic: 'Access',
+    flag: 'public-url',
+    value: 'URL',
+    fallback: 'where the service listens',
+    help: 'origin at which browsers reach the service; providers of sign-in lead back to it',
+  },
+  {
     name: 'CUSTOS_EGRESS_ALLOW',
     topic: 'Webhooks',
     flag: 'egress-allow',

@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { isIP } from 'node:net'
 import type { OperationSpec, RefusalCode } from '@custos/contract'
 import type { TenantDb, Tx } from '../platform/db/tenant-db.ts'
+import { isBlocked } from '../platform/egress/addresses.ts'
 import type {
   AnswerCookie,
   Call,
@@ -59,6 +61,10 @@ export class HttpCall implements Call {
     this.#keyed = facts.keyed
     this.#headers = facts.headers
     this.#response = facts.response
+  }
+
+  get address(): string {
+    return clientAddress(this.#headers, this.#response.req.socket.remoteAddress ?? '')
   }
 
   // Made when asked for: most operations end before anybody could go away.
@@ -141,4 +147,17 @@ export class HttpCall implements Call {
     const { kernel, tenant_id, operation } = this
     return { kernel, tenant_id, operation: operation.id, status: operation.status, key, content }
   }
+}
+
+/**
+ * A proxy of the operator's own network names its client in the last entry of `X-Forwarded-For`;
+ * of anybody else the header says nothing.
+ */
+function clientAddress(headers: IncomingHttpHeaders, remote: string): string {
+  if (isIP(remote) === 0 || !isBlocked(remote)) return remote
+  const named = String(headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .at(-1)
+    ?.trim()
+  return named !== undefined && isIP(named) !== 0 ? named : remote
 }

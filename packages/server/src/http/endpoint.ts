@@ -11,6 +11,7 @@ import {
   type OperationSpec,
   type PreviewReply,
   REPLY_KIND,
+  type RedirectReply,
   type StreamReply,
 } from '@custos/contract'
 import Type, { type TSchema } from 'typebox'
@@ -39,7 +40,7 @@ import {
 import { HttpCall, type IdempotencyKey } from './call.ts'
 import { Coercion, compileDefaults } from './coerce-and-default.ts'
 import { allowStream, hasBody, readBody, streamBody } from './read-body.ts'
-import { asRefusal, renderRefusal } from './render-refusal.ts'
+import { asRefusal, renderPage, renderRefusal } from './render-refusal.ts'
 import { type RequestIds, requestIds } from './request-id.ts'
 
 export interface Route {
@@ -268,6 +269,10 @@ export class Endpoint {
       case 'accepted':
         trace.bytes = sendText(response, ACCEPTED, answering, JSON.stringify(reply.accepted))
         return ACCEPTED
+      case 'redirect':
+        answering['location'] = reply.location
+        trace.bytes = sendText(response, status, answering, '')
+        return status
       case 'preview':
         trace.bytes = sendText(response, OK, answering, JSON.stringify(reply.previewed))
         return OK
@@ -339,7 +344,10 @@ export class Endpoint {
     trace.error = refusal.code
     // The stream was cut off: its status line is out and says 200.
     if (response.headersSent) return 500
-    const { status, headers, text } = renderRefusal(refusal, request_id)
+    const rendered = renderRefusal(refusal, request_id)
+    const { status, headers } = rendered
+    const forBrowser = this.#operation.status === 302 && acceptsPage(response.req.headers)
+    const text = forBrowser ? renderPage(rendered, request_id) : rendered.text
     trace.bytes = sendText(response, status, headers, text)
     return status
   }
@@ -375,6 +383,9 @@ export class Endpoint {
 const textOf = (reply: unknown): string =>
   reply instanceof RawJson ? reply.text : JSON.stringify(reply)
 
+const acceptsPage = ({ accept = '' }: IncomingMessage['headers']): boolean =>
+  accept.includes('text/html')
+
 /** The status of a preview, which changes nothing. */
 const OK = 200
 /** What waits for a person is not done yet. */
@@ -384,6 +395,7 @@ type ReplyOfKind =
   | StreamReply
   | EventStreamReply
   | FileReply
+  | RedirectReply
   | AcceptedReply<unknown>
   | PreviewReply<unknown>
 

@@ -174,6 +174,10 @@ const REPLIES: Readonly<Record<string, string>> = {
 function success(operation: OperationSpec, parts: OpenapiParts): Json {
   const { reply, reply_type = 'application/json', accepted, preview } = operation
   const headers = parts.headersOf(operation)
+  if (operation.status === 302)
+    return {
+      302: { description: 'The browser goes on elsewhere', headers: { ...headers, ...LOCATION } },
+    }
   const json = (description: string, schema: unknown) => ({
     description,
     headers,
@@ -192,6 +196,10 @@ function success(operation: OperationSpec, parts: OpenapiParts): Json {
     ...(accepted ? { 202: json('The operation was accepted and is not finished', accepted) } : {}),
     ...(preview ? { 200: json('A preview; nothing was changed', preview) } : {}),
   }
+}
+
+const LOCATION = {
+  Location: { description: 'Where the browser goes on', schema: { type: 'string' } },
 }
 
 const FILE_SCHEMAS: Readonly<Record<string, Json>> = {

@@ -70,6 +70,26 @@ export function renderRefusal(refusal: Refusal, request_id: string): RefusalRepl
   return { status, headers, text: JSON.stringify(body) }
 }
 
+/**
+ * The page for a browser that was led here: the same for every reason, so that it tells nobody
+ * whom the tenant knows.
+ */
+export function renderPage({ headers }: RefusalReply, request_id: string): RefusalReply['text'] {
+  Object.assign(headers, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  })
+  return [
+    '<!doctype html><html lang="en"><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width"><title>Not signed in</title>',
+    '<main><h1>You are not signed in</h1>',
+    '<p>The sign-in was not completed. Begin again, or ask an administrator of your tenant, who ',
+    'finds the reason on the audit log.</p>',
+    '<p><a href="/console">Sign in</a></p>',
+    `<p>Request <code>${request_id}</code></p></main></html>`,
+  ].join('')
+}
+
 const isValidation = ({ code }: Refusal): boolean =>
   code === 'validation' || code === 'malformed_json'
 

@@ -24,6 +24,9 @@ interface Template {
   readonly methods: readonly string[]
 }
 
+const NO_SAML =
+  'SAML is not offered: docs/sso.md describes a bridge that is an OpenID provider towards Custos'
+
 /** Finds the methods a path has, for 405 and its Allow header. */
 export class KnownPaths {
   /** The more specific first: of several that match, the router takes that one. */
@@ -50,6 +53,8 @@ export class KnownPaths {
 
   refusalFor(method: string, url: string): Refusal {
     const allowed = this.methodsOf(url)
+    if (/^\/v1\/portal\/sso\/saml(\/|$|\?)/.test(url))
+      return new Refusal('route_not_found', NO_SAML)
     if (allowed.length === 0 || allowed.includes(method)) return new Refusal('route_not_found')
     const headers = { allow: allowed.join(', ') }
     return new Refusal('method_not_allowed', undefined, { headers })

@@ -113,6 +113,8 @@ async function send(url: string, method: string, options: RequestOptions): Promi
     headers.set('content-type', 'application/json')
   const response = await fetch(url, {
     method,
+    // An answer that leads elsewhere is looked at.
+    redirect: 'manual',
     headers,
     ...(payload === undefined ? {} : { body: payload }),
   })

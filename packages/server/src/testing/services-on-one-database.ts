@@ -8,7 +8,11 @@ import { OPERATOR_KEY } from './harness.ts'
 export type { Service }
 
 /** The caller stops it. */
-export const startShared = (database_url: string, options: KernelOptions): Promise<Service> =>
+export const startShared = (
+  database_url: string,
+  options: KernelOptions,
+  env: Parameters<typeof parseConfig>[0] = {},
+): Promise<Service> =>
   startService(
     parseConfig({
       CUSTOS_DATABASE_URL: database_url,
@@ -19,6 +23,7 @@ export const startShared = (database_url: string, options: KernelOptions): Promi
       CUSTOS_AUTH: 'required',
       CUSTOS_OPERATOR_KEY: OPERATOR_KEY,
       CUSTOS_EPOCH_SECONDS: '0',
+      ...env,
     }),
     options,
   )

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import { limits } from '@custos/contract'
 import type { PlanLimits } from '../../../../packages/server/src/platform/kernel/plan-limits.ts'
+import { SSO_EGRESS } from '../../../../packages/server/src/slices/identity/testing/sso-scene.ts'
 import {
   startTestService,
   type TestOptions,
@@ -13,11 +14,11 @@ import {
   providerOf,
   signPayment,
 } from '../../../../packages/server/src/testing/loopback-payments.ts'
+import { CONSOLE, withProvider } from './single-sign-on.ts'
 import type { Sent } from './table.ts'
 import { send, type Tenant } from './tenant.ts'
 
 const SECRET = 'whsec_contract'
-const ORIGIN = 'https://console.invalid'
 const BILLING = { provider: 'loopback', secret_key: null, webhook_secrets: [SECRET] } as const
 
 const FREE: PlanLimits = {
@@ -38,11 +39,19 @@ const PLANS = new Map([
 ])
 
 /** A service that every operation can succeed at; the plan `enterprise` allows nothing. */
-export const startContractService = (options: TestOptions = {}): Promise<TestService> =>
-  startTestService({
-    ...options,
-    config: { billing: BILLING, console_origins: [ORIGIN], plans: PLANS, ...options.config },
-  })
+export const startContractService = async (options: TestOptions = {}): Promise<TestService> =>
+  withProvider(
+    await startTestService({
+      ...options,
+      config: {
+        billing: BILLING,
+        console_origins: [CONSOLE],
+        plans: PLANS,
+        egress: SSO_EGRESS,
+        ...options.config,
+      },
+    }),
+  )
 
 /**
  * A subscription whose first payment is under way: it can be cancelled, and another checkout can be

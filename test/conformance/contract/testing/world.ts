@@ -9,12 +9,13 @@ import { openJob } from './open-job.ts'
 import { buildRuns } from './orchestrator.ts'
 import { subscribe } from './payments.ts'
 import { buildReputation } from './reputation.ts'
+import { buildConnection, type LoginIds, NOBODY } from './single-sign-on.ts'
 import { eraseSubjects } from './subjects.ts'
 import { newTenant, type Tenant } from './tenant.ts'
 import { buildWebhook } from './webhooks.ts'
 import { buildWorldModel } from './world-model.ts'
 
-export interface Ids {
+export interface Ids extends LoginIds {
   readonly tenant_id: string
   readonly store_id: string
   /** A current memory with a superseded version before it. */
@@ -121,6 +122,7 @@ export const GHOSTS: Ids = {
   session_id: 'ffffffffffffffffffffffff',
   user_id: 'ffffffffffffffffffffffff',
   invitation: `ffffffffffffffffffffffffffffffff.${'f'.repeat(43)}`,
+  ...NOBODY,
   agent_id: 'ffffffffffffffffffffffffffffffff',
   agent_run_id: 'ffffffffffffffffffffffffffffffff',
   step_id: 'ffffffffffffffffffffffffffffffff',
@@ -176,6 +178,7 @@ export async function buildWorld(service: TestService): Promise<World> {
     corpus_id,
     report_id,
     ...(await signIn(tenant, word)),
+    ...(await buildConnection(tenant)),
     ...(await eraseSubjects(tenant, word)),
   }
   return {

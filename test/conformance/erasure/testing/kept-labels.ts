@@ -53,6 +53,9 @@ const isWebhookWord = (place: string): boolean =>
 /** Who a person is: sealed, and kept while there is the person. */
 const isPersonWord = (place: string): boolean =>
   /^identity\.(invite|update_user) body\.(email|name)$/.test(place)
+/** Whom a tenant signs in through: sealed, and kept while there is the connection. */
+const isConnectionWord = (place: string): boolean =>
+  /^identity\.(create_connection|configure|update_connection) body\.(?!client_secret)/.test(place)
 /** Of an agent, and of who decided its actions: sealed, and kept while there is the agent. */
 const isAgentWord = (place: string): boolean =>
   /^orchestrator\.(create_agent|approve_action|reject_action) body\./.test(place)
@@ -91,6 +94,7 @@ export const isKeptWord = (place: string): boolean =>
   isKeyWord(place) ||
   isWebhookWord(place) ||
   isPersonWord(place) ||
+  isConnectionWord(place) ||
   isAgentWord(place) ||
   isRecordWord(place)
 

@@ -12,6 +12,7 @@ import { sendRegistries } from './senders-registries.ts'
 import { sendReports } from './senders-reports.ts'
 import { sendReputation } from './senders-reputation.ts'
 import { sendOffboarding, sendRetention } from './senders-retention.ts'
+import { sendConnections } from './senders-sso.ts'
 import { sendSubjects } from './senders-subjects.ts'
 import { sendWebhooks } from './senders-webhooks.ts'
 import { sendWorldModel } from './senders-world-model.ts'
@@ -39,6 +40,7 @@ export async function sendEverywhere(parts: SendParts): Promise<void> {
   await sendRuns(parts)
   await sendCheckout(parts)
   await signIn(parts)
+  await sendConnections(parts)
   await invite(parts)
   await platform(parts)
 }

@@ -22,7 +22,7 @@ import { loadTokenizer } from '../../platform/tokens/tokenizer.ts'
 import { approverTextSource } from '../../slices/approvals/index.ts'
 import { boundTextSource } from '../../slices/decisions/index.ts'
 import { policyTextSource } from '../../slices/governance/index.ts'
-import { userTextSource } from '../../slices/identity/index.ts'
+import { connectionTextSource, userTextSource } from '../../slices/identity/index.ts'
 import { storeTextSource } from '../../slices/memory/index.ts'
 import { agentTextSource } from '../../slices/orchestrator/index.ts'
 import { recordTextSources } from '../../slices/records/index.ts'
@@ -73,6 +73,7 @@ export function assembleKernel(parts: KernelParts): Kernel {
       console_origins: config.console_origins,
       session_idle_us: config.session_idle_minutes * MINUTE_US,
       session_us: config.session_hours * 60 * MINUTE_US,
+      public_url: config.public_url,
       pages: config.pages,
       witnesses: config.witnesses,
     },
@@ -113,6 +114,7 @@ const TEXT_SOURCES = [
   keptLabelSource,
   webhookTextSource,
   userTextSource,
+  connectionTextSource,
   boundTextSource,
   agentTextSource,
 ]

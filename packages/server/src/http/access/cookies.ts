@@ -4,7 +4,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { AnswerCookie } from '../../platform/kernel/call.ts'
 import { isLoopbackName, parseOrigin } from './local-guard.ts'
 
-const NAMES: Readonly<Record<AnswerCookie['name'], string>> = { session: 'custos_session' }
+const NAMES: Readonly<Record<AnswerCookie['name'], string>> = {
+  session: 'custos_session',
+  login: 'custos_login',
+}
 /** A browser keeps such a cookie from one secure host only: no neighbour can set it. */
 const PREFIX = '__Host-'
 /** Values that this service makes. */

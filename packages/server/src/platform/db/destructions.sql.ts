@@ -100,5 +100,7 @@ export async function deleteControlRows(tx: Tx, kept_job_id: string): Promise<vo
       .where('tenant_id', '=', tenant_id)
       .where('job_id', '<>', kept_job_id),
   )
+  for (const table of ['sso_routes', 'sso_logins', 'sso_codes'] as const)
+    await tx.run(builder.deleteFrom(table).where('tenant_id', '=', tenant_id))
   await tx.run(builder.deleteFrom('policy_sets').where('tenant_id', '=', tenant_id))
 }

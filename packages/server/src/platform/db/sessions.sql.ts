@@ -14,6 +14,8 @@ const SESSION = [
   'used_us',
   'ends_us',
   'user_id',
+  'connection_id',
+  'sid_label',
 ] as const
 const COLUMNS = SESSION.map((column) => `sessions.${column}` as const)
 
@@ -115,6 +117,17 @@ export const listSessionsOf = (db: TenantDb, user_id: string) =>
       .select(SESSION)
       .where('tenant_id', '=', db.tenant_id)
       .where('user_id', '=', user_id),
+  )
+
+/** Sessions of people: those of a connection, or those of none. */
+export const listSessionsThrough = (db: TenantDb, connection_id: string | null) =>
+  db.all(
+    builder
+      .selectFrom('sessions')
+      .select(SESSION)
+      .where('tenant_id', '=', db.tenant_id)
+      .where('user_id', 'is not', null)
+      .where('connection_id', connection_id === null ? 'is' : '=', connection_id),
   )
 
 /** The keys that a person made and that are in force. */

@@ -1,21 +1,23 @@
 // One connection to a checked address and one request on it, bounded in time and bytes.
 
-import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { hostOf, portOf } from './addresses.ts'
 
 /** Words of a closed list: nothing that a peer said is part of a fault. */
-type EgressFault = 'refused_address' | 'dns' | 'connect' | 'tls' | 'timeout' | 'redirect'
+type EgressFault =
+  | 'refused_address'
+  | 'dns'
+  | 'connect'
+  | 'tls'
+  | 'timeout'
+  | 'redirect'
+  | 'too_large'
 
-/** The body of the answer is kept only where the request asks for it. */
+/** The body of the answer is kept only where the request says how much of it. */
 export type EgressReply =
-  | {
-      readonly status: number
-      readonly retry_after_s: number | null
-      /** Absent: it was not asked for, was longer, or did not arrive in time. */
-      readonly text?: string
-    }
+  | { readonly status: number; readonly retry_after_s: number | null; readonly body?: Buffer }
   | { readonly fault: EgressFault }
 
 export interface HostAddress {
@@ -23,12 +25,19 @@ export interface HostAddress {
   readonly family: number
 }
 
+/** An answer that is read whole. */
+export interface EgressAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
 export interface OutgoingRequest {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Whether the text of the answer is kept, up to 4 KB. */
-  readonly keep_text?: boolean
+  /** The most bytes of the answer's body, which is then part of the reply; default: none. */
+  readonly keep_bytes?: number
 }
 
 interface Route {
@@ -165,12 +174,13 @@ async function settled(
   }
 }
 
-/** Sends the request and reads the head of its answer; the connection is closed. */
-export async function exchange(
+/** Sends the request, reads the head of its answer, and takes it; the connection is closed. */
+export async function exchange<T>(
   socket: Socket,
-  { url, method, headers, body, keep_text }: OutgoingRequest & { readonly url: URL },
+  { url, method, headers, body }: OutgoingRequest & { readonly url: URL },
   signal: AbortSignal,
-): Promise<EgressReply> {
+  take: (response: IncomingMessage) => Promise<T>,
+): Promise<T> {
   const sending = requestHttp({
     method,
     path: `${url.pathname}${url.search}`,
@@ -184,36 +194,66 @@ export async function exchange(
   })
   sending.end(body)
   try {
-    const response = await abortable(answered, signal, 'connect')
-    const text = await readBounded(response)
-    const { statusCode: status = 0, headers: replied } = response
-    if (status >= 300 && status < 400) throw new EgressError('redirect')
-    const retry_after_s = retryAfter(replied['retry-after'])
-    return keep_text && text !== null ? { status, retry_after_s, text } : { status, retry_after_s }
+    return await take(await abortable(answered, signal, 'connect'))
   } finally {
     sending.destroy()
     socket.destroy()
   }
 }
 
+/** Status and `Retry-After` of an answer; its body too where `keep_bytes` says how much of it. */
+export async function takeReply(
+  response: IncomingMessage,
+  keep_bytes: number | undefined,
+  signal: AbortSignal,
+): Promise<EgressReply> {
+  if (keep_bytes === undefined) await readBounded(response)
+  const { statusCode: status = 0, headers } = response
+  refuseRedirect(response)
+  const reply = { status, retry_after_s: retryAfter(headers['retry-after']) }
+  if (keep_bytes === undefined) return reply
+  return { ...reply, body: (await takeWhole(response, keep_bytes, signal)).body }
+}
+
+/** The whole answer, of at most `bytesMax`. */
+export async function takeWhole(
+  response: IncomingMessage,
+  bytesMax: number,
+  signal: AbortSignal,
+): Promise<EgressAnswer> {
+  const { statusCode: status = 0, headers } = response
+  refuseRedirect(response)
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const reading = async () => {
+    for await (const chunk of response) {
+      bytes += chunk.length
+      if (bytes > bytesMax) throw new EgressError('too_large')
+      chunks.push(chunk)
+    }
+  }
+  await abortable(reading(), signal, 'connect')
+  return { status, headers, body: Buffer.concat(chunks) }
+}
+
+function refuseRedirect({ statusCode = 0 }: IncomingMessage): void {
+  if (statusCode >= 300 && statusCode < 400) throw new EgressError('redirect')
+}
+
 /**
  * A receiver that is still writing when the connection closes would report an error. The status is
- * known by now, so that nothing that goes wrong here matters. Null: not all of it arrived.
+ * known by now, so that nothing that goes wrong here matters.
  */
-async function readBounded(response: IncomingMessage): Promise<string | null> {
-  const chunks: Buffer[] = []
+async function readBounded(response: IncomingMessage): Promise<void> {
   let bytes = 0
   const late = setTimeout(() => response.destroy(), BODY_MS)
   try {
     for await (const chunk of response) {
       bytes += chunk.length
-      if (bytes > BODY_BYTES_MAX) return null
-      chunks.push(chunk)
+      if (bytes > BODY_BYTES_MAX) return
     }
-    return Buffer.concat(chunks).toString()
   } catch {
     // Cut off by the peer or by the time limit.
-    return null
   } finally {
     clearTimeout(late)
   }

@@ -1,7 +1,7 @@
 // The one way out for URLs that a tenant chose: addresses are checked before anything is sent.
 
 import { lookup as lookupAll } from 'node:dns/promises'
-import { isIP } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import {
   AllowedHosts,
@@ -14,6 +14,7 @@ import {
 } from './addresses.ts'
 import {
   abortable,
+  type EgressAnswer,
   EgressError,
   type EgressReply,
   exchange,
@@ -21,6 +22,8 @@ import {
   type HostAddress,
   type OutgoingRequest,
   openConnection,
+  takeReply,
+  takeWhole,
 } from './connection.ts'
 
 /** The addresses of a host name; rejects when there are none. */
@@ -39,6 +42,8 @@ interface EgressOptions {
 interface EgressRequest extends OutgoingRequest {
   /** Aborted: the request is given up, and `send` rejects. */
   readonly signal?: AbortSignal
+  /** For the whole exchange; default: 15 s. */
+  readonly total_ms?: number
 }
 
 const CONNECT_MS = 5_000
@@ -82,23 +87,42 @@ export class Egress {
   }
 
   /** Sends one request and never follows a redirect. Rejects only once `signal` is aborted. */
-  async send(url: string, { signal, ...request }: EgressRequest): Promise<EgressReply> {
-    const late = AbortSignal.timeout(TOTAL_MS)
+  async send(
+    url: string,
+    { signal, total_ms = TOTAL_MS, ...request }: EgressRequest,
+  ): Promise<EgressReply> {
+    const late = AbortSignal.timeout(total_ms)
     const ended = signal ? AbortSignal.any([signal, late]) : late
     try {
-      return await this.#send(this.#parse(url), request, ended)
+      const target = this.#parse(url)
+      const socket = await this.#connect(target, ended)
+      return await exchange(socket, { url: target, ...request }, ended, (response) =>
+        takeReply(response, request.keep_bytes, ended),
+      )
     } catch (error) {
       signal?.throwIfAborted()
       return { fault: late.aborted ? 'timeout' : faultOf(error) }
     }
   }
 
-  async #send(url: URL, request: OutgoingRequest, ended: AbortSignal): Promise<EgressReply> {
+  /**
+   * Sends one request and reads an answer of at most `bytesMax` bytes. Throws EgressError where
+   * there is none, and for a redirect.
+   */
+  async fetch(url: string, request: OutgoingRequest, bytesMax: number): Promise<EgressAnswer> {
+    const ended = AbortSignal.timeout(TOTAL_MS)
+    const target = this.#parse(url)
+    const socket = await this.#connect(target, ended)
+    return exchange(socket, { url: target, ...request }, ended, (response) =>
+      takeWhole(response, bytesMax, ended),
+    )
+  }
+
+  async #connect(url: URL, ended: AbortSignal): Promise<Socket> {
     const connecting = AbortSignal.any([ended, AbortSignal.timeout(CONNECT_MS)])
     const addresses = await this.#resolve(url, connecting)
     const proxy = isLocalHost(hostOf(url)) ? null : this.#proxy
-    const socket = await openConnection({ url, addresses, proxy }, connecting)
-    return exchange(socket, { url, ...request }, ended)
+    return openConnection({ url, addresses, proxy }, connecting)
   }
 
   #parse(text: string): URL {

@@ -9,6 +9,7 @@ import {
   type OperationSpec,
   type PreviewReply,
   REPLY_KIND,
+  type RedirectReply,
   type RefusalOf,
   type ReplyOf,
   type Scope,
@@ -65,7 +66,7 @@ export const actorOf = ({ user_id, key_id }: Pick<Principal, 'user_id' | 'key_id
 
 /** A cookie that an answer sets; `value` empty: it is removed. */
 export interface AnswerCookie {
-  readonly name: 'session'
+  readonly name: 'session' | 'login'
   readonly value: string
   readonly max_age_s: number
 }
@@ -113,6 +114,8 @@ export interface Call<S extends OperationSpec = OperationSpec> {
   /** Sets a cookie that scripts cannot read, for this service only. */
   setCookie(cookie: AnswerCookie): void
   readonly kernel: Kernel
+  /** Where the request came from: an address of a proxy's client, or of the connection. */
+  readonly address: string
   /** Aborted when the connection ends: an answer that is not out yet, nobody reads. */
   readonly gone: AbortSignal
   /** Ends the operation with a declared code; inside a unit of work, rolls it back. */
@@ -139,6 +142,12 @@ export const accepted = <T>(body: T): AcceptedReply<T> => ({
 export const previewed = <T>(body: T): PreviewReply<T> => ({
   [REPLY_KIND]: 'preview',
   previewed: body,
+})
+
+/** Answers 302: the browser goes on elsewhere. */
+export const redirect = (location: string): RedirectReply => ({
+  [REPLY_KIND]: 'redirect',
+  location,
 })
 
 /** Answers 200 with lines as they are made. */

@@ -41,6 +41,8 @@ interface KernelSettings {
   /** How long a session lasts without a request, and at most. */
   readonly session_idle_us: number
   readonly session_us: number
+  /** Where browsers reach the service; null: where it listens. */
+  readonly public_url: string | null
   /** Whether the verify page is served. */
   readonly pages: boolean
   /** Null: checkpoints are offered to nobody. */

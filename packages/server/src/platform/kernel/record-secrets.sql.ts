@@ -22,6 +22,7 @@ const INDEXED = [
   'store_retention',
   'index_secrets',
   'users',
+  'sso_connections',
   'agents',
   'bound_texts',
 ] as const

@@ -4,6 +4,7 @@ import {
   createHash,
   createPrivateKey,
   createPublicKey,
+  generateKeyPairSync,
   type KeyObject,
   randomBytes,
   sign,
@@ -51,3 +52,21 @@ export const signInPool = (key: SigningKey, message: Uint8Array): Promise<Buffer
       else resolve(signature)
     })
   })
+
+/** Of a client at a provider (private_key_jwt): nothing that could leak is shared. */
+interface ClientKey {
+  /** PKCS #8 in base64. */
+  readonly private_key: string
+  /** RFC 7517. */
+  readonly public_jwk: Readonly<Record<'kty' | 'crv' | 'x' | 'y' | 'kid' | 'alg' | 'use', string>>
+}
+
+/** For ES256. */
+export function newClientKey(kid: string): ClientKey {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { kty = '', crv = '', x = '', y = '' } = publicKey.export({ format: 'jwk' })
+  return {
+    private_key: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'),
+    public_jwk: { kty, crv, x, y, kid, alg: 'ES256', use: 'sig' },
+  }
+}

@@ -20,6 +20,7 @@ import { prefixPath } from './tree.ts'
 const AGAIN_MS_MIN = 1_000
 const AGAIN_MS_MAX = 10 * 60_000
 /** A witness that names another size each time is given up until the next offer. */
+const REPLY_BYTES_MAX = 4 * 1024
 const TRIES_MAX = 3
 /** How far the clock of a witness may be ahead. */
 const AHEAD_S_MAX = 600
@@ -86,11 +87,12 @@ async function sendOffer(kernel: Kernel, given: EpochOffer): Promise<string | nu
         'user-agent': `Custos/${kernel.settings.version}`,
       },
       body,
-      keep_text: true,
+      keep_bytes: REPLY_BYTES_MAX,
       signal,
     })
     if ('fault' in reply) return reply.fault
-    const { status, text = '' } = reply
+    const { status } = reply
+    const text = reply.body?.toString() ?? ''
     if (status === 200) return storeCosignature(kernel, given, text)
     if (status !== 409) return `status_${status}`
     const told = /^(?:0|[1-9][0-9]{0,15})\n$/.test(text) ? Number(text) : Number.NaN

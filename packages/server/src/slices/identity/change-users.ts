@@ -3,6 +3,7 @@
 import { type identity as contract, limits } from '@custos/contract'
 import { findTenant } from '../../platform/db/control.sql.ts'
 import { deleteSession, listKeysOf, listSessionsOf } from '../../platform/db/sessions.sql.ts'
+import { deleteUnderWay } from '../../platform/db/sso.sql.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import { actorOf, type Call, type Handler } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
@@ -30,6 +31,7 @@ import {
   sortRoles,
   storesOf,
 } from './people.ts'
+import { deleteIdentities } from './sso.sql.ts'
 import {
   countUsers,
   deleteUser,
@@ -44,7 +46,7 @@ import {
 
 type Operation<K extends keyof typeof contract> = (typeof contract)[K]
 
-const USER_ID_BYTES = 12
+export const USER_ID_BYTES = 12
 const INVITATION_CHARS = 43
 const INVITED_US = 7 * 86_400_000_000
 
@@ -79,6 +81,7 @@ export const inviteUser: Handler<Operation<'invite'>> = async (call, { body }) =
         invitation_hash: hashInvitation(invitation),
         invited_until_us: created_us + INVITED_US,
         created_us,
+        break_glass: principal.kind === 'operator' ? 1 : null,
         ...sealed,
       }
       await insertUser(tx, fresh)
@@ -110,7 +113,7 @@ export const listPeople: Handler<Operation<'users'>> = (call, { query }) =>
   })
 
 /** People are of the whole tenant. */
-function refuseLimited({ principal }: Pick<Call, 'principal'>): void {
+export function refuseLimited({ principal }: Pick<Call, 'principal'>): void {
   if (principal.allowed_stores.length > 0)
     throw new Refusal('scope_missing', 'people are of all stores; the caller is limited to some')
 }
@@ -158,7 +161,7 @@ export const updatePerson: Handler<Operation<'update_user'>> = async (call, { pa
       requireNoExcess(rights, rightsOf(principal))
       if (!roles.includes('owner')) await requireOwner(call, tx, row)
       change.roles = JSON.stringify(roles)
-      await endSessions(kernel, tx, row.user_id)
+      await endSessionsOf(kernel, tx, row.user_id)
       await revokeKeys(kernel, tx, row.user_id, rights)
     }
     if (Object.keys(change).length > 0) {
@@ -174,14 +177,15 @@ export const updatePerson: Handler<Operation<'update_user'>> = async (call, { pa
   })
 }
 
-async function endSessions(kernel: Kernel, tx: Tx, user_id: string): Promise<void> {
+export async function endSessionsOf(kernel: Kernel, tx: Tx, user_id: string): Promise<void> {
   for (const { session_id } of await listSessionsOf(tx, user_id))
     await deleteSession(tx, session_id)
+  await deleteUnderWay(tx, { user_id })
   forgetCredentials(kernel, tx)
 }
 
 /** Revokes the keys of a person that may do more than `rights`; null: all of them. */
-async function revokeKeys(
+export async function revokeKeys(
   kernel: Kernel,
   tx: Tx,
   user_id: string,
@@ -222,8 +226,9 @@ export const removeUser: Handler<Operation<'remove_user'>> = async (call, { para
   return call.transact(async (tx) => {
     const row = await loadUser(call, tx, params.user_id)
     await requireOwner(call, tx, row)
-    await endSessions(kernel, tx, row.user_id)
+    await endSessionsOf(kernel, tx, row.user_id)
     const revoked_keys = query.keep_keys ? 0 : await revokeKeys(kernel, tx, row.user_id, null)
+    await deleteIdentities(tx, row.user_id)
     await deleteUser(tx, row.user_id)
     meter(tx, call.operation.id)
     await appendCrumb(tx, {

@@ -3,3 +3,4 @@
 export { identityHandlers } from './operations.ts'
 export { userTextSource } from './people.ts'
 export { findBySession, findBySessionId, isInForce, sweepSessions } from './sessions.ts'
+export { connectionTextSource, ownAddress } from './sso-connection.ts'

@@ -19,6 +19,15 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { pageOf } from '../../platform/page.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { findByKey, hasNoKey, meter } from '../tenants/index.ts'
+import {
+  createConnection,
+  deleteConnectionById,
+  getConnection,
+  listAllConnections,
+  setDomains,
+  testConnection,
+  updateConnectionById,
+} from './change-connections.ts'
 import { inviteUser, listPeople, removeUser, updatePerson } from './change-users.ts'
 import {
   hashInvitation,
@@ -28,7 +37,10 @@ import {
   showUser,
   storesOf,
 } from './people.ts'
-import { beginSession, endSession, findRow, sessionEnd } from './sessions.ts'
+import { beginSession, endReplaced, endSession, sessionEnd } from './sessions.ts'
+import { isEnforced } from './sso.sql.ts'
+import { appendSignIn, authorize, callback, exchange, listProviders } from './sso-login.ts'
+import { logoutByProvider } from './sso-logout.ts'
 import { findInvited, findUser, updateUser } from './users.sql.ts'
 
 const SECOND_US = 1_000_000
@@ -45,6 +57,8 @@ const signIn: Handler<typeof contract.sign_in> = async (call, { body }) => {
   const found = await findByKey(kernel, key)
   if (found === null) return call.refuse('unauthenticated')
   const { token, principal } = await kernel.db.transact(unitOf(found), async (tx) => {
+    // A key of nobody is a program's; that of a person would be a way around the provider.
+    if (found.user_id !== undefined && (await isEnforced(tx))) return call.refuse('sso_enforced')
     const begun = await beginSession(kernel, tx, found)
     if (found.kind !== 'operator') meter(tx, call.operation.id)
     return begun
@@ -53,15 +67,6 @@ const signIn: Handler<typeof contract.sign_in> = async (call, { body }) => {
   const max_age_s = Math.floor(kernel.settings.session_us / SECOND_US)
   call.setCookie({ name: 'session', value: token, max_age_s })
   return showCaller(kernel, principal)
-}
-
-/** The session that the browser had: its cookie is overwritten. */
-async function endReplaced(kernel: Kernel, token: string | null): Promise<void> {
-  const row = token === null ? null : await findRow(kernel, token)
-  if (row === null) return
-  await kernel.db.transact(row.tenant_id ?? PLATFORM, (tx) =>
-    endSession(kernel, tx, row, row.key_id),
-  )
 }
 
 const accept: Handler<typeof contract.accept> = async (call, { body: { invitation } }) => {
@@ -74,7 +79,8 @@ const accept: Handler<typeof contract.accept> = async (call, { body: { invitatio
   const { token, principal } = await kernel.db.transact(tenant_id, async (tx) => {
     const row = await findInvited(tx, invitation_hash)
     if (!row || (row.invited_until_us ?? 0) <= tx.now()) return call.refuse('login_expired')
-    const { user_id } = row
+    const { user_id, break_glass } = row
+    if (break_glass !== 1 && (await isEnforced(tx))) return call.refuse('sso_enforced')
     const taken = { state: 'active', invitation_hash: null, invited_until_us: null } as const
     await updateUser(tx, user_id, taken)
     const rights = rightsOfRoles(rolesOf(row), storesOf(row))
@@ -85,6 +91,11 @@ const accept: Handler<typeof contract.accept> = async (call, { body: { invitatio
       event_type: 'user.joined',
       subject: user_id,
       payload: { session_id: begun.principal.session?.session_id ?? '' },
+    })
+    await appendSignIn(tx, user_id, {
+      connection_id: null,
+      method: break_glass === 1 ? 'break_glass' : 'invitation',
+      session_id: begun.principal.session?.session_id ?? '',
     })
     return begun
   })
@@ -195,4 +206,17 @@ export const identityHandlers: HandlersOf<typeof contract> = {
   users: listPeople,
   update_user: updatePerson,
   remove_user: removeUser,
+  providers: listProviders,
+  authorize,
+  callback,
+  exchange,
+  connections: listAllConnections,
+  create_connection: createConnection,
+  configure: createConnection,
+  connection: getConnection,
+  update_connection: updateConnectionById,
+  delete_connection: deleteConnectionById,
+  test: testConnection,
+  set_domains: setDomains,
+  backchannel: logoutByProvider,
 }

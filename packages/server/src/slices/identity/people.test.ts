@@ -271,7 +271,12 @@ describe("'identity.update_user' and 'identity.remove_user'", () => {
     const events = log.body.breadcrumbs
       .filter(({ subject }: { subject: string }) => subject === one.user_id)
       .map(({ event_type }: { event_type: string }) => event_type)
-    assert.deepEqual(events.toSorted(), ['user.created', 'user.joined', 'user.removed'])
+    assert.deepEqual(events.toSorted(), [
+      'user.created',
+      'user.joined',
+      'user.removed',
+      'user.signed_in',
+    ])
     assert.ok(!log.text.includes('Ada') && !log.text.includes('example.com'))
   })
 

@@ -10,11 +10,13 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 import { REDACTED_TEXT, textSource } from '../../platform/kernel/text-source.ts'
 import type { Rights } from '../tenants/index.ts'
+import { deleteIdentities } from './sso.sql.ts'
 import { findUser, listUsersAfter, type UserRow, updateUser } from './users.sql.ts'
 
-const LABEL_BYTES = 32
+export const LABEL_BYTES = 32
 
-interface PersonTexts {
+/** Beside them the subjects at providers, by `sub_` and the id of the connection. */
+export interface PersonTexts {
   readonly [member: string]: string
   readonly email: string
   readonly name: string
@@ -116,10 +118,13 @@ export const userTextSource = textSource<UserRow, PersonTexts>({
     const redacted = { email: REDACTED_TEXT, name: REDACTED_TEXT }
     return [await personColumn.sealRedacted(kernel, tenant_id, row, redacted)]
   },
-  update: (tx: Tx, { user_id }, [sealed], kernel) =>
-    updateUser(tx, user_id, {
+  async update(tx: Tx, { user_id }, [sealed], kernel) {
+    // Who they are at a provider goes too: they sign in as somebody new.
+    await deleteIdentities(tx, user_id)
+    await updateUser(tx, user_id, {
       secret_no: REDACTED_SECRET,
       sealed,
       email_label: kernel.ids.hex(LABEL_BYTES),
-    }),
+    })
+  },
 })

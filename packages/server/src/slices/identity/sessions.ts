@@ -10,9 +10,11 @@ import {
   findSessionById,
   insertSession,
   listOldestSessions,
+  listSessionsThrough,
   type SessionRow,
   touchSession,
 } from '../../platform/db/sessions.sql.ts'
+import { deleteExpiredLogins } from '../../platform/db/sso.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Principal } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
@@ -57,6 +59,8 @@ export const sessionEnd = (
 const isOver = (kernel: Kernel, row: SessionRow): boolean =>
   kernel.clock.now() >= sessionEnd(kernel, row)
 
+const NO_CONNECTION = { connection_id: null, sid_label: null }
+
 /**
  * Begins a session of the caller in the caller's unit; the oldest one too many ends. The token is
  * the value of its cookie.
@@ -65,6 +69,7 @@ export async function beginSession(
   kernel: Kernel,
   tx: Tx,
   principal: Principal,
+  through: Pick<SessionRow, 'connection_id' | 'sid_label'> = NO_CONNECTION,
 ): Promise<{ readonly token: string; readonly principal: Principal }> {
   const token = kernel.ids.base62(TOKEN_CHARS)
   const session_id = kernel.ids.hex(SESSION_ID_BYTES)
@@ -87,6 +92,7 @@ export async function beginSession(
     key_id,
     user_id: hasNoKey(principal) ? key_id : null,
     ...times,
+    ...through,
   })
   if (tenant_id !== null)
     await appendCrumb(tx, {
@@ -132,6 +138,27 @@ export async function endSession(
   return true
 }
 
+/** Ends the sessions of people through a connection; null: those through none. How many. */
+export async function endSessionsThrough(
+  kernel: Kernel,
+  tx: Tx,
+  connection_id: string | null,
+  revoked_by: string,
+): Promise<number> {
+  const rows = await listSessionsThrough(tx, connection_id)
+  for (const row of rows) await endSession(kernel, tx, row, revoked_by)
+  return rows.length
+}
+
+/** The session that the browser had: its cookie is overwritten. */
+export async function endReplaced(kernel: Kernel, token: string | null): Promise<void> {
+  const row = token === null ? null : await findRow(kernel, token)
+  if (row === null) return
+  await kernel.db.transact(row.tenant_id ?? PLATFORM, (tx) =>
+    endSession(kernel, tx, row, row.key_id),
+  )
+}
+
 /** The key or the person of a session with the rights they have now; null: not any longer. */
 async function findKeyOf(
   kernel: Kernel,
@@ -142,7 +169,7 @@ async function findKeyOf(
 }
 
 /** The session with this cookie; null: there is none, or its key is not in force. */
-export async function findRow(kernel: Kernel, token: string): Promise<SessionRow | null> {
+async function findRow(kernel: Kernel, token: string): Promise<SessionRow | null> {
   const hashes = hashesOf(kernel, token)
   return (await kernel.db.read(PLATFORM, (db) => findSession(db, hashes))) ?? null
 }
@@ -188,9 +215,12 @@ export async function isInForce(kernel: Kernel, { key_id, session }: Principal):
   return found !== null
 }
 
-/** Removes sessions that have ended. */
+/** Removes sessions that have ended, and sign-ins that nobody completed. */
 export const sweepSessions = (kernel: Kernel): Promise<number> => {
   const now_us = kernel.clock.now()
   const used_before_us = now_us - kernel.settings.session_idle_us
-  return kernel.db.transact(PLATFORM, (tx) => deleteEndedSessions(tx, { now_us, used_before_us }))
+  return kernel.db.transact(PLATFORM, async (tx) => {
+    const logins = await deleteExpiredLogins(tx, now_us)
+    return logins + (await deleteEndedSessions(tx, { now_us, used_before_us }))
+  })
 }

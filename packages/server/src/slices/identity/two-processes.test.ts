@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { OPERATOR_KEY } from '../../testing/harness.ts'
 import { createDatabase } from '../../testing/postgres.ts'
 import { type Service, startShared } from '../../testing/services-on-one-database.ts'
+import { startForgingProvider } from './testing/forging-provider.ts'
 
 const ask = async (
   { url }: Service,
@@ -15,6 +16,7 @@ const ask = async (
   const { headers = {}, key, body } = given
   const answer = await fetch(`${url}${path}`, {
     method,
+    redirect: 'manual',
     headers: {
       ...headers,
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
@@ -23,8 +25,10 @@ const ask = async (
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   const { status } = answer
-  const got: ReturnType<typeof JSON.parse> = await answer.json()
-  return { status, cookies: answer.headers.getSetCookie(), body: got }
+  const text = await answer.text()
+  const got: ReturnType<typeof JSON.parse> = text === '' ? null : JSON.parse(text)
+  const location = answer.headers.get('location') ?? ''
+  return { status, cookies: answer.headers.getSetCookie(), location, body: got }
 }
 
 test('begun in one, used in another, revoked in a third: refused in all', async (t) => {
@@ -61,4 +65,58 @@ test('begun in one, used in another, revoked in a third: refused in all', async 
   const { status } = await ask(three, 'DELETE', `/v1/keys/${key_id}`, { key: api_key })
   assert.equal(status, 200)
   assert.deepEqual(await statuses(second), [401, 401, 401])
+})
+
+test('a sign-in through a provider is one in every process, and ends in all', async (t) => {
+  const provider = await startForgingProvider(t)
+  const database = await createDatabase()
+  const env = { CUSTOS_EGRESS_ALLOW: '127.0.0.1' }
+  const services = await Promise.all([1, 2, 3, 4].map(() => startShared(database.url, {}, env)))
+  t.after(async () => {
+    for (const service of services) await service.stop()
+    await database.drop()
+  })
+  const [one, two, three, four] = services
+  assert.ok(one && two && three && four)
+  const made = await ask(one, 'POST', '/v1/cloud/tenants', { key: OPERATOR_KEY, body: {} })
+  const { api_key: key } = made.body
+  const body = {
+    name: 'Provider',
+    issuer: provider.issuer,
+    client_id: 'c',
+    create_users: true,
+    default_role: 'viewer',
+  }
+  const created = await ask(one, 'POST', '/v1/portal/sso/connections', { key, body })
+  const { connection_id } = created.body
+  const cookieOf = ({ cookies }: { cookies: string[] }, name: string) => ({
+    cookie:
+      cookies.map((line) => line.split(';', 1)[0] ?? '').find((one) => one.includes(name)) ?? '',
+  })
+  const path = `/v1/portal/sso/authorize?connection_id=${connection_id}`
+  const begun = await ask(one, 'GET', path)
+  assert.equal(begun.status, 302)
+  const answer = new URLSearchParams(provider.answer(begun.location))
+  const callback = `/v1/portal/sso/callback?${answer}`
+  const headers = cookieOf(begun, 'custos_login')
+  const shared = [two, three, four, one].flatMap((service) => Array(5).fill(service))
+  const answers = await Promise.all(
+    shared.map((service) => ask(service, 'GET', callback, { headers })),
+  )
+  const entered = answers.filter(({ status }) => status === 302)
+  assert.equal(entered.length, 1)
+  assert.ok(entered[0])
+  const session = cookieOf(entered[0], 'custos_session')
+  const statuses = async () => {
+    const all = services.map((service) =>
+      ask(service, 'GET', '/v1/portal/me', { headers: session }),
+    )
+    return (await Promise.all(all)).map(({ status }) => status)
+  }
+  assert.deepEqual(await statuses(), [200, 200, 200, 200])
+  const off = { key, body: { enabled: false } }
+  const changed = await ask(three, 'PUT', `/v1/portal/sso/connections/${connection_id}`, off)
+  assert.equal(changed.status, 200)
+  assert.deepEqual(await statuses(), [401, 401, 401, 401])
+  assert.equal((await ask(four, 'GET', path)).status, 404)
 })

@@ -23,6 +23,7 @@ const USER = [
   'secret_no',
   'sealed',
   'created_us',
+  'break_glass',
 ] as const
 
 export const insertUser = (tx: Tx, row: UserRow) => tx.run(insertInto(tx, 'users', row))

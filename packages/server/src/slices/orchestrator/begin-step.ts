@@ -181,6 +181,7 @@ async function retrieve(
     operation: memoryContract.retrieve,
     ...{ kernel, tenant_id, principal, request_id, gone },
     idempotency_key: null,
+    address: '',
     header: () => null,
     cookie: () => null,
     setCookie: () => undefined,

@@ -33,6 +33,7 @@ import { sessions } from './0030-sessions.ts'
 import { people } from './0031-people.ts'
 import { cosignatures } from './0036-cosignatures.ts'
 import { sessionDigests } from './0037-session-digests.ts'
+import { sso } from './0032-sso.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -68,6 +69,7 @@ export const migrations: readonly Migration[] = [
   people,
   cosignatures,
   sessionDigests,
+  sso,
 ]
 
 /** Raised when the database was written by a newer version. */

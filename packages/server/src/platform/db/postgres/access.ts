@@ -24,6 +24,9 @@ const CONTROL_GRANTS: Readonly<Record<ControlTable, readonly string[]>> = {
   billing_objects: ['select', 'insert', 'delete'],
   billing_events: ['select', 'insert', 'delete'],
   sessions: ['select', 'insert', 'update (used_us)', 'delete'],
+  sso_routes: ['select', 'insert', 'delete'],
+  sso_logins: ['select', 'insert', 'delete'],
+  sso_codes: ['select', 'insert', 'delete'],
   stream_tickets: ['select', 'insert', 'delete'],
   destructions: ['select', 'insert', 'update (log_seq, destroyed_us, record, job_id, removed_us)'],
 }

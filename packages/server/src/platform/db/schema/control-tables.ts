@@ -108,6 +108,39 @@ export const controlTables = {
     ends_us: integer,
     /** Null: the session is that of a key. */
     user_id: nullable(text('minted', 'random id')),
+    /** The connection that the person signed in through; null: none. */
+    connection_id: nullable(text('minted', 'random id')),
+    /** Null: the provider names none. */
+    sid_label: nullable(text('digest', 'HMAC of the id of the session at the provider')),
+  },
+  /** Which connection an id or a confirmed domain leads to, before the tenant is known. */
+  sso_routes: {
+    route: text('caller_label', 'id of a connection, or a domain that an operator confirmed'),
+    tenant_id: tenantId,
+    connection_id: text('minted', 'random id'),
+  },
+  /** Sign-ins under way, for 10 minutes; one is deleted when it is used. */
+  sso_logins: {
+    state_hash: blob('digest', 'SHA-256 of a random state'),
+    tenant_id: tenantId,
+    connection_id: text('minted', 'random id'),
+    browser_hash: blob('digest', 'SHA-256 of a random cookie'),
+    redirect_uri: text('minted', 'address of this service'),
+    return_to: text('caller_label', 'page of a console; goes with the row within minutes'),
+    /** Null: the session begins in the callback. */
+    challenge: nullable(text('digest', 'SHA-256 of a verifier')),
+    created_us: integer,
+    expires_us: integer,
+  },
+  /** One-time codes of consoles of other origins, for a minute; one is deleted when it is used. */
+  sso_codes: {
+    code_hash: blob('digest', 'SHA-256 of a random code'),
+    tenant_id: tenantId,
+    connection_id: text('minted', 'random id'),
+    user_id: text('minted', 'random id'),
+    sid_label: nullable(text('digest', 'HMAC of the id of the session at the provider')),
+    challenge: text('digest', 'SHA-256 of a verifier'),
+    expires_us: integer,
   },
   /** The number of a tenant's policies as a whole; absent: it never had one. */
   policy_sets: {

@@ -128,5 +128,36 @@ export const governanceTables = {
     /** Null: redacted. */
     sealed: nullable(blob('sealed', 'name and e-mail address; the secret goes with the person')),
     created_us: integer,
+    /** 1: an operator invited the person, who may sign in although a provider is enforced. */
+    break_glass: nullable(integer),
+  },
+  /** Connections to OpenID providers. */
+  sso_connections: {
+    tenant_id: tenantId,
+    connection_id: text('minted', 'random id'),
+    enabled: integer,
+    enforced: integer,
+    secret_no: integer,
+    /** Null: redacted. */
+    sealed: nullable(
+      blob('sealed', 'provider, client secret and roles; the secret goes with the connection'),
+    ),
+    created_us: integer,
+    changed_us: integer,
+  },
+  /** Who a person is at a provider. */
+  sso_identities: {
+    tenant_id: tenantId,
+    connection_id: text('minted', 'random id'),
+    sub_label: text('digest', 'HMAC of the subject under a salt of the tenant'),
+    user_id: text('minted', 'random id'),
+    created_us: integer,
+  },
+  /** Logout tokens that were taken, until they expire. */
+  sso_logouts: {
+    tenant_id: tenantId,
+    connection_id: text('minted', 'random id'),
+    jti_hash: blob('digest', 'SHA-256 of the id of a token'),
+    expires_us: integer,
   },
 }

@@ -1,0 +1,294 @@
+// Connects a tenant to providers: nobody maps to a role that may do more than they may themselves.
+
+import { type identity as contract, limits, type Role, type SsoConnection } from '@custos/contract'
+import type { Static } from 'typebox'
+import { findTenant } from '../../platform/db/control.sql.ts'
+import { deleteRoute, deleteUnderWay, findRoute, insertRoute } from '../../platform/db/sso.sql.ts'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import { actorOf, type Call, type Handler, type Principal } from '../../platform/kernel/call.ts'
+import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
+import { newClientKey } from '../../platform/keys/signer.ts'
+import { pageOf } from '../../platform/page.ts'
+import { meter, requireNoExcess, rightsOf } from '../tenants/index.ts'
+import { refuseLimited } from './change-users.ts'
+import { rightsOfRoles } from './people.ts'
+import { endSessionsThrough } from './sessions.ts'
+import {
+  type ConnectionRow,
+  deleteConnection,
+  findConnection,
+  insertConnection,
+  listConnections,
+  updateConnection,
+} from './sso.sql.ts'
+import {
+  appendConnectionChange,
+  type ConnectionSettings,
+  connectionColumn,
+  digestOf,
+  domainsOf,
+  showConnection,
+} from './sso-connection.ts'
+import { testProvider } from './sso-provider.ts'
+
+type Operation<K extends keyof typeof contract> = (typeof contract)[K]
+type NewConnection = Static<Operation<'create_connection'>['body']>
+type ConnectionChanges = Static<Operation<'update_connection'>['body']>
+
+const ID_BYTES = 12
+const KEY_ID_BYTES = 8
+
+/** Microsoft's issuers of every organisation: a token of any of them would be let in. */
+const SHARED_ISSUER =
+  /^https:\/\/login\.microsoftonline\.[a-z]+\/(common|organizations|consumers)\b/
+
+async function requireIssuer(
+  call: Call<Operation<'create_connection' | 'configure'>>,
+  issuer: string,
+): Promise<void> {
+  if (
+    URL.parse(issuer) === null ||
+    /[?#]/.test(issuer) ||
+    (await call.kernel.egress.isRefused(issuer))
+  )
+    call.refuse('url_refused', 'an issuer is an https URL without query and fragment')
+  if (SHARED_ISSUER.test(issuer))
+    call.refuse('url_refused', 'use the issuer of your own organisation')
+}
+
+/** Refuses what does not fit together, and roles that the caller may not give. */
+function requireSettings(
+  call: Pick<Call, 'principal'> & { refuse(code: 'rejected', message: string): never },
+  settings: ConnectionSettings,
+): void {
+  const { role_map, default_role, allow_owner, auth_method, client_secret, role_claim } = settings
+  const roles = [...role_map.map(({ role }) => role), ...(default_role ? [default_role] : [])]
+  if (roles.includes('owner') && !allow_owner)
+    call.refuse('rejected', 'a role of owner needs allow_owner')
+  if (role_map.length > 0 && role_claim === null)
+    call.refuse('rejected', 'role_map needs a role_claim')
+  const needsSecret = auth_method.startsWith('client_secret')
+  if (needsSecret !== (client_secret !== null))
+    call.refuse('rejected', `auth_method ${auth_method} and client_secret do not fit`)
+  requireRoles(call.principal, roles)
+}
+
+function requireRoles(principal: Principal, roles: readonly Role[]): void {
+  for (const role of new Set(roles)) requireNoExcess(rightsOfRoles([role], []), rightsOf(principal))
+}
+
+function settingsOf(body: NewConnection, kid: string): ConnectionSettings {
+  const secret = body.client_secret ?? null
+  const auth_method = body.auth_method ?? (secret === null ? 'none' : 'client_secret_basic')
+  const key =
+    auth_method === 'private_key_jwt' ? newClientKey(kid) : { private_key: null, public_jwk: null }
+  return {
+    name: body.name,
+    issuer: body.issuer,
+    client_id: body.client_id,
+    auth_method,
+    client_secret: secret,
+    ...key,
+    scopes: body.scopes ?? ['email', 'profile'],
+    algorithms: body.algorithms ?? ['RS256', 'PS256', 'ES256', 'EdDSA'],
+    role_claim: body.role_claim ?? null,
+    role_map: body.role_map ?? [],
+    default_role: body.default_role ?? null,
+    allow_owner: body.allow_owner ?? false,
+    create_users: body.create_users ?? false,
+  }
+}
+
+export const createConnection: Handler<Operation<'create_connection' | 'configure'>> = async (
+  call,
+  { body },
+) => {
+  const { kernel, tenant_id, principal } = call
+  refuseLimited(call)
+  await requireIssuer(call, body.issuer)
+  const settings = settingsOf(body, kernel.ids.hex(KEY_ID_BYTES))
+  requireSettings(call, settings)
+  const connection_id = kernel.ids.hex(ID_BYTES)
+  const digest = await digestOf(kernel, tenant_id, settings)
+  const sealed = await connectionColumn.sealNew(kernel, tenant_id, { connection_id }, settings)
+  let made = false
+  try {
+    const row = await call.transact(async (tx) => {
+      if ((await listConnections(tx)).length >= limits.sso_connections)
+        return call.refuse('too_many', `at most ${limits.sso_connections} connections`)
+      const now_us = tx.now()
+      const fresh: ConnectionRow = {
+        connection_id,
+        enabled: Number(body.enabled ?? true),
+        enforced: Number(body.enforced ?? false),
+        ...sealed,
+        created_us: now_us,
+        changed_us: now_us,
+      }
+      await insertConnection(tx, fresh)
+      await insertRoute(tx, connection_id, connection_id)
+      const changed_by = actorOf(principal)
+      if (fresh.enabled && fresh.enforced) await endSessionsThrough(kernel, tx, null, changed_by)
+      meter(tx, call.operation.id)
+      await appendConnectionChange(tx, fresh, { change: 'created', digest, changed_by })
+      return fresh
+    })
+    made = true
+    return showConnection(kernel, row, settings, [])
+  } finally {
+    if (!made) await kernel.keyring.destroySecrets(tenant_id, 'decision', [sealed.secret_no])
+  }
+}
+
+export const listAllConnections: Handler<Operation<'connections'>> = (call, { query }) =>
+  call.read(async (db) => {
+    refuseLimited(call)
+    const page = pageOf(query, limits.page.default)
+    const { limit, offset } = page
+    const rows = (await listConnections(db)).slice(offset, offset + limit)
+    const opened = await connectionColumn.openAll(call.kernel, call.tenant_id, rows)
+    const shown: SsoConnection[] = []
+    for (const [i, row] of rows.entries()) {
+      const domains = await domainsOf(db, row.connection_id)
+      shown.push(showConnection(call.kernel, row, opened[i] ?? null, domains))
+    }
+    return page.envelope('connections', shown)
+  })
+
+type OneConnection = Operation<
+  'connection' | 'update_connection' | 'delete_connection' | 'test' | 'set_domains'
+>
+
+async function loadConnection(
+  call: Call<OneConnection>,
+  db: TenantDb,
+  connection_id: string,
+): Promise<ConnectionRow> {
+  refuseLimited(call)
+  return (await findConnection(db, connection_id)) ?? call.refuse('connection_not_found')
+}
+
+async function openSettings(
+  { kernel, tenant_id }: Call<OneConnection>,
+  row: ConnectionRow,
+): Promise<ConnectionSettings | null> {
+  const [settings = null] = await connectionColumn.openAll(kernel, tenant_id, [row])
+  return settings
+}
+
+async function showOne(
+  call: Call<OneConnection>,
+  db: TenantDb,
+  row: ConnectionRow,
+): Promise<SsoConnection> {
+  const domains = await domainsOf(db, row.connection_id)
+  return showConnection(call.kernel, row, await openSettings(call, row), domains)
+}
+
+export const getConnection: Handler<Operation<'connection'>> = (call, { params }) =>
+  call.read(async (db) => showOne(call, db, await loadConnection(call, db, params.connection_id)))
+
+/** With what is given in place of what was; nothing that was left out changes. */
+function changedSettings(
+  known: ConnectionSettings,
+  { enabled: _, enforced: __, ...given }: ConnectionChanges,
+): ConnectionSettings {
+  const changes = Object.entries(given).filter(([, value]) => value !== undefined)
+  return { ...known, ...Object.fromEntries(changes) }
+}
+
+export const updateConnectionById: Handler<Operation<'update_connection'>> = (
+  call,
+  { params, body },
+) =>
+  call.transact(async (tx) => {
+    const { kernel, tenant_id, principal } = call
+    const row = await loadConnection(call, tx, params.connection_id)
+    const known = await openSettings(call, row)
+    if (!known || row.secret_no === REDACTED_SECRET)
+      return call.refuse('wrong_state', 'what it was connected to was erased: delete it')
+    const settings = changedSettings(known, body)
+    requireSettings(call, settings)
+    const changed: ConnectionRow = {
+      ...row,
+      enabled: body.enabled === undefined ? row.enabled : Number(body.enabled),
+      enforced: body.enforced === undefined ? row.enforced : Number(body.enforced),
+      sealed: await connectionColumn.sealAgain(kernel, tenant_id, row, settings),
+      changed_us: tx.now(),
+    }
+    const { connection_id, enabled, enforced, sealed, changed_us } = changed
+    await updateConnection(tx, connection_id, { enabled, enforced, sealed, changed_us })
+    const changed_by = actorOf(principal)
+    if (!enabled) {
+      await deleteUnderWay(tx, { connection_id })
+      await endSessionsThrough(kernel, tx, connection_id, changed_by)
+    }
+    if (enabled && enforced && !(row.enabled && row.enforced))
+      await endSessionsThrough(kernel, tx, null, changed_by)
+    meter(tx, call.operation.id)
+    const digest = await digestOf(kernel, tenant_id, settings)
+    await appendConnectionChange(tx, changed, { change: 'updated', digest, changed_by })
+    return showConnection(kernel, changed, settings, await domainsOf(tx, connection_id))
+  })
+
+// The secret first, as with every row: a crash leaves a connection that opens no more.
+export const deleteConnectionById: Handler<Operation<'delete_connection'>> = async (
+  call,
+  { params },
+) => {
+  const { kernel, tenant_id, principal } = call
+  const { connection_id } = params
+  const { row, digest } = await call.read(async (db) => {
+    const found = await loadConnection(call, db, connection_id)
+    const settings = await openSettings(call, found)
+    const known = settings ? await digestOf(kernel, tenant_id, settings) : kernel.ids.hex(32)
+    return { row: found, digest: known }
+  })
+  if (row.secret_no !== REDACTED_SECRET)
+    await kernel.keyring.destroySecrets(tenant_id, 'decision', [row.secret_no])
+  return call.transact(async (tx) => {
+    await loadConnection(call, tx, connection_id)
+    const changed_by = actorOf(principal)
+    for (const route of [connection_id, ...(await domainsOf(tx, connection_id))])
+      await deleteRoute(tx, route)
+    await deleteUnderWay(tx, { connection_id })
+    await endSessionsThrough(kernel, tx, connection_id, changed_by)
+    await deleteConnection(tx, connection_id)
+    meter(tx, call.operation.id)
+    const off = { ...row, enabled: 0, enforced: 0 }
+    await appendConnectionChange(tx, off, { change: 'deleted', digest, changed_by })
+    return { connection_id, deleted: true as const }
+  })
+}
+
+export const testConnection: Handler<Operation<'test'>> = async (call, { params }) => {
+  const { kernel, tenant_id } = call
+  const row = await call.read((db) => loadConnection(call, db, params.connection_id))
+  const settings = await openSettings(call, row)
+  if (!settings || row.secret_no === REDACTED_SECRET) return call.refuse('connection_not_found')
+  return testProvider(kernel, { tenant_id, row, settings })
+}
+
+export const setDomains: Handler<Operation<'set_domains'>> = async (call, { params, body }) => {
+  const { kernel, principal } = call
+  const { tenant_id, connection_id } = params
+  const tenant = await kernel.db.read(tenant_id, (db) => findTenant(db, tenant_id))
+  if (!tenant || tenant.requested_us !== null) return call.refuse('tenant_not_found')
+  return kernel.db.transact(tenant_id, async (tx) => {
+    const row = (await findConnection(tx, connection_id)) ?? call.refuse('connection_not_found')
+    const [settings = null] = await connectionColumn.openAll(kernel, tenant_id, [row])
+    const wanted = [...new Set(body.domains)]
+    for (const domain of await domainsOf(tx, connection_id))
+      if (!wanted.includes(domain)) await deleteRoute(tx, domain)
+    for (const domain of wanted) {
+      const taken = await findRoute(tx, domain)
+      if (taken === undefined) await insertRoute(tx, domain, connection_id)
+      else if (taken.tenant_id !== tenant_id || taken.connection_id !== connection_id)
+        return call.refuse('name_taken', 'a domain belongs to one connection')
+    }
+    const digest = settings ? await digestOf(kernel, tenant_id, settings) : kernel.ids.hex(32)
+    const changed_by = actorOf(principal)
+    await appendConnectionChange(tx, row, { change: 'domains', digest, changed_by })
+    return showConnection(kernel, row, settings, await domainsOf(tx, connection_id))
+  })
+}

@@ -1,0 +1,350 @@
+// Signing in through a provider: led there, back with an answer, and into a session.
+
+import { createHmac, hash } from 'node:crypto'
+import type {
+  identity as contract,
+  EventPayload,
+  RefusalCode,
+  SignInRefusal,
+} from '@custos/contract'
+import { retryOnConflict } from '../../platform/concurrency.ts'
+import { findTenant } from '../../platform/db/control.sql.ts'
+import { PLATFORM } from '../../platform/db/database.ts'
+import {
+  insertCode,
+  insertLogin,
+  type LoginRow,
+  takeCode,
+  takeLogin,
+} from '../../platform/db/sso.sql.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import {
+  type AnswerCookie,
+  type Call,
+  type Handler,
+  type Principal,
+  redirect,
+} from '../../platform/kernel/call.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import { rateLimits } from '../../platform/rates/rate-limits.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { meter } from '../tenants/index.ts'
+import { rightsOfRoles, rolesOf, storesOf } from './people.ts'
+import { beginSession, endReplaced } from './sessions.ts'
+import { listConnections } from './sso.sql.ts'
+import {
+  connectionColumn,
+  type OpenConnection,
+  openConnection,
+  openRoute,
+  redirectUri,
+} from './sso-connection.ts'
+import { admitPerson, NotAdmitted, preparePerson } from './sso-person.ts'
+import { authenticate, authorizationUrl, type LoginSecrets, ProviderError } from './sso-provider.ts'
+import { findUser, type UserRow } from './users.sql.ts'
+
+type Operation<K extends keyof typeof contract> = (typeof contract)[K]
+
+/** 256 bits and more. */
+const TOKEN_CHARS = 43
+const SECOND_US = 1_000_000
+const MINUTE_US = 60 * SECOND_US
+const LOGIN_US = 10 * MINUTE_US
+const CODE_US = MINUTE_US
+const STARTS_PER_MINUTE = 10
+const FAILURES_PER_MINUTE = 5
+const BLOCKS_MAX = 10_000
+const CONSOLE = '/console'
+const NO_LOGIN: AnswerCookie = { name: 'login', value: '', max_age_s: 0 }
+
+const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer')
+
+export const listProviders: Handler<Operation<'providers'>> = async ({ kernel }, { query }) => {
+  const tenant = await kernel.db.read(PLATFORM, (db) => findTenant(db, query.tenant))
+  if (!tenant || tenant.requested_us !== null) return { providers: [] }
+  const rows = await kernel.db.read(query.tenant, listConnections)
+  const enabled = rows.filter((row) => row.enabled === 1)
+  const opened = await connectionColumn.openAll(kernel, query.tenant, enabled)
+  return {
+    providers: enabled.flatMap(({ connection_id }, i) => {
+      const name = opened[i]?.name
+      return name === undefined ? [] : [{ connection_id, name }]
+    }),
+  }
+}
+
+/** Sign-ins begun in this minute by block of addresses, in this process. */
+const starts = perKernel(() => ({ minute: 0, counts: new Map<string, number>() }))
+
+function limitStarts(kernel: Kernel, address: string): void {
+  const counted = starts(kernel)
+  const now_us = kernel.clock.now()
+  const minute = Math.floor(now_us / MINUTE_US)
+  if (counted.minute !== minute || counted.counts.size >= BLOCKS_MAX) counted.counts.clear()
+  counted.minute = minute
+  const block = blockOf(address)
+  const count = (counted.counts.get(block) ?? 0) + 1
+  counted.counts.set(block, count)
+  if (count <= STARTS_PER_MINUTE) return
+  const retry_after_s = 60 - Math.floor((now_us % MINUTE_US) / SECOND_US)
+  throw new Refusal('rate_limited', 'too many sign-ins were begun', { retry_after_s })
+}
+
+/** 256 addresses of IPv4, or the network of a customer of IPv6. */
+const blockOf = (address: string): string =>
+  address.includes('.')
+    ? address.slice(0, address.lastIndexOf('.'))
+    : address.split(':').slice(0, 4).join(':')
+
+/** What only the browser with the cookie can know; nothing of it is stored. */
+function secretsOf(cookie: string, state: string): LoginSecrets {
+  const derive = (use: string) =>
+    createHmac('sha256', cookie).update(`custos/sso-${use}/v1\n${state}`).digest('base64url')
+  return { state, nonce: derive('nonce'), verifier: derive('verifier') }
+}
+
+export const authorize: Handler<Operation<'authorize'>> = async (call, { query }) => {
+  const { kernel } = call
+  limitStarts(kernel, call.address)
+  const { connection_id, domain, challenge = null } = query
+  if ((connection_id === undefined) === (domain === undefined))
+    return call.refuse('rejected', 'give a connection_id or a domain')
+  const return_to = requireReturn(call, query.return_to ?? CONSOLE, challenge)
+  const connection = await openRoute(kernel, connection_id ?? domain?.toLowerCase() ?? '')
+  if (!connection) return call.refuse('sso_not_configured')
+
+  const state = kernel.ids.base62(TOKEN_CHARS)
+  const cookie = kernel.ids.base62(TOKEN_CHARS)
+  const redirect_uri = redirectUri(kernel)
+  const location = await leadOut(call, connection, { ...secretsOf(cookie, state), redirect_uri })
+  const now_us = kernel.clock.now()
+  await kernel.db.transact(PLATFORM, (tx) =>
+    insertLogin(tx, {
+      state_hash: sha256(state),
+      tenant_id: connection.tenant_id,
+      connection_id: connection.row.connection_id,
+      browser_hash: sha256(cookie),
+      redirect_uri,
+      return_to,
+      challenge,
+      created_us: now_us,
+      expires_us: now_us + LOGIN_US,
+    }),
+  )
+  call.setCookie({ name: 'login', value: cookie, max_age_s: LOGIN_US / SECOND_US })
+  return redirect(location)
+}
+
+async function leadOut(
+  call: Call<Operation<'authorize'>>,
+  connection: OpenConnection,
+  login: LoginSecrets & { readonly redirect_uri: string },
+): Promise<string> {
+  try {
+    return await authorizationUrl(call.kernel, connection, login)
+  } catch (error) {
+    if (error instanceof ProviderError) return call.refuse('idp_unavailable')
+    throw error
+  }
+}
+
+/** A path of the service, or a page of a listed console, which shows later that it asked. */
+function requireReturn(
+  call: Call<Operation<'authorize'>>,
+  return_to: string,
+  challenge: string | null,
+): string {
+  if (/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(return_to) && challenge === null) return return_to
+  const url = URL.parse(return_to)
+  const listed = url !== null && call.kernel.settings.console_origins.includes(url.origin)
+  if (listed && challenge !== null && url.hash === '') return url.href
+  return call.refuse(
+    'rejected',
+    'return_to is a path of the service, or with a challenge a page of a listed origin',
+  )
+}
+
+export const callback: Handler<Operation<'callback'>> = async (call, { query }) => {
+  const { kernel } = call
+  const { state } = query
+  const cookie = call.cookie('login')
+  if (state === undefined || cookie === null) return call.refuse('login_expired')
+  const hashes = { state_hash: sha256(state), browser_hash: sha256(cookie) }
+  const login = await kernel.db.transact(PLATFORM, (tx) => takeLogin(tx, hashes))
+  if (login === null || login.expires_us <= kernel.clock.now()) return call.refuse('login_expired')
+  const { tenant_id, connection_id } = login
+  const connection = await openConnection(kernel, tenant_id, connection_id)
+  if (!connection) return call.refuse('login_expired')
+  await limitFailures(kernel, connection)
+  try {
+    const url = new URL(login.redirect_uri)
+    for (const name of ['state', 'code', 'iss', 'error'] as const)
+      if (query[name] !== undefined) url.searchParams.set(name, query[name])
+    const secrets = secretsOf(cookie, state)
+    const begun_us = login.created_us
+    const claims = await authenticate(kernel, connection, { ...secrets, url, begun_us })
+    const sid = typeof claims['sid'] === 'string' ? claims['sid'] : null
+    const location = await enter(call, connection, { login, claims, sid })
+    call.setCookie(NO_LOGIN)
+    return redirect(location)
+  } catch (error) {
+    if (!(error instanceof ProviderError || error instanceof NotAdmitted)) throw error
+    await noteRefusal(kernel, connection, error.reason)
+    return call.refuse(CODES[error.reason] ?? 'login_refused')
+  }
+}
+
+/** What the person may know; everything else looks the same. */
+const CODES: Partial<
+  Record<SignInRefusal, 'not_invited' | 'role_unmapped' | 'idp_unavailable' | 'too_many'>
+> = {
+  not_invited: 'not_invited',
+  role_unmapped: 'role_unmapped',
+  provider_unavailable: 'idp_unavailable',
+  too_many: 'too_many',
+} satisfies Partial<Record<SignInRefusal, RefusalCode>>
+
+const failuresOf = ({ tenant_id, row }: OpenConnection) => ({
+  tenant_id,
+  limit_id: `sso_failed_${row.connection_id}`,
+  max_requests: FAILURES_PER_MINUTE,
+  window_us: MINUTE_US,
+})
+
+async function limitFailures(kernel: Kernel, connection: OpenConnection): Promise<void> {
+  const limit = failuresOf(connection)
+  if (await rateLimits(kernel).peek(limit)) return
+  const retry_after_s = await rateLimits(kernel).secondsUntilRoom(limit)
+  throw new Refusal('rate_limited', 'too many sign-ins failed', { retry_after_s })
+}
+
+async function noteRefusal(
+  kernel: Kernel,
+  connection: OpenConnection,
+  reason: SignInRefusal,
+): Promise<void> {
+  const { tenant_id, row } = connection
+  await rateLimits(kernel).take(failuresOf(connection))
+  const limit_id = `sso_${reason}_${row.connection_id}`
+  const logged = { tenant_id, limit_id, max_requests: 1, window_us: MINUTE_US }
+  if (!(await rateLimits(kernel).take(logged))) return
+  await kernel.db.transact(tenant_id, (tx) =>
+    appendCrumb(tx, {
+      event_type: 'user.sign_in_refused',
+      subject: row.connection_id,
+      payload: { reason },
+    }),
+  )
+}
+
+interface VerifiedLogin {
+  readonly login: LoginRow
+  readonly claims: Awaited<ReturnType<typeof authenticate>>
+  readonly sid: string | null
+}
+
+/** Admits the person and begins the session, or makes a code for it. Returns where to go. */
+async function enter(
+  call: Call<Operation<'callback'>>,
+  connection: OpenConnection,
+  { login, claims, sid }: VerifiedLogin,
+): Promise<string> {
+  const { kernel } = call
+  const { tenant_id } = connection
+  const { connection_id } = connection.row
+  const sid_label = sid === null ? null : await sessionLabel(kernel, connection, sid)
+  const code = kernel.ids.base62(TOKEN_CHARS)
+  const attempt = async () => {
+    const prepared = await preparePerson(kernel, connection, claims)
+    let used = false
+    try {
+      const token = await kernel.db.transact(tenant_id, async (tx) => {
+        const row = await admitPerson(kernel, tx, prepared)
+        meter(tx, call.operation.id)
+        if (login.challenge === null) return begin(kernel, tx, row, { connection_id, sid_label })
+        await insertCode(tx, {
+          code_hash: sha256(code),
+          tenant_id,
+          connection_id,
+          user_id: row.user_id,
+          sid_label,
+          challenge: login.challenge,
+          expires_us: tx.now() + CODE_US,
+        })
+        return null
+      })
+      used = true
+      return token
+    } finally {
+      if (!used && prepared.fresh && prepared.texts)
+        await kernel.keyring.destroySecrets(tenant_id, 'decision', [prepared.texts.secret_no])
+    }
+  }
+  const begun = await retryOnConflict(attempt, { on: 'record', attempts: 5 })
+  if (begun === null) {
+    const url = new URL(login.return_to)
+    url.searchParams.set('code', code)
+    return url.href
+  }
+  await endReplaced(kernel, call.cookie('session'))
+  setSession(call, begun.token)
+  return login.return_to
+}
+
+/** An HMAC of the id of the session at the provider, for its logout tokens. */
+export async function sessionLabel(
+  kernel: Kernel,
+  { tenant_id, row }: Pick<OpenConnection, 'tenant_id' | 'row'>,
+  sid: string,
+): Promise<string> {
+  const keys = await kernel.keyring.tenant(tenant_id)
+  return keys.label(`sid\n${row.connection_id}\n${sid}`)
+}
+
+function setSession(call: Pick<Call, 'kernel' | 'setCookie'>, token: string): void {
+  const max_age_s = Math.floor(call.kernel.settings.session_us / SECOND_US)
+  call.setCookie({ name: 'session', value: token, max_age_s })
+}
+
+async function begin(
+  kernel: Kernel,
+  tx: Tx,
+  row: UserRow,
+  through: { readonly connection_id: string; readonly sid_label: string | null },
+): Promise<{ readonly token: string; readonly principal: Principal }> {
+  const { user_id } = row
+  const rights = rightsOfRoles(rolesOf(row), storesOf(row))
+  const { tenant_id } = tx
+  const person = { kind: 'tenant', tenant_id, key_id: user_id, user_id, ...rights } as const
+  const begun = await beginSession(kernel, tx, person, through)
+  await appendSignIn(tx, user_id, {
+    connection_id: through.connection_id,
+    method: 'oidc',
+    session_id: begun.principal.session?.session_id ?? '',
+  })
+  return begun
+}
+
+export const appendSignIn = (tx: Tx, user_id: string, payload: EventPayload<'user.signed_in'>) =>
+  appendCrumb(tx, { event_type: 'user.signed_in', subject: user_id, payload })
+
+export const exchange: Handler<Operation<'exchange'>> = async (call, { body }) => {
+  const { kernel } = call
+  const taken = await kernel.db.transact(PLATFORM, (tx) => takeCode(tx, sha256(body.code)))
+  const challenge = hash('sha256', body.verifier, 'base64url')
+  if (taken === null || taken.expires_us <= kernel.clock.now() || taken.challenge !== challenge)
+    return call.refuse('login_expired')
+  const { tenant_id, connection_id, user_id, sid_label } = taken
+  if (!(await openConnection(kernel, tenant_id, connection_id))) return call.refuse('login_expired')
+  const { token, principal } = await kernel.db.transact(tenant_id, async (tx) => {
+    const row = await findUser(tx, user_id)
+    if (row?.state !== 'active') return call.refuse('login_expired')
+    meter(tx, call.operation.id)
+    return begin(kernel, tx, row, { connection_id, sid_label })
+  })
+  await endReplaced(kernel, call.cookie('session'))
+  setSession(call, token)
+  const { session } = principal
+  return { session_id: session?.session_id ?? '', csrf_token: session?.csrf_token ?? '' }
+}

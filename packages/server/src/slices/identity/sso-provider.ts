@@ -1,0 +1,298 @@
+// The protocol towards a provider: discovery, the code flow and logout tokens, through the egress.
+
+import { hash } from 'node:crypto'
+import type { JSONWebKeySet } from 'jose'
+import type * as OpenidClient from 'openid-client'
+import { EgressError } from '../../platform/egress/connection.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { perKernel } from '../../platform/kernel/kernel.ts'
+import { loadOnce } from '../../platform/load-once.ts'
+import { LruCache } from '../../platform/lru-cache.ts'
+import { type Claims, isOfThisLogin, SKEW_S } from './sso-claims.ts'
+import type { ConnectionSettings, OpenConnection } from './sso-connection.ts'
+
+type ServerMetadata = OpenidClient.ServerMetadata
+
+const ANSWER_BYTES_MAX = 512 * 1024
+const METADATA_US = 600_000_000
+const CONNECTIONS_MAX = 1_000
+const SECOND_US = 1_000_000
+const SUBJECT_CHARS_MAX = 255
+const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
+/** A logout token is of use for so long. */
+export const LOGOUT_S = 300
+
+/** Not at the start: most services sign nobody in through a provider. */
+const loadClient = loadOnce(() => import('openid-client'))
+const loadJose = loadOnce(() => import('jose'))
+
+/** What a provider did wrong, or that it does not answer. */
+export class ProviderError extends Error {
+  override readonly name = 'ProviderError'
+  readonly reason: 'provider_error' | 'provider_unavailable' | 'answer_invalid' | 'token_invalid'
+
+  constructor(reason: ProviderError['reason']) {
+    super(reason)
+    this.reason = reason
+  }
+}
+
+/** `fetch` for the library; the body of a form is a text by then. */
+const fetchThrough =
+  ({ egress }: Kernel): OpenidClient.CustomFetch =>
+  async (url, { method, headers, body }) => {
+    const request = {
+      method: method === 'POST' ? ('POST' as const) : ('GET' as const),
+      headers: { ...headers, 'accept-encoding': 'identity' },
+      body: body instanceof URLSearchParams || typeof body === 'string' ? String(body) : '',
+    }
+    const answer = await egress.fetch(url, request, ANSWER_BYTES_MAX)
+    const { status } = answer
+    const type = answer.headers['content-type']
+    return new Response(status === 204 || status === 304 ? null : new Uint8Array(answer.body), {
+      status: status < 200 ? 502 : status,
+      ...(type === undefined ? {} : { headers: { 'content-type': type } }),
+    })
+  }
+
+/** The discovery document is of another issuer. */
+class IssuerError extends Error {}
+
+interface KnownMetadata {
+  readonly metadata: ServerMetadata
+  readonly read_us: number
+}
+
+const knownMetadata = perKernel(() => new LruCache<string, KnownMetadata>({ max: CONNECTIONS_MAX }))
+
+/** The discovery document, at most 10 minutes old. Throws what went wrong. */
+async function discover(
+  kernel: Kernel,
+  { tenant_id, row, settings }: OpenConnection,
+): Promise<ServerMetadata> {
+  const key = `${tenant_id}/${row.connection_id}`
+  const now_us = kernel.clock.now()
+  const known = knownMetadata(kernel).get(key)
+  if (known && now_us - known.read_us < METADATA_US) return known.metadata
+  const client = await loadClient()
+  const config = await client.discovery(
+    new URL(settings.issuer),
+    settings.client_id,
+    undefined,
+    client.None(),
+    { [client.customFetch]: fetchThrough(kernel), ...insecure(client, settings) },
+  )
+  const { supportsPKCE: _, ...metadata } = config.serverMetadata()
+  // The library lets a final slash pass.
+  if (metadata.issuer !== settings.issuer) throw new IssuerError()
+  knownMetadata(kernel).set(key, { metadata, read_us: now_us })
+  return metadata
+}
+
+// The egress lets plain HTTP to loopback through in local mode only.
+const insecure = (client: typeof OpenidClient, { issuer }: ConnectionSettings) =>
+  issuer.startsWith('http:') ? { execute: [client.allowInsecureRequests] } : {}
+
+/** Those of the connection that the provider signs with. */
+const commonAlgorithms = (metadata: ServerMetadata, { algorithms }: ConnectionSettings): string[] =>
+  algorithms.filter((algorithm) =>
+    (metadata.id_token_signing_alg_values_supported ?? ['RS256']).includes(algorithm),
+  )
+
+/** With the keys of the provider as they are now: none is kept from one sign-in to the next. */
+async function configure(
+  kernel: Kernel,
+  connection: OpenConnection,
+): Promise<{ client: typeof OpenidClient; config: OpenidClient.Configuration }> {
+  const { settings } = connection
+  const client = await loadClient()
+  const metadata = await discover(kernel, connection)
+  const config = new client.Configuration(
+    { ...metadata, id_token_signing_alg_values_supported: commonAlgorithms(metadata, settings) },
+    settings.client_id,
+    { [client.clockTolerance]: SKEW_S },
+    await clientAuth(client, settings),
+  )
+  config[client.customFetch] = fetchThrough(kernel)
+  if (settings.issuer.startsWith('http:')) client.allowInsecureRequests(config)
+  // Without it the library takes the connection to the provider for proof enough.
+  client.enableNonRepudiationChecks(config)
+  return { client, config }
+}
+
+async function clientAuth(
+  client: typeof OpenidClient,
+  { auth_method, client_secret, private_key, public_jwk }: ConnectionSettings,
+): Promise<OpenidClient.ClientAuth> {
+  switch (auth_method) {
+    case 'none':
+      return client.None()
+    case 'client_secret_basic':
+      return client.ClientSecretBasic(client_secret ?? '')
+    case 'client_secret_post':
+      return client.ClientSecretPost(client_secret ?? '')
+    case 'private_key_jwt': {
+      const bytes = Buffer.from(private_key ?? '', 'base64')
+      const algorithm = { name: 'ECDSA', namedCurve: 'P-256' }
+      const key = await crypto.subtle.importKey('pkcs8', bytes, algorithm, false, ['sign'])
+      return client.PrivateKeyJwt({ key, kid: public_jwk?.kid ?? '' })
+    }
+  }
+}
+
+/** What a sign-in is bound to; made from the cookie of the browser and never stored. */
+export interface LoginSecrets {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+}
+
+/** Where the browser is led to. Throws ProviderError. */
+export async function authorizationUrl(
+  kernel: Kernel,
+  connection: OpenConnection,
+  { state, nonce, verifier, redirect_uri }: LoginSecrets & { readonly redirect_uri: string },
+): Promise<string> {
+  try {
+    const { client, config } = await configure(kernel, connection)
+    const scopes = new Set(['openid', ...connection.settings.scopes])
+    const url = client.buildAuthorizationUrl(config, {
+      redirect_uri,
+      scope: [...scopes].join(' '),
+      state,
+      nonce,
+      response_mode: 'query',
+      code_challenge: hash('sha256', verifier, 'base64url'),
+      code_challenge_method: 'S256',
+    })
+    return url.href
+  } catch (error) {
+    throw asProviderError(error, 'answer_invalid')
+  }
+}
+
+interface ProviderAnswer extends LoginSecrets {
+  /** The redirect URI with what the provider answered. */
+  readonly url: URL
+  readonly begun_us: number
+}
+
+/** The verified claims of the person. Throws ProviderError. */
+export async function authenticate(
+  kernel: Kernel,
+  connection: OpenConnection,
+  { url, state, nonce, verifier, begun_us }: ProviderAnswer,
+): Promise<Claims & { readonly sub: string }> {
+  try {
+    const { client, config } = await configure(kernel, connection)
+    const tokens = await client.authorizationCodeGrant(config, url, {
+      expectedState: state,
+      expectedNonce: nonce,
+      pkceCodeVerifier: verifier,
+      idTokenExpected: true,
+    })
+    const claims = tokens.claims()
+    const times = { begun_s: begun_us / SECOND_US, now_s: kernel.clock.now() / SECOND_US }
+    const { client_id } = connection.settings
+    if (!claims || !isOfThisLogin(claims, { client_id, ...times }))
+      throw new ProviderError('token_invalid')
+    if (claims.sub === '' || claims.sub.length > SUBJECT_CHARS_MAX)
+      throw new ProviderError('token_invalid')
+    if (!lacks(claims, connection.settings) || !config.serverMetadata().userinfo_endpoint)
+      return claims
+    // Its `sub` must be that of the token, or it throws.
+    const more = await client.fetchUserInfo(config, tokens.access_token, claims.sub)
+    return { ...more, ...claims }
+  } catch (error) {
+    throw asProviderError(error, 'token_invalid')
+  }
+}
+
+/** Whether something that is needed of a person may be at the UserInfo endpoint. */
+const lacks = (claims: Claims, { role_claim }: ConnectionSettings): boolean =>
+  claims['email'] === undefined ||
+  (role_claim !== null && claims[role_claim[0] ?? ''] === undefined)
+
+function asProviderError(error: unknown, otherwise: ProviderError['reason']): ProviderError {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof ProviderError) return cause
+    if (cause instanceof EgressError) return new ProviderError('provider_unavailable')
+    if (cause.name === 'AuthorizationResponseError') return new ProviderError('provider_error')
+    if (cause.cause instanceof Response && cause.cause.status >= 500)
+      return new ProviderError('provider_unavailable')
+  }
+  return new ProviderError(otherwise)
+}
+
+/** What is wrong with a provider, as far as can be seen without signing in. */
+export async function testProvider(kernel: Kernel, connection: OpenConnection) {
+  const { tenant_id, row, settings } = connection
+  knownMetadata(kernel).delete(`${tenant_id}/${row.connection_id}`)
+  const failed = (problem: 'unreachable' | 'not_a_provider' | 'issuer_differs' | 'no_code_flow') =>
+    ({ ok: false, problem, keys: 0 }) as const
+  let metadata: ServerMetadata
+  try {
+    metadata = await discover(kernel, connection)
+  } catch (error) {
+    if (asProviderError(error, 'token_invalid').reason === 'provider_unavailable')
+      return failed('unreachable')
+    return failed(isIssuerError(error) ? 'issuer_differs' : 'not_a_provider')
+  }
+  const { authorization_endpoint, token_endpoint, jwks_uri } = metadata
+  if (!authorization_endpoint || !token_endpoint) return failed('no_code_flow')
+  if (commonAlgorithms(metadata, settings).length === 0)
+    return { ok: false, problem: 'no_common_algorithm', keys: 0 } as const
+  const keys = jwks_uri ? await readKeys(kernel, jwks_uri).catch(() => null) : null
+  if (!keys || keys.keys.length === 0) return { ok: false, problem: 'no_keys', keys: 0 } as const
+  return { ok: true, problem: null, keys: keys.keys.length }
+}
+
+function isIssuerError(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause instanceof IssuerError || Object(cause.cause).attribute === 'issuer') return true
+  return false
+}
+
+async function readKeys({ egress }: Kernel, jwks_uri: string): Promise<JSONWebKeySet> {
+  const request = { method: 'GET', headers: { accept: 'application/json' }, body: '' } as const
+  const { status, body } = await egress.fetch(jwks_uri, request, ANSWER_BYTES_MAX)
+  if (status !== 200) throw new EgressError('connect')
+  const parsed: unknown = JSON.parse(body.toString())
+  const { keys } = Object(parsed)
+  return { keys: Array.isArray(keys) ? keys : [] }
+}
+
+/** What a logout token names, once it is verified. */
+interface LogoutClaims {
+  readonly jti: string
+  readonly sub: string | null
+  readonly sid: string | null
+}
+
+/** OpenID Connect Back-Channel Logout 1.0, section 2.6. Null: it is not valid. */
+export async function verifyLogout(
+  kernel: Kernel,
+  connection: OpenConnection,
+  token: string,
+): Promise<LogoutClaims | null> {
+  const { settings } = connection
+  try {
+    const metadata = await discover(kernel, connection)
+    const { createLocalJWKSet, jwtVerify } = await loadJose()
+    const keys = createLocalJWKSet(await readKeys(kernel, metadata.jwks_uri ?? ''))
+    const { payload } = await jwtVerify(token, keys, {
+      issuer: metadata.issuer,
+      audience: settings.client_id,
+      algorithms: commonAlgorithms(metadata, settings),
+      clockTolerance: SKEW_S,
+      maxTokenAge: LOGOUT_S,
+      requiredClaims: ['iat', 'jti', 'events'],
+    })
+    const { sub, jti, events, nonce, sid } = payload
+    if (nonce !== undefined || !Object.hasOwn(Object(events), LOGOUT_EVENT)) return null
+    if (sub === undefined && typeof sid !== 'string') return null
+    return { jti: jti ?? '', sub: sub ?? null, sid: typeof sid === 'string' ? sid : null }
+  } catch {
+    return null
+  }
+}

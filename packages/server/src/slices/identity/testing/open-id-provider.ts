@@ -1,0 +1,145 @@
+// A certified OpenID provider in this process, on loopback with TLS, and people who have accounts.
+
+import type { RequestListener } from 'node:http'
+import type { TestContext } from 'node:test'
+import { exportJWK, generateKeyPair } from 'jose'
+import {
+  startTlsServer,
+  trustTestCertificate,
+} from '../../../platform/egress/testing/tls-server.ts'
+
+/** The part of the package that is used: it has no types of its own. */
+type Provider = new (issuer: string, options: object) => { callback(): RequestListener }
+
+export const CLIENT = { client_id: 'custos', client_secret: 'secret-of-the-open-id-provider' }
+
+export interface OpenIdProvider {
+  readonly issuer: string
+  /** The groups of accounts by their login; every login has one. */
+  readonly groups: Map<string, readonly string[]>
+  /** Makes the client known; again after the keys were replaced. */
+  register(urls: { redirect_uri: string; backchannel_logout_uri: string }): Promise<void>
+}
+
+/** Closed when the test ends. The name is another host than that of the service. */
+export async function startOpenIdProvider(t: Pick<TestContext, 'after'>): Promise<OpenIdProvider> {
+  trustTestCertificate()
+  // A name in a variable: nothing is known of its types.
+  const name = 'oidc-provider'
+  const { default: Oidc }: { default: Provider } = await import(name)
+  const groups = new Map<string, readonly string[]>()
+  let serve: RequestListener = (_, response) => void response.writeHead(503).end()
+  const { port } = await startTlsServer(t, (request, response) => void serve(request, response))
+  const issuer = `https://localhost:${port}`
+  let keys = 0
+  return {
+    issuer,
+    groups,
+    async register({ redirect_uri, backchannel_logout_uri }) {
+      keys += 1
+      const { privateKey } = await generateKeyPair('RS256', { extractable: true })
+      const key = { ...(await exportJWK(privateKey)), kid: `k${keys}`, alg: 'RS256', use: 'sig' }
+      const provider = new Oidc(issuer, {
+        clients: [
+          {
+            ...CLIENT,
+            redirect_uris: [redirect_uri],
+            backchannel_logout_uri,
+            backchannel_logout_session_required: true,
+          },
+        ],
+        // Its own calls no loopback address.
+        fetch: (
+          url: string,
+          { dispatcher: _, ...options }: RequestInit & { dispatcher?: unknown },
+        ) => fetch(url, options),
+        jwks: { keys: [key] },
+        cookies: { keys: ['a-key-of-the-tests'] },
+        features: { backchannelLogout: { enabled: true }, devInteractions: { enabled: true } },
+        scopes: ['openid', 'email', 'profile', 'groups'],
+        claims: {
+          openid: ['sub'],
+          email: ['email', 'email_verified'],
+          profile: ['name'],
+          groups: ['groups'],
+        },
+        findAccount: (_: unknown, id: string) => ({
+          accountId: id,
+          claims: () => ({
+            sub: id,
+            email: `${id}@corp.example`,
+            email_verified: true,
+            name: `Person ${id}`,
+            groups: groups.get(id) ?? [],
+          }),
+        }),
+      })
+      serve = provider.callback()
+    },
+  }
+}
+
+/** A browser at the provider: follows, signs in as somebody, and consents. */
+export class ProviderVisit {
+  readonly #cookies = new Map<string, string>()
+  readonly #login: string
+
+  constructor(login: string) {
+    this.#login = login
+  }
+
+  /** Where the provider leads back to, outside itself. */
+  async follow(start: string): Promise<string> {
+    const home = new URL(start).origin
+    let url = start
+    let form: URLSearchParams | null = null
+    for (let step = 0; step < 20; step += 1) {
+      const response = await fetch(url, {
+        method: form ? 'POST' : 'GET',
+        redirect: 'manual',
+        headers: { cookie: [...this.#cookies].map(([n, v]) => `${n}=${v}`).join('; ') },
+        ...(form ? { body: form } : {}),
+      })
+      for (const line of response.headers.getSetCookie()) this.#keep(line)
+      const text = await response.text()
+      const location = response.headers.get('location')
+      form = null
+      if (location !== null) {
+        url = new URL(location, url).href
+        if (new URL(url).origin !== home) return url
+        continue
+      }
+      const action = /<form[^>]* action="([^"]+)"/.exec(text)?.[1]
+      if (action === undefined) throw new Error(`the provider answers ${response.status}: ${text}`)
+      form = this.#fill(text)
+      url = new URL(action, url).href
+    }
+    throw new Error('the provider leads in circles')
+  }
+
+  /** Ends the session at the provider, which tells its clients. */
+  async signOut(issuer: string): Promise<void> {
+    await this.follow(`${issuer}/session/end`).catch((error: Error) => {
+      if (!/Sign-out Success/.test(error.message)) throw error
+    })
+  }
+
+  #fill(page: string): URLSearchParams {
+    const hidden = page.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)
+    const form = new URLSearchParams(
+      [...hidden].map(([, n = '', v = '']): [string, string] => [n, v]),
+    )
+    if (page.includes('name="login"')) {
+      form.set('login', this.#login)
+      form.set('password', 'any')
+    }
+    if (page.includes('op.logoutForm')) form.set('logout', 'yes')
+    return form
+  }
+
+  #keep(line: string): void {
+    const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+    if (value === '' || /expires=Thu, 01 Jan 1970/i.test(line)) this.#cookies.delete(name)
+    else this.#cookies.set(name, value)
+  }
+}
