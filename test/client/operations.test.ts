@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { Custos } from '@custos/client'
 import type { OperationSpec } from '@custos/contract'
 import type { TestService } from '../../packages/server/src/testing/harness.ts'
-import { exampleOf } from '../conformance/contract/examples.ts'
+import { exampleOf, needsOf } from '../conformance/contract/examples.ts'
 import { CONSUMING } from '../conformance/contract/testing/consuming.ts'
 import { startContractService } from '../conformance/contract/testing/payments.ts'
 import { operations, type Sent } from '../conformance/contract/testing/table.ts'
@@ -58,7 +58,9 @@ const isStream = (value: unknown): value is AsyncIterable<unknown> =>
 describe('every operation can be called by its method', () => {
   for (const operation of operations)
     test(operation.id, async () => {
-      const own = CONSUMING.has(operation.id) ? await buildWorld(service) : shared
+      const own = CONSUMING.has(operation.id)
+        ? await buildWorld(service, needsOf(operation.id))
+        : shared
       const { tenant, ids } = own
       const apiKey = operation.access.startsWith('operator') ? service.operator_key : tenant.api_key
       const custos = new Custos({ url: service.url, apiKey })

@@ -44,6 +44,7 @@ export interface ServerOptions {
 export function environmentOf({ data_dir, ledger_copy, log_level, env }: ServerOptions) {
   return {
     PATH: process.env['PATH'],
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
     NODE_OPTIONS: '--disable-warning=ExperimentalWarning',
     CUSTOS_DATA_DIR: data_dir,
     CUSTOS_PORT: '0',
