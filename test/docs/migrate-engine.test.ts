@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { childEnvironment } from '../../packages/server/src/testing/child-environment.ts'
 import { startTestService } from '../../packages/server/src/testing/harness.ts'
 import { createDatabase } from '../../packages/server/src/testing/postgres.ts'
 import { blocksOf, ROOT, readPage } from './testing/page.ts'
@@ -17,7 +18,7 @@ const CLI = join(ROOT, 'packages', 'cli', 'bin', 'custos.js')
 /** Exit status and everything it printed. */
 async function run(script: string): Promise<{ status: unknown; output: string }> {
   const child = spawn('bash', ['-euo', 'pipefail', '-c', script], {
-    env: { PATH: process.env['PATH'] },
+    env: childEnvironment(),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = once(child, 'exit')

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { childEnvironment } from '../../../packages/server/src/testing/child-environment.ts'
 
 export const OPERATOR_KEY = 'operator-key-of-the-crash-tests-0001'
 
@@ -43,8 +44,7 @@ export interface ServerOptions {
 
 export function environmentOf({ data_dir, ledger_copy, log_level, env }: ServerOptions) {
   return {
-    PATH: process.env['PATH'],
-    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+    ...childEnvironment(),
     NODE_OPTIONS: '--disable-warning=ExperimentalWarning',
     CUSTOS_DATA_DIR: data_dir,
     CUSTOS_PORT: '0',

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { childEnvironment } from '../../../packages/server/src/testing/child-environment.ts'
 import { Client } from './client.ts'
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
@@ -31,7 +32,7 @@ export interface Said {
 }
 
 const environmentOf = ({ settings, shift_ms = 0 }: Place): NodeJS.ProcessEnv => ({
-  PATH: process.env['PATH'],
+  ...childEnvironment(),
   NODE_OPTIONS: `--disable-warning=ExperimentalWarning --import=${SHIFTED}`,
   TEST_CLOCK_SHIFT_MS: String(shift_ms),
   CUSTOS_PORT: '0',
