@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { childEnvironment } from '../../packages/server/src/testing/child-environment.ts'
 import { startTestService } from '../../packages/server/src/testing/harness.ts'
 import { createDatabase } from '../../packages/server/src/testing/postgres.ts'
+import { childEnvironment } from '../crash/testing/server-process.ts'
 import { blocksOf, ROOT, readPage } from './testing/page.ts'
 
 const CLI = join(ROOT, 'packages', 'cli', 'bin', 'custos.js')

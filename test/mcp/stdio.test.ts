@@ -12,8 +12,8 @@ import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/st
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { spawnCustos, tempDirectory } from '../../packages/cli/src/testing/run.ts'
-import { childEnvironment } from '../../packages/server/src/testing/child-environment.ts'
 import { startTestService, type TestService } from '../../packages/server/src/testing/harness.ts'
+import { childEnvironment } from '../crash/testing/server-process.ts'
 import { type AnyClient, called, INFO, namesOf } from './testing/calls.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -6,7 +6,6 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { childEnvironment } from '../../../packages/server/src/testing/child-environment.ts'
 
 export const OPERATOR_KEY = 'operator-key-of-the-crash-tests-0001'
 
@@ -41,6 +40,15 @@ export interface ServerOptions {
   /** Further settings. */
   readonly env?: Readonly<Record<string, string>>
 }
+
+const INHERITED = ['PATH', 'TMPDIR', 'NODE_COMPILE_CACHE']
+
+/**
+ * What a process that a test starts has of the test's environment: no setting of the service.
+ * Without NODE_COMPILE_CACHE a start compiles some 800 modules.
+ */
+export const childEnvironment = (): Record<string, string | undefined> =>
+  Object.fromEntries(INHERITED.map((name) => [name, process.env[name]]))
 
 export function environmentOf({ data_dir, ledger_copy, log_level, env }: ServerOptions) {
   return {

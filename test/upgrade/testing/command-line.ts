@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { childEnvironment } from '../../../packages/server/src/testing/child-environment.ts'
+import { childEnvironment } from '../../crash/testing/server-process.ts'
 import { Client } from './client.ts'
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url))

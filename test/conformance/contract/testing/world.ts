@@ -263,7 +263,7 @@ export async function buildWorld(
   const [store] = PARTS
   if (store && parts[0] !== store && parts.some(({ in_store }) => in_store)) parts.unshift(store)
   const built: Partial<Ids> = { tenant_id: tenant.tenant_id }
-  // Whoever reads an id that is not there is told.
+  // To read an id that is not there throws.
   const ids = built as Ids
   for (const { build } of parts) Object.assign(built, await build({ tenant, word, ids }))
   return { tenant, word, ids: onlyBuilt(ids) }
