@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const MEMORY = '/dev/shm'
-const ROOM_BYTES_MIN = 6 * 1024 ** 3
+/** Of the disk, and of the memory it is in. */
+const ROOM_BYTES_MIN = 8 * 1024 ** 3
 
 /** Sets TMPDIR and NODE_COMPILE_CACHE; what is below TMPDIR is removed when this process ends. */
 export function useScratch(): void {
@@ -17,7 +18,9 @@ export function useScratch(): void {
   // PostgreSQL runs as another user.
   chmodSync(scratch, 0o1777)
   process.env['TMPDIR'] = scratch
-  process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
+  // A server that is still being stopped may write: then it is tried again.
+  const options = { recursive: true, force: true, maxRetries: 5 }
+  process.on('exit', () => rmSync(scratch, options))
 }
 
 /** Whether there is a disk in memory with room, and programs may be run from it. */
@@ -26,9 +29,8 @@ function hasRoom(): boolean {
     const mounts = readFileSync('/proc/mounts', 'utf8').split('\n')
     const mount = mounts.map((line) => line.split(' ')).find(([, path]) => path === MEMORY)
     const { bavail, bsize } = statfsSync(MEMORY)
-    return (
-      mount?.[2] === 'tmpfs' && !/noexec/.test(mount[3] ?? '') && bavail * bsize > ROOM_BYTES_MIN
-    )
+    const room = Math.min(bavail * bsize, process.availableMemory())
+    return mount?.[2] === 'tmpfs' && !/noexec/.test(mount[3] ?? '') && room > ROOM_BYTES_MIN
   } catch {
     return false
   }
