@@ -10,15 +10,15 @@
 //
 // Starting a service compiles some 800 modules, so a process takes many files, one after another.
 
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { quietEnvironment, requireNode } from './node-version.ts'
 import { type RunOptions, runTests } from './testing/batches.ts'
 import { chooseFiles, POSTGRES_FILES } from './testing/files.ts'
 import { startPostgres } from './testing/postgres.ts'
 import { coveringFiles, listQueries } from './testing/queries.ts'
+import { useScratch } from './testing/scratch.ts'
 
 const TIMEOUT_MS = 600_000
 const FILES_OF_A_PROCESS = 50
@@ -37,15 +37,8 @@ const { values, positionals } = parseArgs({
   },
 })
 
-/** Compiled modules are kept between processes and runs. */
-function useCompileCache(): void {
-  const directory = join(tmpdir(), 'custos-compile-cache')
-  mkdirSync(directory, { recursive: true })
-  process.env['NODE_COMPILE_CACHE'] ??= directory
-}
-
 Object.assign(process.env, quietEnvironment())
-useCompileCache()
+useScratch()
 const started = performance.now()
 const chosen = chooseFiles(positionals, values)
 const { embedded, postgres, with_postgres, alone } = chosen
@@ -66,7 +59,8 @@ const options: RunOptions = {
     { engine: 'sqlite', files: embedded, covers: false, ...each },
   ],
   alone,
-  processes: Math.min(4, availableParallelism()),
+  // One more than cores: now and then a test waits.
+  processes: Math.min(4, availableParallelism() + 1),
   name_patterns: values['test-name-pattern'],
   slowest: Number(values.slowest),
 }

@@ -6,7 +6,7 @@ import { Custos } from '@custos/client'
 import type { OperationSpec } from '@custos/contract'
 import type { TestService } from '../../packages/server/src/testing/harness.ts'
 import { casesOf } from '../../packages/server/src/testing/sweep.ts'
-import { exampleOf } from '../conformance/contract/examples.ts'
+import { exampleOf, needsOf } from '../conformance/contract/examples.ts'
 import { CONSUMING } from '../conformance/contract/testing/consuming.ts'
 import { startContractService } from '../conformance/contract/testing/payments.ts'
 import { operations, type Sent } from '../conformance/contract/testing/table.ts'
@@ -58,7 +58,8 @@ const isStream = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 
 async function callExample(operation: OperationSpec, newClient: typeof newCustos): Promise<void> {
-  const own = CONSUMING.has(operation.id) ? await buildWorld(service) : shared
+  const consumes = CONSUMING.has(operation.id)
+  const own = consumes ? await buildWorld(service, needsOf(operation.id)) : shared
   const { tenant, ids } = own
   const apiKey = operation.access.startsWith('operator') ? service.operator_key : tenant.api_key
   const custos = newClient({ url: service.url, apiKey })

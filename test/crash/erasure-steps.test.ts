@@ -28,7 +28,7 @@ for (const scenario of scenarios) {
     assert.ok(
       steps.length >= 8 && steps[0] === 'erasure:marked' && steps.at(-1) === 'erasure:completed',
     )
-    for (const [i, step] of casesOf(steps, 3).entries()) {
+    for (const [i, step] of casesOf(steps, 2).entries()) {
       const subject = await scenario.prepare(stage.client, `s${i}`)
       await stage.server.arm([{ name: step, how: 'kill' }])
       assert.ok(await isInterrupted(() => subject.erase(stage.client)), step)

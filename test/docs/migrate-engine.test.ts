@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { startTestService } from '../../packages/server/src/testing/harness.ts'
 import { createDatabase } from '../../packages/server/src/testing/postgres.ts'
+import { childEnvironment } from '../crash/testing/server-process.ts'
 import { blocksOf, ROOT, readPage } from './testing/page.ts'
 
 const CLI = join(ROOT, 'packages', 'cli', 'bin', 'custos.js')
@@ -17,7 +18,7 @@ const CLI = join(ROOT, 'packages', 'cli', 'bin', 'custos.js')
 /** Exit status and everything it printed. */
 async function run(script: string): Promise<{ status: unknown; output: string }> {
   const child = spawn('bash', ['-euo', 'pipefail', '-c', script], {
-    env: { PATH: process.env['PATH'] },
+    env: childEnvironment(),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = once(child, 'exit')

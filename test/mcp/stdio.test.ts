@@ -13,6 +13,7 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { spawnCustos, tempDirectory } from '../../packages/cli/src/testing/run.ts'
 import { startTestService, type TestService } from '../../packages/server/src/testing/harness.ts'
+import { childEnvironment } from '../crash/testing/server-process.ts'
 import { type AnyClient, called, INFO, namesOf } from './testing/calls.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -188,7 +189,7 @@ test('nothing but protocol is written to standard output', async () => {
     { id: 3, method: 'tools/call', params: { name: 'no_such_tool', arguments: {} } },
   ]
   const child = spawn(process.execPath, [BIN, 'mcp', '--data-dir', join(tempDirectory(), 'data')], {
-    env: { PATH: process.env['PATH'], CUSTOS_LOG_LEVEL: 'info' },
+    env: { ...childEnvironment(), CUSTOS_LOG_LEVEL: 'info' },
     stdio: ['pipe', 'pipe', 'ignore'],
   })
   const ended = once(child, 'close')

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findFreePort } from '../../packages/server/src/testing/postgres-cluster.ts'
+import { roundsOf } from '../../packages/server/src/testing/sweep.ts'
 import { Client, createTenant, Interrupted } from '../crash/testing/client.ts'
 import { fsck } from '../crash/testing/command-line.ts'
 import { runLoad } from '../crash/testing/load.ts'
@@ -16,11 +17,11 @@ import { checkEverywhere, openTenant } from './testing/mixed-load.ts'
 import { SpreadClient } from './testing/spread-client.ts'
 
 const WORKERS = 6
-const CUTS = 3
+const CUTS = roundsOf(2, 3)
 /** Instead of half a minute: a job that was cut off is taken up again after it. */
 const LEASE_MS = 3_000
 /** Answers before and after each cut. */
-const ENOUGH = 40
+const ENOUGH = roundsOf(20, 40)
 
 test('without its database the service says so in one line and ends', async () => {
   const url = `postgres://custos:secret@127.0.0.1:${await findFreePort()}/custos`

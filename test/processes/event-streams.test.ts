@@ -11,8 +11,8 @@ import { seeded, seedOfRun } from '../crash/testing/random.ts'
 import { at, clientsOf, openFleet } from './testing/fleet.ts'
 import { openRoundRobin } from './testing/round-robin.ts'
 
-const ENTRIES = roundsOf(800, 10_000)
-const CUTS = roundsOf(6, 50)
+const ENTRIES = roundsOf(400, 10_000)
+const CUTS = roundsOf(4, 50)
 const KILLS = 2
 const AT_ONCE = 25
 /** A step waits for fewer, and writes more. */
@@ -112,7 +112,7 @@ test('an entry of one process is visible at another within 400 ms', async (t) =>
   const source = openSource(t, at(servers, 1).url, api_key)
   await source.until(await sizeOf(writer))
   const times: number[] = []
-  for (let i = 0; i < roundsOf(30, 300); i += 1) {
+  for (let i = 0; i < roundsOf(12, 300); i += 1) {
     const before = source.seqs.length
     await writer.ok('POST', `/v1/stores/${store_id}/write`, { body: { content: `entry ${i}` } })
     const written = performance.now()
@@ -122,8 +122,9 @@ test('an entry of one process is visible at another within 400 ms', async (t) =>
   const sorted = times.sort((a, b) => a - b)
   const of = (share: number) => Math.round(sorted[Math.floor(share * (sorted.length - 1))] ?? 0)
   t.diagnostic(`median ${of(0.5)} ms, p99 ${of(0.99)} ms`)
-  // The usual case: what a busy machine adds to the worst is not the service's.
-  assert.ok(of(0.9) <= 400, `${of(0.9)} ms`)
+  // The usual case: what a busy machine adds to the worst is not the service's. The short form asks
+  // only whether the other process was told: it looks by itself every 15 s.
+  assert.ok(of(0.9) <= roundsOf(5_000, 400), `${of(0.9)} ms`)
 })
 
 test('a key revoked at one process ends its streams at another by a heartbeat', async (t) => {
@@ -144,8 +145,8 @@ test('a key revoked at one process ends its streams at another by a heartbeat', 
   await ended
   const seconds = (performance.now() - revoked) / 1_000
   t.diagnostic(`ended after ${seconds.toFixed(1)} s`)
-  // A heartbeat is every 15 s; the rest is what a busy machine adds.
-  assert.ok(seconds <= 20, `ended after ${seconds} s`)
+  // A heartbeat is every 15 s; the rest is what a busy machine adds, less than another heartbeat.
+  assert.ok(seconds < roundsOf(30, 20), `ended after ${seconds} s`)
   assert.equal((await fetch(`${other.url}/v1/events/stream`, { headers })).status, 401)
 })
 

@@ -81,7 +81,7 @@ test('signing keys rotated beside running processes: each follows, all verifies'
 
 /** Waits until the process publishes this many keys. */
 async function untilPublished(client: Client, count: number): Promise<void> {
-  for (let look = 0; look < 1_000; look += 1) {
+  for (let look = 0; look < 9_000; look += 1) {
     const { keys } = await client.ok('GET', '/v1/gcrumbs/public_key')
     if (keys.length === count) return
     await delay(20)

@@ -10,7 +10,7 @@ import {
   type Scope,
 } from '@custos/contract'
 import type { Answer, TestService } from '../../../packages/server/src/testing/harness.ts'
-import { exampleOf } from './examples.ts'
+import { exampleOf, needsOf } from './examples.ts'
 import { CONSUMING } from './testing/consuming.ts'
 import { startContractService } from './testing/payments.ts'
 import { operations, type Sent } from './testing/table.ts'
@@ -121,7 +121,9 @@ describe('with a key of the scopes it needs and no more', () => {
     const scopes: readonly Scope[] = needed.length === 0 ? ['manifold:read'] : needed
     if (access === 'public' || access === 'operator') continue
     test(`${operation.id} is done for a key of ${scopes.join(' and ')} alone`, async () => {
-      const { tenant, ids } = CONSUMING.has(operation.id) ? await buildWorld(service) : world
+      const { tenant, ids } = CONSUMING.has(operation.id)
+        ? await buildWorld(service, needsOf(operation.id))
+        : world
       const key = await keyWith(tenant, scopes)
       const answer = await send(service, operation.id, exampleOf(operation.id, ids), { key })
       assert.equal(answer.status, operation.status, answer.text)
@@ -140,7 +142,7 @@ describe('with a credential of the other kind', () => {
       if (access === 'either')
         assert.equal((await ask(operation, service.operator_key)).status, 200)
       if (access !== 'operator_or_self') return
-      const fresh = CONSUMING.has(id) ? await buildWorld(service) : world
+      const fresh = CONSUMING.has(id) ? await buildWorld(service, needsOf(id)) : world
       const operator = { key: service.operator_key }
       const sent = exampleOf(id, fresh.ids)
       assert.equal((await send(service, id, sent, operator)).status, operation.status)

@@ -11,7 +11,7 @@ import { landingRequest } from './testing/landing.ts'
 import { LINK } from './testing/reputation.ts'
 import { ssoExamples } from './testing/single-sign-on.ts'
 import { operationOf, type Sent } from './testing/table.ts'
-import type { Ids } from './testing/world.ts'
+import { type Ids, noteReads } from './testing/world.ts'
 import { INVOCATION } from './testing/world-model.ts'
 
 const store = ({ store_id }: Ids) => ({ params: { store_id } })
@@ -331,4 +331,23 @@ export function exampleOf(id: string, ids: Ids): Sent {
   const sent = example(ids)
   const { example: body } = operationOf(id)
   return body === undefined || 'body' in sent || 'raw' in sent ? sent : { ...sent, body }
+}
+
+/** What requests of a slice rely on though they do not name it. */
+const RELIES_ON: Readonly<Record<string, readonly (keyof Ids)[]>> = {
+  assurance: ['run_id', 'erased_ref'],
+  billing: ['subscription_id'],
+  governance: ['policy_id'],
+  orchestrator: ['agent_id'],
+  retention: ['hold_id'],
+  subjects: ['store_id'],
+  world_model: ['type_id'],
+}
+
+/** The ids of the parts of a world in which the example succeeds. */
+export function needsOf(id: string): Set<keyof Ids> {
+  const [slice = ''] = id.split('.')
+  const needed = new Set(RELIES_ON[slice])
+  exampleOf(id, noteReads(needed))
+  return needed
 }

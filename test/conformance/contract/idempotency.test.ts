@@ -3,15 +3,18 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Answer, TestService } from '../../../packages/server/src/testing/harness.ts'
-import { exampleOf } from './examples.ts'
+import { roundsOf } from '../../../packages/server/src/testing/sweep.ts'
+import { exampleOf, needsOf } from './examples.ts'
 import { otherJobsEnded } from './testing/open-job.ts'
 import { startContractService } from './testing/payments.ts'
 import { difference, rowCounts } from './testing/rows.ts'
 import { operationOf, operations, type Sent } from './testing/table.ts'
 import { assertRefusal, send } from './testing/tenant.ts'
-import { buildWorld, type World } from './testing/world.ts'
+import { buildWorld, type Ids, type World } from './testing/world.ts'
 
-const TWINS = 50
+/** Short and long form. */
+const TWINS = roundsOf(12, 50)
+const STORE: ReadonlySet<keyof Ids> = new Set(['store_id'])
 const idempotent = operations.filter((operation) => operation.idempotent)
 
 let service: TestService
@@ -53,19 +56,22 @@ function withOtherBody({ raw, body = {}, ...sent }: Sent): Sent {
 /** What the requests did, as rows by table, and their answers. */
 async function effectOf(world: World, id: string, count: number) {
   const sent = keyed(exampleOf(id, world.ids), `key-for-${count}`)
-  const before = await rowCounts(service)
+  // What building the world and the test before left to do does not.
+  await otherJobsEnded(service)
+  const youngest = world.tenant.tenant_id
+  const before = await rowCounts(service, youngest)
   const one = () => ask(service, world, id, sent)
   const answers = await Promise.all(Array.from({ length: count }, one))
   // What a job does for a request belongs to it.
   await otherJobsEnded(service)
-  return { answers, rows: difference(before, await rowCounts(service)) }
+  return { answers, rows: difference(before, await rowCounts(service, youngest)) }
 }
 
 describe('many requests with one key', () => {
   for (const { id, status } of idempotent)
     test(`${id} has the effect of one request and answers all ${TWINS} alike`, async () => {
-      const once = await effectOf(await buildWorld(service), id, 1)
-      const many = await effectOf(await buildWorld(service), id, TWINS)
+      const once = await effectOf(await buildWorld(service, needsOf(id)), id, 1)
+      const many = await effectOf(await buildWorld(service, needsOf(id)), id, TWINS)
       const [first] = many.answers
       assert.ok(first)
       for (const answer of many.answers) {
@@ -82,7 +88,7 @@ describe('many requests with one key', () => {
 describe('a key that was used', () => {
   for (const { id, access, status } of idempotent)
     test(`${id} refuses it for another body and for another operation`, async () => {
-      const world = await buildWorld(service)
+      const world = await buildWorld(service, needsOf(id).add('store_id'))
       const sent = exampleOf(id, world.ids)
       // Kept before the request: one that rotates the tenant's key leaves this one valid.
       const { api_key } = await world.tenant.withKey({ class: 'tenant', scopes: ['*'] })
@@ -105,7 +111,7 @@ describe('a key that was used', () => {
 })
 
 test('the same key, content and operation for another store is another request', async () => {
-  const { tenant, ids } = await buildWorld(service)
+  const { tenant, ids } = await buildWorld(service, STORE)
   const { store_id } = await tenant.ok('memory.create_store', { body: {} })
   const body = { content: 'same' }
   await tenant.ok('memory.write', keyed({ params: { store_id: ids.store_id }, body }, 'k'))
@@ -114,7 +120,7 @@ test('the same key, content and operation for another store is another request',
 })
 
 test('a refused request does not use up its key', async () => {
-  const { tenant, ids } = await buildWorld(service)
+  const { tenant, ids } = await buildWorld(service, STORE)
   const params = { store_id: ids.store_id }
   const bad = { params, body: { content: 'x', options: { valid_from: 'never' } } }
   assertRefusal(await tenant.ask('memory.write', keyed(bad, 'k')), 'validation', 'memory.write')
@@ -129,7 +135,7 @@ test('every operation replays its answer after a restart, with no further effect
   const done = new Map<string, { world: World; sent: Sent; answer: Answer }>()
   try {
     for (const { id } of idempotent) {
-      const world = await buildWorld(first)
+      const world = await buildWorld(first, needsOf(id))
       const sent = keyed(exampleOf(id, world.ids), 'kept')
       done.set(id, { world, sent, answer: await ask(first, world, id, sent) })
     }
@@ -151,7 +157,7 @@ test('every operation replays its answer after a restart, with no further effect
 })
 
 test('a replayed write of a memory erased since says so and brings nothing back', async () => {
-  const { tenant, ids } = await buildWorld(service)
+  const { tenant, ids } = await buildWorld(service, STORE)
   const params = { store_id: ids.store_id }
   const sent = keyed({ params, body: { content: 'a telling phrase' } }, 'gone')
   const { ref } = await tenant.ok('memory.write', sent)

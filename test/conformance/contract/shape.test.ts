@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import type { OperationSpec } from '@custos/contract'
 import { Compile } from 'typebox/compile'
 import type { Answer, TestService } from '../../../packages/server/src/testing/harness.ts'
-import { exampleOf, examples } from './examples.ts'
+import { exampleOf, examples, needsOf } from './examples.ts'
 import { CONSUMING } from './testing/consuming.ts'
 import { startContractService } from './testing/payments.ts'
 import { methodsOn, operations, pathOf, queryOf } from './testing/table.ts'
@@ -65,7 +65,9 @@ function linesOf(operation: OperationSpec, { text, headers }: Answer): unknown[]
 describe('the example of an operation', () => {
   for (const operation of operations)
     test(`${operation.id} answers with its status, its schema and the caller's id`, async () => {
-      const { ids, tenant } = CONSUMING.has(operation.id) ? await buildWorld(service) : world
+      const { ids, tenant } = CONSUMING.has(operation.id)
+        ? await buildWorld(service, needsOf(operation.id))
+        : world
       const sent = exampleOf(operation.id, ids)
       const headers = { ...sent.headers, 'x-request-id': `id-of.${operation.id}` }
       const key = operation.access === 'tenant' ? tenant.api_key : keyFor(operation)

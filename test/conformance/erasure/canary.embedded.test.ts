@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { withPostgres } from '../../../packages/server/src/platform/db/postgres/connection.ts'
 import { startCluster } from '../../../packages/server/src/testing/postgres-cluster.ts'
+import { casesOf } from '../../../packages/server/src/testing/sweep.ts'
 import { Client } from '../../crash/testing/client.ts'
 import { readEverything } from '../../crash/testing/read-everything.ts'
 import { OPERATOR_KEY } from '../../crash/testing/server-process.ts'
@@ -41,9 +42,15 @@ async function restart({ stage, outputs }: Sweep): Promise<void> {
   await stage.start()
 }
 
+const partsOf = ({ stage, canaries }: Sweep) => ({
+  client: stage.client,
+  operator: operatorOf(stage),
+  canaries,
+})
+
 async function sendAll(sweep: Sweep): Promise<void> {
-  const { stage, canaries, made } = sweep
-  const parts = { client: stage.client, operator: operatorOf(stage), canaries }
+  const { canaries, made } = sweep
+  const parts = partsOf(sweep)
   await sendEverywhere({ ...parts, made })
   const refused = [...(await sendParameters(parts)), ...(await sendBroken(parts))]
   for (const text of refused) assert.deepEqual(canaries.foundIn(text), [], text)
@@ -116,12 +123,15 @@ async function assertReadableNowhere(sweep: Sweep, when: string): Promise<void> 
   const everything = await readEverything(client, `${CANARY} river walks`)
   const found = canaries.foundIn(everything).filter((place) => !isKeptWord(place))
   assert.deepEqual(found, [], `readable, ${when}`)
-  for (const store_id of [...made.stores, 'default'])
-    for (const decision_id of made.decisions)
-      for (const ref of made.refs.slice(0, 2)) {
-        const ids: Ids = { ...GHOSTS, store_id, decision_id, ref, epoch_number: 1, seq: 1 }
-        await assertReadsEmpty(sweep, ids, when)
-      }
+  // A memory is asked for in every store; a decision is read without naming either.
+  const named = [...made.stores, 'default'].flatMap((store_id) =>
+    made.refs.slice(0, 2).map((ref) => ({ store_id, ref })),
+  )
+  for (let i = 0; i < Math.max(named.length, made.decisions.length); i += 1) {
+    const decision_id = made.decisions[i % made.decisions.length] ?? GHOSTS.decision_id
+    const ids: Ids = { ...GHOSTS, ...named[i % named.length], decision_id, epoch_number: 1, seq: 1 }
+    await assertReadsEmpty(sweep, ids, when)
+  }
 }
 
 async function assertReadsEmpty({ stage, canaries }: Sweep, ids: Ids, when: string) {
@@ -221,7 +231,8 @@ test('what was erased is readable nowhere: at once, restarted, restored', async 
   await stage.server.killed()
   await restart(sweep)
   await assertReadableNowhere(sweep, 'restarted')
-  for (const entries of [[SNAPSHOTS], ['custos.db', SNAPSHOTS], [...ENTRIES, SNAPSHOTS]]) {
+  const backups = [[SNAPSHOTS], ['custos.db', SNAPSHOTS], [...ENTRIES, SNAPSHOTS]]
+  for (const entries of casesOf(backups, 1)) {
     await stage.server.stop()
     backUp(stage, entries, 'back')
     await restart(sweep)
@@ -259,7 +270,8 @@ async function eraseSubject({ stage: { client } }: Sweep): Promise<void> {
 test("a person's request shows and erases what was sent anywhere", async (t) => {
   const sweep = await prepared(t)
   const { stage, canaries, made } = sweep
-  await sendAll(sweep)
+  // Refused requests leave nothing behind: the tests above.
+  await sendEverywhere({ ...partsOf(sweep), made })
   await endRules(sweep)
   const { text } = await stage.client.ask('POST', `${SUBJECT}/access`, {
     body: { find: { text: CANARY } },
@@ -283,7 +295,7 @@ test("a person's request shows and erases what was sent anywhere", async (t) => 
   assert.deepEqual(await readable(), [], 'readable when erased')
   assertNotInClear(sweep, 'erased')
   await assertNotOnTheLog(sweep)
-  for (const entries of [['custos.db'], ENTRIES]) {
+  for (const entries of casesOf([['custos.db'], ENTRIES], 1)) {
     await stage.server.stop()
     backUp(stage, entries, 'back')
     await restart(sweep)

@@ -12,7 +12,8 @@ export const OPERATOR_KEY = 'operator-key-of-the-crash-tests-0001'
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const CLI = join(ROOT, 'packages/cli/bin/custos.js')
 const SERVED = fileURLToPath(new URL('./served.ts', import.meta.url))
-const START_MS = 30_000
+/** A busy machine is no fault of the service: a start takes a second or two. */
+const START_MS = 180_000
 
 /** What the process says about itself. */
 export type Told =
@@ -41,9 +42,18 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
+const INHERITED = ['PATH', 'TMPDIR', 'NODE_COMPILE_CACHE']
+
+/**
+ * What a process that a test starts has of the test's environment: no setting of the service.
+ * Without NODE_COMPILE_CACHE a start compiles some 800 modules.
+ */
+export const childEnvironment = (): Record<string, string | undefined> =>
+  Object.fromEntries(INHERITED.map((name) => [name, process.env[name]]))
+
 export function environmentOf({ data_dir, ledger_copy, log_level, env }: ServerOptions) {
   return {
-    PATH: process.env['PATH'],
+    ...childEnvironment(),
     NODE_OPTIONS: '--disable-warning=ExperimentalWarning',
     CUSTOS_DATA_DIR: data_dir,
     CUSTOS_PORT: '0',

@@ -26,7 +26,7 @@ export interface Fleet {
 
 /** Processes are killed, then the database dropped, when the test ends. */
 export async function openFleet(t: TestContext, settings: Fleet['options']['env'] = {}) {
-  const database = await createDatabase()
+  const database = await createDatabase({ migrated: true })
   const started: ServerProcess[] = []
   t.after(async () => {
     await Promise.all(started.map((server) => server.killed()))

@@ -98,6 +98,13 @@ function captureStderr(write: (text: string) => void): () => void {
   }
 }
 
+/** Without NODE_COMPILE_CACHE a start compiles some 800 modules. */
+const INHERITED = {
+  PATH: process.env['PATH'],
+  TMPDIR: tmpdir(),
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+}
+
 /** Runs a command line in its own process, with no setting of the test's environment. */
 export function spawnCustos(
   args: readonly string[],
@@ -105,7 +112,7 @@ export function spawnCustos(
 ): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [BIN, ...args], {
-      env: { PATH: process.env['PATH'], TMPDIR: tmpdir(), ...options.env },
+      env: { ...INHERITED, ...options.env },
       timeout: TIMEOUT_MS,
       ...(options.signal ? { signal: options.signal, killSignal: 'SIGKILL' as const } : {}),
     })

@@ -2,9 +2,11 @@
 // server when standard input ends, even if the other process crashed. `--durable`: it keeps what it
 // commits.
 
+import { createTemplate } from './postgres.ts'
 import { startCluster } from './postgres-cluster.ts'
 
 const cluster = await startCluster({ durable: process.argv.includes('--durable') })
+await createTemplate(cluster.url)
 console.log(cluster.url)
 process.stdin.resume()
 process.stdin.on('end', async () => {

@@ -50,17 +50,35 @@ async function startKeeper(): Promise<string> {
   return url
 }
 
-/** An empty database of its own. */
-export async function createDatabase(): Promise<TestDatabase> {
-  const server = await clusterUrl()
-  const name = `custos_test_${randomBytes(8).toString('hex')}`
+/** The database with the current schema that the keeper makes: others are copies of it. */
+const TEMPLATE = 'custos_test_template'
+
+function urlOf(server: string, name: string): string {
   const url = new URL(server)
   url.pathname = `/${name}`
-  await withPostgres(server, (connection) => connection.step(`create database ${name}`))
+  return url.href
+}
+
+/** To be called once, on a server that nobody else uses yet. */
+export async function createTemplate(server: string): Promise<void> {
+  await withPostgres(server, (connection) => connection.step(`create database ${TEMPLATE}`))
+  await withPostgres(urlOf(server, TEMPLATE), migratePostgres)
+}
+
+/** A database of its own: an empty one, or one with the current schema. */
+export async function createDatabase({ migrated = false } = {}): Promise<TestDatabase> {
+  const server = await clusterUrl()
+  const name = `custos_test_${randomBytes(8).toString('hex')}`
+  await withPostgres(server, async (connection) => {
+    const sql = 'select datname from pg_database where datname = $1'
+    const { rows } = await connection.query({ sql }, migrated ? [TEMPLATE] : [null])
+    const from = rows.length === 0 ? '' : ` template ${TEMPLATE}`
+    await connection.step(`create database ${name}${from}`)
+  })
   const drop = async () => {
     await withPostgres(server, (c) => c.step(`drop database ${name} with (force)`))
   }
-  return { url: url.href, drop }
+  return { url: urlOf(server, name), drop }
 }
 
 export interface TestPostgres extends TestDatabase {
@@ -72,7 +90,8 @@ export interface TestPostgres extends TestDatabase {
 
 /** A fresh database with the current schema and two engines on it. */
 export async function openPostgres(options: Partial<PostgresOptions> = {}): Promise<TestPostgres> {
-  const database = await createDatabase()
+  const database = await createDatabase({ migrated: true })
+  // A server that was given has no template.
   await withPostgres(database.url, migratePostgres)
   const given = { url: database.url, clock: systemClock(), role: APP_ROLE, ...options }
   const [db, second] = [new PostgresEngine(given), new PostgresEngine(given)]

@@ -2,15 +2,22 @@
 
 import { randomInt } from 'node:crypto'
 
+const SEED = 'CUSTOS_TEST_SEED'
+
 const isLong = (): boolean => process.env['CUSTOS_TEST_SLOW'] === '1'
 
 /** How many rounds of a sweep to run. */
 export const roundsOf = (short: number, long: number): number => (isLong() ? long : short)
 
-/** In the short form `count` of the cases, evenly spread from a random first, in their order. */
+/**
+ * In the short form `count` of the cases, evenly spread from a random first, in their order. It
+ * prints what makes it choose the same ones again.
+ */
 export function casesOf<T>(cases: readonly T[], count: number): readonly T[] {
   if (isLong() || count >= cases.length) return cases
-  const first = randomInt(cases.length)
+  const seed = Number(process.env[SEED] ?? randomInt(1_000_000))
+  console.log(`${SEED}=${seed} chooses ${count} of ${cases.length} cases`)
+  const first = seed % cases.length
   const chosen = Array.from(
     { length: count },
     (_, i) => (first + Math.floor((i * cases.length) / count)) % cases.length,

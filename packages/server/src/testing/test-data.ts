@@ -41,7 +41,7 @@ export async function openTestData(prefix: string, known_dir?: string): Promise<
   }
   const env: Environment = { CUSTOS_DATA_DIR: data_dir }
   if (testEngine() === 'sqlite') return { data_dir, env, remove }
-  const database = databases.get(data_dir) ?? (await createDatabase())
+  const database = databases.get(data_dir) ?? (await createDatabase({ migrated: true }))
   databases.set(data_dir, database)
   const shared = { CUSTOS_DATABASE_URL: database.url, CUSTOS_MASTER_KEY: MASTER_KEY }
   return { data_dir, env: { ...env, ...shared, CUSTOS_DATABASE_POOL: '4' }, remove }

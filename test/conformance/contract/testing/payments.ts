@@ -55,10 +55,10 @@ export const startContractService = async (options: TestOptions = {}): Promise<T
 
 /**
  * A subscription whose first payment is under way: it can be cancelled, and another checkout can be
- * opened. A service without a provider leaves the tenant without one.
+ * opened. A service without a provider leaves the tenant without one: then its id is empty.
  */
-export async function subscribe({ service, ...tenant }: Tenant): Promise<void> {
-  if (service.kernel.settings.billing === null) return
+export async function subscribe({ service, ...tenant }: Tenant): Promise<string> {
+  if (service.kernel.settings.billing === null) return ''
   const key = tenant.api_key
   const checkout = await send(service, 'billing.checkout', {}, { key })
   assert.equal(checkout.status, 200, checkout.text)
@@ -67,6 +67,7 @@ export async function subscribe({ service, ...tenant }: Tenant): Promise<void> {
   await seen({ service, ...tenant }, ({ status, subscription_id }) => {
     return status === 'checkout_open' && subscription_id !== null
   })
+  return subscription_id
 }
 
 interface SeenSubscription {

@@ -77,6 +77,8 @@ export interface Ids extends LoginIds {
   readonly agent_run_id: string
   readonly step_id: string
   readonly agent_action_id: string
+  /** Of one whose first payment is under way. */
+  readonly subscription_id: string
 }
 
 /** Well-formed ids of things that no tenant ever has. */
@@ -127,6 +129,7 @@ export const GHOSTS: Ids = {
   agent_run_id: 'ffffffffffffffffffffffffffffffff',
   step_id: 'ffffffffffffffffffffffffffffffff',
   agent_action_id: 'ffffffffffffffffffffffffffffffff',
+  subscription_id: 'sub_ffffffffffffffff',
 }
 
 export interface World {
@@ -136,68 +139,151 @@ export interface World {
   readonly word: string
 }
 
-export async function buildWorld(service: TestService): Promise<World> {
+/** What a part of a world is built on. */
+interface Ground {
+  readonly tenant: Tenant
+  readonly word: string
+  readonly ids: Ids
+}
+
+interface Part {
+  readonly ids: readonly (keyof Ids)[]
+  /** Whether it is built in the store of the first part. */
+  readonly in_store: boolean
+  readonly build: (ground: Ground) => Promise<Partial<Ids>>
+}
+
+function part<Id extends keyof Ids>(
+  ids: readonly Id[],
+  build: (ground: Ground) => Promise<Pick<Ids, Id>>,
+): Part {
+  return { ids, build, in_store: false }
+}
+
+const inStore = (made: Part): Part => ({ ...made, in_store: true })
+
+/** In the order they are built. */
+const PARTS: readonly Part[] = [
+  part(
+    ['store_id', 'ref', 'old_ref', 'erased_ref', 'decision_id', 'certificate_id'],
+    ({ tenant, word }) => fillStore(tenant, word),
+  ),
+  part(['job_id'], async ({ tenant, word }) => ({ job_id: await deleteOneStore(tenant, word) })),
+  part(['key_id'], ({ tenant, word }) =>
+    tenant.ok('keys.create', { body: { name: word, scopes: ['keys:admin'] } }),
+  ),
+  part(['policy_id'], ({ tenant, word }) => makePolicy(tenant, word)),
+  part(['corpus_id'], ({ tenant, word }) => registerCorpus(tenant, word)),
+  part(['composition_id', 'waiting_composition_id'], ({ tenant, word }) => compose(tenant, word)),
+  part(['request_id', 'approver_id', 'attestation', 'waiting_artifact_id'], ({ tenant, word }) =>
+    askApproval(tenant, word),
+  ),
+  part(['landing_id', 'landing_waiting_id', 'artifact_id'], ({ tenant, word }) =>
+    askLanding(tenant, word),
+  ),
+  part(['type_id', 'action_id', 'waiting_action_id'], ({ tenant, word }) =>
+    buildWorldModel(tenant, word),
+  ),
+  part(['agent_handle'], ({ tenant, word }) => buildReputation(tenant, word)),
+  part(['report_id'], ({ tenant, word }) =>
+    tenant.ok('reports.generate', {
+      body: { framework: 'dora', title: `${word} for the auditor` },
+    }),
+  ),
+  inStore(part(['hold_id'], keepForAWhile)),
+  part(['destroyed_tenant_id'], async ({ tenant: { service } }) => ({
+    destroyed_tenant_id: await destroyedTenant(service),
+  })),
+  part(['schedule_id', 'run_id'], ({ tenant }) => assure(tenant)),
+  part(['webhook_id', 'delivery_id'], ({ tenant, word }) => buildWebhook(tenant, word)),
+  inStore(
+    part(['agent_id', 'agent_run_id', 'step_id', 'agent_action_id'], ({ tenant, ids, word }) =>
+      buildRuns(tenant, ids.store_id, word),
+    ),
+  ),
+  part(['subscription_id'], async ({ tenant }) => ({ subscription_id: await subscribe(tenant) })),
+  inStore(part(['epoch_number', 'seq'], rollTwice)),
+  part(['open_job_id'], async ({ tenant: { service, tenant_id } }) => ({
+    open_job_id: await openJob(service, tenant_id),
+  })),
+  part(['sign_in_key', 'session_id', 'user_id', 'invitation'], ({ tenant, word }) =>
+    signIn(tenant, word),
+  ),
+  part(['connection_id', 'login', 'login_code', 'logout_token'], ({ tenant }) =>
+    buildConnection(tenant),
+  ),
+  part(['subject_id', 'open_subject_id', 'nobody_digest'], ({ tenant, word }) =>
+    eraseSubjects(tenant, word),
+  ),
+]
+
+const ALL: ReadonlySet<keyof Ids> = new Set(PARTS.flatMap(({ ids }) => ids))
+
+/** An id was read of a part that the world was built without. */
+export class NotBuilt extends Error {
+  readonly ids: Iterable<keyof Ids>
+
+  constructor(ids: Iterable<keyof Ids>) {
+    super(`not built: ${[...ids].join(', ')}`)
+    this.ids = ids
+  }
+}
+
+/** The ids there are; to read another one, or all of them at once, throws `NotBuilt`. */
+function onlyBuilt(ids: Ids): Ids {
+  return new Proxy(ids, {
+    get(target, name: keyof Ids) {
+      if (!(name in target) && ALL.has(name)) throw new NotBuilt([name])
+      return target[name]
+    },
+    ownKeys(target) {
+      if ([...ALL].some((name) => !(name in target))) throw new NotBuilt(ALL)
+      return Reflect.ownKeys(target)
+    },
+  })
+}
+
+/** Notes in `read` which ids are read. */
+export function noteReads(read: Set<keyof Ids>): Ids {
+  return new Proxy(GHOSTS, {
+    get(target, name: keyof Ids) {
+      read.add(name)
+      return target[name]
+    },
+    ownKeys(target) {
+      for (const name of ALL) read.add(name)
+      return Reflect.ownKeys(target)
+    },
+  })
+}
+
+/** @param needed ids of the parts that are built; those of one part are made together */
+export async function buildWorld(
+  service: TestService,
+  needed: ReadonlySet<keyof Ids> = ALL,
+): Promise<World> {
   const tenant = await newTenant(service)
   const word = `canary${service.kernel.ids.hex(8)}`
-  const filled = await fillStore(tenant, word)
-  const job_id = await deleteOneStore(tenant, word)
-  const { key_id } = await tenant.ok('keys.create', {
-    body: { name: word, scopes: ['keys:admin'] },
-  })
-  const policy_id = await makePolicy(tenant, word)
-  const corpus_id = await registerCorpus(tenant, word)
-  const composed = await compose(tenant, word)
-  const approval = await askApproval(tenant, word)
-  const landing = await askLanding(tenant, word)
-  const world = await buildWorldModel(tenant, word)
-  const reputation = await buildReputation(tenant, word)
-  const { report_id } = await tenant.ok('reports.generate', {
-    body: { framework: 'dora', title: `${word} for the auditor` },
-  })
-  const kept = await keepAndLeave(tenant, filled.store_id, word)
-  const assured = await assure(tenant)
-  const webhook = await buildWebhook(tenant, word)
-  const runs = await buildRuns(tenant, filled.store_id, word)
-  await subscribe(tenant)
+  const parts = PARTS.filter(({ ids }) => ids.some((id) => needed.has(id)))
+  const [store] = PARTS
+  if (store && parts[0] !== store && parts.some(({ in_store }) => in_store)) parts.unshift(store)
+  const built: Partial<Ids> = { tenant_id: tenant.tenant_id }
+  // To read an id that is not there throws.
+  const ids = built as Ids
+  for (const { build } of parts) Object.assign(built, await build({ tenant, word, ids }))
+  return { tenant, word, ids: onlyBuilt(ids) }
+}
+
+/** Two checkpoints, the second of a log that has grown since. */
+async function rollTwice({ tenant, ids, word }: Ground) {
   await tenant.ok('gcrumbs.roll')
   await tenant.ok('memory.write', {
-    params: { store_id: filled.store_id },
+    params: { store_id: ids.store_id },
     body: { content: `${word} likes rain` },
   })
   const { epoch_number, tree_size } = await tenant.ok('gcrumbs.roll')
   assert.ok(epoch_number >= 2 && tree_size > 2)
-  const { tenant_id } = tenant
-  const minted = {
-    tenant_id,
-    epoch_number,
-    seq: 1,
-    job_id,
-    open_job_id: await openJob(service, tenant_id),
-    key_id,
-    policy_id,
-    corpus_id,
-    report_id,
-    ...(await signIn(tenant, word)),
-    ...(await buildConnection(tenant)),
-    ...(await eraseSubjects(tenant, word)),
-  }
-  return {
-    tenant,
-    word,
-    ids: {
-      ...filled,
-      ...kept,
-      ...minted,
-      ...composed,
-      ...approval,
-      ...landing,
-      ...world,
-      ...reputation,
-      ...assured,
-      ...webhook,
-      ...runs,
-    },
-  }
+  return { epoch_number, seq: 1 }
 }
 
 /** A session, and a person who is invited. */
@@ -219,8 +305,8 @@ async function signIn(tenant: Tenant, word: string) {
   }
 }
 
-async function makePolicy(tenant: Tenant, word: string): Promise<string> {
-  const { policy_id } = await tenant.ok('governance.create_policy', {
+function makePolicy(tenant: Tenant, word: string): Promise<{ policy_id: string }> {
+  return tenant.ok('governance.create_policy', {
     body: {
       name: word,
       description: `${word} is not to be named`,
@@ -229,7 +315,6 @@ async function makePolicy(tenant: Tenant, word: string): Promise<string> {
       enabled: false,
     },
   })
-  return policy_id
 }
 
 /** A baseline with the run that captured it, and a schedule. */
@@ -313,24 +398,17 @@ export async function waitForJob(tenant: Tenant, job_id: string): Promise<void> 
   assert.fail('the job did not end')
 }
 
-/** A store with a retention, and a tenant that is gone. */
-async function keepAndLeave(tenant: Tenant, store_id: string, word: string) {
+/** A store with a retention, and with a hold that was released. */
+async function keepForAWhile({ tenant, ids: { store_id }, word }: Ground) {
   const params = { store_id }
   await tenant.ok('retention.set', { params, body: { retain_days: 36_500, basis: word } })
-  return {
-    hold_id: await holdForAWhile(tenant, store_id, word),
-    destroyed_tenant_id: await destroyedTenant(tenant.service),
-  }
-}
-
-async function holdForAWhile(tenant: Tenant, store_id: string, word: string): Promise<string> {
   const { hold_id } = await tenant.ok('retention.place_hold', {
-    params: { store_id },
+    params,
     body: { reason: `${word} against all`, matter: word },
   })
-  const params = { store_id, hold_id }
-  await tenant.ok('retention.release_hold', { params, body: { reason: `${word} settled` } })
-  return hold_id
+  const held = { store_id, hold_id }
+  await tenant.ok('retention.release_hold', { params: held, body: { reason: `${word} settled` } })
+  return { hold_id }
 }
 
 const destroyed = new WeakMap<TestService, Promise<string>>()
@@ -352,8 +430,8 @@ async function offBoard(service: TestService): Promise<string> {
   return tenant_id
 }
 
-async function registerCorpus(tenant: Tenant, word: string): Promise<string> {
-  const { corpus_id } = await tenant.ok('provenance.register', {
+function registerCorpus(tenant: Tenant, word: string): Promise<{ corpus_id: string }> {
+  return tenant.ok('provenance.register', {
     body: {
       name: `${word} mails`,
       sources: [
@@ -364,5 +442,4 @@ async function registerCorpus(tenant: Tenant, word: string): Promise<string> {
       metadata: { owner: word },
     },
   })
-  return corpus_id
 }
