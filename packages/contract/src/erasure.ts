@@ -70,6 +70,7 @@ export const TEXT_KINDS = [
   'webhook',
   'user',
   'agent',
+  'provider',
   'agent_action',
   'run_text',
   'label',

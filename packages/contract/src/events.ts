@@ -11,6 +11,7 @@ import {
 import { SUBSCRIPTION_STATUSES } from './billing.ts'
 import { Hex16, Hex32, Ref } from './common.ts'
 import { TextKindName } from './erasure.ts'
+import { PROVIDER_KINDS } from './llm.ts'
 import { EMBEDDERS } from './memory-records.ts'
 import {
   CALL_STATES,
@@ -273,15 +274,26 @@ export const eventPayloads = {
     definition: LabelMac,
     changed_by: MintedId,
   }),
+  'provider.changed': closed({
+    change: Type.Enum(['created', 'replaced', 'deleted', 'redacted']),
+    kind: Type.Enum(PROVIDER_KINDS),
+    enabled: Type.Boolean(),
+    /** Of model, address and prices. */
+    definition: LabelMac,
+    changed_by: MintedId,
+  }),
   'run.started': closed({
     agent_id: Hex16,
     budget_tokens: Type.Union([Count, Type.Null()]),
     budget_cost_micro: Type.Union([Count, Type.Null()]),
     deadline_at: EventTime,
     started_by: MintedId,
+    /** Absent: `client`. */
+    executor: Type.Optional(Type.Literal('managed')),
   }),
   'run.completed': RunEnded,
   'run.denied': RunEnded,
+  'run.failed': RunEnded,
   'run.terminated': RunEnded,
   'step.permitted': closed({
     run_id: Hex16,

@@ -968,6 +968,29 @@ export interface LandingGroup {
   verify(certificateId: string, options?: CallOptions): Pending<types.LandingVerifyReply>
 }
 
+/** The operations `llm.*`. */
+export interface LlmGroup {
+  /**
+   * Configures who answers for a model; replaces what was configured for it.
+   *
+   * Use it before a managed run. The address is checked here and at every request; private networks
+   * are refused unless the operator allows them. The key is sealed and never shown.
+   */
+  createProvider(body: types.LlmCreateProviderBody, options?: CallOptions): Pending<types.LlmCreateProviderReply>
+  /**
+   * Deletes what is configured for a model; its key is destroyed.
+   *
+   * Use it to stop managed runs from asking the model: their next step fails.
+   */
+  deleteProvider(modelId: string, options?: CallOptions): Pending<types.LlmDeleteProviderReply>
+  /**
+   * Lists the models that managed runs may ask, oldest first.
+   *
+   * Use it to see addresses and prices. Keys are never shown.
+   */
+  readonly listProviders: PagedMethod<[query?: types.LlmListProvidersQuery, options?: CallOptions], types.LlmListProvidersReply, types.LlmListProvidersReply['providers'][number]>
+}
+
 /** The operations `manifold.*`. */
 export interface ManifoldGroup {
   /**
@@ -1296,10 +1319,12 @@ export interface OrchestratorGroup {
    */
   rejectAction(actionId: string, body: types.OrchestratorRejectActionBody, options?: CallOptions): Pending<types.OrchestratorRejectActionReply>
   /**
-   * Starts a run whose steps the caller executes.
+   * Starts a run; its steps are executed by the caller or by this service.
    *
-   * Use it before the first step. No policy is asked yet: each step is. A run ends when a step is
-   * completed with `final`, when it is cancelled, or at its deadline.
+   * Use it before the first step. No policy is asked yet: each step is. A run of the caller ends
+   * when a step is completed with `final`, when it is cancelled, or at its deadline. A `managed`
+   * run answers `input_text` by itself: read it until it has ended. It needs a key, with
+   * `memory:read` too, whose rights are looked up at every permit.
    */
   startRun(body: types.OrchestratorStartRunBody, options?: CallOptions): Pending<types.OrchestratorStartRunReply>
 }
@@ -1855,6 +1880,7 @@ export class Groups extends Client {
   readonly jobs = groupOf<JobsGroup>(this, OPERATIONS, 'jobs')
   readonly keys = groupOf<KeysGroup>(this, OPERATIONS, 'keys')
   readonly landing = groupOf<LandingGroup>(this, OPERATIONS, 'landing')
+  readonly llm = groupOf<LlmGroup>(this, OPERATIONS, 'llm')
   readonly manifold = groupOf<ManifoldGroup>(this, OPERATIONS, 'manifold')
   readonly memory = groupOf<MemoryGroup>(this, OPERATIONS, 'memory')
   readonly monitoring = groupOf<MonitoringGroup>(this, OPERATIONS, 'monitoring')

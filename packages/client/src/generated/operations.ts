@@ -1060,6 +1060,31 @@ export const landingVerify: Operation<[certificateId: string, options?: CallOpti
   path: '/v1/landing/{certificate_id}/verify',
 }
 
+/** Configures who answers for a model; replaces what was configured for it. */
+export const llmCreateProvider: Operation<[body: types.LlmCreateProviderBody, options?: CallOptions], Pending<types.LlmCreateProviderReply>> = {
+  id: 'llm.create_provider',
+  method: 'POST',
+  path: '/v1/llm/providers',
+  takes: 'body',
+  idempotent: true,
+}
+
+/** Deletes what is configured for a model; its key is destroyed. */
+export const llmDeleteProvider: Operation<[modelId: string, options?: CallOptions], Pending<types.LlmDeleteProviderReply>> = {
+  id: 'llm.delete_provider',
+  method: 'DELETE',
+  path: '/v1/llm/providers/{model_id}',
+}
+
+/** Lists the models that managed runs may ask, oldest first. */
+export const llmListProviders: Operation<[query?: types.LlmListProvidersQuery, options?: CallOptions], Pending<types.LlmListProvidersReply>> = {
+  id: 'llm.list_providers',
+  method: 'GET',
+  path: '/v1/llm/providers',
+  takes: 'query',
+  items: 'providers',
+}
+
 /** Discards the cached maps of the tenant in this process. */
 export const manifoldClearCache: Operation<[options?: CallOptions], Pending<types.ManifoldClearCacheReply>> = {
   id: 'manifold.clear_cache',
@@ -1419,7 +1444,7 @@ export const orchestratorRejectAction: Operation<[actionId: string, body: types.
   idempotent: true,
 }
 
-/** Starts a run whose steps the caller executes. */
+/** Starts a run; its steps are executed by the caller or by this service. */
 export const orchestratorStartRun: Operation<[body: types.OrchestratorStartRunBody, options?: CallOptions], Pending<types.OrchestratorStartRunReply>> = {
   id: 'orchestrator.start_run',
   method: 'POST',
@@ -2083,6 +2108,9 @@ export const OPERATIONS: readonly object[] = [
   landingReject,
   landingStats,
   landingVerify,
+  llmCreateProvider,
+  llmDeleteProvider,
+  llmListProviders,
   manifoldClearCache,
   manifoldExport,
   manifoldField,

@@ -63,6 +63,7 @@ export type RefusalCode =
   | 'session_not_found'
   | 'delivery_not_found'
   | 'agent_not_found'
+  | 'provider_not_found'
   | 'step_not_found'
   | 'login_expired'
   | 'last_owner'
@@ -665,6 +666,17 @@ export interface Refusals {
   'landing.verify':
     | CommonRefusal
     | 'landing_not_found'
+  'llm.create_provider':
+    | CommonRefusal
+    | 'url_refused'
+    | 'too_many'
+    | 'idempotency_key_reused'
+  'llm.delete_provider':
+    | CommonRefusal
+    | 'provider_not_found'
+  'llm.list_providers':
+    | CommonRefusal
+    | 'rejected'
   'manifold.clear_cache':
     | CommonRefusal
   'manifold.export':
@@ -912,8 +924,10 @@ export interface Refusals {
   'orchestrator.start_run':
     | CommonRefusal
     | 'agent_not_found'
+    | 'provider_not_found'
     | 'rejected'
     | 'too_many'
+    | 'no_signing_key'
     | 'idempotency_key_reused'
   'platform.health':
     | CommonRefusal
@@ -1237,6 +1251,8 @@ export type Agent = {
   system_prompt: string
   /** Stores that its steps may read; empty: every store */
   memory_stores: string[]
+  /** Models that a managed run asks, in this order, where `model_id` does not answer */
+  fallback_models: string[]
   /** Names of tools that it may call; empty: every tool */
   tools: string[]
   /** Steps of a run that it starts */
@@ -1639,7 +1655,7 @@ export type Caller = {
   /** Id of the API key, or of that of the session; null: local mode, or a person without */
   key_id: string | null
   /** What the caller may do */
-  scopes: Array<'memory:read' | 'memory:write' | 'memory:admin' | 'decisions:read' | 'decisions:write' | 'erasure:execute' | 'gcrumbs:read' | 'gcrumbs:admin' | 'governance:read' | 'governance:admin' | 'artifacts:read' | 'artifacts:admin' | 'compliance:read' | 'compliance:admin' | 'manifold:read' | 'cgr:read' | 'cgr:write' | 'keys:admin' | 'webhooks:admin' | 'orchestrator:run' | 'orchestrator:admin' | 'sso:admin' | 'admin:platform' | '*'>
+  scopes: Array<'memory:read' | 'memory:write' | 'memory:admin' | 'decisions:read' | 'decisions:write' | 'erasure:execute' | 'gcrumbs:read' | 'gcrumbs:admin' | 'governance:read' | 'governance:admin' | 'artifacts:read' | 'artifacts:admin' | 'compliance:read' | 'compliance:admin' | 'manifold:read' | 'cgr:read' | 'cgr:write' | 'keys:admin' | 'webhooks:admin' | 'orchestrator:run' | 'orchestrator:admin' | 'llm:admin' | 'sso:admin' | 'admin:platform' | '*'>
   /** Stores the caller may use; null: all stores */
   stores: string[] | null
   /** Whether the caller is a platform operator */
@@ -2718,6 +2734,27 @@ export type MemoryVersion = {
   erasure_certificate_id: string | null
 }
 
+/** Who answers for a model, at which price */
+export type ModelProvider = {
+  config_id: string
+  /** Form of its requests */
+  provider: ProviderKind
+  /** Model that agents name */
+  model_id: string
+  /** Address that is asked */
+  base_url: string
+  /** Whether a key is stored */
+  api_key_set: boolean
+  /** Price of a million tokens of the prompt, in millionths of the currency */
+  price_in_micro: number
+  /** Price of a million tokens of the answer, in millionths of the currency */
+  price_out_micro: number
+  /** Whether managed runs may ask it */
+  enabled: boolean
+  /** When it was created */
+  created_at: string
+}
+
 /** The result of one step of a verification */
 export type NamedCheck = {
   /** Name of the check */
@@ -2843,6 +2880,9 @@ export type PortalSession = {
   /** Whether it is the session of this request */
   current: boolean
 }
+
+/** `openai`: chat completions, of any compatible service. `anthropic`: messages of Anthropic. */
+export type ProviderKind = 'openai' | 'anthropic'
 
 /** A signing key of the service */
 export type PublishedKey = {
@@ -3220,8 +3260,8 @@ export type Run = {
   /** Id of the tenant */
   tenant_id: string
   agent_id: string
-  /** Who asks the model: the caller */
-  executor: "client"
+  /** Who asks the models */
+  executor: RunExecutor
   /** State of the run */
   state: RunState
   /** Why it ended other than completed */
@@ -3291,6 +3331,9 @@ export type RunCall = {
 /** `intended`: the tool may act. `uncertain`: a `once` tool may have acted, nobody reported it. */
 export type RunCallState = 'waiting_hitl' | 'intended' | 'done' | 'denied' | 'failed' | 'uncertain'
 
+/** `client`: the caller, between `begin` and `complete`. `managed`: this service */
+export type RunExecutor = 'client' | 'managed'
+
 /** A memory for the prompt: data, never instructions */
 export type RunMemory = {
   /** Number of the memory */
@@ -3300,16 +3343,17 @@ export type RunMemory = {
 }
 
 /** Code of why it ended other than completed */
-export type RunReason = 'cancelled' | 'deadline_exceeded' | 'permit_expired' | 'policy' | 'output_refused' | 'hitl_rejected' | 'hitl_expired' | 'input_erased' | 'not_reported' | 'reported' | 'run_ended'
+export type RunReason = 'cancelled' | 'deadline_exceeded' | 'permit_expired' | 'policy' | 'output_refused' | 'hitl_rejected' | 'hitl_expired' | 'input_erased' | 'not_reported' | 'reported' | 'run_ended' | 'model_failed' | 'model_refused' | 'quota_exceeded' | 'attempt_lost' | 'step_refused' | 'budget_exhausted' | 'max_steps_reached' | 'credential_revoked' | 'executor_failed'
 
 /** Signed statement about one ended step; see docs/orchestration.md */
 export type RunReceipt = { [key: string]: unknown }
 
 /**
  * `running`: its executor may begin steps. `waiting_hitl`: a step or call waits for a person.
- * `denied`: a policy or a person refused a step. `terminated`: it was ended before its end.
+ * `denied`: a policy or a person refused a step. `failed`: no model answered. `terminated`: it was
+ * ended before its end.
  */
-export type RunState = 'running' | 'waiting_hitl' | 'completed' | 'denied' | 'terminated'
+export type RunState = 'running' | 'waiting_hitl' | 'completed' | 'denied' | 'failed' | 'terminated'
 
 /** One question to a model, with what it was allowed */
 export type RunStep = {
@@ -3371,7 +3415,7 @@ export type RunUse = {
 }
 
 /** What a key may do; `*` covers every scope of a tenant */
-export type Scope = 'memory:read' | 'memory:write' | 'memory:admin' | 'decisions:read' | 'decisions:write' | 'erasure:execute' | 'gcrumbs:read' | 'gcrumbs:admin' | 'governance:read' | 'governance:admin' | 'artifacts:read' | 'artifacts:admin' | 'compliance:read' | 'compliance:admin' | 'manifold:read' | 'cgr:read' | 'cgr:write' | 'keys:admin' | 'webhooks:admin' | 'orchestrator:run' | 'orchestrator:admin' | 'sso:admin' | 'admin:platform' | '*'
+export type Scope = 'memory:read' | 'memory:write' | 'memory:admin' | 'decisions:read' | 'decisions:write' | 'erasure:execute' | 'gcrumbs:read' | 'gcrumbs:admin' | 'governance:read' | 'governance:admin' | 'artifacts:read' | 'artifacts:admin' | 'compliance:read' | 'compliance:admin' | 'manifold:read' | 'cgr:read' | 'cgr:write' | 'keys:admin' | 'webhooks:admin' | 'orchestrator:run' | 'orchestrator:admin' | 'llm:admin' | 'sso:admin' | 'admin:platform' | '*'
 
 /** The score of an agent in a dimension */
 export type Score = {
@@ -3654,7 +3698,7 @@ export type TermScore = {
 }
 
 /** Kind of a record that is neither a memory nor a decision */
-export type TextKind = 'artifact' | 'corpus' | 'world_type' | 'action' | 'composition' | 'landing' | 'approval' | 'approver' | 'governed_decision' | 'attestation' | 'policy' | 'hold' | 'retention' | 'report' | 'store' | 'key' | 'key_namespace' | 'webhook' | 'user' | 'agent' | 'agent_action' | 'run_text' | 'label'
+export type TextKind = 'artifact' | 'corpus' | 'world_type' | 'action' | 'composition' | 'landing' | 'approval' | 'approver' | 'governed_decision' | 'attestation' | 'policy' | 'hold' | 'retention' | 'report' | 'store' | 'key' | 'key_namespace' | 'webhook' | 'user' | 'agent' | 'provider' | 'agent_action' | 'run_text' | 'label'
 
 /** What a token may do */
 export type TokenScope = 'memory:read' | 'memory:write'
@@ -6359,6 +6403,59 @@ export type LandingVerifyReply = {
   not_checked: string[]
 }
 
+/** The body of `llm.create_provider`. */
+export type LlmCreateProviderBody = {
+  /** Form of its requests */
+  provider: ProviderKind
+  /** Model, as agents and the provider name it */
+  model_id: string
+  /** Address before `/chat/completions` or `/messages`: https, no user name */
+  base_url?: string | null
+  /** Key of the provider; it is sealed and never shown */
+  api_key?: string | null
+  /** Price of a million tokens of the prompt, in millionths of the currency */
+  price_in_micro?: number
+  /** Price of a million tokens of the answer, in millionths of the currency */
+  price_out_micro?: number
+  /** Whether managed runs may ask it */
+  enabled?: boolean
+}
+
+/** The reply of `llm.create_provider`. */
+export type LlmCreateProviderReply = ModelProvider
+
+/** The reply of `llm.delete_provider`. */
+export type LlmDeleteProviderReply = {
+  /** Always true */
+  deleted: true
+  /** The model */
+  model_id: string
+}
+
+/** The query of `llm.list_providers`. */
+export type LlmListProvidersQuery = {
+  /** Largest number of items in a page */
+  limit?: number
+  /** Number of items to skip before the page */
+  offset?: number
+  /** `next_cursor` of the previous page; takes precedence over `offset` */
+  cursor?: string
+}
+
+/** The reply of `llm.list_providers`. */
+export type LlmListProvidersReply = {
+  /** The items of this page */
+  providers: ModelProvider[]
+  /** Number of items in this page */
+  count: number
+  /** Largest number of items in a page */
+  limit: number
+  /** Number of items to skip before the page */
+  offset: number
+  /** Cursor of the next page; null on the last page */
+  next_cursor: string | null
+}
+
 /** The reply of `manifold.clear_cache`. */
 export type ManifoldClearCacheReply = {
   /** Always `ok` */
@@ -7438,6 +7535,8 @@ export type OrchestratorCreateAgentBody = {
   system_prompt?: string | null
   /** Stores that its steps may read; empty: every store */
   memory_stores?: string[] | null
+  /** Models that a managed run asks, in this order, where `model_id` does not answer */
+  fallback_models?: string[] | null
   /** Names of tools that it may call; empty: every tool */
   tools?: string[] | null
   /** Steps of a run that it starts */
@@ -7463,8 +7562,8 @@ export type OrchestratorGetRunReply = {
   /** Id of the tenant */
   tenant_id: string
   agent_id: string
-  /** Who asks the model: the caller */
-  executor: "client"
+  /** Who asks the models */
+  executor: RunExecutor
   /** State of the run */
   state: RunState
   /** Why it ended other than completed */
@@ -7597,8 +7696,8 @@ export type OrchestratorStartRunBody = {
   budget?: RunBudget | null
   /** Seconds until it ends at the latest */
   deadline_s?: number
-  /** Who asks the model */
-  executor?: "client"
+  /** Who asks the models */
+  executor?: RunExecutor
 }
 
 /** The reply of `orchestrator.start_run`. */

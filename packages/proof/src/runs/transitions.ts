@@ -3,10 +3,11 @@
 const TRANSITIONS = {
   run: {
     none: ['running'],
-    running: ['waiting_hitl', 'completed', 'denied', 'terminated'],
+    running: ['waiting_hitl', 'completed', 'denied', 'failed', 'terminated'],
     waiting_hitl: ['running', 'denied', 'terminated'],
     completed: [],
     denied: [],
+    failed: [],
     terminated: [],
   },
   step: {

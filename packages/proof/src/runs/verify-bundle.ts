@@ -64,12 +64,14 @@ export async function verifyRunBundle(
     checkBudget(bundle, findings)
     checkApprovals(bundle, findings)
     checkTexts(bundle, findings)
+    findings.notChecked.push(
+      executorOf(bundle) === 'managed'
+        ? 'output, tokens and model: as the provider answered the service'
+        : 'output, results, tokens, cost and model: as the caller who executed the steps said',
+    )
   } catch {
     addCheck(findings, 'shape', false, 'a line is not of the shape of its type')
   }
-  findings.notChecked.push(
-    'output, results, tokens, cost and model: as the caller that executed the steps reported them',
-  )
   return finishVerdict('run', findings)
 }
 
@@ -161,7 +163,7 @@ async function checkSigned(
     addCheck(findings, `${verdict.type}_valid`, verdict.valid, verdict.reason)
 }
 
-const ENDED_RUN = /^run\.(completed|denied|terminated)$/
+const ENDED_RUN = /^run\.(completed|denied|failed|terminated)$/
 const ENDED_STEP = /^step\.(completed|denied|failed)$/
 const ENDED_CALL = /^tool\.(completed|failed|uncertain)$/
 const MAY_FOLLOW_END = /^(agent_action|approval|decision)\./
@@ -216,6 +218,8 @@ function checkOrder({ run_id, ended, entries }: Bundle, findings: VerdictDraft):
   addCheck(findings, 'nothing_open', open.size === 0, 'a step or call has no end')
 }
 
+const executorOf = ({ entries }: Bundle): unknown => entries[0]?.payload['executor'] ?? 'client'
+
 /** The chain of receipts, and what the log says about each. */
 function checkReceipts(bundle: Bundle, findings: VerdictDraft): void {
   const { receipts, entries, run_id, tenant_id } = bundle
@@ -226,6 +230,9 @@ function checkReceipts(bundle: Bundle, findings: VerdictDraft): void {
   addCheck(findings, 'receipts_chained', chained, 'a receipt does not follow the one before it')
   const own = receipts.every((one) => one['run_id'] === run_id && one['tenant_id'] === tenant_id)
   addCheck(findings, 'receipts_of_run', own, 'a receipt is of another run')
+  const executor = executorOf(bundle)
+  const executed = receipts.every((one) => one['executor'] === executor)
+  addCheck(findings, 'receipts_executor', executed, 'a receipt names another executor than the run')
   const logged = entries.filter(({ event_type }) => ENDED_STEP.test(event_type))
   const same =
     logged.length === receipts.length &&

@@ -34,6 +34,7 @@ export const CONSUMING: ReadonlySet<string> = new Set([
   'identity.remove_user',
   'orchestrator.create_agent',
   'orchestrator.cancel_run',
+  'llm.delete_provider',
   'orchestrator.complete_step',
   'orchestrator.approve_action',
   'orchestrator.reject_action',

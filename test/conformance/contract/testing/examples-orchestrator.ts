@@ -39,6 +39,11 @@ export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> 
   }),
   'orchestrator.receipts': ofRun,
   'orchestrator.bundle': ofRun,
+  'llm.create_provider': () => ({
+    body: { provider: 'anthropic', model_id: newName(), base_url: 'https://models.invalid/v1' },
+  }),
+  'llm.list_providers': page,
+  'llm.delete_provider': ({ model_id }) => ({ params: { model_id } }),
   'orchestrator.list_actions': page,
   'orchestrator.get_action': ofAction,
   'orchestrator.approve_action': ofAction,

@@ -8,6 +8,9 @@ const DAY_US = 86_400_000_000
 export async function buildRuns(tenant: Tenant, store_id: string, word: string) {
   const agent = { name: word, model_id: 'model-a', memory_stores: [store_id] }
   const { agent_id } = await tenant.ok('orchestrator.create_agent', { body: agent })
+  const model_id = `models/${word}`
+  const base_url = `https://models.invalid/${word}`
+  await tenant.ok('llm.create_provider', { body: { provider: 'openai', model_id, base_url } })
   const start = async () => {
     const body = { agent_id, input_text: `${word} asks` }
     return (await tenant.ok('orchestrator.start_run', { body })).run_id
@@ -30,5 +33,5 @@ export async function buildRuns(tenant: Tenant, store_id: string, word: string) 
   if (waiting.status !== 202) throw new Error(waiting.text)
   await tenant.ok('governance.delete_policy', { params: { policy_id } })
   const agent_action_id: string = waiting.body.detail.action_id
-  return { agent_id, agent_run_id, step_id, agent_action_id }
+  return { agent_id, agent_run_id, step_id, agent_action_id, model_id }
 }

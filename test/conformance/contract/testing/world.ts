@@ -74,6 +74,8 @@ export interface Ids {
   /** With a step that is permitted, and another that waits for a person. */
   readonly agent_id: string
   readonly agent_run_id: string
+  /** Of a model that a provider is configured for. */
+  readonly model_id: string
   readonly step_id: string
   readonly agent_action_id: string
 }
@@ -123,6 +125,7 @@ export const GHOSTS: Ids = {
   invitation: `ffffffffffffffffffffffffffffffff.${'f'.repeat(43)}`,
   agent_id: 'ffffffffffffffffffffffffffffffff',
   agent_run_id: 'ffffffffffffffffffffffffffffffff',
+  model_id: 'models/ffffffffffff',
   step_id: 'ffffffffffffffffffffffffffffffff',
   agent_action_id: 'ffffffffffffffffffffffffffffffff',
 }

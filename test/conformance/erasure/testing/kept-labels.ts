@@ -57,6 +57,10 @@ const isPersonWord = (place: string): boolean =>
 const isAgentWord = (place: string): boolean =>
   /^orchestrator\.(create_agent|approve_action|reject_action) body\./.test(place)
 
+/** Which model is asked, and where: sealed, and kept while there is the provider. */
+const isProviderWord = (place: string): boolean =>
+  /^llm\.create_provider body\.(model_id|base_url)$/.test(place)
+
 /** What was registered, issued, composed or invoked, who approved it, and whom agents are. */
 const RECORD_WORDS = [
   /^(artifacts|landing|provenance|compositions|world_model|approvals)\.[a-z_]+ body\./,
@@ -92,6 +96,7 @@ export const isKeptWord = (place: string): boolean =>
   isWebhookWord(place) ||
   isPersonWord(place) ||
   isAgentWord(place) ||
+  isProviderWord(place) ||
   isRecordWord(place)
 
 /** A request id is the caller's own, made to be found again in the log. */

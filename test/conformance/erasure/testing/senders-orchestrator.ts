@@ -18,6 +18,7 @@ export async function sendRuns(parts: SendParts): Promise<void> {
         model_id: agent.label('body.model_id'),
         system_prompt: agent.text('body.system_prompt'),
         memory_stores: [store_id, agent.label('body.memory_stores[]')],
+        fallback_models: [agent.label('body.fallback_models[]')],
         tools: [agent.label('body.tools[]')],
       },
       headers: agent.headers(),
@@ -77,7 +78,21 @@ export async function sendRuns(parts: SendParts): Promise<void> {
   made.decisions.push(step.decision_id)
   const unknown = { input_text: 'of no store', store_id: begin.label('body.store_id') }
   await refused(parts, steps, { body: unknown })
+  await sendProvider(parts)
   await sendDecisions(parts, steps)
+}
+
+/** Who answers for a model; its key is nowhere to be read. */
+async function sendProvider(parts: SendParts): Promise<void> {
+  const { word, label, headers } = marks(parts, 'llm.create_provider')
+  const path = '/v1/llm/providers'
+  const body = {
+    provider: 'openai',
+    model_id: label('body.model_id'),
+    base_url: `https://models.invalid/${word('body.base_url')}`,
+    api_key: word('body.api_key'),
+  }
+  await twice(parts, { status: 201, path }, { body, headers: headers() })
 }
 
 /** What people say who decide about waiting steps. */

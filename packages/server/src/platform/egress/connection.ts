@@ -6,11 +6,18 @@ import { connect as connectTls } from 'node:tls'
 import { hostOf, portOf } from './addresses.ts'
 
 /** Words of a closed list: nothing that a peer said is part of a fault. */
-type EgressFault = 'refused_address' | 'dns' | 'connect' | 'tls' | 'timeout' | 'redirect'
+type EgressFault =
+  | 'refused_address'
+  | 'dns'
+  | 'connect'
+  | 'tls'
+  | 'timeout'
+  | 'redirect'
+  | 'too_large'
 
-/** The body of the answer is neither kept nor shown. */
+/** The body of the answer is kept only where the request says how much of it. */
 export type EgressReply =
-  | { readonly status: number; readonly retry_after_s: number | null }
+  | { readonly status: number; readonly retry_after_s: number | null; readonly body?: Buffer }
   | { readonly fault: EgressFault }
 
 export interface HostAddress {
@@ -22,6 +29,8 @@ export interface OutgoingRequest {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** The most bytes of the answer's body, which is then part of the reply; default: none is kept. */
+  readonly keep_bytes?: number
 }
 
 interface Route {
@@ -161,7 +170,7 @@ async function settled(
 /** Sends the request and reads the head of its answer; the connection is closed. */
 export async function exchange(
   socket: Socket,
-  { url, method, headers, body }: OutgoingRequest & { readonly url: URL },
+  { url, method, headers, body, keep_bytes }: OutgoingRequest & { readonly url: URL },
   signal: AbortSignal,
 ): Promise<EgressReply> {
   const sending = requestHttp({
@@ -178,10 +187,12 @@ export async function exchange(
   sending.end(body)
   try {
     const response = await abortable(answered, signal, 'connect')
-    await readBounded(response)
     const { statusCode: status = 0, headers: replied } = response
+    const kept = keep_bytes === undefined ? undefined : keepBody(response, keep_bytes)
+    if (kept === undefined) await readBounded(response)
     if (status >= 300 && status < 400) throw new EgressError('redirect')
-    return { status, retry_after_s: retryAfter(replied['retry-after']) }
+    const reply = { status, retry_after_s: retryAfter(replied['retry-after']) }
+    return kept === undefined ? reply : { ...reply, body: await abortable(kept, signal, 'connect') }
   } finally {
     sending.destroy()
     socket.destroy()
@@ -205,6 +216,18 @@ async function readBounded(response: IncomingMessage): Promise<void> {
   } finally {
     clearTimeout(late)
   }
+}
+
+/** Rejects where the body is longer, or cut off. */
+async function keepBody(response: IncomingMessage, bytes_max: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response) {
+    bytes += chunk.length
+    if (bytes > bytes_max) throw new EgressError('too_large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }
 
 /** RFC 9110, 10.2.3, in seconds; a date is passed over, since clocks differ. */

@@ -39,6 +39,8 @@ interface EgressOptions {
 interface EgressRequest extends OutgoingRequest {
   /** Aborted: the request is given up, and `send` rejects. */
   readonly signal?: AbortSignal
+  /** For the whole exchange; default: 15 s. */
+  readonly total_ms?: number
 }
 
 const CONNECT_MS = 5_000
@@ -82,8 +84,11 @@ export class Egress {
   }
 
   /** Sends one request and never follows a redirect. Rejects only once `signal` is aborted. */
-  async send(url: string, { signal, ...request }: EgressRequest): Promise<EgressReply> {
-    const late = AbortSignal.timeout(TOTAL_MS)
+  async send(
+    url: string,
+    { signal, total_ms = TOTAL_MS, ...request }: EgressRequest,
+  ): Promise<EgressReply> {
+    const late = AbortSignal.timeout(total_ms)
     const ended = signal ? AbortSignal.any([signal, late]) : late
     try {
       return await this.#send(this.#parse(url), request, ended)

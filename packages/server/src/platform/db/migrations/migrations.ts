@@ -31,6 +31,7 @@ import { keyUses } from './0027-key-uses.ts'
 import { runs } from './0028-runs.ts'
 import { sessions } from './0030-sessions.ts'
 import { people } from './0031-people.ts'
+import { managedRuns } from './0034-managed-runs.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -64,6 +65,7 @@ export const migrations: readonly Migration[] = [
   runs,
   sessions,
   people,
+  managedRuns,
 ]
 
 /** Raised when the database was written by a newer version. */

@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict'
 import type { RUN_REASONS } from '@custos/contract'
 import { type JsonObject, mayFollow, signedBytes, verifyEd25519 } from '@custos/proof'
-import { formatTime } from '../../platform/clock.ts'
-import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel/kernel.ts'
-import type { Signer } from '../../platform/keys/keyring.ts'
-import { KeyringError } from '../../platform/keys/keyring-error.ts'
-import { Refusal } from '../../platform/refusal.ts'
-import { appendCrumb, sha256 } from '../gcrumbs/index.ts'
-import { loadFactStates } from '../memory/index.ts'
-import { findRow } from '../records/index.ts'
+import { formatTime } from '../../../platform/clock.ts'
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import type { Signer } from '../../../platform/keys/keyring.ts'
+import { KeyringError } from '../../../platform/keys/keyring-error.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { appendCrumb, sha256 } from '../../gcrumbs/index.ts'
+import { loadFactStates } from '../../memory/index.ts'
+import { findRow } from '../../records/index.ts'
 import {
   type CallRow,
   findRun,
@@ -25,7 +25,7 @@ import {
   updateRun,
   updateStep,
 } from './orchestrator.sql.ts'
-import { refsOf, sourcesOf } from './run-view.ts'
+import { executorOf, refsOf, sourcesOf } from './run-view.ts'
 
 type Reason = (typeof RUN_REASONS)[number]
 
@@ -51,6 +51,8 @@ interface StepEnd {
   readonly reason: Reason | null
   readonly output_commitment?: string
   readonly record_digest?: string
+  /** Of a step that this service executed: what it knows of the answer. */
+  readonly model?: JsonObject
 }
 
 export class RunUnit {
@@ -227,7 +229,7 @@ export class RunUnit {
    */
   async endStep(
     step: StepRow,
-    { state, reason, output_commitment, record_digest }: StepEnd,
+    { state, reason, output_commitment, record_digest, model }: StepEnd,
     change: Partial<StepRow> = {},
   ): Promise<StepRow> {
     await this.#abandonCalls(step, reason ?? 'run_ended')
@@ -256,6 +258,7 @@ export class RunUnit {
       charged_tokens: tokens,
       output_commitment: output_commitment ?? null,
       record_digest: record_digest ?? null,
+      model: model ?? null,
     })
     const receipt_digest = Buffer.from(sha256(signedBytes('run_receipt', receipt))).toString('hex')
     const { state: _, ...rest } = ended
@@ -282,6 +285,7 @@ export class RunUnit {
       readonly charged_tokens: number
       readonly output_commitment: string | null
       readonly record_digest: string | null
+      readonly model: JsonObject | null
     },
   ): Promise<JsonObject> {
     const signer = signerOf(this.#kernel)
@@ -296,8 +300,8 @@ export class RunUnit {
       step_id: step.step_id,
       step_no: step.step_no,
       agent_id: step.agent_id,
-      executor: 'client',
-      claimed: [...CLAIMED],
+      executor: executorOf(run),
+      claimed: executorOf(run) === 'client' ? [...CLAIMED] : [],
       state: step.state,
       reason: step.reason,
       memory: {
@@ -310,6 +314,9 @@ export class RunUnit {
       action_id: step.action_id,
       permit: step.permit,
       model_id: step.model_id,
+      ...(executorOf(run) === 'managed' && {
+        model: { provider_id: step.provider_id, ...end.model },
+      }),
       input_commitment: step.input_commitment,
       output_commitment: end.output_commitment,
       decision_id: step.decision_id,
@@ -344,7 +351,10 @@ export class RunUnit {
   }
 
   /** Ends what is under way, then the run. */
-  async end(state: 'completed' | 'denied' | 'terminated', reason: Reason | null): Promise<void> {
+  async end(
+    state: 'completed' | 'denied' | 'failed' | 'terminated',
+    reason: Reason | null,
+  ): Promise<void> {
     for (const step of this.steps) {
       if (step.ended_us !== null) continue
       const rejected = reason === 'hitl_rejected' && step.state === 'waiting_hitl'
@@ -370,6 +380,17 @@ export class RunUnit {
         spent_cost_micro: this.run.spent_cost_micro,
       },
     })
+    await this.wake()
+  }
+
+  /** The job of a managed run goes on once the unit is durable. */
+  async wake(): Promise<void> {
+    if (this.run.job_id !== null) await this.#kernel.jobs.wake(this.tx, this.run.job_id)
+  }
+
+  /** The write-ahead mark of the question: one that is never answered may have been asked. */
+  markAsked(step: StepRow, provider_id: string): Promise<StepRow> {
+    return this.#setStep(step, { provider_id, asked_us: this.tx.now() })
   }
 
   /** Follows what happened meanwhile: decisions of people, erasures, expiry, the deadline. */

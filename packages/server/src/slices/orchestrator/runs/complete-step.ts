@@ -2,9 +2,10 @@
 // signs the receipt, in one unit of work.
 
 import type { orchestrator as contract, Run, RunStep } from '@custos/contract'
-import { retryOnConflict } from '../../platform/concurrency.ts'
-import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Call, Handler } from '../../platform/kernel/call.ts'
+import type { JsonObject } from '@custos/proof'
+import { retryOnConflict } from '../../../platform/concurrency.ts'
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import {
   logDecision,
   openText,
@@ -13,34 +14,46 @@ import {
   prepareText,
   retryWhileErasing,
   storeText,
-} from '../decisions/index.ts'
-import { type GateResult, gate, redactedOr, refusalOf } from '../governance/index.ts'
-import { meter } from '../tenants/index.ts'
+} from '../../decisions/index.ts'
+import { type GateResult, gate, redactedOr, refusalOf } from '../../governance/index.ts'
+import { meter } from '../../tenants/index.ts'
 import { refuseLimited } from './agents.ts'
 import { requirePermitted } from './call-tool.ts'
 import { findEarlierIds } from './earlier-answer.ts'
 import { findRun, findStep, listCalls, type StepRow } from './orchestrator.sql.ts'
 import { RunUnit } from './run-unit.ts'
 import { refsOf, showRun, showStep, sourcesOf } from './run-view.ts'
-import { loadRun, requireShort } from './runs.ts'
+import { loadRunOf, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
 
 type Complete = typeof contract.complete_step
 type CompleteCall = Call<Complete>
-type CompleteBody = Parameters<typeof completeStep>[1]['body']
+type CompleteInput = Parameters<Handler<Complete>>[1] & {
+  /** What this service knows of an answer that it asked for. */
+  readonly model?: JsonObject
+}
+type CompleteBody = CompleteInput['body']
 
 /** The label of decisions of steps that read no store. */
 const NO_STORE = 'none'
 const ATTEMPTS = 8
 
-export const completeStep: Handler<Complete> = async (call, { params, body }) => {
+export const completeStep: Handler<Complete> = (call, input) =>
+  completeStepBy('client', call, input)
+
+/** Of a run with another executor it refuses `wrong_state`. */
+export async function completeStepBy(
+  executor: Run['executor'],
+  call: CompleteCall,
+  { params, body, model }: CompleteInput,
+): ReturnType<Handler<Complete>> {
   refuseLimited(call)
   const { run_id, step_id } = params
   if (await findEarlierIds(call)) return answerEnded(call, run_id, step_id)
   const { kernel, tenant_id } = call
   await settleRun(kernel, tenant_id, run_id)
   const { step, input } = await call.read(async (db) => {
-    await loadRun(db, run_id)
+    await loadRunOf(db, run_id, executor)
     const found = requirePermitted(await findStep(db, run_id, step_id))
     return { step: found, input: await openText(kernel, db, found.input_text_id) }
   })
@@ -56,7 +69,7 @@ export const completeStep: Handler<Complete> = async (call, { params, body }) =>
     await refuseOutput(call, run_id, step_id, body)
     throw refusalOf(gated)
   }
-  const completed = { step, input: input?.text ?? '', body, gated }
+  const completed = { step, input: input?.text ?? '', body, gated, model }
   await retryWhileErasing(() =>
     retryOnConflict(() => storeCompleted(call, completed), {
       on: 'decision_id',
@@ -94,11 +107,12 @@ interface CompletedStep {
   readonly input: string
   readonly body: CompleteBody
   readonly gated: GateResult
+  readonly model: JsonObject | undefined
 }
 
 async function storeCompleted(
   call: CompleteCall,
-  { step, input, body, gated }: CompletedStep,
+  { step, input, body, gated, model }: CompletedStep,
 ): Promise<void> {
   const { kernel, tenant_id } = call
   const { run_id, step_id } = step
@@ -144,7 +158,8 @@ async function storeCompleted(
         decision_id,
         output_text_id: output.text_id,
       }
-      const signed = { output_commitment: output.commitment, record_digest }
+      const known = model === undefined ? {} : { model }
+      const signed = { output_commitment: output.commitment, record_digest, ...known }
       await unit.endStep(open, { state: 'completed', reason: null, ...signed }, ended)
       if (body.final) {
         if (unit.steps.some(({ ended_us }) => ended_us === null))

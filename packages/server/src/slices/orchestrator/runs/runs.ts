@@ -1,15 +1,16 @@
 // Runs: started, listed, shown and cancelled.
 
-import { type orchestrator as contract, type Run, runLimits } from '@custos/contract'
-import { formatTime } from '../../platform/clock.ts'
-import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
-import type { Call, Handler } from '../../platform/kernel/call.ts'
-import { pageOf } from '../../platform/page.ts'
-import { Refusal } from '../../platform/refusal.ts'
-import { type PreparedText, prepareText, storeText } from '../decisions/index.ts'
-import { appendCrumb } from '../gcrumbs/index.ts'
-import { meter, planLimits } from '../tenants/index.ts'
-import { refuseLimited } from './agents.ts'
+import { type orchestrator as contract, type Run, runLimits, scopeCovers } from '@custos/contract'
+import { formatTime } from '../../../platform/clock.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import { pageOf } from '../../../platform/page.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { type PreparedText, prepareText, storeText } from '../../decisions/index.ts'
+import { appendCrumb } from '../../gcrumbs/index.ts'
+import { findModel } from '../../llm/index.ts'
+import { meter, planLimits } from '../../tenants/index.ts'
+import { loadAgent, refuseLimited } from './agents.ts'
 import {
   type AgentRow,
   countLiveRuns,
@@ -21,12 +22,14 @@ import {
   listSteps,
   type RunRow,
 } from './orchestrator.sql.ts'
-import { RunUnit } from './run-unit.ts'
-import { showRun, showStep } from './run-view.ts'
+import { RunUnit, signerOf } from './run-unit.ts'
+import { executorOf, showRun, showStep } from './run-view.ts'
 import { settleRun } from './settle-runs.ts'
 
 type Operation<K extends keyof typeof contract> = (typeof contract)[K]
 
+/** The job of a run that this service executes. */
+export const MANAGED_RUN = 'orchestrator.run'
 const ID_BYTES = 16
 const SECOND_US = 1_000_000
 
@@ -42,6 +45,7 @@ export const startRun: Handler<Operation<'start_run'>> = async (call, { body }) 
   const run_id = kernel.ids.hex(ID_BYTES)
   const { input_text } = body
   if (input_text) requireShort('input_text', input_text)
+  if (body.executor === 'managed') await requireManageable(call, body)
   const text = input_text
     ? await prepareText(kernel, tenant_id, {
         kind: 'run_input',
@@ -64,6 +68,26 @@ export const startRun: Handler<Operation<'start_run'>> = async (call, { body }) 
   })
 }
 
+/** What a managed run cannot begin without. */
+async function requireManageable(
+  call: Call<Operation<'start_run'>>,
+  { agent_id, input_text }: NewRun['body'],
+): Promise<void> {
+  const { kernel, principal } = call
+  signerOf(kernel)
+  if (!input_text) return call.refuse('rejected', 'a managed run needs input_text')
+  if (principal.session)
+    return call.refuse('rejected', 'a managed run needs a key: it goes on after the session')
+  if (!scopeCovers(principal.scopes, 'memory:read'))
+    throw new Refusal('scope_missing', 'a managed run reads memory: the key lacks memory:read')
+  await call.read(async (db) => {
+    const agent = await loadAgent(kernel, db, agent_id)
+    if (!agent) return call.refuse('agent_not_found')
+    if (!(await findModel(kernel, db, agent.words.model_id)))
+      return call.refuse('provider_not_found')
+  })
+}
+
 interface NewRun {
   readonly run_id: string
   readonly agent: AgentRow
@@ -81,6 +105,8 @@ async function insertNew(
   if (text) await storeText(tx, text)
   const seconds = body.deadline_s ?? runLimits.deadline_s.default
   const deadline_us = tx.now() + seconds * SECOND_US
+  const managed = body.executor === 'managed'
+  const job = managed ? await call.kernel.jobs.enqueue(tx, MANAGED_RUN, { run_id }) : null
   const row: RunRow = {
     run_id,
     agent_id: agent.agent_id,
@@ -102,6 +128,8 @@ async function insertNew(
     check_us: deadline_us,
     created_us: tx.now(),
     ended_us: null,
+    executor: managed ? 'managed' : null,
+    job_id: job?.job_id ?? null,
   }
   await insertRun(tx, row)
   meter(tx, call.operation.id)
@@ -114,9 +142,22 @@ async function insertNew(
       budget_cost_micro: row.budget_cost_micro,
       deadline_at: formatTime(deadline_us),
       started_by: row.started_by,
+      ...(managed && { executor: 'managed' as const }),
     },
   })
   return row
+}
+
+/** Refuses a run whose steps somebody else executes. */
+export async function loadRunOf(
+  db: TenantDb,
+  run_id: string,
+  executor: Run['executor'],
+): Promise<RunRow> {
+  const run = await loadRun(db, run_id)
+  if (executorOf(run) !== executor)
+    throw new Refusal('wrong_state', `the executor of the run is ${executorOf(run)}`)
+  return run
 }
 
 /** Refuses a run that the tenant does not have. */

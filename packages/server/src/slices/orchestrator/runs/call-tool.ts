@@ -3,19 +3,19 @@
 
 import { type orchestrator as contract, runLimits } from '@custos/contract'
 import { canonicalize, type JsonObject } from '@custos/proof'
-import type { Call, Handler } from '../../platform/kernel/call.ts'
-import { Refusal } from '../../platform/refusal.ts'
-import { prepareText, retryWhileErasing, storeText } from '../decisions/index.ts'
-import { gate, redactedOr, refusalOf } from '../governance/index.ts'
-import { insertPrepared, prepareWaitingRecord } from '../records/index.ts'
-import { meter } from '../tenants/index.ts'
+import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { prepareText, retryWhileErasing, storeText } from '../../decisions/index.ts'
+import { gate, redactedOr, refusalOf } from '../../governance/index.ts'
+import { insertPrepared, prepareWaitingRecord } from '../../records/index.ts'
+import { meter } from '../../tenants/index.ts'
 import { actionRequest, agentActionRegistry, answerAction, callContext } from './agent-actions.ts'
 import { loadAgent, refuseLimited } from './agents.ts'
 import { findEarlierIds } from './earlier-answer.ts'
 import { type CallRow, findCall, findStep, type StepRow } from './orchestrator.sql.ts'
 import { RunUnit, signerOf } from './run-unit.ts'
 import { refsOf, showCall } from './run-view.ts'
-import { loadRun, requireShort } from './runs.ts'
+import { loadRunOf, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
 
 type CallTool = typeof contract.call_tool
@@ -39,7 +39,7 @@ export const callTool: Handler<CallTool> = async (call, { params, body }) => {
   signerOf(kernel)
   await settleRun(kernel, tenant_id, run_id)
   const { step, agent } = await call.read(async (db) => {
-    await loadRun(db, run_id)
+    await loadRunOf(db, run_id, 'client')
     const found = requirePermitted(await findStep(db, run_id, step_id))
     return { step: found, agent: await loadAgent(kernel, db, found.agent_id) }
   })
