@@ -123,12 +123,12 @@ class ManagedRun {
   }
 
   /** Does nothing once the run has ended. */
-  async #unit(act: (unit: RunUnit) => Promise<unknown>): Promise<null> {
+  async #unit(act: (unit: RunUnit) => Promise<unknown>, name = 'settled'): Promise<null> {
     await this.#kernel.db.transact(this.#tenant_id, async (tx) => {
       const unit = await RunUnit.load(this.#kernel, tx, this.#run_id)
       if (unit?.live) await act(unit)
     })
-    await this.#kernel.step('run.unit')
+    await this.#kernel.step(`run:${name}`)
     return null
   }
 
@@ -171,14 +171,16 @@ class ManagedRun {
     const body = { model_id, input_text, max_cost_micro }
     const call = ownCall(BEGIN, this.#callAs(principal))
     const params = { run_id: this.#run_id }
-    return this.#refused(() => beginStepBy('managed', call, { params, query: undefined, body }), 1)
+    const input = { params, query: undefined, body }
+    const pause = await this.#refused(() => beginStepBy('managed', call, input), 1)
+    await this.#kernel.step('run:begun')
+    return pause
   }
 
   /** Ends the run where an operation of it is refused, or tries again later. */
   async #refused(operate: () => Promise<unknown>, tries: number): Promise<JobPause | null> {
     try {
       await operate()
-      await this.#kernel.step('run.unit')
       return null
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
@@ -228,12 +230,12 @@ class ManagedRun {
         await failStep(unit, step.step_id, 'budget_exhausted', NOTHING_USED)
         await unit.end('terminated', 'budget_exhausted')
       })
-    await this.#unit((unit) => markAsked(unit, step.step_id, provider))
+    await this.#unit((unit) => markAsked(unit, step.step_id, provider), 'asking')
     const question = { ...prompt, model_id: step.model_id, max_tokens }
     const asked = await this.#whileLive((signal) =>
       askModel(this.#kernel, provider, question, signal),
     )
-    await this.#kernel.step('model.asked')
+    await this.#kernel.step('run:answered')
     if (asked === null) return null
     if ('fault' in asked) return this.#noteFault(step, asked)
     return this.#complete(step, { principal, provider, asked, prompt_tokens })
@@ -266,7 +268,9 @@ class ManagedRun {
     const model = { version: model_version, estimated }
     const call = ownCall(COMPLETE, this.#callAs(principal))
     const input = { params, query: undefined, body, model }
-    return this.#refused(() => completeStepBy('managed', call, input), STORE_TRIES)
+    const pause = await this.#refused(() => completeStepBy('managed', call, input), STORE_TRIES)
+    await this.#kernel.step('run:stored')
+    return pause
   }
 
   /** Null: the run was ended meanwhile, by whatever process. Rejects once this one stops. */
