@@ -71,6 +71,7 @@ export const TEXT_KINDS = [
   'user',
   'agent',
   'provider',
+  'tool',
   'agent_action',
   'run_text',
   'label',

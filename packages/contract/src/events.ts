@@ -282,6 +282,14 @@ export const eventPayloads = {
     definition: LabelMac,
     changed_by: MintedId,
   }),
+  'tool.changed': closed({
+    change: Type.Enum(['created', 'replaced', 'deleted', 'redacted']),
+    version: Count,
+    effect: Type.Enum(TOOL_EFFECTS),
+    enabled: Type.Boolean(),
+    definition: LabelMac,
+    changed_by: MintedId,
+  }),
   'run.started': closed({
     agent_id: Hex16,
     budget_tokens: Type.Union([Count, Type.Null()]),
@@ -310,6 +318,12 @@ export const eventPayloads = {
     max_cost_micro: Count,
     expires_at: EventTime,
   }),
+  'step.answered': closed({
+    run_id: Hex16,
+    output_commitment: Hex32,
+    tokens_in: Count,
+    tokens_out: Count,
+  }),
   'step.completed': StepEnded,
   'step.denied': StepEnded,
   'step.failed': StepEnded,
@@ -325,6 +339,13 @@ export const eventPayloads = {
   'tool.completed': CallEnded,
   'tool.failed': CallEnded,
   'tool.uncertain': CallEnded,
+  'tool.resolved': closed({
+    run_id: Hex16,
+    step_id: Hex16,
+    state: Type.Enum(CALL_STATES),
+    reason: Type.Enum(RUN_REASONS),
+    resolved_by: MintedId,
+  }),
   'approval.requested': closed({
     record_kind: MintedId,
     record_id: Hex16,

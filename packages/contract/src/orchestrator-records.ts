@@ -34,6 +34,7 @@ export const AGENT_ROLES = [
 export const RUN_STATES = [
   'running',
   'waiting_hitl',
+  'waiting_resolution',
   'completed',
   'denied',
   'failed',
@@ -41,7 +42,14 @@ export const RUN_STATES = [
 ] as const
 /** Who asks the models: the caller, between `begin` and `complete`, or this service. */
 export const RUN_EXECUTORS = ['client', 'managed'] as const
-export const STEP_STATES = ['waiting_hitl', 'permitted', 'completed', 'denied', 'failed'] as const
+export const STEP_STATES = [
+  'waiting_hitl',
+  'permitted',
+  'answered',
+  'completed',
+  'denied',
+  'failed',
+] as const
 export const CALL_STATES = [
   'waiting_hitl',
   'intended',
@@ -74,6 +82,11 @@ export const RUN_REASONS = [
   'max_steps_reached',
   'credential_revoked',
   'executor_failed',
+  'args_invalid',
+  'tool_refused',
+  'tool_failed',
+  'resolved',
+  'loop_detected',
 ] as const
 
 export const runLimits = {
@@ -102,6 +115,7 @@ export const RunState = Type.Enum(RUN_STATES, {
   title: 'RunState',
   description:
     '`running`: its executor may begin steps. `waiting_hitl`: a step or call waits for a person. ' +
+    '`waiting_resolution`: a person has to say whether a `once` tool acted. ' +
     '`denied`: a policy or a person refused a step. `failed`: no model answered. ' +
     '`terminated`: it was ended before its end.',
 })
@@ -111,7 +125,9 @@ export const RunExecutor = Type.Enum(RUN_EXECUTORS, {
 })
 const StepState = Type.Enum(STEP_STATES, {
   title: 'StepState',
-  description: '`permitted`: the model may be asked until the permit expires',
+  description:
+    '`permitted`: the model may be asked until the permit expires. `answered`: it answered, and ' +
+    'its tools act',
 })
 const CallState = Type.Enum(CALL_STATES, {
   title: 'RunCallState',

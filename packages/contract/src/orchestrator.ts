@@ -297,6 +297,28 @@ export const orchestrator = {
     ],
     idempotent: true,
   }),
+  resolve_call: operation({
+    ...admin,
+    id: 'orchestrator.resolve_call',
+    method: 'POST',
+    path: `${runPath}/calls/{call_id}/resolve`,
+    summary: 'Says whether an uncertain call of a `once` tool has acted; the run goes on',
+    description:
+      'Use it after looking at the receiver: a process died while it called the tool, which is ' +
+      'never called again. The model is told what you say.',
+    params: Type.Object({
+      ...runParams.properties,
+      call_id: about(Hex16, 'Id of the call'),
+    }),
+    body: Type.Object({
+      happened: boolean('Whether the tool acted'),
+      result: OptionalNullable(about(RunText, 'What it answered, for the model')),
+    }),
+    example: { happened: true, result: 'The mail was sent.' },
+    status: 200,
+    reply: RunCall,
+    refuses: ['run_not_found', 'call_not_found', 'rejected', 'wrong_state'],
+  }),
   complete_step: operation({
     ...run,
     id: 'orchestrator.complete_step',

@@ -978,17 +978,37 @@ export interface LlmGroup {
    */
   createProvider(body: types.LlmCreateProviderBody, options?: CallOptions): Pending<types.LlmCreateProviderReply>
   /**
+   * Defines a tool for managed runs; replaces the one of that name.
+   *
+   * Use it to let a model act. The address is fixed here: the model fills declared parameters only.
+   * Each request carries `Idempotency-Key`, the id of the call. A `once` tool is never called twice
+   * for one call, whatever fails.
+   */
+  createTool(body: types.LlmCreateToolBody, options?: CallOptions): Pending<types.LlmCreateToolReply>
+  /**
    * Deletes what is configured for a model; its key is destroyed.
    *
    * Use it to stop managed runs from asking the model: their next step fails.
    */
   deleteProvider(modelId: string, options?: CallOptions): Pending<types.LlmDeleteProviderReply>
   /**
+   * Deletes a tool; its headers are destroyed.
+   *
+   * Use it to stop managed runs from calling it.
+   */
+  deleteTool(toolName: string, options?: CallOptions): Pending<types.LlmDeleteToolReply>
+  /**
    * Lists the models that managed runs may ask, oldest first.
    *
    * Use it to see addresses and prices. Keys are never shown.
    */
   readonly listProviders: PagedMethod<[query?: types.LlmListProvidersQuery, options?: CallOptions], types.LlmListProvidersReply, types.LlmListProvidersReply['providers'][number]>
+  /**
+   * Lists the tools, oldest first.
+   *
+   * Use it to see what models may have done. Values of headers are never shown.
+   */
+  readonly listTools: PagedMethod<[query?: types.LlmListToolsQuery, options?: CallOptions], types.LlmListToolsReply, types.LlmListToolsReply['tools'][number]>
 }
 
 /** The operations `manifold.*`. */
@@ -1318,6 +1338,13 @@ export interface OrchestratorGroup {
    * Use it to refuse what an agent proposes.
    */
   rejectAction(actionId: string, body: types.OrchestratorRejectActionBody, options?: CallOptions): Pending<types.OrchestratorRejectActionReply>
+  /**
+   * Says whether an uncertain call of a `once` tool has acted; the run goes on.
+   *
+   * Use it after looking at the receiver: a process died while it called the tool, which is never
+   * called again. The model is told what you say.
+   */
+  resolveCall(runId: string, callId: string, body: types.OrchestratorResolveCallBody, options?: CallOptions): Pending<types.OrchestratorResolveCallReply>
   /**
    * Starts a run; its steps are executed by the caller or by this service.
    *

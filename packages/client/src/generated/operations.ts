@@ -1069,11 +1069,27 @@ export const llmCreateProvider: Operation<[body: types.LlmCreateProviderBody, op
   idempotent: true,
 }
 
+/** Defines a tool for managed runs; replaces the one of that name. */
+export const llmCreateTool: Operation<[body: types.LlmCreateToolBody, options?: CallOptions], Pending<types.LlmCreateToolReply>> = {
+  id: 'llm.create_tool',
+  method: 'POST',
+  path: '/v1/llm/tools',
+  takes: 'body',
+  idempotent: true,
+}
+
 /** Deletes what is configured for a model; its key is destroyed. */
 export const llmDeleteProvider: Operation<[modelId: string, options?: CallOptions], Pending<types.LlmDeleteProviderReply>> = {
   id: 'llm.delete_provider',
   method: 'DELETE',
   path: '/v1/llm/providers/{model_id}',
+}
+
+/** Deletes a tool; its headers are destroyed. */
+export const llmDeleteTool: Operation<[toolName: string, options?: CallOptions], Pending<types.LlmDeleteToolReply>> = {
+  id: 'llm.delete_tool',
+  method: 'DELETE',
+  path: '/v1/llm/tools/{tool_name}',
 }
 
 /** Lists the models that managed runs may ask, oldest first. */
@@ -1083,6 +1099,15 @@ export const llmListProviders: Operation<[query?: types.LlmListProvidersQuery, o
   path: '/v1/llm/providers',
   takes: 'query',
   items: 'providers',
+}
+
+/** Lists the tools, oldest first. */
+export const llmListTools: Operation<[query?: types.LlmListToolsQuery, options?: CallOptions], Pending<types.LlmListToolsReply>> = {
+  id: 'llm.list_tools',
+  method: 'GET',
+  path: '/v1/llm/tools',
+  takes: 'query',
+  items: 'tools',
 }
 
 /** Discards the cached maps of the tenant in this process. */
@@ -1442,6 +1467,14 @@ export const orchestratorRejectAction: Operation<[actionId: string, body: types.
   path: '/v1/orchestrator/actions/{action_id}/reject',
   takes: 'body',
   idempotent: true,
+}
+
+/** Says whether an uncertain call of a `once` tool has acted; the run goes on. */
+export const orchestratorResolveCall: Operation<[runId: string, callId: string, body: types.OrchestratorResolveCallBody, options?: CallOptions], Pending<types.OrchestratorResolveCallReply>> = {
+  id: 'orchestrator.resolve_call',
+  method: 'POST',
+  path: '/v1/orchestrator/runs/{run_id}/calls/{call_id}/resolve',
+  takes: 'body',
 }
 
 /** Starts a run; its steps are executed by the caller or by this service. */
@@ -2109,8 +2142,11 @@ export const OPERATIONS: readonly object[] = [
   landingStats,
   landingVerify,
   llmCreateProvider,
+  llmCreateTool,
   llmDeleteProvider,
+  llmDeleteTool,
   llmListProviders,
+  llmListTools,
   manifoldClearCache,
   manifoldExport,
   manifoldField,
@@ -2155,6 +2191,7 @@ export const OPERATIONS: readonly object[] = [
   orchestratorListRuns,
   orchestratorReceipts,
   orchestratorRejectAction,
+  orchestratorResolveCall,
   orchestratorStartRun,
   platformHealth,
   platformHealthz,

@@ -63,6 +63,8 @@ export type RefusalCode =
   | 'session_not_found'
   | 'delivery_not_found'
   | 'agent_not_found'
+  | 'tool_not_found'
+  | 'call_not_found'
   | 'provider_not_found'
   | 'step_not_found'
   | 'login_expired'
@@ -671,10 +673,22 @@ export interface Refusals {
     | 'url_refused'
     | 'too_many'
     | 'idempotency_key_reused'
+  'llm.create_tool':
+    | CommonRefusal
+    | 'url_refused'
+    | 'rejected'
+    | 'too_many'
+    | 'idempotency_key_reused'
   'llm.delete_provider':
     | CommonRefusal
     | 'provider_not_found'
+  'llm.delete_tool':
+    | CommonRefusal
+    | 'tool_not_found'
   'llm.list_providers':
+    | CommonRefusal
+    | 'rejected'
+  'llm.list_tools':
     | CommonRefusal
     | 'rejected'
   'manifold.clear_cache':
@@ -921,6 +935,12 @@ export interface Refusals {
     | 'attestation_required'
     | 'no_signing_key'
     | 'idempotency_key_reused'
+  'orchestrator.resolve_call':
+    | CommonRefusal
+    | 'run_not_found'
+    | 'call_not_found'
+    | 'rejected'
+    | 'wrong_state'
   'orchestrator.start_run':
     | CommonRefusal
     | 'agent_not_found'
@@ -3343,17 +3363,17 @@ export type RunMemory = {
 }
 
 /** Code of why it ended other than completed */
-export type RunReason = 'cancelled' | 'deadline_exceeded' | 'permit_expired' | 'policy' | 'output_refused' | 'hitl_rejected' | 'hitl_expired' | 'input_erased' | 'not_reported' | 'reported' | 'run_ended' | 'model_failed' | 'model_refused' | 'quota_exceeded' | 'attempt_lost' | 'step_refused' | 'budget_exhausted' | 'max_steps_reached' | 'credential_revoked' | 'executor_failed'
+export type RunReason = 'cancelled' | 'deadline_exceeded' | 'permit_expired' | 'policy' | 'output_refused' | 'hitl_rejected' | 'hitl_expired' | 'input_erased' | 'not_reported' | 'reported' | 'run_ended' | 'model_failed' | 'model_refused' | 'quota_exceeded' | 'attempt_lost' | 'step_refused' | 'budget_exhausted' | 'max_steps_reached' | 'credential_revoked' | 'executor_failed' | 'args_invalid' | 'tool_refused' | 'tool_failed' | 'resolved' | 'loop_detected'
 
 /** Signed statement about one ended step; see docs/orchestration.md */
 export type RunReceipt = { [key: string]: unknown }
 
 /**
  * `running`: its executor may begin steps. `waiting_hitl`: a step or call waits for a person.
- * `denied`: a policy or a person refused a step. `failed`: no model answered. `terminated`: it was
- * ended before its end.
+ * `waiting_resolution`: a person has to say whether a `once` tool acted. `denied`: a policy or a
+ * person refused a step. `failed`: no model answered. `terminated`: it was ended before its end.
  */
-export type RunState = 'running' | 'waiting_hitl' | 'completed' | 'denied' | 'failed' | 'terminated'
+export type RunState = 'running' | 'waiting_hitl' | 'waiting_resolution' | 'completed' | 'denied' | 'failed' | 'terminated'
 
 /** One question to a model, with what it was allowed */
 export type RunStep = {
@@ -3472,8 +3492,11 @@ export type StepPermit = {
   expires_at: string | null
 }
 
-/** `permitted`: the model may be asked until the permit expires */
-export type StepState = 'waiting_hitl' | 'permitted' | 'completed' | 'denied' | 'failed'
+/**
+ * `permitted`: the model may be asked until the permit expires. `answered`: it answered, and its
+ * tools act
+ */
+export type StepState = 'waiting_hitl' | 'permitted' | 'answered' | 'completed' | 'denied' | 'failed'
 
 /** Whether a row can be written and read back; `full`: no space is left */
 export type StorageState = 'ok' | 'full' | 'failing'
@@ -3698,7 +3721,7 @@ export type TermScore = {
 }
 
 /** Kind of a record that is neither a memory nor a decision */
-export type TextKind = 'artifact' | 'corpus' | 'world_type' | 'action' | 'composition' | 'landing' | 'approval' | 'approver' | 'governed_decision' | 'attestation' | 'policy' | 'hold' | 'retention' | 'report' | 'store' | 'key' | 'key_namespace' | 'webhook' | 'user' | 'agent' | 'provider' | 'agent_action' | 'run_text' | 'label'
+export type TextKind = 'artifact' | 'corpus' | 'world_type' | 'action' | 'composition' | 'landing' | 'approval' | 'approver' | 'governed_decision' | 'attestation' | 'policy' | 'hold' | 'retention' | 'report' | 'store' | 'key' | 'key_namespace' | 'webhook' | 'user' | 'agent' | 'provider' | 'tool' | 'agent_action' | 'run_text' | 'label'
 
 /** What a token may do */
 export type TokenScope = 'memory:read' | 'memory:write'
@@ -3706,8 +3729,40 @@ export type TokenScope = 'memory:read' | 'memory:write'
 /** How the tokens of a memory are counted */
 export type Tokenizer = 'o200k_base' | 'chars'
 
+/** What a model may have done, and how often */
+export type Tool = {
+  tool_id: string
+  /** Name, as agents and models use it */
+  name: string
+  /** What it does, for the model */
+  description: string
+  tool_type: ToolKind
+  /** What repeating a call does */
+  effect: ToolEffect
+  /** JSON Schema of the arguments: an object */
+  input_schema: { [key: string]: unknown }
+  /** Method of the request */
+  method: 'GET' | 'POST'
+  /**
+   * Address; `{name}` in its path or query is the argument of that name. Other arguments are the
+   * query of a GET and the JSON body of a POST
+   */
+  url: string
+  /** Names of headers that are sent; their values are never shown */
+  headers: string[]
+  /** 1, or one more than the version before */
+  version: number
+  /** Whether managed runs may call it */
+  enabled: boolean
+  /** When it was created */
+  created_at: string
+}
+
 /** `read`: changes nothing. `idempotent`: may be repeated. `once`: never repeat it */
 export type ToolEffect = 'read' | 'idempotent' | 'once'
+
+/** Kind of tool */
+export type ToolKind = 'http'
 
 /** How far a caller is trusted; the values are in ascending order */
 export type TrustTier = 'untrusted' | 'basic' | 'verified' | 'trusted' | 'release' | 'root'
@@ -6424,12 +6479,47 @@ export type LlmCreateProviderBody = {
 /** The reply of `llm.create_provider`. */
 export type LlmCreateProviderReply = ModelProvider
 
+/** The body of `llm.create_tool`. */
+export type LlmCreateToolBody = {
+  /** Name, as agents and models use it */
+  name: string
+  /** What it does, for the model */
+  description: string
+  tool_type?: ToolKind
+  /** What repeating a call does */
+  effect?: ToolEffect
+  /** JSON Schema of the arguments: an object */
+  input_schema: { [key: string]: unknown }
+  /** Method of the request */
+  method?: 'GET' | 'POST'
+  /**
+   * Address; `{name}` in its path or query is the argument of that name. Other arguments are the
+   * query of a GET and the JSON body of a POST
+   */
+  url: string
+  /** Headers to send, for example a key; they are sealed */
+  headers?: { [key: string]: string } | null
+  /** Whether managed runs may call it */
+  enabled?: boolean
+}
+
+/** The reply of `llm.create_tool`. */
+export type LlmCreateToolReply = Tool
+
 /** The reply of `llm.delete_provider`. */
 export type LlmDeleteProviderReply = {
   /** Always true */
   deleted: true
   /** The model */
   model_id: string
+}
+
+/** The reply of `llm.delete_tool`. */
+export type LlmDeleteToolReply = {
+  /** Always true */
+  deleted: true
+  /** The name */
+  tool_name: string
 }
 
 /** The query of `llm.list_providers`. */
@@ -6446,6 +6536,30 @@ export type LlmListProvidersQuery = {
 export type LlmListProvidersReply = {
   /** The items of this page */
   providers: ModelProvider[]
+  /** Number of items in this page */
+  count: number
+  /** Largest number of items in a page */
+  limit: number
+  /** Number of items to skip before the page */
+  offset: number
+  /** Cursor of the next page; null on the last page */
+  next_cursor: string | null
+}
+
+/** The query of `llm.list_tools`. */
+export type LlmListToolsQuery = {
+  /** Largest number of items in a page */
+  limit?: number
+  /** Number of items to skip before the page */
+  offset?: number
+  /** `next_cursor` of the previous page; takes precedence over `offset` */
+  cursor?: string
+}
+
+/** The reply of `llm.list_tools`. */
+export type LlmListToolsReply = {
+  /** The items of this page */
+  tools: Tool[]
   /** Number of items in this page */
   count: number
   /** Largest number of items in a page */
@@ -7685,6 +7799,17 @@ export type OrchestratorRejectActionBody = ResumeRequest
 
 /** The reply of `orchestrator.reject_action`. */
 export type OrchestratorRejectActionReply = RejectedAction
+
+/** The body of `orchestrator.resolve_call`. */
+export type OrchestratorResolveCallBody = {
+  /** Whether the tool acted */
+  happened: boolean
+  /** What it answered, for the model */
+  result?: string | null
+}
+
+/** The reply of `orchestrator.resolve_call`. */
+export type OrchestratorResolveCallReply = RunCall
 
 /** The body of `orchestrator.start_run`. */
 export type OrchestratorStartRunBody = {

@@ -165,7 +165,9 @@ async function checkSigned(
 
 const ENDED_RUN = /^run\.(completed|denied|failed|terminated)$/
 const ENDED_STEP = /^step\.(completed|denied|failed)$/
-const ENDED_CALL = /^tool\.(completed|failed|uncertain)$/
+const ENDED_CALL = /^tool\.(completed|failed|uncertain|resolved)$/
+/** States of a step in which its calls may begin. */
+const MAY_CALL: ReadonlySet<string> = new Set(['permitted', 'answered'])
 const MAY_FOLLOW_END = /^(agent_action|approval|decision)\./
 
 /** Transitions of the run, its steps and calls, in the order of the log. */
@@ -185,7 +187,7 @@ function checkOrder({ run_id, ended, entries }: Bundle, findings: VerdictDraft):
     if (!mayFollow(machine, from, state) && !skipped) illegal.push(`${id}: ${from} to ${state}`)
     if (!statesOf(machine).includes(state)) illegal.push(`${id}: ${state}`)
     states.set(id, state)
-    if (isEnded(machine, state)) open.delete(id)
+    if (isEnded(machine, state) || state === 'uncertain') open.delete(id)
     else open.add(id)
   }
   let over = false
@@ -194,12 +196,13 @@ function checkOrder({ run_id, ended, entries }: Bundle, findings: VerdictDraft):
     const own = payload['run_id'] === undefined || payload['run_id'] === run_id
     if (!own) illegal.push(`${seq}: of another run`)
     if (event_type === 'step.permitted') move('step', subject, 'permitted')
+    else if (event_type === 'step.answered') move('step', subject, 'answered')
     else if (ENDED_STEP.test(event_type)) {
       move('step', subject, payload['state'])
       if (event_type !== `step.${String(payload['state'])}`) illegal.push(`${seq}: two states`)
     } else if (event_type === 'tool.intended') {
       move('call', subject, 'intended')
-      if (states.get(String(payload['step_id'])) !== 'permitted')
+      if (!MAY_CALL.has(states.get(String(payload['step_id'])) ?? ''))
         illegal.push(`${subject}: the step is not permitted`)
     } else if (ENDED_CALL.test(event_type)) move('call', subject, payload['state'])
     else if (ENDED_RUN.test(event_type)) {
@@ -289,6 +292,13 @@ function checkReceipt({ entries }: Bundle, receipt: JsonObject, findings: Verdic
     addCheck(findings, 'permit', same, 'is not the one of the receipt')
   }
   const completed = receipt['state'] === 'completed'
+  const answered = named('step.answered', step_id)?.payload
+  const settled =
+    answered === undefined ||
+    ((!completed || answered['output_commitment'] === receipt['output_commitment']) &&
+      answered['tokens_in'] === budget['tokens_in'] &&
+      answered['tokens_out'] === budget['tokens_out'])
+  addCheck(findings, 'answer_logged', settled, 'the answer is not the one on the log')
   const decided = named('decision.logged', decision_id)
   const decision =
     completed === (decision_id !== null) &&
@@ -307,7 +317,7 @@ function checkReceipt({ entries }: Bundle, receipt: JsonObject, findings: Verdic
 function isCallLogged(entries: readonly LogEntry[], call: JsonObject): boolean {
   const own = entries.filter(({ subject }) => subject === call['call_id'])
   const intent = own.find(({ event_type }) => event_type === 'tool.intended')
-  const end = own.find(({ event_type }) => ENDED_CALL.test(event_type))
+  const end = own.findLast(({ event_type }) => ENDED_CALL.test(event_type))
   const { state, reason, args_commitment, effect, action_id } = call
   if (intent) {
     const { payload } = intent

@@ -35,6 +35,8 @@ export const CONSUMING: ReadonlySet<string> = new Set([
   'orchestrator.create_agent',
   'orchestrator.cancel_run',
   'llm.delete_provider',
+  'llm.delete_tool',
+  'orchestrator.resolve_call',
   'orchestrator.complete_step',
   'orchestrator.approve_action',
   'orchestrator.reject_action',

@@ -74,6 +74,10 @@ export interface Ids {
   /** With a step that is permitted, and another that waits for a person. */
   readonly agent_id: string
   readonly agent_run_id: string
+  /** Of a run with an uncertain call, and the call. */
+  readonly unresolved_run_id: string
+  readonly call_id: string
+  readonly tool_name: string
   /** Of a model that a provider is configured for. */
   readonly model_id: string
   readonly step_id: string
@@ -125,6 +129,9 @@ export const GHOSTS: Ids = {
   invitation: `ffffffffffffffffffffffffffffffff.${'f'.repeat(43)}`,
   agent_id: 'ffffffffffffffffffffffffffffffff',
   agent_run_id: 'ffffffffffffffffffffffffffffffff',
+  unresolved_run_id: 'ffffffffffffffffffffffffffffffff',
+  call_id: 'ffffffffffffffffffffffffffffffff',
+  tool_name: 'tool_ffffffffffff',
   model_id: 'models/ffffffffffff',
   step_id: 'ffffffffffffffffffffffffffffffff',
   agent_action_id: 'ffffffffffffffffffffffffffffffff',

@@ -57,9 +57,10 @@ const isPersonWord = (place: string): boolean =>
 const isAgentWord = (place: string): boolean =>
   /^orchestrator\.(create_agent|approve_action|reject_action) body\./.test(place)
 
-/** Which model is asked, and where: sealed, and kept while there is the provider. */
+/** Which models and tools are asked, and where: sealed, and kept while they are there. */
 const isProviderWord = (place: string): boolean =>
-  /^llm\.create_provider body\.(model_id|base_url)$/.test(place)
+  /^llm\.create_provider body\.(model_id|base_url)$/.test(place) ||
+  /^llm\.create_tool body\.(description|input_schema|url|headers\{\})/.test(place)
 
 /** What was registered, issued, composed or invoked, who approved it, and whom agents are. */
 const RECORD_WORDS = [

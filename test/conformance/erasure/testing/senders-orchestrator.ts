@@ -78,6 +78,10 @@ export async function sendRuns(parts: SendParts): Promise<void> {
   made.decisions.push(step.decision_id)
   const unknown = { input_text: 'of no store', store_id: begin.label('body.store_id') }
   await refused(parts, steps, { body: unknown })
+  const resolve = marks(parts, 'orchestrator.resolve_call')
+  const ghost = `${PATH}/runs/${run.run_id}/calls/${'f'.repeat(32)}/resolve`
+  const said = { happened: true, result: resolve.text('body.result') }
+  await refused(parts, ghost, { body: said })
   await sendProvider(parts)
   await sendDecisions(parts, steps)
 }
@@ -93,6 +97,17 @@ async function sendProvider(parts: SendParts): Promise<void> {
     api_key: word('body.api_key'),
   }
   await twice(parts, { status: 201, path }, { body, headers: headers() })
+  const tool = marks(parts, 'llm.create_tool')
+  const name = 'canary_tool'
+  const defined = {
+    name,
+    description: tool.text('body.description'),
+    input_schema: { type: 'object', description: tool.word('body.input_schema{}') },
+    url: `https://tools.invalid/${tool.word('body.url')}`,
+    headers: { 'x-token': tool.word('body.headers{}') },
+  }
+  const made = { body: defined, headers: tool.headers() }
+  await twice(parts, { status: 201, path: '/v1/llm/tools' }, made)
 }
 
 /** What people say who decide about waiting steps. */

@@ -23,7 +23,7 @@ import { approverTextSource } from '../../slices/approvals/index.ts'
 import { boundTextSource } from '../../slices/decisions/index.ts'
 import { policyTextSource } from '../../slices/governance/index.ts'
 import { userTextSource } from '../../slices/identity/index.ts'
-import { providerTextSource } from '../../slices/llm/index.ts'
+import { providerTextSource, toolTextSource } from '../../slices/llm/index.ts'
 import { storeTextSource } from '../../slices/memory/index.ts'
 import { agentTextSource } from '../../slices/orchestrator/index.ts'
 import { recordTextSources } from '../../slices/records/index.ts'
@@ -116,6 +116,7 @@ const TEXT_SOURCES = [
   boundTextSource,
   agentTextSource,
   providerTextSource,
+  toolTextSource,
 ]
 
 /** Throws OperatorError, with one clear line, where a model cannot be loaded. */

@@ -1,15 +1,22 @@
-// The face of models: handlers, who answers for a model, and one question to it.
+// The face of models and tools: handlers, who answers for a model, one question to it, one call of a
+// tool.
 
 import type { llm } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { createProvider, deleteProvider, listProviderPage } from './providers.ts'
+import { createTool, deleteTool, listTools } from './tools.ts'
 
 export { type AskResult, askModel } from './ask-model.ts'
-export type { ChatMessage, ModelAnswer, ModelQuestion } from './chat.ts'
+export type { ChatMessage, ModelAnswer, ModelQuestion, ToolRequest } from './chat.ts'
 export { findModel, type OpenProvider, providerTextSource } from './providers.ts'
+export { callHttp, type ToolOutcome } from './tool-request.ts'
+export { findArgsProblem, listEnabledTools, type OpenTool, toolTextSource } from './tools.ts'
 
 export const llmHandlers = {
   create_provider: createProvider,
   list_providers: listProviderPage,
   delete_provider: deleteProvider,
+  create_tool: createTool,
+  list_tools: listTools,
+  delete_tool: deleteTool,
 } satisfies HandlersOf<typeof llm>

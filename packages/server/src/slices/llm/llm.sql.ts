@@ -58,3 +58,43 @@ export const updateProvider = (tx: Tx, provider_id: string, change: Partial<Prov
 
 export const deleteProviderRow = (tx: Tx, provider_id: string) =>
   tx.run(deleteFrom(tx, 'llm_providers').where('provider_id', '=', provider_id))
+
+export type ToolRow = Omit<Tables['llm_tools'], 'tenant_id'>
+
+export const insertTool = (tx: Tx, row: ToolRow) => tx.run(insertInto(tx, 'llm_tools', row))
+
+export const findTool = (db: TenantDb, tool_id: string): Promise<ToolRow | undefined> =>
+  db.first(from(db, 'llm_tools').selectAll().where('tool_id', '=', tool_id))
+
+export const findToolByName = (db: TenantDb, name_key: string): Promise<ToolRow | undefined> =>
+  db.first(from(db, 'llm_tools').selectAll().where('name_key', '=', name_key))
+
+/** Oldest first. */
+export const listToolPage = (
+  db: TenantDb,
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Promise<ToolRow[]> =>
+  db.all(
+    from(db, 'llm_tools')
+      .selectAll()
+      .orderBy('created_us')
+      .orderBy('tool_id')
+      .limit(limit)
+      .offset(offset),
+  )
+
+export const listToolsAfter = (db: TenantDb, after: string, limit: number): Promise<ToolRow[]> =>
+  db.all(
+    from(db, 'llm_tools').selectAll().where('tool_id', '>', after).orderBy('tool_id').limit(limit),
+  )
+
+export async function countTools(db: TenantDb): Promise<number> {
+  const counted = from(db, 'llm_tools').select((e) => e.fn.countAll<number>().as('count'))
+  return Number((await db.first(counted))?.count ?? 0)
+}
+
+export const updateTool = (tx: Tx, tool_id: string, change: Partial<ToolRow>) =>
+  tx.run(update(tx, 'llm_tools').set(change).where('tool_id', '=', tool_id))
+
+export const deleteToolRow = (tx: Tx, tool_id: string) =>
+  tx.run(deleteFrom(tx, 'llm_tools').where('tool_id', '=', tool_id))

@@ -53,7 +53,7 @@ const labelOf = async ({ keyring }: Kernel, tenant_id: string, model_id: string)
   (await keyring.tenant(tenant_id)).label(`llm model\n${model_id}`)
 
 /** A model answers with what it was told of every store. */
-function refuseLimited({ principal }: { readonly principal: Principal }): void {
+export function refuseLimited({ principal }: { readonly principal: Principal }): void {
   if (principal.allowed_stores.length > 0)
     throw new Refusal('scope_missing', 'models serve every store; the key is limited to some')
 }

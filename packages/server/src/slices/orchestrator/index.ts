@@ -10,7 +10,15 @@ import { beginStep, getStep } from './runs/begin-step.ts'
 import { bundle } from './runs/bundle.ts'
 import { callTool } from './runs/call-tool.ts'
 import { completeStep } from './runs/complete-step.ts'
-import { cancelRun, getRun, listReceipts, listRunPage, MANAGED_RUN, startRun } from './runs/runs.ts'
+import {
+  cancelRun,
+  getRun,
+  listReceipts,
+  listRunPage,
+  MANAGED_RUN,
+  resolveCall,
+  startRun,
+} from './runs/runs.ts'
 
 export { agentActionRegistry } from './runs/agent-actions.ts'
 export { agentTextSource } from './runs/agents.ts'
@@ -27,6 +35,7 @@ export const orchestratorHandlers = {
   begin_step: beginStep,
   get_step: getStep,
   call_tool: callTool,
+  resolve_call: resolveCall,
   complete_step: completeStep,
   receipts: listReceipts,
   bundle,

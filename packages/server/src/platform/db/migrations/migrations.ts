@@ -32,6 +32,7 @@ import { runs } from './0028-runs.ts'
 import { sessions } from './0030-sessions.ts'
 import { people } from './0031-people.ts'
 import { managedRuns } from './0034-managed-runs.ts'
+import { tools } from './0035-tools.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -66,6 +67,7 @@ export const migrations: readonly Migration[] = [
   sessions,
   people,
   managedRuns,
+  tools,
 ]
 
 /** Raised when the database was written by a newer version. */

@@ -7,6 +7,7 @@ import type {
   RUN_STATES,
   STEP_STATES,
   TOOL_EFFECTS,
+  TOOL_KINDS,
 } from '@custos/contract'
 import { blob, integer, nullable, tenantId, text } from './columns.ts'
 
@@ -59,6 +60,19 @@ export const runTables = {
     definition_label: text('digest', 'HMAC of the definition under the tenant label salt'),
     secret_no: integer,
     sealed: blob('sealed', 'model, address and key'),
+    created_us: integer,
+  },
+  llm_tools: {
+    tenant_id: tenantId,
+    tool_id: text('minted', 'random id'),
+    name_key: text('digest', 'HMAC under the tenant label salt'),
+    version: integer,
+    kind: text<(typeof TOOL_KINDS)[number]>('enum', 'kinds of tools'),
+    effect: text<(typeof TOOL_EFFECTS)[number]>('enum', 'effect classes'),
+    enabled: integer,
+    definition_label: text('digest', 'HMAC of the definition under the tenant label salt'),
+    secret_no: integer,
+    sealed: blob('sealed', 'name, description, schema, address and headers'),
     created_us: integer,
   },
   runs: {
@@ -142,5 +156,8 @@ export const runTables = {
     action_id: action,
     created_us: integer,
     ended_us: nullable(integer),
+    tool_id: nullable(text('minted', 'tool that this service calls')),
+    /** When this service called the tool; null: it did not. */
+    sent_us: nullable(integer),
   },
 }

@@ -58,11 +58,16 @@ const BUDGET_DEFAULT = 1_024
 
 export const beginStep: Handler<Begin> = (call, input) => beginStepBy('client', call, input)
 
+type BeginInput = Parameters<Handler<Begin>>[1] & {
+  /** `tool:<name>` for each tool whose answers the model has read. */
+  readonly origins?: readonly string[]
+}
+
 /** Of a run with another executor it refuses `wrong_state`. */
 export async function beginStepBy(
   executor: Run['executor'],
   call: BeginCall,
-  { params, body }: Parameters<Handler<Begin>>[1],
+  { params, body, origins = [] }: BeginInput,
 ): ReturnType<Handler<Begin>> {
   refuseLimited(call)
   const earlier = await findEarlierIds(call)
@@ -85,7 +90,7 @@ export async function beginStepBy(
     'inference',
     {
       ...stepContext({ ...draft.row, reserved_tokens: planned.max_tokens }, planned.input),
-      context_origins: originsOf(planned, retrieved.length > 0),
+      context_origins: [...originsOf(planned, retrieved.length > 0), ...origins],
     },
     { minted: ['agent_id', 'run_id'] },
   )

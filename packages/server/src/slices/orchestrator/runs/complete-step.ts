@@ -6,6 +6,7 @@ import type { JsonObject } from '@custos/proof'
 import { retryOnConflict } from '../../../platform/concurrency.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import {
   logDecision,
   openText,
@@ -80,11 +81,15 @@ export async function completeStepBy(
 }
 
 /** Nothing of a refused output is stored; what was used is settled, and the run is denied. */
-function refuseOutput(
+export function refuseOutput(
   call: CompleteCall,
   run_id: string,
   step_id: string,
-  { tokens_in, tokens_out, cost_micro }: CompleteBody,
+  {
+    tokens_in,
+    tokens_out,
+    cost_micro,
+  }: Pick<CompleteBody, 'tokens_in' | 'tokens_out' | 'cost_micro'>,
 ): Promise<void> {
   return call.transact(async (tx) => {
     const { unit, step } = await loadOpen(call, tx, run_id, step_id)
@@ -124,25 +129,11 @@ async function storeCompleted(
   const results = new Map<string, { failed: boolean; text: PreparedText }>()
   for (const { call_id, result, failed = false } of body.calls ?? [])
     results.set(call_id, { failed, text: await prepare('call_result', result) })
-  const decision = await prepareDecision(kernel, tenant_id, {
-    store_id: step.store_id ?? NO_STORE,
-    model_id: step.model_id,
-    query: input,
+  const decision = await prepareStepDecision(kernel, tenant_id, step, {
+    input,
     output: answer,
-    session_id: run_id,
-    refs,
-    contents: [],
-    scores: [],
-    token_count: body.tokens_out,
-    latency_ms: null,
-    parameters: {
-      run_id,
-      step_id,
-      agent_id: step.agent_id,
-      model_version: body.model_version ?? null,
-      inherited: sourcesOf(step).inherited.length,
-    },
-    memory_seq: step.memory_seq,
+    tokens_out: body.tokens_out,
+    model_version: body.model_version ?? null,
   })
   await call.once<null>({
     run: async (tx) => {
@@ -172,6 +163,41 @@ async function storeCompleted(
     replay: async () => null,
   })
 }
+
+interface StepAnswer {
+  readonly input: string
+  readonly output: string
+  readonly tokens_out: number
+  readonly model_version: string | null
+}
+
+/** The decision that a step is, for the trail of decisions. */
+export const prepareStepDecision = (
+  kernel: Kernel,
+  tenant_id: string,
+  step: StepRow,
+  { input, output, tokens_out, model_version }: StepAnswer,
+) =>
+  prepareDecision(kernel, tenant_id, {
+    store_id: step.store_id ?? NO_STORE,
+    model_id: step.model_id,
+    query: input,
+    output,
+    session_id: step.run_id,
+    refs: refsOf([step]),
+    contents: [],
+    scores: [],
+    token_count: tokens_out,
+    latency_ms: null,
+    parameters: {
+      run_id: step.run_id,
+      step_id: step.step_id,
+      agent_id: step.agent_id,
+      model_version,
+      inherited: sourcesOf(step).inherited.length,
+    },
+    memory_seq: step.memory_seq,
+  })
 
 /** Only calls of this step that were permitted have a result. */
 async function endCalls(

@@ -213,7 +213,9 @@ export class RunUnit {
   async #abandonCalls(step: StepRow, reason: Reason): Promise<void> {
     for (const call of this.callsOf(step)) {
       if (call.state === 'intended') {
-        const state = call.effect === 'once' ? 'uncertain' : 'failed'
+        // This service marks what it sends; whether a caller sent it nobody knows.
+        const sent = executorOf(this.run) === 'client' || call.sent_us !== null
+        const state = sent && call.effect === 'once' ? 'uncertain' : 'failed'
         await this.endCall(call, step.step_id, { state, reason: 'not_reported' })
       }
       if (call.state === 'waiting_hitl') {
@@ -234,9 +236,9 @@ export class RunUnit {
   ): Promise<StepRow> {
     await this.#abandonCalls(step, reason ?? 'run_ended')
     const used = step.permit === null ? 0 : step.reserved_tokens
-    const reported = (change.tokens_in ?? 0) + (change.tokens_out ?? 0)
-    const tokens = change.tokens_in === undefined ? used : reported
-    const cost = change.cost_micro ?? (step.permit === null ? 0 : step.reserved_cost_micro)
+    const { tokens_in, tokens_out, cost_micro } = { ...step, ...change }
+    const tokens = tokens_in === null ? used : tokens_in + (tokens_out ?? 0)
+    const cost = cost_micro ?? (step.permit === null ? 0 : step.reserved_cost_micro)
     const ended: StepRow = {
       ...step,
       ...change,
@@ -388,6 +390,54 @@ export class RunUnit {
     if (this.run.job_id !== null) await this.#kernel.jobs.wake(this.tx, this.run.job_id)
   }
 
+  /** The model has answered with calls: they are on record before one of them acts. */
+  async answer(
+    step: StepRow,
+    answer: Pick<StepRow, 'output_text_id' | 'cost_micro'> & {
+      readonly tokens_in: number
+      readonly tokens_out: number
+    },
+    output_commitment: string,
+  ): Promise<void> {
+    await this.#setStep(step, { ...answer, state: 'answered', expires_us: null })
+    const { tokens_in, tokens_out } = answer
+    await appendCrumb(this.tx, {
+      event_type: 'step.answered',
+      subject: step.step_id,
+      payload: { run_id: step.run_id, output_commitment, tokens_in, tokens_out },
+    })
+    await this.refresh()
+  }
+
+  /** A call that never began: no such tool, or other arguments than it takes. */
+  async refuseCall(row: CallRow, step_id: string): Promise<void> {
+    await this.addCall(row)
+    await appendCrumb(this.tx, {
+      event_type: 'tool.failed',
+      subject: row.call_id,
+      payload: { run_id: row.run_id, step_id, state: 'failed', reason: row.reason as Reason },
+    })
+  }
+
+  /** A person says what became of an uncertain call. */
+  async resolveCall(
+    call: CallRow,
+    step_id: string,
+    change: Partial<CallRow> & Pick<CallRow, 'state'>,
+    resolved_by: string,
+  ): Promise<CallRow> {
+    const reason = 'resolved'
+    const ended = await this.setCall(call, { ...change, reason, ended_us: this.tx.now() })
+    await appendCrumb(this.tx, {
+      event_type: 'tool.resolved',
+      subject: call.call_id,
+      payload: { run_id: call.run_id, step_id, state: ended.state, reason, resolved_by },
+    })
+    await this.refresh()
+    await this.wake()
+    return ended
+  }
+
   /** The write-ahead mark of the question: one that is never answered may have been asked. */
   markAsked(step: StepRow, provider_id: string): Promise<StepRow> {
     return this.#setStep(step, { provider_id, asked_us: this.tx.now() })
@@ -422,11 +472,15 @@ export class RunUnit {
   async refresh(): Promise<void> {
     if (!this.live) return
     const waits = [...this.steps, ...this.calls].some(({ state }) => state === 'waiting_hitl')
+    const unresolved = this.steps.some(
+      (step) =>
+        step.ended_us === null && this.callsOf(step).some(({ state }) => state === 'uncertain'),
+    )
     const expiries = this.steps.flatMap(({ expires_us }) => expires_us ?? [])
     const reads = waits || refsOf(this.steps).length > 0
     const next = reads ? this.tx.now() + CHECK_US : Number.MAX_SAFE_INTEGER
     await this.#setRun({
-      state: waits ? 'waiting_hitl' : 'running',
+      state: waits ? 'waiting_hitl' : unresolved ? 'waiting_resolution' : 'running',
       check_us: Math.min(this.run.deadline_us, next, ...expiries),
     })
   }
