@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readSavedDocuments, verifySavedDocument } from '@custos/proof'
+import { startTlsServer } from '../../packages/server/src/platform/egress/testing/tls-server.ts'
 import {
   type ModelServer,
   startModelServer,
@@ -13,6 +14,7 @@ import {
   poll,
   writeTestCertificate,
 } from '../../packages/server/src/slices/webhooks/testing/scene.ts'
+import { casesOf } from '../../packages/server/src/testing/sweep.ts'
 import type { Client } from './testing/client.ts'
 import { fsck } from './testing/command-line.ts'
 import { Stage } from './testing/stage.ts'
@@ -88,6 +90,66 @@ test('a managed run that is killed at any point goes on, and what was lost is pa
     const verdict = await verify(client, run_id)
     assert.equal(verdict.valid, true, `${name}: ${verdict.reason}`)
   }
+  await stage.server.stop()
+  await fsck(stage.options)
+})
+
+/** Points around a call of a tool, and whether the request may be out when the process dies. */
+const CALL_POINTS = [
+  ['run:intended', false],
+  ['run:sending', true],
+  ['run:acted', true],
+  ['run:called', false],
+  ['run:finished', false],
+] as const
+
+/** What the tool got, by the key of its call. */
+async function startTool(t: TestContext): Promise<{ url: string; keys: string[] }> {
+  const keys: string[] = []
+  const { port } = await startTlsServer(t, (request, response) => {
+    keys.push(String(request.headers['idempotency-key']))
+    response.end('sent')
+  })
+  return { url: `https://127.0.0.1:${port}/send`, keys }
+}
+
+test('a tool of each effect class is called as often as its class says, wherever it dies', async (t) => {
+  const model = await startModelServer(t)
+  const [stage, agent_id] = await stageWith(t, model)
+  const tool = await startTool(t)
+  // A call, and an answer to what it returned.
+  model.answer = ({ body }) =>
+    body.messages.at(-1).role === 'tool'
+      ? { text: 'It was sent.' }
+      : { calls: [{ tool: 'send', args: {} }] }
+  for (const effect of casesOf(['once', 'idempotent', 'read'] as const, 2))
+    for (const [name, open] of casesOf(CALL_POINTS, 3)) {
+      const what = `${effect} at ${name}`
+      tool.keys.length = 0
+      const body = { name: 'send', description: 'Sends', effect, input_schema: { type: 'object' } }
+      await stage.client.ok('POST', '/v1/llm/tools', { body: { ...body, url: tool.url } })
+      await stage.server.arm([{ name, how: 'kill' }])
+      const start = { agent_id, executor: 'managed', input_text: what }
+      const headers = { 'idempotency-key': what.replaceAll(' ', '-') }
+      const sent = { body: start, headers }
+      await stage.client.ask('POST', '/v1/orchestrator/runs', sent).catch(() => {})
+      await stage.died()
+      const client = await stage.start()
+      const { run_id } = await client.ok('POST', '/v1/orchestrator/runs', sent)
+      const path = `/v1/orchestrator/runs/${run_id}`
+      if (effect === 'once' && open) {
+        await poll(async () => (await client.ok('GET', path)).state === 'waiting_resolution')
+        const { call_id } = (await client.ok('GET', path)).steps[0].calls[0]
+        const resolution = { body: { happened: true } }
+        await client.ok('POST', `${path}/calls/${call_id}/resolve`, resolution)
+      }
+      const run = await ended(client, run_id)
+      assert.equal(run.state, 'completed', what)
+      assert.ok(tool.keys.length <= (effect === 'once' ? 1 : 2), what)
+      assert.ok(new Set(tool.keys).size <= 1, what)
+      const verdict = await verify(client, run_id)
+      assert.equal(verdict.valid, true, `${what}: ${verdict.reason}`)
+    }
   await stage.server.stop()
   await fsck(stage.options)
 })
