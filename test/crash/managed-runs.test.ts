@@ -113,7 +113,7 @@ async function startTool(t: TestContext): Promise<{ url: string; keys: string[] 
   return { url: `https://127.0.0.1:${port}/send`, keys }
 }
 
-test('a tool of each effect class is called as often as its class says, wherever it dies', async (t) => {
+test('a tool is called as often as its effect class says, wherever the process dies', async (t) => {
   const model = await startModelServer(t)
   const [stage, agent_id] = await stageWith(t, model)
   const tool = await startTool(t)

@@ -293,12 +293,12 @@ function checkReceipt({ entries }: Bundle, receipt: JsonObject, findings: Verdic
   }
   const completed = receipt['state'] === 'completed'
   const answered = named('step.answered', step_id)?.payload
-  const settled =
+  const sameAnswer =
     answered === undefined ||
     ((!completed || answered['output_commitment'] === receipt['output_commitment']) &&
       answered['tokens_in'] === budget['tokens_in'] &&
       answered['tokens_out'] === budget['tokens_out'])
-  addCheck(findings, 'answer_logged', settled, 'the answer is not the one on the log')
+  addCheck(findings, 'answer_logged', sameAnswer, 'the answer is not the one on the log')
   const decided = named('decision.logged', decision_id)
   const decision =
     completed === (decision_id !== null) &&

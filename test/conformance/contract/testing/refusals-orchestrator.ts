@@ -145,7 +145,8 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
     return tenant.ask('orchestrator.create_agent', { body: bodyOf('orchestrator.create_agent') })
   },
   'orchestrator.start_run provider_not_found': withBody('orchestrator.start_run', {
-    ...{ executor: 'managed', input_text: 'x' },
+    executor: 'managed',
+    input_text: 'x',
   }),
   'llm.create_tool url_refused': withBody('llm.create_tool', { url: 'https://127.0.0.1:8443/' }),
   'llm.create_tool rejected': withBody('llm.create_tool', { input_schema: { type: 'array' } }),

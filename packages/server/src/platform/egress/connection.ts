@@ -29,7 +29,7 @@ export interface OutgoingRequest {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** The most bytes of the answer's body, which is then part of the reply; default: none is kept. */
+  /** The most bytes of the answer's body, which is then part of the reply; default: none. */
   readonly keep_bytes?: number
 }
 

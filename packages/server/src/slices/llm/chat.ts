@@ -3,13 +3,13 @@
 import type { PROVIDER_KINDS } from '@custos/contract'
 import type { JsonObject } from '@custos/proof'
 
-export interface ToolRequest {
+interface ToolRequest {
   readonly tool: string
   readonly args: JsonObject
 }
 
 /** A part of the conversation; `tool`: what a call answered. */
-export type ChatMessage =
+type ChatMessage =
   | { readonly role: 'user'; readonly text: string }
   | {
       readonly role: 'assistant'

@@ -1,5 +1,4 @@
-// The face of models and tools: handlers, who answers for a model, one question to it, one call of a
-// tool.
+// The face of models and tools: handlers, one question to a model, one call of a tool.
 
 import type { llm } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
@@ -7,7 +6,7 @@ import { createProvider, deleteProvider, listProviderPage } from './providers.ts
 import { createTool, deleteTool, listTools } from './tools.ts'
 
 export { type AskResult, askModel } from './ask-model.ts'
-export type { ChatMessage, ModelAnswer, ModelQuestion, ToolRequest } from './chat.ts'
+export type { ModelAnswer, ModelQuestion } from './chat.ts'
 export { findModel, type OpenProvider, providerTextSource } from './providers.ts'
 export { callHttp, type ToolOutcome } from './tool-request.ts'
 export { findArgsProblem, listEnabledTools, type OpenTool, toolTextSource } from './tools.ts'

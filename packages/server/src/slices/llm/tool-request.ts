@@ -20,8 +20,18 @@ const RESULT_BYTES = 64 * 1024
 const PARAMETER = /\{(\w+)\}/g
 /** What a request says about itself: not for those who define tools. */
 const RESERVED: ReadonlySet<string> = new Set([
-  ...['host', 'content-length', 'content-type', 'transfer-encoding', 'connection'],
-  ...['idempotency-key', 'user-agent', 'upgrade', 'te', 'trailer', 'expect', 'keep-alive'],
+  'host',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'connection',
+  'idempotency-key',
+  'user-agent',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+  'keep-alive',
 ])
 
 /** Why the template cannot be used; null: it can. */
@@ -41,7 +51,7 @@ const textOf = (value: Json | undefined): string =>
 const isDots = (text: string): boolean => /^\.{1,2}$/.test(text)
 
 /** Null: an argument cannot be part of the path. */
-export function buildRequest(
+function buildRequest(
   { method, url }: HttpTarget,
   args: JsonObject,
 ): { readonly url: string; readonly body: string } | null {

@@ -61,7 +61,7 @@ export async function listEnabledTools(kernel: Kernel, db: TenantDb): Promise<Op
   })
 }
 
-/** Why the arguments are not those of the tool, in one line without their values; null: they are. */
+/** Why arguments are not those of the tool, in one line without their values; null: they are. */
 export function findArgsProblem({ words }: OpenTool, args: JsonObject): string | null {
   const problems = findProblems(readJsonSchema(words.input_schema, []), args)
   return problems.length === 0 ? null : problems.map(showProblem).join('; ')
@@ -227,8 +227,12 @@ export const toolTextSource = textSource<ToolRow, ShownWords>({
   },
   redact: async (kernel, tenant_id, { row }) => [
     await toolColumn.sealRedacted(kernel, tenant_id, row, {
-      ...{ name: REDACTED_TEXT, description: '', input_schema: {} },
-      ...{ method: 'POST', url: '', headers: {} },
+      name: REDACTED_TEXT,
+      description: '',
+      input_schema: {},
+      method: 'POST',
+      url: '',
+      headers: {},
     }),
   ],
   async update(tx, row, [sealed]) {

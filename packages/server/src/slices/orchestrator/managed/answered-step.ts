@@ -22,9 +22,9 @@ import { gate, refusalOf } from '../../governance/index.ts'
 import {
   callHttp,
   findArgsProblem,
+  type ModelAnswer,
   type OpenTool,
   type ToolOutcome,
-  type ToolRequest,
 } from '../../llm/index.ts'
 import { callToolBy } from '../runs/call-tool.ts'
 import { prepareStepDecision, refuseOutput } from '../runs/complete-step.ts'
@@ -62,7 +62,10 @@ export async function keepAnswer(
   if (Buffer.byteLength(text) > runLimits.text_bytes) throw new Refusal('rejected')
   if (answer.calls.length > runLimits.calls_per_step) throw new Refusal('rejected')
   const context = {
-    ...{ run_id, agent_id: step.agent_id, model_id: step.model_id, store_id: step.store_id },
+    run_id,
+    agent_id: step.agent_id,
+    model_id: step.model_id,
+    store_id: step.store_id,
     output: text,
   }
   const gated = await gate(call, 'output_check', context, { minted: ['agent_id', 'run_id'] })
@@ -104,7 +107,7 @@ export async function actOnAnswer(
 
 interface ProposedCall {
   readonly step: StepRow
-  readonly request: ToolRequest
+  readonly request: ModelAnswer['calls'][number]
   readonly call_no: number
 }
 
@@ -143,7 +146,8 @@ async function propose(
 
 /** Whose texts the model has read. */
 const contextOf = (state: RunState): string[] => [
-  ...['caller', 'model'],
+  'caller',
+  'model',
   ...(refsOf(state.steps).length > 0 ? ['memory'] : []),
   ...originsOf(state, state),
 ]
@@ -176,7 +180,12 @@ async function refuseCall(
       await storeText(unit.tx, args)
       await storeText(unit.tx, result)
       const row: CallRow = {
-        ...{ run_id, step_no: step.step_no, call_no, call_id, state: 'failed', reason },
+        run_id,
+        step_no: step.step_no,
+        call_no,
+        call_id,
+        state: 'failed',
+        reason,
         effect: 'read',
         args_text_id: args.text_id,
         args_commitment: args.commitment,
@@ -294,7 +303,9 @@ async function finish(
   if (!found || input === undefined) return { again_ms: 0 }
   const output_commitment = contentHash(Buffer.from(found.salt, 'hex'), found.text)
   const answer = {
-    ...{ input, output: found.text, tokens_out: step.tokens_out ?? 0 },
+    input,
+    output: found.text,
+    tokens_out: step.tokens_out ?? 0,
     model_version: kept.model.version,
   }
   const pause = await worker.operate(() =>

@@ -3,10 +3,12 @@
 
 import type { JsonObject } from '@custos/proof'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
-import type { ChatMessage, ModelQuestion, OpenProvider, ToolRequest } from '../../llm/index.ts'
+import type { ModelAnswer, ModelQuestion, OpenProvider } from '../../llm/index.ts'
 import type { StepRow } from '../runs/orchestrator.sql.ts'
 import { sourcesOf } from '../runs/run-view.ts'
 import { callsOf, type RunRows } from './next-act.ts'
+
+type ChatMessage = ModelQuestion['messages'][number]
 
 /** Texts of the run and memories that exist: what is erased is in neither. */
 export interface RunTexts {
@@ -17,7 +19,7 @@ export interface RunTexts {
 /** What is kept of an answer that asks for calls, as canonical JSON. */
 export interface KeptAnswer {
   readonly text: string
-  readonly calls: readonly ToolRequest[]
+  readonly calls: ModelAnswer['calls']
   readonly model: { readonly version: string | null; readonly estimated: boolean }
 }
 
@@ -35,7 +37,7 @@ export function keptAnswerOf(
 ): KeptAnswer | null {
   const found = texts.get(output_text_id ?? '')
   // Written by managed-run.ts.
-  return found ? (JSON.parse(found.text) as KeptAnswer) : null
+  return found ? JSON.parse(found.text) : null
 }
 
 /** What the calls of a step answered, as the input of the next step. */
@@ -108,7 +110,7 @@ export function originsOf(rows: RunRows, { texts }: RunTexts): string[] {
 
 /** Written by call-tool.ts. */
 const toolOf = (args: string | undefined): string | null =>
-  args === undefined ? null : (JSON.parse(args) as { tool: string }).tool
+  args === undefined ? null : argsOf(args).tool
 
 export const argsOf = (text: string): { tool: string; args: JsonObject; version: number } =>
   JSON.parse(text)

@@ -2,19 +2,12 @@
 // 'llm.create_provider', 'orchestrator.start_run', 'orchestrator.bundle'
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type ModelServer, startModelServer } from '../testing/model-server.ts'
+import { after, test } from 'node:test'
+import { startModelServer } from '../testing/model-server.ts'
 import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
 
 const scene = openRunScene({ config: { egress: { allow: ['127.0.0.1'], proxy: null } } })
-let model: ModelServer
-const closers: (() => unknown)[] = []
-before(async () => {
-  model = await startModelServer({ after: (close: () => unknown) => closers.push(close) } as never)
-})
-after(() => {
-  for (const close of closers) close()
-})
+const model = await startModelServer({ after })
 
 async function tenantWithModel(more: Record<string, unknown> = {}): Promise<RunningTenant> {
   model.answer = () => ({ text: 'At nine.' })
@@ -37,7 +30,9 @@ test('a managed run asks its model with memory as data, and its bundle verifies'
   // 10 tokens of prompt at 2, 5 of answer at 4.
   assert.deepEqual(run.spent, { tokens: 15, cost_micro: 40 })
   assert.deepEqual(run.reserved, { tokens: 0, cost_micro: 0 })
-  const [{ headers, path, body }] = model.asked as [(typeof model.asked)[number]]
+  const [asked] = model.asked
+  assert.ok(asked)
+  const { headers, path, body } = asked
   assert.deepEqual([path, headers.authorization], ['/v1/chat/completions', 'Bearer sk-secret'])
   assert.equal(body.model, 'model-a')
   assert.ok(body.max_tokens > 0 && body.max_tokens < 4_096)
@@ -57,7 +52,9 @@ test('a model of the other form is asked in that form', async () => {
   const tenant = await tenantWithModel({ provider: 'anthropic' })
   const run = await tenant.ended(await manage(tenant))
   assert.equal(run.state, 'completed')
-  const [{ headers, path, body }] = model.asked as [(typeof model.asked)[number]]
+  const [asked] = model.asked
+  assert.ok(asked)
+  const { headers, path, body } = asked
   assert.deepEqual([path, headers['x-api-key']], ['/v1/messages', 'sk-secret'])
   assert.equal(headers['anthropic-version'], '2023-06-01')
   assert.equal(body.messages[0].role, 'user')
@@ -71,11 +68,13 @@ test('a model that says "later" is asked again under the same permit', async () 
   assert.deepEqual([run.state, run.steps.length, model.asked.length], ['completed', 1, 3])
 })
 
-test('a question that was cut off stays spent, and the next model is asked after three', async () => {
+test('a question that was cut off stays spent; after three the next model is asked', async () => {
   const tenant = await tenantWithModel()
   await tenant.provider(model.base_url, { model_id: 'model-b' })
   const agent = {
-    ...{ name: 'careful', model_id: 'model-a', fallback_models: ['model-b'] },
+    name: 'careful',
+    model_id: 'model-a',
+    fallback_models: ['model-b'],
     max_tokens_per_step: 300,
   }
   const { agent_id } = await tenant.ok('POST', '/orchestrator/agents', agent)
@@ -83,7 +82,9 @@ test('a question that was cut off stays spent, and the next model is asked after
   const run_id = await manage(tenant, { agent_id })
   const run = await tenant.ended(run_id)
   const steps = run.steps.map((step: { model_id: string; state: string; reason: string }) => [
-    ...[step.model_id, step.state, step.reason],
+    step.model_id,
+    step.state,
+    step.reason,
   ])
   const lost = ['model-a', 'failed', 'model_failed']
   assert.deepEqual(steps, [lost, lost, lost, ['model-b', 'completed', null]])
@@ -110,7 +111,7 @@ test('an answer that is none of its form, or too long, is no answer', async () =
   assert.deepEqual([run.state, model.asked.length], ['failed', 3])
 })
 
-test('a provider that reports no usage is charged by our count, and the receipt says so', async () => {
+test('without reported usage our count is charged, and the receipt says so', async () => {
   const tenant = await tenantWithModel()
   model.answer = () => ({ text: 'At nine in the morning.', usage: null })
   const run_id = await manage(tenant)

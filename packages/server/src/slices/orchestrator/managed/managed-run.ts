@@ -60,7 +60,7 @@ export async function failRun(kernel: Kernel, tx: Tx, run_id: string): Promise<v
 
 async function untilNothingDue(worker: RunWorker): Promise<JobPause | undefined> {
   while (!worker.stopping) {
-    await worker.settle()
+    await worker.refresh()
     const state = await worker.load()
     if (state === null) return undefined
     const next = decideNext(state, state.agent ? modelsOf(state.agent) : [])
@@ -146,7 +146,9 @@ async function ask(worker: RunWorker, state: RunState, step: StepRow): Promise<J
     system: `${system_prompt}\n\n${RULE}`.trim(),
     messages,
     tools: state.tools.map(({ words: { name, description, input_schema } }) => ({
-      ...{ name, description, input_schema },
+      name,
+      description,
+      input_schema,
     })),
   }
   const prompt_tokens = await countPrompt(kernel, provider.row.kind, prompt)

@@ -1,5 +1,5 @@
-// What each act of a managed run needs: its rows and texts, units of work, the rights of the key that
-// started it, and a signal once it is ended elsewhere.
+// What each act of a managed run needs: its rows and texts, units of work, the rights of the key
+// that started it, and a signal once it is ended elsewhere.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Scope, scopeCovers } from '@custos/contract'
@@ -57,7 +57,8 @@ export class RunWorker {
     return this.#context.stopping
   }
 
-  settle(): Promise<void> {
+  /** Follows what happened to the run by itself. */
+  refresh(): Promise<void> {
     return settleRun(this.kernel, this.tenant_id, this.run_id)
   }
 
@@ -72,7 +73,9 @@ export class RunWorker {
       const named = agent?.words.tools ?? []
       const tools = await listEnabledTools(kernel, db)
       return {
-        ...{ run, steps, calls: await listCalls(db, run_id) },
+        run,
+        steps,
+        calls: await listCalls(db, run_id),
         texts: await openTextsOfRun(kernel, db, run_id),
         facts: await loadLiveFacts(kernel, db, refsOf(steps)),
         agent: agent?.row.enabled === 1 ? agent : null,
@@ -131,7 +134,7 @@ export class RunWorker {
         await sleep(Math.min(again_ms, LATER_MS * 10), undefined, { signal: this.#context.signal })
         return this.operate(operation, tries - 1)
       }
-      await this.settle()
+      await this.refresh()
       return this.unit((unit) => endRefused(unit, code))
     }
   }

@@ -2,14 +2,12 @@
 // 'llm.create_tool', 'llm.list_tools', 'llm.delete_tool', 'orchestrator.resolve_call'
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { startTlsServer } from '../../../platform/egress/testing/tls-server.ts'
-import { type ModelServer, startModelServer } from '../testing/model-server.ts'
+import { startModelServer } from '../testing/model-server.ts'
 import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
 
 const scene = openRunScene({ config: { egress: { allow: ['127.0.0.1'], proxy: null } } })
-let model: ModelServer
-let tool_url: string
 interface SentRequest {
   readonly method: string | undefined
   readonly url: string | undefined
@@ -22,30 +20,23 @@ let respond: (request: SentRequest) => { status: number; text: string } | null =
   status: 200,
   text: 'done',
 })
-const closers: (() => unknown)[] = []
-const context = { after: (close: () => unknown) => closers.push(close) } as never
 
-before(async () => {
-  model = await startModelServer(context)
-  const { port } = await startTlsServer(context, (request, response) => {
-    let body = ''
-    request.on('data', (chunk) => {
-      body += chunk
-    })
-    request.on('end', () => {
-      const { method, url, headers } = request
-      const sent = { method, url, headers, body }
-      received.push(sent)
-      const reply = respond(sent)
-      if (reply === null) response.destroy()
-      else response.writeHead(reply.status).end(reply.text)
-    })
+const model = await startModelServer({ after })
+const { port } = await startTlsServer({ after }, (request, response) => {
+  let body = ''
+  request.on('data', (chunk) => {
+    body += chunk
   })
-  tool_url = `https://127.0.0.1:${port}`
+  request.on('end', () => {
+    const { method, url, headers } = request
+    const sent = { method, url, headers, body }
+    received.push(sent)
+    const reply = respond(sent)
+    if (reply === null) response.destroy()
+    else response.writeHead(reply.status).end(reply.text)
+  })
 })
-after(() => {
-  for (const close of closers) close()
-})
+const tool_url = `https://127.0.0.1:${port}`
 
 const SCHEMA = {
   type: 'object',
@@ -71,8 +62,11 @@ async function tenantWith(tool: Record<string, unknown> = {}): Promise<RunningTe
 
 const define = (tenant: RunningTenant, more: Record<string, unknown> = {}) =>
   tenant.ok('POST', '/llm/tools', {
-    ...{ name: 'pay', description: 'Pays an invoice', input_schema: SCHEMA },
-    ...{ url: `${tool_url}/invoices/{id}/pay`, headers: { 'x-token': 'secret' } },
+    name: 'pay',
+    description: 'Pays an invoice',
+    input_schema: SCHEMA,
+    url: `${tool_url}/invoices/{id}/pay`,
+    headers: { 'x-token': 'secret' },
     ...more,
   })
 
@@ -82,13 +76,15 @@ const manage = (tenant: RunningTenant, more: Record<string, unknown> = {}) =>
 const callsOf = (run: { steps: { calls: { state: string; reason: string | null }[] }[] }) =>
   run.steps.flatMap(({ calls }) => calls.map(({ state, reason }) => [state, reason]))
 
-test('a tool is called at its fixed address with declared arguments, and its answer is data', async () => {
+test('a tool is called at its address with declared arguments; its answer is data', async () => {
   const tenant = await tenantWith()
   const run_id = await manage(tenant)
   const run = await tenant.ended(run_id)
   assert.deepEqual([run.state, run.steps.length], ['completed', 2], JSON.stringify(run))
   assert.deepEqual(callsOf(run), [['done', null]])
-  const [{ method, url, headers, body }] = received as [SentRequest]
+  const [request] = received
+  assert.ok(request)
+  const { method, url, headers, body } = request
   assert.deepEqual([method, url, body], ['POST', '/invoices/a%2Fb/pay', '{"amount":7}'])
   assert.equal(headers['x-token'], 'secret')
   assert.equal(headers['idempotency-key'], run.steps[0].calls[0].call_id)
@@ -124,7 +120,7 @@ test('arguments that do not fit, and tools that are not there, go back to the mo
   assert.equal(verdict.valid, true, verdict.reason)
 })
 
-test('a `once` tool that may have acted is never called again: a person says what happened', async () => {
+test('a `once` tool that may have acted is not called again: a person says what was', async () => {
   for (const happened of [true, false]) {
     const tenant = await tenantWith({ effect: 'once' })
     respond = () => null
@@ -170,7 +166,9 @@ test('a call that waits for a person acts once it is approved, exactly as propos
   const { action_id } = waiting.steps[0].calls[0]
   const shown = await tenant.ok('GET', `/orchestrator/actions/${action_id}`)
   assert.deepEqual(JSON.parse(shown.text), {
-    ...{ tool: 'pay', args: { id: 'a/b', amount: 7 }, version: 1 },
+    tool: 'pay',
+    args: { id: 'a/b', amount: 7 },
+    version: 1,
   })
   await tenant.ok('POST', `/orchestrator/actions/${action_id}/approve`, { approver: 'ana' })
   const run = await tenant.ended(run_id)

@@ -6,12 +6,12 @@ import {
   startTlsServer,
   trustTestCertificate,
 } from '../../../platform/egress/testing/tls-server.ts'
+import type { Answer } from '../../../testing/harness.ts'
 
 export interface AskedQuestion {
   readonly headers: IncomingHttpHeaders
   readonly path: string
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into bodies of both forms
-  readonly body: any
+  readonly body: Answer['body']
 }
 
 export interface ModelReply {
