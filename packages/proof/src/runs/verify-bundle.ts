@@ -166,12 +166,12 @@ async function checkSigned(
 const ENDED_RUN = /^run\.(completed|denied|failed|terminated)$/
 const ENDED_STEP = /^step\.(completed|denied|failed)$/
 const ENDED_CALL = /^tool\.(completed|failed|uncertain|resolved)$/
-/** States of a step in which its calls may begin. */
-const MAY_CALL: ReadonlySet<string> = new Set(['permitted', 'answered'])
 const MAY_FOLLOW_END = /^(agent_action|approval|decision)\./
 
 /** Transitions of the run, its steps and calls, in the order of the log. */
-function checkOrder({ run_id, ended, entries }: Bundle, findings: VerdictDraft): void {
+function checkOrder(bundle: Bundle, findings: VerdictDraft): void {
+  const { run_id, ended, entries } = bundle
+  const mayCall = executorOf(bundle) === 'managed' ? 'answered' : 'permitted'
   const [first] = entries
   const started = first?.event_type === 'run.started' && first.subject === run_id
   addCheck(findings, 'started', started, 'the first entry is not the start of the run')
@@ -202,10 +202,14 @@ function checkOrder({ run_id, ended, entries }: Bundle, findings: VerdictDraft):
       if (event_type !== `step.${String(payload['state'])}`) illegal.push(`${seq}: two states`)
     } else if (event_type === 'tool.intended') {
       move('call', subject, 'intended')
-      if (!MAY_CALL.has(states.get(String(payload['step_id'])) ?? ''))
+      if (states.get(String(payload['step_id'])) !== mayCall)
         illegal.push(`${subject}: the step is not permitted`)
-    } else if (ENDED_CALL.test(event_type)) move('call', subject, payload['state'])
-    else if (ENDED_RUN.test(event_type)) {
+    } else if (ENDED_CALL.test(event_type)) {
+      const resolved = event_type === 'tool.resolved'
+      if (resolved !== (states.get(subject) === 'uncertain'))
+        illegal.push(`${seq}: only a person settles an uncertain call, and no other`)
+      move('call', subject, payload['state'])
+    } else if (ENDED_RUN.test(event_type)) {
       over = true
       const state = String(payload['state'])
       if (event_type !== `run.${state}`) illegal.push(`${seq}: two states`)
@@ -261,7 +265,8 @@ function checkReceipts(bundle: Bundle, findings: VerdictDraft): void {
 const PERMIT_MEMBERS = ['agent_id', 'step_no', 'permit', 'input_commitment', 'action_id'] as const
 
 /** A receipt says what was permitted, called and decided. */
-function checkReceipt({ entries }: Bundle, receipt: JsonObject, findings: VerdictDraft): void {
+function checkReceipt(bundle: Bundle, receipt: JsonObject, findings: VerdictDraft): void {
+  const { entries } = bundle
   const named = (event: string, subject: unknown) =>
     entries.find(({ event_type, subject: of }) => event_type === event && of === subject)
   const { memory, policy, budget, decision_id, step_id, calls } = receipt
@@ -293,11 +298,12 @@ function checkReceipt({ entries }: Bundle, receipt: JsonObject, findings: Verdic
   }
   const completed = receipt['state'] === 'completed'
   const answered = named('step.answered', step_id)?.payload
-  const sameAnswer =
-    answered === undefined ||
-    ((!completed || answered['output_commitment'] === receipt['output_commitment']) &&
+  const asked = executorOf(bundle) === 'managed' && calls.length > 0
+  const sameAnswer = answered
+    ? (!completed || answered['output_commitment'] === receipt['output_commitment']) &&
       answered['tokens_in'] === budget['tokens_in'] &&
-      answered['tokens_out'] === budget['tokens_out'])
+      answered['tokens_out'] === budget['tokens_out']
+    : !asked
   addCheck(findings, 'answer_logged', sameAnswer, 'the answer is not the one on the log')
   const decided = named('decision.logged', decision_id)
   const decision =

@@ -1,7 +1,7 @@
 // One question to a model in the two forms that providers speak: pure, from data to data.
 
 import type { PROVIDER_KINDS } from '@custos/contract'
-import type { JsonObject } from '@custos/proof'
+import { isObject, type JsonObject } from '@custos/proof'
 
 interface ToolRequest {
   readonly tool: string
@@ -51,8 +51,6 @@ interface ChatForm {
 
 const VERSION_CHARS = 256
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const countOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
 const versionOf = (value: unknown): string | null =>
@@ -63,10 +61,10 @@ const versionOf = (value: unknown): string | null =>
 
 /** Null: no object, so that no tool takes it. */
 function argsOf(value: unknown): JsonObject | null {
-  if (typeof value !== 'string') return isObject(value) ? (value as JsonObject) : null
+  if (typeof value !== 'string') return isObject(value) ? value : null
   try {
     const parsed: unknown = value.trim() === '' ? {} : JSON.parse(value)
-    return isObject(parsed) ? (parsed as JsonObject) : null
+    return isObject(parsed) ? parsed : null
   } catch {
     return null
   }

@@ -179,13 +179,12 @@ async function refuseCall(
       const now_us = unit.tx.now()
       await storeText(unit.tx, args)
       await storeText(unit.tx, result)
-      const row: CallRow = {
+      const row: Omit<CallRow, 'reason'> = {
         run_id,
         step_no: step.step_no,
         call_no,
         call_id,
         state: 'failed',
-        reason,
         effect: 'read',
         args_text_id: args.text_id,
         args_commitment: args.commitment,
@@ -199,7 +198,7 @@ async function refuseCall(
         tool_id: null,
         sent_us: null,
       }
-      await unit.refuseCall(row, step.step_id)
+      await unit.refuseCall(row, step.step_id, reason)
     }, 'refused')
   })
   return null

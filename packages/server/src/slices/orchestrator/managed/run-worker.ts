@@ -142,11 +142,11 @@ export class RunWorker {
   /** Null: the run was ended meanwhile, by whatever process. Rejects once this one stops. */
   async whileLive<T>(act: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
     const ended = new AbortController()
-    const look = async () => {
+    const checkRun = async () => {
       const run = await this.kernel.db.read(this.tenant_id, (db) => findRun(db, this.run_id))
       if (run?.ended_us !== null) ended.abort()
     }
-    const timer = setInterval(() => void look().catch(() => {}), LOOK_MS)
+    const timer = setInterval(() => void checkRun().catch(() => {}), LOOK_MS)
     try {
       return await act(AbortSignal.any([ended.signal, this.#context.signal]))
     } catch (error) {

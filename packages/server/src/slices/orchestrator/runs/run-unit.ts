@@ -410,12 +410,12 @@ export class RunUnit {
   }
 
   /** A call that never began: no such tool, or other arguments than it takes. */
-  async refuseCall(row: CallRow, step_id: string): Promise<void> {
-    await this.addCall(row)
+  async refuseCall(row: Omit<CallRow, 'reason'>, step_id: string, reason: Reason): Promise<void> {
+    await this.addCall({ ...row, reason })
     await appendCrumb(this.tx, {
       event_type: 'tool.failed',
       subject: row.call_id,
-      payload: { run_id: row.run_id, step_id, state: 'failed', reason: row.reason as Reason },
+      payload: { run_id: row.run_id, step_id, state: 'failed', reason },
     })
   }
 
