@@ -1,7 +1,6 @@
 // A model on loopback: it speaks the forms of both providers and answers as a test says.
 
 import type { IncomingHttpHeaders } from 'node:http'
-import type { TestContext } from 'node:test'
 import {
   startTlsServer,
   trustTestCertificate,
@@ -37,7 +36,9 @@ export interface ModelServer {
   answer: (question: AskedQuestion) => ModelReply | Promise<ModelReply>
 }
 
-export async function startModelServer(t: Pick<TestContext, 'after'>): Promise<ModelServer> {
+export async function startModelServer(t: {
+  after(close: () => void): void
+}): Promise<ModelServer> {
   trustTestCertificate()
   const asked: AskedQuestion[] = []
   const { port } = await startTlsServer(t, (request, response) => {
