@@ -71,6 +71,8 @@ export const TEXT_KINDS = [
   'user',
   'sso_connection',
   'agent',
+  'provider',
+  'tool',
   'agent_action',
   'run_text',
   'label',

@@ -11,6 +11,7 @@ import {
 import { SUBSCRIPTION_STATUSES } from './billing.ts'
 import { Hex16, Hex32, Ref } from './common.ts'
 import { TextKindName } from './erasure.ts'
+import { PROVIDER_KINDS } from './llm.ts'
 import { EMBEDDERS } from './memory-records.ts'
 import {
   CALL_STATES,
@@ -289,15 +290,34 @@ export const eventPayloads = {
     definition: LabelMac,
     changed_by: MintedId,
   }),
+  'provider.changed': closed({
+    change: Type.Enum(['created', 'replaced', 'deleted', 'redacted']),
+    kind: Type.Enum(PROVIDER_KINDS),
+    enabled: Type.Boolean(),
+    /** Of model, address and prices. */
+    definition: LabelMac,
+    changed_by: MintedId,
+  }),
+  'tool.changed': closed({
+    change: Type.Enum(['created', 'replaced', 'deleted', 'redacted']),
+    version: Count,
+    effect: Type.Enum(TOOL_EFFECTS),
+    enabled: Type.Boolean(),
+    definition: LabelMac,
+    changed_by: MintedId,
+  }),
   'run.started': closed({
     agent_id: Hex16,
     budget_tokens: Type.Union([Count, Type.Null()]),
     budget_cost_micro: Type.Union([Count, Type.Null()]),
     deadline_at: EventTime,
     started_by: MintedId,
+    /** Absent: `client`. */
+    executor: Type.Optional(Type.Literal('managed')),
   }),
   'run.completed': RunEnded,
   'run.denied': RunEnded,
+  'run.failed': RunEnded,
   'run.terminated': RunEnded,
   'step.permitted': closed({
     run_id: Hex16,
@@ -314,6 +334,12 @@ export const eventPayloads = {
     max_cost_micro: Count,
     expires_at: EventTime,
   }),
+  'step.answered': closed({
+    run_id: Hex16,
+    output_commitment: Hex32,
+    tokens_in: Count,
+    tokens_out: Count,
+  }),
   'step.completed': StepEnded,
   'step.denied': StepEnded,
   'step.failed': StepEnded,
@@ -329,6 +355,13 @@ export const eventPayloads = {
   'tool.completed': CallEnded,
   'tool.failed': CallEnded,
   'tool.uncertain': CallEnded,
+  'tool.resolved': closed({
+    run_id: Hex16,
+    step_id: Hex16,
+    state: Type.Enum(CALL_STATES),
+    reason: Type.Enum(RUN_REASONS),
+    resolved_by: MintedId,
+  }),
   'approval.requested': closed({
     record_kind: MintedId,
     record_id: Hex16,

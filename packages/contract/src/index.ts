@@ -30,6 +30,7 @@ export * from './jobs.ts'
 export * from './keys.ts'
 export * from './landing.ts'
 export * from './limits.ts'
+export * from './llm.ts'
 export * from './manifold.ts'
 export * from './memory.ts'
 export {
@@ -76,6 +77,7 @@ export {
   type Agent,
   type AgentAction,
   CALL_STATES,
+  RUN_EXECUTORS,
   RUN_REASONS,
   RUN_STATES,
   type Run,

@@ -31,8 +31,25 @@ export const AGENT_ROLES = [
   'custom',
 ] as const
 /** The legal changes between states are in `@custos/proof`, for the offline verifier too. */
-export const RUN_STATES = ['running', 'waiting_hitl', 'completed', 'denied', 'terminated'] as const
-export const STEP_STATES = ['waiting_hitl', 'permitted', 'completed', 'denied', 'failed'] as const
+export const RUN_STATES = [
+  'running',
+  'waiting_hitl',
+  'waiting_resolution',
+  'completed',
+  'denied',
+  'failed',
+  'terminated',
+] as const
+/** Who asks the models: the caller, between `begin` and `complete`, or this service. */
+export const RUN_EXECUTORS = ['client', 'managed'] as const
+export const STEP_STATES = [
+  'waiting_hitl',
+  'permitted',
+  'answered',
+  'completed',
+  'denied',
+  'failed',
+] as const
 export const CALL_STATES = [
   'waiting_hitl',
   'intended',
@@ -56,6 +73,20 @@ export const RUN_REASONS = [
   'not_reported',
   'reported',
   'run_ended',
+  'model_failed',
+  'model_refused',
+  'quota_exceeded',
+  'attempt_lost',
+  'step_refused',
+  'budget_exhausted',
+  'max_steps_reached',
+  'credential_revoked',
+  'executor_failed',
+  'args_invalid',
+  'tool_refused',
+  'tool_failed',
+  'resolved',
+  'loop_detected',
 ] as const
 
 export const runLimits = {
@@ -63,6 +94,7 @@ export const runLimits = {
   max_steps: { min: 1, max: 500, default: 50 },
   max_tokens_per_step: { min: 1, max: 10_000_000, default: 4_096 },
   tools: 100,
+  fallbacks: 5,
   calls_per_step: 64,
   deadline_s: { min: 1, max: 604_800, default: 3_600 },
   permit_s: { min: 1, max: 3_600, default: 600 },
@@ -83,11 +115,19 @@ export const RunState = Type.Enum(RUN_STATES, {
   title: 'RunState',
   description:
     '`running`: its executor may begin steps. `waiting_hitl`: a step or call waits for a person. ' +
-    '`denied`: a policy or a person refused a step. `terminated`: it was ended before its end.',
+    '`waiting_resolution`: a person has to say whether a `once` tool acted. ' +
+    '`denied`: a policy or a person refused a step. `failed`: no model answered. ' +
+    '`terminated`: it was ended before its end.',
+})
+export const RunExecutor = Type.Enum(RUN_EXECUTORS, {
+  title: 'RunExecutor',
+  description: '`client`: the caller, between `begin` and `complete`. `managed`: this service',
 })
 const StepState = Type.Enum(STEP_STATES, {
   title: 'StepState',
-  description: '`permitted`: the model may be asked until the permit expires',
+  description:
+    '`permitted`: the model may be asked until the permit expires. `answered`: it answered, and ' +
+    'its tools act',
 })
 const CallState = Type.Enum(CALL_STATES, {
   title: 'RunCallState',
@@ -136,6 +176,10 @@ export const agentFields = {
   memory_stores: Type.Array(Label, {
     description: 'Stores that its steps may read; empty: every store',
     maxItems: limits.policies_per_tenant,
+  }),
+  fallback_models: Type.Array(Label, {
+    description: 'Models that a managed run asks, in this order, where `model_id` does not answer',
+    maxItems: runLimits.fallbacks,
   }),
   tools: Type.Array(Label, {
     description: 'Names of tools that it may call; empty: every tool',
@@ -219,7 +263,7 @@ export const runFields = {
   run_id: Hex16,
   tenant_id: Type.String(),
   agent_id: Hex16,
-  executor: Type.Literal('client', { description: 'Who asks the model: the caller' }),
+  executor: about(RunExecutor, 'Who asks the models'),
   state: about(RunState, 'State of the run'),
   termination_reason: Nullable(about(EndReason, 'Why it ended other than completed')),
   budget: about(RunBudget, 'What its steps may use'),

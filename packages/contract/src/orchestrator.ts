@@ -27,6 +27,7 @@ import {
   Run,
   RunBudget,
   RunCall,
+  RunExecutor,
   RunReceipt,
   RunState,
   RunStep,
@@ -75,6 +76,7 @@ export const orchestrator = {
       model_id: agentFields.model_id,
       system_prompt: OptionalNullable(agentFields.system_prompt),
       memory_stores: OptionalNullable(agentFields.memory_stores),
+      fallback_models: OptionalNullable(agentFields.fallback_models),
       tools: OptionalNullable(agentFields.tools),
       max_steps: OptionalNullable(agentFields.max_steps),
       max_tokens_per_step: OptionalNullable(agentFields.max_tokens_per_step),
@@ -115,10 +117,12 @@ export const orchestrator = {
     id: 'orchestrator.start_run',
     method: 'POST',
     path: `${path}/runs`,
-    summary: 'Starts a run whose steps the caller executes',
+    summary: 'Starts a run; its steps are executed by the caller or by this service',
     description:
-      'Use it before the first step. No policy is asked yet: each step is. A run ends when a ' +
-      'step is completed with `final`, when it is cancelled, or at its deadline.',
+      'Use it before the first step. No policy is asked yet: each step is. A run of the caller ' +
+      'ends when a step is completed with `final`, when it is cancelled, or at its deadline. A ' +
+      '`managed` run answers `input_text` by itself: read it until it has ended. It needs a key, ' +
+      'with `memory:read` too, whose rights are looked up at every permit.',
     body: Type.Object({
       agent_id: about(Hex16, 'Agent that it starts with'),
       input_text: OptionalNullable(about(RunText, 'What the run is for')),
@@ -130,9 +134,7 @@ export const orchestrator = {
           default: runLimits.deadline_s.default,
         }),
       ),
-      executor: Type.Optional(
-        Type.Literal('client', { default: 'client', description: 'Who asks the model' }),
-      ),
+      executor: Type.Optional(about({ ...RunExecutor, default: 'client' }, 'Who asks the models')),
     }),
     example: {
       agent_id: '0123456789abcdef0123456789abcdef',
@@ -141,7 +143,14 @@ export const orchestrator = {
     },
     status: 201,
     reply: Run,
-    refuses: ['agent_not_found', 'rejected', 'too_many', 'idempotency_key_reused'],
+    refuses: [
+      'agent_not_found',
+      'provider_not_found',
+      'rejected',
+      'too_many',
+      'no_signing_key',
+      'idempotency_key_reused',
+    ],
     idempotent: true,
   }),
   list_runs: operation({
@@ -287,6 +296,28 @@ export const orchestrator = {
       'idempotency_key_reused',
     ],
     idempotent: true,
+  }),
+  resolve_call: operation({
+    ...admin,
+    id: 'orchestrator.resolve_call',
+    method: 'POST',
+    path: `${runPath}/calls/{call_id}/resolve`,
+    summary: 'Says whether an uncertain call of a `once` tool has acted; the run goes on',
+    description:
+      'Use it after looking at the receiver: a process died while it called the tool, which is ' +
+      'never called again. The model is told what you say.',
+    params: Type.Object({
+      ...runParams.properties,
+      call_id: about(Hex16, 'Id of the call'),
+    }),
+    body: Type.Object({
+      happened: boolean('Whether the tool acted'),
+      result: OptionalNullable(about(RunText, 'What it answered, for the model')),
+    }),
+    example: { happened: true, result: 'The mail was sent.' },
+    status: 200,
+    reply: RunCall,
+    refuses: ['run_not_found', 'call_not_found', 'rejected', 'wrong_state'],
   }),
   complete_step: operation({
     ...run,

@@ -77,6 +77,9 @@ export const refusals = {
   session_not_found: { status: 404, title: 'No such session' },
   delivery_not_found: { status: 404, title: 'No such delivery' },
   agent_not_found: { status: 404, title: 'No such agent' },
+  tool_not_found: { status: 404, title: 'No such tool' },
+  call_not_found: { status: 404, title: 'No such call' },
+  provider_not_found: { status: 404, title: 'No provider of this model' },
   step_not_found: { status: 404, title: 'No such step' },
   // people
   login_expired: { status: 400, title: 'The invitation or sign-in has expired or was used' },

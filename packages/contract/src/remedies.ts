@@ -197,12 +197,24 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     when: 'The tenant has no such agent.',
     advice: 'List them: `GET /v1/orchestrator/agents`.',
   },
+  tool_not_found: {
+    when: 'The tenant has no such tool.',
+    advice: 'List them: `GET /v1/llm/tools`.',
+  },
+  call_not_found: {
+    when: 'The run has no such call.',
+    advice: 'Read the run with its steps: `GET /v1/orchestrator/runs/{run_id}`.',
+  },
+  provider_not_found: {
+    when: 'No enabled provider is configured for the model, which Custos would have to ask.',
+    advice: 'Configure one: `POST /v1/llm/providers`; or execute the steps yourself: `client`.',
+  },
   step_not_found: {
     when: 'The run has no such step.',
     advice: 'Read the run with its steps: `GET /v1/orchestrator/runs/{run_id}`.',
   },
   tool_refused: {
-    when: 'The agent has a list of tools, and this one is not in it.',
+    when: 'The agent has a list of tools, and this one is not in it; or no such tool is enabled.',
     advice: 'Tell the model which tools it has, or create an agent with this tool.',
   },
   too_many_sources: {

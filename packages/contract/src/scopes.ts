@@ -22,6 +22,7 @@ export const SCOPES = [
   'webhooks:admin',
   'orchestrator:run',
   'orchestrator:admin',
+  'llm:admin',
   'sso:admin',
   'admin:platform',
   '*',

@@ -69,6 +69,7 @@ const EVENT_SCOPES: Readonly<Record<string, Scope>> = {
   webhook: 'webhooks:admin',
   agent: 'orchestrator:run',
   agent_action: 'orchestrator:run',
+  provider: 'llm:admin',
   run: 'orchestrator:run',
   step: 'orchestrator:run',
   tool: 'orchestrator:run',

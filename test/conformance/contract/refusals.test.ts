@@ -74,6 +74,7 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
     'compositions.compose',
     'compositions.approve',
     'compositions.reject',
+    'orchestrator.start_run',
     'orchestrator.cancel_run',
     'orchestrator.begin_step',
     'orchestrator.call_tool',

@@ -1163,6 +1163,56 @@ export const landingVerify: Operation<[certificateId: string, options?: CallOpti
   path: '/v1/landing/{certificate_id}/verify',
 }
 
+/** Configures who answers for a model; replaces what was configured for it. */
+export const llmCreateProvider: Operation<[body: types.LlmCreateProviderBody, options?: CallOptions], Pending<types.LlmCreateProviderReply>> = {
+  id: 'llm.create_provider',
+  method: 'POST',
+  path: '/v1/llm/providers',
+  takes: 'body',
+  idempotent: true,
+}
+
+/** Defines a tool for managed runs; replaces the one of that name. */
+export const llmCreateTool: Operation<[body: types.LlmCreateToolBody, options?: CallOptions], Pending<types.LlmCreateToolReply>> = {
+  id: 'llm.create_tool',
+  method: 'POST',
+  path: '/v1/llm/tools',
+  takes: 'body',
+  idempotent: true,
+}
+
+/** Deletes what is configured for a model; its key is destroyed. */
+export const llmDeleteProvider: Operation<[modelId: string, options?: CallOptions], Pending<types.LlmDeleteProviderReply>> = {
+  id: 'llm.delete_provider',
+  method: 'DELETE',
+  path: '/v1/llm/providers/{model_id}',
+}
+
+/** Deletes a tool; its headers are destroyed. */
+export const llmDeleteTool: Operation<[toolName: string, options?: CallOptions], Pending<types.LlmDeleteToolReply>> = {
+  id: 'llm.delete_tool',
+  method: 'DELETE',
+  path: '/v1/llm/tools/{tool_name}',
+}
+
+/** Lists the models that managed runs may ask, oldest first. */
+export const llmListProviders: Operation<[query?: types.LlmListProvidersQuery, options?: CallOptions], Pending<types.LlmListProvidersReply>> = {
+  id: 'llm.list_providers',
+  method: 'GET',
+  path: '/v1/llm/providers',
+  takes: 'query',
+  items: 'providers',
+}
+
+/** Lists the tools, oldest first. */
+export const llmListTools: Operation<[query?: types.LlmListToolsQuery, options?: CallOptions], Pending<types.LlmListToolsReply>> = {
+  id: 'llm.list_tools',
+  method: 'GET',
+  path: '/v1/llm/tools',
+  takes: 'query',
+  items: 'tools',
+}
+
 /** Discards the cached maps of the tenant in this process. */
 export const manifoldClearCache: Operation<[options?: CallOptions], Pending<types.ManifoldClearCacheReply>> = {
   id: 'manifold.clear_cache',
@@ -1522,7 +1572,15 @@ export const orchestratorRejectAction: Operation<[actionId: string, body: types.
   idempotent: true,
 }
 
-/** Starts a run whose steps the caller executes. */
+/** Says whether an uncertain call of a `once` tool has acted; the run goes on. */
+export const orchestratorResolveCall: Operation<[runId: string, callId: string, body: types.OrchestratorResolveCallBody, options?: CallOptions], Pending<types.OrchestratorResolveCallReply>> = {
+  id: 'orchestrator.resolve_call',
+  method: 'POST',
+  path: '/v1/orchestrator/runs/{run_id}/calls/{call_id}/resolve',
+  takes: 'body',
+}
+
+/** Starts a run; its steps are executed by the caller or by this service. */
 export const orchestratorStartRun: Operation<[body: types.OrchestratorStartRunBody, options?: CallOptions], Pending<types.OrchestratorStartRunReply>> = {
   id: 'orchestrator.start_run',
   method: 'POST',
@@ -2199,6 +2257,12 @@ export const OPERATIONS: readonly object[] = [
   landingReject,
   landingStats,
   landingVerify,
+  llmCreateProvider,
+  llmCreateTool,
+  llmDeleteProvider,
+  llmDeleteTool,
+  llmListProviders,
+  llmListTools,
   manifoldClearCache,
   manifoldExport,
   manifoldField,
@@ -2243,6 +2307,7 @@ export const OPERATIONS: readonly object[] = [
   orchestratorListRuns,
   orchestratorReceipts,
   orchestratorRejectAction,
+  orchestratorResolveCall,
   orchestratorStartRun,
   platformHealth,
   platformHealthz,

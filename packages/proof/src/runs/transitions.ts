@@ -3,28 +3,33 @@
 const TRANSITIONS = {
   run: {
     none: ['running'],
-    running: ['waiting_hitl', 'completed', 'denied', 'terminated'],
-    waiting_hitl: ['running', 'denied', 'terminated'],
+    running: ['waiting_hitl', 'waiting_resolution', 'completed', 'denied', 'failed', 'terminated'],
+    waiting_hitl: ['running', 'waiting_resolution', 'denied', 'failed', 'terminated'],
+    waiting_resolution: ['running', 'waiting_hitl', 'denied', 'failed', 'terminated'],
     completed: [],
     denied: [],
+    failed: [],
     terminated: [],
   },
   step: {
     none: ['waiting_hitl', 'permitted', 'denied'],
     waiting_hitl: ['permitted', 'denied', 'failed'],
-    permitted: ['completed', 'denied', 'failed'],
+    permitted: ['answered', 'completed', 'denied', 'failed'],
+    answered: ['completed', 'denied', 'failed'],
     completed: [],
     denied: [],
     failed: [],
   },
   call: {
-    none: ['waiting_hitl', 'intended', 'denied'],
+    /** `failed`: its arguments or its tool were refused. */
+    none: ['waiting_hitl', 'intended', 'denied', 'failed'],
     waiting_hitl: ['intended', 'denied', 'failed'],
     intended: ['done', 'failed', 'uncertain'],
     done: [],
     denied: [],
     failed: [],
-    uncertain: [],
+    /** A person says what happened. */
+    uncertain: ['done', 'failed'],
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 

@@ -64,12 +64,14 @@ export async function verifyRunBundle(
     checkBudget(bundle, findings)
     checkApprovals(bundle, findings)
     checkTexts(bundle, findings)
+    findings.notChecked.push(
+      executorOf(bundle) === 'managed'
+        ? 'output, tokens and model: as the provider answered the service'
+        : 'output, results, tokens, cost and model: as the caller who executed the steps said',
+    )
   } catch {
     addCheck(findings, 'shape', false, 'a line is not of the shape of its type')
   }
-  findings.notChecked.push(
-    'output, results, tokens, cost and model: as the caller that executed the steps reported them',
-  )
   return finishVerdict('run', findings)
 }
 
@@ -161,13 +163,15 @@ async function checkSigned(
     addCheck(findings, `${verdict.type}_valid`, verdict.valid, verdict.reason)
 }
 
-const ENDED_RUN = /^run\.(completed|denied|terminated)$/
+const ENDED_RUN = /^run\.(completed|denied|failed|terminated)$/
 const ENDED_STEP = /^step\.(completed|denied|failed)$/
-const ENDED_CALL = /^tool\.(completed|failed|uncertain)$/
+const ENDED_CALL = /^tool\.(completed|failed|uncertain|resolved)$/
 const MAY_FOLLOW_END = /^(agent_action|approval|decision)\./
 
 /** Transitions of the run, its steps and calls, in the order of the log. */
-function checkOrder({ run_id, ended, entries }: Bundle, findings: VerdictDraft): void {
+function checkOrder(bundle: Bundle, findings: VerdictDraft): void {
+  const { run_id, ended, entries } = bundle
+  const mayCall = executorOf(bundle) === 'managed' ? 'answered' : 'permitted'
   const [first] = entries
   const started = first?.event_type === 'run.started' && first.subject === run_id
   addCheck(findings, 'started', started, 'the first entry is not the start of the run')
@@ -183,7 +187,7 @@ function checkOrder({ run_id, ended, entries }: Bundle, findings: VerdictDraft):
     if (!mayFollow(machine, from, state) && !skipped) illegal.push(`${id}: ${from} to ${state}`)
     if (!statesOf(machine).includes(state)) illegal.push(`${id}: ${state}`)
     states.set(id, state)
-    if (isEnded(machine, state)) open.delete(id)
+    if (isEnded(machine, state) || state === 'uncertain') open.delete(id)
     else open.add(id)
   }
   let over = false
@@ -192,15 +196,20 @@ function checkOrder({ run_id, ended, entries }: Bundle, findings: VerdictDraft):
     const own = payload['run_id'] === undefined || payload['run_id'] === run_id
     if (!own) illegal.push(`${seq}: of another run`)
     if (event_type === 'step.permitted') move('step', subject, 'permitted')
+    else if (event_type === 'step.answered') move('step', subject, 'answered')
     else if (ENDED_STEP.test(event_type)) {
       move('step', subject, payload['state'])
       if (event_type !== `step.${String(payload['state'])}`) illegal.push(`${seq}: two states`)
     } else if (event_type === 'tool.intended') {
       move('call', subject, 'intended')
-      if (states.get(String(payload['step_id'])) !== 'permitted')
+      if (states.get(String(payload['step_id'])) !== mayCall)
         illegal.push(`${subject}: the step is not permitted`)
-    } else if (ENDED_CALL.test(event_type)) move('call', subject, payload['state'])
-    else if (ENDED_RUN.test(event_type)) {
+    } else if (ENDED_CALL.test(event_type)) {
+      const resolved = event_type === 'tool.resolved'
+      if (resolved !== (states.get(subject) === 'uncertain'))
+        illegal.push(`${seq}: only a person settles an uncertain call, and no other`)
+      move('call', subject, payload['state'])
+    } else if (ENDED_RUN.test(event_type)) {
       over = true
       const state = String(payload['state'])
       if (event_type !== `run.${state}`) illegal.push(`${seq}: two states`)
@@ -216,6 +225,8 @@ function checkOrder({ run_id, ended, entries }: Bundle, findings: VerdictDraft):
   addCheck(findings, 'nothing_open', open.size === 0, 'a step or call has no end')
 }
 
+const executorOf = ({ entries }: Bundle): unknown => entries[0]?.payload['executor'] ?? 'client'
+
 /** The chain of receipts, and what the log says about each. */
 function checkReceipts(bundle: Bundle, findings: VerdictDraft): void {
   const { receipts, entries, run_id, tenant_id } = bundle
@@ -226,6 +237,9 @@ function checkReceipts(bundle: Bundle, findings: VerdictDraft): void {
   addCheck(findings, 'receipts_chained', chained, 'a receipt does not follow the one before it')
   const own = receipts.every((one) => one['run_id'] === run_id && one['tenant_id'] === tenant_id)
   addCheck(findings, 'receipts_of_run', own, 'a receipt is of another run')
+  const executor = executorOf(bundle)
+  const executed = receipts.every((one) => one['executor'] === executor)
+  addCheck(findings, 'receipts_executor', executed, 'a receipt names another executor than the run')
   const logged = entries.filter(({ event_type }) => ENDED_STEP.test(event_type))
   const same =
     logged.length === receipts.length &&
@@ -251,7 +265,8 @@ function checkReceipts(bundle: Bundle, findings: VerdictDraft): void {
 const PERMIT_MEMBERS = ['agent_id', 'step_no', 'permit', 'input_commitment', 'action_id'] as const
 
 /** A receipt says what was permitted, called and decided. */
-function checkReceipt({ entries }: Bundle, receipt: JsonObject, findings: VerdictDraft): void {
+function checkReceipt(bundle: Bundle, receipt: JsonObject, findings: VerdictDraft): void {
+  const { entries } = bundle
   const named = (event: string, subject: unknown) =>
     entries.find(({ event_type, subject: of }) => event_type === event && of === subject)
   const { memory, policy, budget, decision_id, step_id, calls } = receipt
@@ -282,6 +297,14 @@ function checkReceipt({ entries }: Bundle, receipt: JsonObject, findings: Verdic
     addCheck(findings, 'permit', same, 'is not the one of the receipt')
   }
   const completed = receipt['state'] === 'completed'
+  const answered = named('step.answered', step_id)?.payload
+  const asked = executorOf(bundle) === 'managed' && calls.length > 0
+  const sameAnswer = answered
+    ? (!completed || answered['output_commitment'] === receipt['output_commitment']) &&
+      answered['tokens_in'] === budget['tokens_in'] &&
+      answered['tokens_out'] === budget['tokens_out']
+    : !asked
+  addCheck(findings, 'answer_logged', sameAnswer, 'the answer is not the one on the log')
   const decided = named('decision.logged', decision_id)
   const decision =
     completed === (decision_id !== null) &&
@@ -300,7 +323,7 @@ function checkReceipt({ entries }: Bundle, receipt: JsonObject, findings: Verdic
 function isCallLogged(entries: readonly LogEntry[], call: JsonObject): boolean {
   const own = entries.filter(({ subject }) => subject === call['call_id'])
   const intent = own.find(({ event_type }) => event_type === 'tool.intended')
-  const end = own.find(({ event_type }) => ENDED_CALL.test(event_type))
+  const end = own.findLast(({ event_type }) => ENDED_CALL.test(event_type))
   const { state, reason, args_commitment, effect, action_id } = call
   if (intent) {
     const { payload } = intent

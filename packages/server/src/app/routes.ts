@@ -23,6 +23,7 @@ import { identityHandlers } from '../slices/identity/index.ts'
 import { itemsHandlers } from '../slices/items/index.ts'
 import { jobsHandlers } from '../slices/jobs/index.ts'
 import { landingHandlers } from '../slices/landing/index.ts'
+import { llmHandlers } from '../slices/llm/index.ts'
 import { manifoldHandlers } from '../slices/manifold/index.ts'
 import { memoryHandlers } from '../slices/memory/index.ts'
 import { monitoringHandlers, platformHandlers } from '../slices/monitoring/index.ts'
@@ -73,6 +74,7 @@ export function allRoutes(): Route[] {
     ...bind(contract.compositions, compositionsHandlers),
     ...bind(contract.worldModel, worldModelHandlers),
     ...bind(contract.orchestrator, orchestratorHandlers),
+    ...bind(contract.llm, llmHandlers),
     ...bind(contract.templates, templatesHandlers),
     ...bind(contract.reputation, reputationHandlers),
     ...bind(contract.manifold, manifoldHandlers),

@@ -35,6 +35,7 @@ import {
   sweepIndexes,
 } from '../slices/memory/index.ts'
 import { registerOffboardingJobs, resumeDestructions } from '../slices/offboarding/index.ts'
+import { registerRunJobs } from '../slices/orchestrator/index.ts'
 import { registerReportJobs } from '../slices/reports/index.ts'
 import { registerRetentionJobs } from '../slices/retention/index.ts'
 import { stopStreams } from '../slices/streams/index.ts'
@@ -165,6 +166,7 @@ function registerJobs(kernel: Kernel): void {
   registerSubjectJobs(kernel)
   registerBillingJobs(kernel)
   registerWebhookJobs(kernel)
+  registerRunJobs(kernel)
 }
 
 /** Throws OperatorError where nobody could sign in; without `db`, only for a new directory. */

@@ -68,6 +68,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   jobs: 'Work that continues after the reply',
   keys: 'API keys of a tenant',
   landing: 'Registry of certificates for artifacts that go into production',
+  llm: 'Models that managed runs ask, with their providers and prices',
   manifold: 'Map of decisions by content and outcome',
   memory: 'Memory stores: writing, retrieving, moving and erasing memories',
   monitoring: 'Statistics for dashboards',

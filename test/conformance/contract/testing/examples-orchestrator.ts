@@ -39,6 +39,25 @@ export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> 
   }),
   'orchestrator.receipts': ofRun,
   'orchestrator.bundle': ofRun,
+  'llm.create_provider': () => ({
+    body: { provider: 'anthropic', model_id: newName(), base_url: 'https://models.invalid/v1' },
+  }),
+  'llm.list_providers': page,
+  'llm.delete_provider': ({ model_id }) => ({ params: { model_id } }),
+  'llm.create_tool': () => ({
+    body: {
+      name: newName().replace(' ', '_'),
+      description: 'Counts words',
+      input_schema: { type: 'object', properties: { text: { type: 'string' } } },
+      url: 'https://tools.invalid/count',
+    },
+  }),
+  'llm.list_tools': page,
+  'llm.delete_tool': ({ tool_name }) => ({ params: { tool_name } }),
+  'orchestrator.resolve_call': ({ unresolved_run_id, call_id }) => ({
+    params: { run_id: unresolved_run_id, call_id },
+    body: { happened: true, result: 'It was sent' },
+  }),
   'orchestrator.list_actions': page,
   'orchestrator.get_action': ofAction,
   'orchestrator.approve_action': ofAction,

@@ -1,6 +1,7 @@
 // A run with a permitted step, and one whose step waits for a person.
 
 import { rawSql } from '../../../../packages/server/src/testing/raw-sql.ts'
+import type { Sent } from './table.ts'
 import type { Tenant } from './tenant.ts'
 
 const DAY_US = 86_400_000_000
@@ -8,6 +9,9 @@ const DAY_US = 86_400_000_000
 export async function buildRuns(tenant: Tenant, store_id: string, word: string) {
   const agent = { name: word, model_id: 'model-a', memory_stores: [store_id] }
   const { agent_id } = await tenant.ok('orchestrator.create_agent', { body: agent })
+  const model_id = `models/${word}`
+  const base_url = `https://models.invalid/${word}`
+  await tenant.ok('llm.create_provider', { body: { provider: 'openai', model_id, base_url } })
   const start = async () => {
     const body = { agent_id, input_text: `${word} asks` }
     return (await tenant.ok('orchestrator.start_run', { body })).run_id
@@ -30,5 +34,28 @@ export async function buildRuns(tenant: Tenant, store_id: string, word: string) 
   if (waiting.status !== 202) throw new Error(waiting.text)
   await tenant.ok('governance.delete_policy', { params: { policy_id } })
   const agent_action_id: string = waiting.body.detail.action_id
-  return { agent_id, agent_run_id, step_id, agent_action_id }
+  const unresolved = await buildUncertain(tenant, await start(), step)
+  const tool = { name: `tool_${word}`, description: word, input_schema: { type: 'object' } }
+  await tenant.ok('llm.create_tool', { body: { ...tool, url: `${base_url}/tool` } })
+  const made = { agent_id, agent_run_id, step_id, agent_action_id, model_id }
+  return { ...made, ...unresolved, tool_name: tool.name }
+}
+
+/** A call of a tool of which nobody knows whether it acted, as a process that dies leaves it. */
+async function buildUncertain(
+  tenant: Tenant,
+  unresolved_run_id: string,
+  step: (run_id: string) => Sent,
+) {
+  const { step_id } = await tenant.ok('orchestrator.begin_step', step(unresolved_run_id))
+  const { call_id } = await tenant.ok('orchestrator.call_tool', {
+    params: { run_id: unresolved_run_id, step_id },
+    body: { tool: 'send', effect: 'once' },
+  })
+  const later_us = tenant.service.kernel.clock.now() + DAY_US
+  const hold = 'update run_steps set expires_us = ? where step_id = ?'
+  await rawSql(tenant.service, hold, [later_us, step_id])
+  const sql = "update run_calls set state = 'uncertain' where call_id = ?"
+  await rawSql(tenant.service, sql, [call_id])
+  return { unresolved_run_id, call_id: String(call_id) }
 }

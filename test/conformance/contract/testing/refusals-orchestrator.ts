@@ -1,6 +1,6 @@
 // For every refusal an operation of the orchestrator declares, a request that provokes it.
 
-import { type RefusalCode, runLimits } from '@custos/contract'
+import { llmLimits, type RefusalCode, runLimits } from '@custos/contract'
 import { exampleOf } from '../examples.ts'
 import { askWith, decidingCases, type Provoke } from './refusals-deciding.ts'
 import { runSql } from './rows.ts'
@@ -14,6 +14,8 @@ const COMPLETE = 'orchestrator.complete_step'
 export const ORCHESTRATOR_REUSED = [
   'orchestrator.create_agent',
   'orchestrator.start_run',
+  'llm.create_provider',
+  'llm.create_tool',
   BEGIN,
   CALL,
   COMPLETE,
@@ -31,7 +33,15 @@ const badCursor = (id: string): [string, Provoke] => [
   ({ tenant }) => tenant.ask(id, { query: { cursor: 'none' } }),
 ]
 
-const OF_RUN = ['get_run', 'cancel_run', 'begin_step', 'get_step', 'call_tool', 'complete_step']
+const OF_RUN = [
+  'get_run',
+  'cancel_run',
+  'resolve_call',
+  'begin_step',
+  'get_step',
+  'call_tool',
+  'complete_step',
+]
   .concat('receipts', 'bundle')
   .map((verb) => `orchestrator.${verb}`)
 
@@ -106,6 +116,10 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
   ...Object.fromEntries([
     ofNone('orchestrator.get_agent', 'agent_not_found'),
     ofNone('orchestrator.start_run', 'agent_not_found'),
+    ofNone('llm.delete_provider', 'provider_not_found'),
+    badCursor('llm.list_providers'),
+    ofNone('llm.delete_tool', 'tool_not_found'),
+    badCursor('llm.list_tools'),
   ]),
   ...Object.fromEntries(
     ['list_agents', 'list_runs', 'list_actions'].map((verb) => badCursor(`orchestrator.${verb}`)),
@@ -129,6 +143,52 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
         tenant.tenant_id,
       )
     return tenant.ask('orchestrator.create_agent', { body: bodyOf('orchestrator.create_agent') })
+  },
+  'orchestrator.start_run provider_not_found': withBody('orchestrator.start_run', {
+    executor: 'managed',
+    input_text: 'x',
+  }),
+  'llm.create_tool url_refused': withBody('llm.create_tool', { url: 'https://127.0.0.1:8443/' }),
+  'llm.create_tool rejected': withBody('llm.create_tool', { input_schema: { type: 'array' } }),
+  'llm.create_tool too_many': async ({ tenant }) => {
+    const columns = 'version, kind, effect, enabled, definition_label, secret_no'
+    for (let count = 1, i = 0; count < llmLimits.tools_per_tenant; count *= 2, i += 1)
+      await runSql(
+        tenant.service,
+        `insert into llm_tools (tenant_id, tool_id, name_key, ${columns}, sealed, created_us)
+         select tenant_id, tool_id || '-${i}', name_key || '-${i}', ${columns}, sealed, created_us
+         from llm_tools where tenant_id = ?`,
+        tenant.tenant_id,
+      )
+    return tenant.ask('llm.create_tool', { body: bodyOf('llm.create_tool') })
+  },
+  'orchestrator.resolve_call call_not_found': ({ tenant, ids }) =>
+    tenant.ask(
+      'orchestrator.resolve_call',
+      exampleOf('orchestrator.resolve_call', { ...ids, call_id: GHOSTS.call_id }),
+    ),
+  'orchestrator.resolve_call rejected': withBody('orchestrator.resolve_call', { result: LONG }),
+  'orchestrator.resolve_call wrong_state': async ({ tenant, ids }) => {
+    const example = exampleOf('orchestrator.resolve_call', ids)
+    await tenant.ok('orchestrator.resolve_call', example)
+    return tenant.ask('orchestrator.resolve_call', example)
+  },
+  'llm.create_provider url_refused': withBody('llm.create_provider', {
+    base_url: 'https://127.0.0.1:8443/v1',
+  }),
+  'llm.create_provider too_many': async ({ tenant }) => {
+    const columns = 'kind, enabled, price_in_micro, price_out_micro, definition_label, secret_no'
+    for (let count = 1, i = 0; count < llmLimits.providers_per_tenant; count *= 2, i += 1)
+      await runSql(
+        tenant.service,
+        `insert into llm_providers (tenant_id, provider_id, model_key, ${columns}, sealed,
+           created_us)
+         select tenant_id, provider_id || '-${i}', model_key || '-${i}', ${columns}, sealed,
+           created_us
+         from llm_providers where tenant_id = ?`,
+        tenant.tenant_id,
+      )
+    return tenant.ask('llm.create_provider', { body: bodyOf('llm.create_provider') })
   },
   'orchestrator.start_run rejected': withBody('orchestrator.start_run', { input_text: LONG }),
   'orchestrator.start_run too_many': async ({ tenant, ids }) => {

@@ -75,6 +75,12 @@ export interface Ids extends LoginIds {
   /** With a step that is permitted, and another that waits for a person. */
   readonly agent_id: string
   readonly agent_run_id: string
+  /** Of a run with an uncertain call, and the call. */
+  readonly unresolved_run_id: string
+  readonly call_id: string
+  readonly tool_name: string
+  /** Of a model that a provider is configured for. */
+  readonly model_id: string
   readonly step_id: string
   readonly agent_action_id: string
   /** Of one whose first payment is under way. */
@@ -127,6 +133,10 @@ export const GHOSTS: Ids = {
   ...NOBODY,
   agent_id: 'ffffffffffffffffffffffffffffffff',
   agent_run_id: 'ffffffffffffffffffffffffffffffff',
+  unresolved_run_id: 'ffffffffffffffffffffffffffffffff',
+  call_id: 'ffffffffffffffffffffffffffffffff',
+  tool_name: 'tool_ffffffffffff',
+  model_id: 'models/ffffffffffff',
   step_id: 'ffffffffffffffffffffffffffffffff',
   agent_action_id: 'ffffffffffffffffffffffffffffffff',
   subscription_id: 'sub_ffffffffffffffff',
@@ -197,8 +207,12 @@ const PARTS: readonly Part[] = [
   part(['schedule_id', 'run_id'], ({ tenant }) => assure(tenant)),
   part(['webhook_id', 'delivery_id'], ({ tenant, word }) => buildWebhook(tenant, word)),
   inStore(
-    part(['agent_id', 'agent_run_id', 'step_id', 'agent_action_id'], ({ tenant, ids, word }) =>
-      buildRuns(tenant, ids.store_id, word),
+    part(
+      [
+        ...(['agent_id', 'agent_run_id', 'step_id', 'agent_action_id'] as const),
+        ...(['unresolved_run_id', 'call_id', 'tool_name', 'model_id'] as const),
+      ],
+      ({ tenant, ids, word }) => buildRuns(tenant, ids.store_id, word),
     ),
   ),
   part(['subscription_id'], async ({ tenant }) => ({ subscription_id: await subscribe(tenant) })),

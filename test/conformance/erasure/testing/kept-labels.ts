@@ -60,6 +60,11 @@ const isConnectionWord = (place: string): boolean =>
 const isAgentWord = (place: string): boolean =>
   /^orchestrator\.(create_agent|approve_action|reject_action) body\./.test(place)
 
+/** Which models and tools are asked, and where: sealed, and kept while they are there. */
+const isProviderWord = (place: string): boolean =>
+  /^llm\.create_provider body\.(model_id|base_url)$/.test(place) ||
+  /^llm\.create_tool body\.(description|input_schema|url|headers\{\})/.test(place)
+
 /** What was registered, issued, composed or invoked, who approved it, and whom agents are. */
 const RECORD_WORDS = [
   /^(artifacts|landing|provenance|compositions|world_model|approvals)\.[a-z_]+ body\./,
@@ -96,6 +101,7 @@ export const isKeptWord = (place: string): boolean =>
   isPersonWord(place) ||
   isConnectionWord(place) ||
   isAgentWord(place) ||
+  isProviderWord(place) ||
   isRecordWord(place)
 
 /** A request id is the caller's own, made to be found again in the log. */

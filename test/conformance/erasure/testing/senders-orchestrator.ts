@@ -18,6 +18,7 @@ export async function sendRuns(parts: SendParts): Promise<void> {
         model_id: agent.label('body.model_id'),
         system_prompt: agent.text('body.system_prompt'),
         memory_stores: [store_id, agent.label('body.memory_stores[]')],
+        fallback_models: [agent.label('body.fallback_models[]')],
         tools: [agent.label('body.tools[]')],
       },
       headers: agent.headers(),
@@ -77,7 +78,36 @@ export async function sendRuns(parts: SendParts): Promise<void> {
   made.decisions.push(step.decision_id)
   const unknown = { input_text: 'of no store', store_id: begin.label('body.store_id') }
   await refused(parts, steps, { body: unknown })
+  const resolve = marks(parts, 'orchestrator.resolve_call')
+  const ghost = `${PATH}/runs/${run.run_id}/calls/${'f'.repeat(32)}/resolve`
+  const said = { happened: true, result: resolve.text('body.result') }
+  await refused(parts, ghost, { body: said })
+  await sendProvider(parts)
   await sendDecisions(parts, steps)
+}
+
+/** Who answers for a model; its key is nowhere to be read. */
+async function sendProvider(parts: SendParts): Promise<void> {
+  const { word, label, headers } = marks(parts, 'llm.create_provider')
+  const path = '/v1/llm/providers'
+  const body = {
+    provider: 'openai',
+    model_id: label('body.model_id'),
+    base_url: `https://models.invalid/${word('body.base_url')}`,
+    api_key: word('body.api_key'),
+  }
+  await twice(parts, { status: 201, path }, { body, headers: headers() })
+  const tool = marks(parts, 'llm.create_tool')
+  const name = 'canary_tool'
+  const defined = {
+    name,
+    description: tool.text('body.description'),
+    input_schema: { type: 'object', description: tool.word('body.input_schema{}') },
+    url: `https://tools.invalid/${tool.word('body.url')}`,
+    headers: { 'x-token': tool.word('body.headers{}') },
+  }
+  const made = { body: defined, headers: tool.headers() }
+  await twice(parts, { status: 201, path: '/v1/llm/tools' }, made)
 }
 
 /** What people say who decide about waiting steps. */

@@ -23,6 +23,7 @@ import { approverTextSource } from '../../slices/approvals/index.ts'
 import { boundTextSource } from '../../slices/decisions/index.ts'
 import { policyTextSource } from '../../slices/governance/index.ts'
 import { connectionTextSource, userTextSource } from '../../slices/identity/index.ts'
+import { providerTextSource, toolTextSource } from '../../slices/llm/index.ts'
 import { storeTextSource } from '../../slices/memory/index.ts'
 import { agentTextSource } from '../../slices/orchestrator/index.ts'
 import { recordTextSources } from '../../slices/records/index.ts'
@@ -117,6 +118,8 @@ const TEXT_SOURCES = [
   connectionTextSource,
   boundTextSource,
   agentTextSource,
+  providerTextSource,
+  toolTextSource,
 ]
 
 /** Throws OperatorError, with one clear line, where a model cannot be loaded. */

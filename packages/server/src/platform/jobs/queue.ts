@@ -52,7 +52,7 @@ export interface JobPause {
 /** Runs a job to its end or a pause; must be safe to run again from the start after a crash. */
 export type JobRunner = (context: JobContext) => Promise<JobPause | undefined>
 
-export const QUEUE_NAMES = ['common', 'threads', 'outbound'] as const
+export const QUEUE_NAMES = ['common', 'threads', 'outbound', 'runs'] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]
 
 export interface QueueLimits {
@@ -68,11 +68,13 @@ export interface QueueLimits {
  * - `common`: jobs that work on the data
  * - `threads`: jobs that work in a thread, however long
  * - `outbound`: jobs that mostly wait for other services
+ * - `runs`: runs of agents, which mostly wait for models
  */
 export const QUEUES = {
   common: { width: 1, per_tenant: 1 },
   threads: { width: 1, per_tenant: 1 },
   outbound: { width: 32, per_tenant: 4 },
+  runs: { width: 16, per_tenant: 4 },
 } as const satisfies Record<QueueName, QueueLimits>
 
 /** Optional traits of a job kind; erasures and other jobs that must not stop half way have none. */

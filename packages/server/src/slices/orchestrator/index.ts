@@ -2,17 +2,27 @@
 
 import type { orchestrator } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
-import { approveAction, getAction, listActions, rejectAction } from './agent-actions.ts'
-import { createAgent, getAgent, listAgentPage } from './agents.ts'
-import { beginStep, getStep } from './begin-step.ts'
-import { bundle } from './bundle.ts'
-import { callTool } from './call-tool.ts'
-import { completeStep } from './complete-step.ts'
-import { cancelRun, getRun, listReceipts, listRunPage, startRun } from './runs.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { failRun, managedRunner } from './managed/managed-run.ts'
+import { approveAction, getAction, listActions, rejectAction } from './runs/agent-actions.ts'
+import { createAgent, getAgent, listAgentPage } from './runs/agents.ts'
+import { beginStep, getStep } from './runs/begin-step.ts'
+import { bundle } from './runs/bundle.ts'
+import { callTool } from './runs/call-tool.ts'
+import { completeStep } from './runs/complete-step.ts'
+import {
+  cancelRun,
+  getRun,
+  listReceipts,
+  listRunPage,
+  MANAGED_RUN,
+  resolveCall,
+  startRun,
+} from './runs/runs.ts'
 
-export { agentActionRegistry } from './agent-actions.ts'
-export { agentTextSource } from './agents.ts'
-export { settleDueRuns } from './settle-runs.ts'
+export { agentActionRegistry } from './runs/agent-actions.ts'
+export { agentTextSource } from './runs/agents.ts'
+export { settleDueRuns } from './runs/settle-runs.ts'
 
 export const orchestratorHandlers = {
   create_agent: createAgent,
@@ -25,6 +35,7 @@ export const orchestratorHandlers = {
   begin_step: beginStep,
   get_step: getStep,
   call_tool: callTool,
+  resolve_call: resolveCall,
   complete_step: completeStep,
   receipts: listReceipts,
   bundle,
@@ -33,3 +44,10 @@ export const orchestratorHandlers = {
   approve_action: approveAction,
   reject_action: rejectAction,
 } satisfies HandlersOf<typeof orchestrator>
+
+export function registerRunJobs(kernel: Kernel): void {
+  kernel.jobs.register(MANAGED_RUN, managedRunner(kernel), {
+    queue: 'runs',
+    abandon: (tx, { payload }) => failRun(kernel, tx, String(payload['run_id'])),
+  })
+}

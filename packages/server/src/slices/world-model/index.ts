@@ -9,7 +9,9 @@ import { getType, listTypes, registerType, verifyType } from './type-operations.
 import { validateLink, validateObject } from './validate.ts'
 
 export { actionRegistry } from './action-registry.ts'
+export { findProblems, showProblem } from './check-run.ts'
 export { findType } from './find-types.ts'
+export { readJsonSchema, SpecRefused } from './json-schema.ts'
 export { typeRegistry } from './type-registry.ts'
 
 const actions = registryHandlers(actionRegistry, actionView)

@@ -31,9 +31,11 @@ import { keyUses } from './0027-key-uses.ts'
 import { runs } from './0028-runs.ts'
 import { sessions } from './0030-sessions.ts'
 import { people } from './0031-people.ts'
+import { sso } from './0032-sso.ts'
+import { managedRuns } from './0034-managed-runs.ts'
+import { tools } from './0035-tools.ts'
 import { cosignatures } from './0036-cosignatures.ts'
 import { sessionDigests } from './0037-session-digests.ts'
-import { sso } from './0032-sso.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -67,9 +69,11 @@ export const migrations: readonly Migration[] = [
   runs,
   sessions,
   people,
+  sso,
+  managedRuns,
+  tools,
   cosignatures,
   sessionDigests,
-  sso,
 ]
 
 /** Raised when the database was written by a newer version. */

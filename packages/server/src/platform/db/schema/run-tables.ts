@@ -1,6 +1,14 @@
 // The tables of agents and runs: words are sealed, all else is ids, states, numbers and digests.
 
-import type { CALL_STATES, RUN_STATES, STEP_STATES, TOOL_EFFECTS } from '@custos/contract'
+import type {
+  CALL_STATES,
+  PROVIDER_KINDS,
+  RUN_EXECUTORS,
+  RUN_STATES,
+  STEP_STATES,
+  TOOL_EFFECTS,
+  TOOL_KINDS,
+} from '@custos/contract'
 import { blob, integer, nullable, tenantId, text } from './columns.ts'
 
 const reason = nullable(text('enum', 'codes of why it ended'))
@@ -41,6 +49,32 @@ export const runTables = {
     sealed: blob('sealed', 'name, description, prompt and tools'),
     created_us: integer,
   },
+  llm_providers: {
+    tenant_id: tenantId,
+    provider_id: text('minted', 'random id'),
+    model_key: text('digest', 'HMAC of the model under the tenant label salt'),
+    kind: text<(typeof PROVIDER_KINDS)[number]>('enum', 'forms of requests'),
+    enabled: integer,
+    price_in_micro: integer,
+    price_out_micro: integer,
+    definition_label: text('digest', 'HMAC of the definition under the tenant label salt'),
+    secret_no: integer,
+    sealed: blob('sealed', 'model, address and key'),
+    created_us: integer,
+  },
+  llm_tools: {
+    tenant_id: tenantId,
+    tool_id: text('minted', 'random id'),
+    name_key: text('digest', 'HMAC under the tenant label salt'),
+    version: integer,
+    kind: text<(typeof TOOL_KINDS)[number]>('enum', 'kinds of tools'),
+    effect: text<(typeof TOOL_EFFECTS)[number]>('enum', 'effect classes'),
+    enabled: integer,
+    definition_label: text('digest', 'HMAC of the definition under the tenant label salt'),
+    secret_no: integer,
+    sealed: blob('sealed', 'name, description, schema, address and headers'),
+    created_us: integer,
+  },
   runs: {
     tenant_id: tenantId,
     run_id: text('minted', 'random id'),
@@ -65,6 +99,9 @@ export const runTables = {
     check_us: nullable(integer),
     created_us: integer,
     ended_us: nullable(integer),
+    /** Null: `client`. */
+    executor: nullable(text<(typeof RUN_EXECUTORS)[number]>('enum', 'who asks the models')),
+    job_id: nullable(text('minted', 'job of a managed run')),
   },
   run_steps: {
     tenant_id: tenantId,
@@ -97,6 +134,9 @@ export const runTables = {
     expires_us: nullable(integer),
     created_us: integer,
     ended_us: nullable(integer),
+    provider_id: nullable(text('minted', 'who was asked by this service')),
+    /** When this service asked the model; null: it did not. */
+    asked_us: nullable(integer),
   },
   run_calls: {
     tenant_id: tenantId,
@@ -116,5 +156,8 @@ export const runTables = {
     action_id: action,
     created_us: integer,
     ended_us: nullable(integer),
+    tool_id: nullable(text('minted', 'tool that this service calls')),
+    /** When this service called the tool; null: it did not. */
+    sent_us: nullable(integer),
   },
 }

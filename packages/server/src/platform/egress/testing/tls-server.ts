@@ -4,7 +4,6 @@ import { writeFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { TestContext } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 
 /** For localhost, hooks.test and 127.0.0.1 until 2126; it proves nothing to anybody else. */
@@ -40,7 +39,7 @@ export function trustTestCertificate(): void {
 
 /** On a free port of `host`; closed when the test ends. */
 export async function startTlsServer(
-  t: Pick<TestContext, 'after'>,
+  t: { after(close: () => void): void },
   answer: RequestListener,
   host = '127.0.0.1',
 ): Promise<{ readonly server: Server; readonly port: number }> {

@@ -2,7 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import { type Answer, startTestService, type TestService } from '../../../testing/harness.ts'
+import { readSavedDocuments, type Verdict, verifySavedDocument } from '@custos/proof'
+import {
+  type Answer,
+  startTestService,
+  type TestOptions,
+  type TestService,
+} from '../../../testing/harness.ts'
 
 export class RunningTenant {
   readonly service: TestService
@@ -53,6 +59,12 @@ export class RunningTenant {
     return (await this.ok('POST', '/orchestrator/runs', body)).run_id
   }
 
+  /** Of the model `model-a`, unless told otherwise. */
+  provider(base_url: string, more: Record<string, unknown> = {}): Promise<Answer['body']> {
+    const provider = { provider: 'openai', model_id: 'model-a', base_url, api_key: 'sk-secret' }
+    return this.ok('POST', '/llm/providers', { ...provider, ...more })
+  }
+
   begin(run_id: string, body: Record<string, unknown>): Promise<Answer> {
     return this.ask('POST', `/orchestrator/runs/${run_id}/steps`, body)
   }
@@ -87,12 +99,36 @@ export class RunningTenant {
       .map((line) => JSON.parse(line))
   }
 
+  /** As somebody without the service sees it. */
+  async verify(run_id: string): Promise<Verdict> {
+    const lines = await this.bundle(run_id)
+    const text = lines.map((line) => JSON.stringify(line)).join('\n')
+    const [document] = readSavedDocuments(text)
+    assert.ok(document)
+    return verifySavedDocument(document, { keys: await this.keys(), entry: undefined })
+  }
+
   async keys(): Promise<Answer['body']> {
     return (await this.ok('GET', '/gcrumbs/public_key')).keys
   }
 
   policy(body: Record<string, unknown>): Promise<Answer['body']> {
     return this.ok('POST', '/governance/policies', { name: 'rule', ...body })
+  }
+
+  /** Once the run is in another state than those of a run under way. */
+  async ended(run_id: string): Promise<Answer['body']> {
+    return this.inState(run_id, (state) => !['running', 'waiting_hitl'].includes(state))
+  }
+
+  async inState(run_id: string, accept: (state: string) => boolean): Promise<Answer['body']> {
+    const until = performance.now() + 30_000
+    for (;;) {
+      const run = await this.run(run_id)
+      if (accept(run.state)) return run
+      assert.ok(performance.now() < until, `the run is still ${run.state}`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
   }
 
   /** Types of the log's entries, oldest first. */
@@ -105,13 +141,13 @@ export class RunningTenant {
 }
 
 /** One service for all tests of the file; to be called where its tests are declared. */
-export function openRunScene(): {
+export function openRunScene(options: TestOptions = {}): {
   readonly service: TestService
   tenant(): Promise<RunningTenant>
 } {
   let service: TestService
   before(async () => {
-    service = await startTestService()
+    service = await startTestService(options)
   })
   after(() => service.stop())
   return {

@@ -2,9 +2,11 @@
 // signs the receipt, in one unit of work.
 
 import type { orchestrator as contract, Run, RunStep } from '@custos/contract'
-import { retryOnConflict } from '../../platform/concurrency.ts'
-import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Call, Handler } from '../../platform/kernel/call.ts'
+import type { JsonObject } from '@custos/proof'
+import { retryOnConflict } from '../../../platform/concurrency.ts'
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import {
   logDecision,
   openText,
@@ -13,34 +15,46 @@ import {
   prepareText,
   retryWhileErasing,
   storeText,
-} from '../decisions/index.ts'
-import { type GateResult, gate, redactedOr, refusalOf } from '../governance/index.ts'
-import { meter } from '../tenants/index.ts'
+} from '../../decisions/index.ts'
+import { type GateResult, gate, redactedOr, refusalOf } from '../../governance/index.ts'
+import { meter } from '../../tenants/index.ts'
 import { refuseLimited } from './agents.ts'
 import { requirePermitted } from './call-tool.ts'
 import { findEarlierIds } from './earlier-answer.ts'
 import { findRun, findStep, listCalls, type StepRow } from './orchestrator.sql.ts'
 import { RunUnit } from './run-unit.ts'
 import { refsOf, showRun, showStep, sourcesOf } from './run-view.ts'
-import { loadRun, requireShort } from './runs.ts'
+import { loadRunOf, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
 
 type Complete = typeof contract.complete_step
 type CompleteCall = Call<Complete>
-type CompleteBody = Parameters<typeof completeStep>[1]['body']
+type CompleteInput = Parameters<Handler<Complete>>[1] & {
+  /** What this service knows of an answer that it asked for. */
+  readonly model?: JsonObject
+}
+type CompleteBody = CompleteInput['body']
 
 /** The label of decisions of steps that read no store. */
 const NO_STORE = 'none'
 const ATTEMPTS = 8
 
-export const completeStep: Handler<Complete> = async (call, { params, body }) => {
+export const completeStep: Handler<Complete> = (call, input) =>
+  completeStepBy('client', call, input)
+
+/** Of a run with another executor it refuses `wrong_state`. */
+export async function completeStepBy(
+  executor: Run['executor'],
+  call: CompleteCall,
+  { params, body, model }: CompleteInput,
+): ReturnType<Handler<Complete>> {
   refuseLimited(call)
   const { run_id, step_id } = params
   if (await findEarlierIds(call)) return answerEnded(call, run_id, step_id)
   const { kernel, tenant_id } = call
   await settleRun(kernel, tenant_id, run_id)
   const { step, input } = await call.read(async (db) => {
-    await loadRun(db, run_id)
+    await loadRunOf(db, run_id, executor)
     const found = requirePermitted(await findStep(db, run_id, step_id))
     return { step: found, input: await openText(kernel, db, found.input_text_id) }
   })
@@ -56,7 +70,7 @@ export const completeStep: Handler<Complete> = async (call, { params, body }) =>
     await refuseOutput(call, run_id, step_id, body)
     throw refusalOf(gated)
   }
-  const completed = { step, input: input?.text ?? '', body, gated }
+  const completed = { step, input: input?.text ?? '', body, gated, model }
   await retryWhileErasing(() =>
     retryOnConflict(() => storeCompleted(call, completed), {
       on: 'decision_id',
@@ -67,11 +81,15 @@ export const completeStep: Handler<Complete> = async (call, { params, body }) =>
 }
 
 /** Nothing of a refused output is stored; what was used is settled, and the run is denied. */
-function refuseOutput(
+export function refuseOutput(
   call: CompleteCall,
   run_id: string,
   step_id: string,
-  { tokens_in, tokens_out, cost_micro }: CompleteBody,
+  {
+    tokens_in,
+    tokens_out,
+    cost_micro,
+  }: Pick<CompleteBody, 'tokens_in' | 'tokens_out' | 'cost_micro'>,
 ): Promise<void> {
   return call.transact(async (tx) => {
     const { unit, step } = await loadOpen(call, tx, run_id, step_id)
@@ -94,11 +112,12 @@ interface CompletedStep {
   readonly input: string
   readonly body: CompleteBody
   readonly gated: GateResult
+  readonly model: JsonObject | undefined
 }
 
 async function storeCompleted(
   call: CompleteCall,
-  { step, input, body, gated }: CompletedStep,
+  { step, input, body, gated, model }: CompletedStep,
 ): Promise<void> {
   const { kernel, tenant_id } = call
   const { run_id, step_id } = step
@@ -110,25 +129,11 @@ async function storeCompleted(
   const results = new Map<string, { failed: boolean; text: PreparedText }>()
   for (const { call_id, result, failed = false } of body.calls ?? [])
     results.set(call_id, { failed, text: await prepare('call_result', result) })
-  const decision = await prepareDecision(kernel, tenant_id, {
-    store_id: step.store_id ?? NO_STORE,
-    model_id: step.model_id,
-    query: input,
+  const decision = await prepareStepDecision(kernel, tenant_id, step, {
+    input,
     output: answer,
-    session_id: run_id,
-    refs,
-    contents: [],
-    scores: [],
-    token_count: body.tokens_out,
-    latency_ms: null,
-    parameters: {
-      run_id,
-      step_id,
-      agent_id: step.agent_id,
-      model_version: body.model_version ?? null,
-      inherited: sourcesOf(step).inherited.length,
-    },
-    memory_seq: step.memory_seq,
+    tokens_out: body.tokens_out,
+    model_version: body.model_version ?? null,
   })
   await call.once<null>({
     run: async (tx) => {
@@ -144,7 +149,8 @@ async function storeCompleted(
         decision_id,
         output_text_id: output.text_id,
       }
-      const signed = { output_commitment: output.commitment, record_digest }
+      const known = model === undefined ? {} : { model }
+      const signed = { output_commitment: output.commitment, record_digest, ...known }
       await unit.endStep(open, { state: 'completed', reason: null, ...signed }, ended)
       if (body.final) {
         if (unit.steps.some(({ ended_us }) => ended_us === null))
@@ -157,6 +163,41 @@ async function storeCompleted(
     replay: async () => null,
   })
 }
+
+interface StepAnswer {
+  readonly input: string
+  readonly output: string
+  readonly tokens_out: number
+  readonly model_version: string | null
+}
+
+/** The decision that a step is, for the trail of decisions. */
+export const prepareStepDecision = (
+  kernel: Kernel,
+  tenant_id: string,
+  step: StepRow,
+  { input, output, tokens_out, model_version }: StepAnswer,
+) =>
+  prepareDecision(kernel, tenant_id, {
+    store_id: step.store_id ?? NO_STORE,
+    model_id: step.model_id,
+    query: input,
+    output,
+    session_id: step.run_id,
+    refs: refsOf([step]),
+    contents: [],
+    scores: [],
+    token_count: tokens_out,
+    latency_ms: null,
+    parameters: {
+      run_id: step.run_id,
+      step_id: step.step_id,
+      agent_id: step.agent_id,
+      model_version,
+      inherited: sourcesOf(step).inherited.length,
+    },
+    memory_seq: step.memory_seq,
+  })
 
 /** Only calls of this step that were permitted have a result. */
 async function endCalls(

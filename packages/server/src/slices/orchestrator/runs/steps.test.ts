@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contentHash, signedBytes, verifyEd25519 } from '@custos/proof'
-import { openRunScene } from './testing/run-scene.ts'
+import { openRunScene } from '../testing/run-scene.ts'
 
 const scene = openRunScene()
 

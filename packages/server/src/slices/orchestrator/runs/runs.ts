@@ -1,15 +1,22 @@
-// Runs: started, listed, shown and cancelled.
+// Runs: started, listed, shown, cancelled; uncertain calls resolved.
 
-import { type orchestrator as contract, type Run, runLimits } from '@custos/contract'
-import { formatTime } from '../../platform/clock.ts'
-import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
-import type { Call, Handler } from '../../platform/kernel/call.ts'
-import { pageOf } from '../../platform/page.ts'
-import { Refusal } from '../../platform/refusal.ts'
-import { type PreparedText, prepareText, storeText } from '../decisions/index.ts'
-import { appendCrumb } from '../gcrumbs/index.ts'
-import { meter, planLimits } from '../tenants/index.ts'
-import { refuseLimited } from './agents.ts'
+import assert from 'node:assert/strict'
+import { type orchestrator as contract, type Run, runLimits, scopeCovers } from '@custos/contract'
+import { formatTime } from '../../../platform/clock.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import { pageOf } from '../../../platform/page.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import {
+  type PreparedText,
+  prepareText,
+  retryWhileErasing,
+  storeText,
+} from '../../decisions/index.ts'
+import { appendCrumb } from '../../gcrumbs/index.ts'
+import { findModel } from '../../llm/index.ts'
+import { meter, planLimits } from '../../tenants/index.ts'
+import { loadAgent, refuseLimited } from './agents.ts'
 import {
   type AgentRow,
   countLiveRuns,
@@ -21,12 +28,14 @@ import {
   listSteps,
   type RunRow,
 } from './orchestrator.sql.ts'
-import { RunUnit } from './run-unit.ts'
-import { showRun, showStep } from './run-view.ts'
+import { RunUnit, signerOf } from './run-unit.ts'
+import { executorOf, refsOf, showCall, showRun, showStep } from './run-view.ts'
 import { settleRun } from './settle-runs.ts'
 
 type Operation<K extends keyof typeof contract> = (typeof contract)[K]
 
+/** The job of a run that this service executes. */
+export const MANAGED_RUN = 'orchestrator.run'
 const ID_BYTES = 16
 const SECOND_US = 1_000_000
 
@@ -42,6 +51,7 @@ export const startRun: Handler<Operation<'start_run'>> = async (call, { body }) 
   const run_id = kernel.ids.hex(ID_BYTES)
   const { input_text } = body
   if (input_text) requireShort('input_text', input_text)
+  if (body.executor === 'managed') await requireManageable(call, body)
   const text = input_text
     ? await prepareText(kernel, tenant_id, {
         kind: 'run_input',
@@ -64,6 +74,26 @@ export const startRun: Handler<Operation<'start_run'>> = async (call, { body }) 
   })
 }
 
+/** What a managed run cannot begin without. */
+async function requireManageable(
+  call: Call<Operation<'start_run'>>,
+  { agent_id, input_text }: NewRun['body'],
+): Promise<void> {
+  const { kernel, principal } = call
+  signerOf(kernel)
+  if (!input_text) return call.refuse('rejected', 'a managed run needs input_text')
+  if (principal.session)
+    return call.refuse('rejected', 'a managed run needs a key: it goes on after the session')
+  if (!scopeCovers(principal.scopes, 'memory:read'))
+    throw new Refusal('scope_missing', 'a managed run reads memory: the key lacks memory:read')
+  await call.read(async (db) => {
+    const agent = await loadAgent(kernel, db, agent_id)
+    if (!agent) return call.refuse('agent_not_found')
+    if (!(await findModel(kernel, db, agent.words.model_id)))
+      return call.refuse('provider_not_found')
+  })
+}
+
 interface NewRun {
   readonly run_id: string
   readonly agent: AgentRow
@@ -81,6 +111,8 @@ async function insertNew(
   if (text) await storeText(tx, text)
   const seconds = body.deadline_s ?? runLimits.deadline_s.default
   const deadline_us = tx.now() + seconds * SECOND_US
+  const managed = body.executor === 'managed'
+  const job = managed ? await call.kernel.jobs.enqueue(tx, MANAGED_RUN, { run_id }) : null
   const row: RunRow = {
     run_id,
     agent_id: agent.agent_id,
@@ -102,6 +134,8 @@ async function insertNew(
     check_us: deadline_us,
     created_us: tx.now(),
     ended_us: null,
+    executor: managed ? 'managed' : null,
+    job_id: job?.job_id ?? null,
   }
   await insertRun(tx, row)
   meter(tx, call.operation.id)
@@ -114,9 +148,22 @@ async function insertNew(
       budget_cost_micro: row.budget_cost_micro,
       deadline_at: formatTime(deadline_us),
       started_by: row.started_by,
+      ...(managed && { executor: 'managed' as const }),
     },
   })
   return row
+}
+
+/** Refuses a run whose steps somebody else executes. */
+export async function loadRunOf(
+  db: TenantDb,
+  run_id: string,
+  executor: Run['executor'],
+): Promise<RunRow> {
+  const run = await loadRun(db, run_id)
+  if (executorOf(run) !== executor)
+    throw new Refusal('wrong_state', `the executor of the run is ${executorOf(run)}`)
+  return run
 }
 
 /** Refuses a run that the tenant does not have. */
@@ -157,6 +204,43 @@ export const cancelRun: Handler<Operation<'cancel_run'>> = async (call, { params
     await unit.end('terminated', 'cancelled')
     meter(tx, call.operation.id)
     return showRun(unit.run, tenant_id)
+  })
+}
+
+export const resolveCall: Handler<Operation<'resolve_call'>> = async (call, { params, body }) => {
+  refuseLimited(call)
+  const { kernel, tenant_id } = call
+  const { run_id, call_id } = params
+  if (body.result) requireShort('result', body.result)
+  await settleRun(kernel, tenant_id, run_id)
+  const known = await call.read(async (db) => {
+    await loadRun(db, run_id)
+    return { steps: await listSteps(db, run_id), calls: await listCalls(db, run_id) }
+  })
+  const named = known.calls.find((one) => one.call_id === call_id)
+  if (!named) return call.refuse('call_not_found')
+  const step = known.steps.find(({ step_no }) => step_no === named.step_no)
+  assert(step, 'a call is of a step')
+  const text = body.result ?? (body.happened ? 'It acted.' : 'It did not act.')
+  return retryWhileErasing(async () => {
+    const refs = refsOf([step])
+    const kept = await prepareText(kernel, tenant_id, { kind: 'call_result', run_id, text, refs })
+    return call.transact(async (tx) => {
+      const unit = await RunUnit.load(kernel, tx, run_id)
+      const now = unit?.calls.find((one) => one.call_id === call_id)
+      if (!unit?.live || now?.state !== 'uncertain')
+        return call.refuse('wrong_state', 'the call is not uncertain, or the run has ended')
+      if ((await storeText(tx, kept)) === 'erased')
+        return call.refuse('wrong_state', 'a memory that the step was made from is erased')
+      const change = {
+        state: body.happened ? 'done' : 'failed',
+        result_text_id: kept.text_id,
+        result_commitment: kept.commitment,
+      } as const
+      const ended = await unit.resolveCall(now, step.step_id, change, call.principal.key_id)
+      meter(tx, call.operation.id)
+      return showCall(ended, step.step_id)
+    })
   })
 }
 

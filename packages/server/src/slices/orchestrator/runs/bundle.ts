@@ -2,14 +2,14 @@
 // are in clear while they exist.
 
 import type { orchestrator as contract } from '@custos/contract'
-import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import { type Handler, streamed } from '../../platform/kernel/call.ts'
-import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { openTextsOfRun } from '../decisions/index.ts'
-import { findStandingCertificate, parseCertificate, showCertificate } from '../erasure/index.ts'
-import { findHead, listCrumbs, proveEntry, rollEpoch, seqAt } from '../gcrumbs/index.ts'
-import { loadFactStates } from '../memory/index.ts'
-import { findApproval, findRecord, openApprovals } from '../records/index.ts'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import { type Handler, streamed } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { openTextsOfRun } from '../../decisions/index.ts'
+import { findStandingCertificate, parseCertificate, showCertificate } from '../../erasure/index.ts'
+import { findHead, listCrumbs, proveEntry, rollEpoch, seqAt } from '../../gcrumbs/index.ts'
+import { loadFactStates } from '../../memory/index.ts'
+import { findApproval, findRecord, openApprovals } from '../../records/index.ts'
 import { refuseLimited } from './agents.ts'
 import {
   type CallRow,

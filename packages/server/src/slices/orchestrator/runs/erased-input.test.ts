@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openTextsOfRun } from '../decisions/index.ts'
-import { openRunScene } from './testing/run-scene.ts'
+import { openTextsOfRun } from '../../decisions/index.ts'
+import { openRunScene } from '../testing/run-scene.ts'
 
 const scene = openRunScene()
 const CANARY = 'Zenobia Quarles lives at 14 Pelican Row'

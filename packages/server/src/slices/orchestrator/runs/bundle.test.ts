@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { type PublishedKey, readSavedDocuments, verifySavedDocument } from '@custos/proof'
-import { openRunScene, type RunningTenant } from './testing/run-scene.ts'
+import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: mutations reach into lines of every shape
 type Line = any

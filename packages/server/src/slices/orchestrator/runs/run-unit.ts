@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict'
 import type { RUN_REASONS } from '@custos/contract'
 import { type JsonObject, mayFollow, signedBytes, verifyEd25519 } from '@custos/proof'
-import { formatTime } from '../../platform/clock.ts'
-import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel/kernel.ts'
-import type { Signer } from '../../platform/keys/keyring.ts'
-import { KeyringError } from '../../platform/keys/keyring-error.ts'
-import { Refusal } from '../../platform/refusal.ts'
-import { appendCrumb, sha256 } from '../gcrumbs/index.ts'
-import { loadFactStates } from '../memory/index.ts'
-import { findRow } from '../records/index.ts'
+import { formatTime } from '../../../platform/clock.ts'
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import type { Signer } from '../../../platform/keys/keyring.ts'
+import { KeyringError } from '../../../platform/keys/keyring-error.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { appendCrumb, sha256 } from '../../gcrumbs/index.ts'
+import { loadFactStates } from '../../memory/index.ts'
+import { findRow } from '../../records/index.ts'
 import {
   type CallRow,
   findRun,
@@ -25,7 +25,7 @@ import {
   updateRun,
   updateStep,
 } from './orchestrator.sql.ts'
-import { refsOf, sourcesOf } from './run-view.ts'
+import { executorOf, refsOf, sourcesOf } from './run-view.ts'
 
 type Reason = (typeof RUN_REASONS)[number]
 
@@ -51,6 +51,8 @@ interface StepEnd {
   readonly reason: Reason | null
   readonly output_commitment?: string
   readonly record_digest?: string
+  /** Of a step that this service executed: what it knows of the answer. */
+  readonly model?: JsonObject
 }
 
 export class RunUnit {
@@ -211,7 +213,9 @@ export class RunUnit {
   async #abandonCalls(step: StepRow, reason: Reason): Promise<void> {
     for (const call of this.callsOf(step)) {
       if (call.state === 'intended') {
-        const state = call.effect === 'once' ? 'uncertain' : 'failed'
+        // This service marks what it sends; whether a caller sent it nobody knows.
+        const sent = executorOf(this.run) === 'client' || call.sent_us !== null
+        const state = sent && call.effect === 'once' ? 'uncertain' : 'failed'
         await this.endCall(call, step.step_id, { state, reason: 'not_reported' })
       }
       if (call.state === 'waiting_hitl') {
@@ -227,14 +231,14 @@ export class RunUnit {
    */
   async endStep(
     step: StepRow,
-    { state, reason, output_commitment, record_digest }: StepEnd,
+    { state, reason, output_commitment, record_digest, model }: StepEnd,
     change: Partial<StepRow> = {},
   ): Promise<StepRow> {
     await this.#abandonCalls(step, reason ?? 'run_ended')
     const used = step.permit === null ? 0 : step.reserved_tokens
-    const reported = (change.tokens_in ?? 0) + (change.tokens_out ?? 0)
-    const tokens = change.tokens_in === undefined ? used : reported
-    const cost = change.cost_micro ?? (step.permit === null ? 0 : step.reserved_cost_micro)
+    const { tokens_in, tokens_out, cost_micro } = { ...step, ...change }
+    const tokens = tokens_in === null ? used : tokens_in + (tokens_out ?? 0)
+    const cost = cost_micro ?? (step.permit === null ? 0 : step.reserved_cost_micro)
     const ended: StepRow = {
       ...step,
       ...change,
@@ -256,6 +260,7 @@ export class RunUnit {
       charged_tokens: tokens,
       output_commitment: output_commitment ?? null,
       record_digest: record_digest ?? null,
+      model: model ?? null,
     })
     const receipt_digest = Buffer.from(sha256(signedBytes('run_receipt', receipt))).toString('hex')
     const { state: _, ...rest } = ended
@@ -282,6 +287,7 @@ export class RunUnit {
       readonly charged_tokens: number
       readonly output_commitment: string | null
       readonly record_digest: string | null
+      readonly model: JsonObject | null
     },
   ): Promise<JsonObject> {
     const signer = signerOf(this.#kernel)
@@ -296,8 +302,8 @@ export class RunUnit {
       step_id: step.step_id,
       step_no: step.step_no,
       agent_id: step.agent_id,
-      executor: 'client',
-      claimed: [...CLAIMED],
+      executor: executorOf(run),
+      claimed: executorOf(run) === 'client' ? [...CLAIMED] : [],
       state: step.state,
       reason: step.reason,
       memory: {
@@ -310,6 +316,9 @@ export class RunUnit {
       action_id: step.action_id,
       permit: step.permit,
       model_id: step.model_id,
+      ...(executorOf(run) === 'managed' && {
+        model: { provider_id: step.provider_id, ...end.model },
+      }),
       input_commitment: step.input_commitment,
       output_commitment: end.output_commitment,
       decision_id: step.decision_id,
@@ -344,7 +353,10 @@ export class RunUnit {
   }
 
   /** Ends what is under way, then the run. */
-  async end(state: 'completed' | 'denied' | 'terminated', reason: Reason | null): Promise<void> {
+  async end(
+    state: 'completed' | 'denied' | 'failed' | 'terminated',
+    reason: Reason | null,
+  ): Promise<void> {
     for (const step of this.steps) {
       if (step.ended_us !== null) continue
       const rejected = reason === 'hitl_rejected' && step.state === 'waiting_hitl'
@@ -370,6 +382,65 @@ export class RunUnit {
         spent_cost_micro: this.run.spent_cost_micro,
       },
     })
+    await this.wake()
+  }
+
+  /** The job of a managed run goes on once the unit is durable. */
+  async wake(): Promise<void> {
+    if (this.run.job_id !== null) await this.#kernel.jobs.wake(this.tx, this.run.job_id)
+  }
+
+  /** The model has answered with calls: they are on record before one of them acts. */
+  async answer(
+    step: StepRow,
+    answer: Pick<StepRow, 'output_text_id' | 'cost_micro'> & {
+      readonly tokens_in: number
+      readonly tokens_out: number
+    },
+    output_commitment: string,
+  ): Promise<void> {
+    await this.#setStep(step, { ...answer, state: 'answered', expires_us: null })
+    const { tokens_in, tokens_out } = answer
+    await appendCrumb(this.tx, {
+      event_type: 'step.answered',
+      subject: step.step_id,
+      payload: { run_id: step.run_id, output_commitment, tokens_in, tokens_out },
+    })
+    await this.refresh()
+  }
+
+  /** A call that never began: no such tool, or other arguments than it takes. */
+  async refuseCall(row: Omit<CallRow, 'reason'>, step_id: string, reason: Reason): Promise<void> {
+    await this.addCall({ ...row, reason })
+    await appendCrumb(this.tx, {
+      event_type: 'tool.failed',
+      subject: row.call_id,
+      payload: { run_id: row.run_id, step_id, state: 'failed', reason },
+    })
+  }
+
+  /** A person says what became of an uncertain call. */
+  async resolveCall(
+    call: CallRow,
+    step_id: string,
+    change: Partial<CallRow> & Pick<CallRow, 'state'>,
+    resolved_by: string,
+  ): Promise<CallRow> {
+    const reason = 'resolved'
+    const ended = await this.setCall(call, { ...change, reason, ended_us: this.tx.now() })
+    await appendCrumb(this.tx, {
+      event_type: 'tool.resolved',
+      subject: call.call_id,
+      payload: { run_id: call.run_id, step_id, state: ended.state, reason, resolved_by },
+    })
+    await this.refresh()
+    await this.wake()
+    return ended
+  }
+
+  /** The write-ahead mark of the question: one that is never answered may have been asked. */
+  markAsked(step: StepRow, provider_id: string): Promise<StepRow> {
+    return this.#setStep(step, { provider_id, asked_us: this.tx.now() })
   }
 
   /** Follows what happened meanwhile: decisions of people, erasures, expiry, the deadline. */
@@ -401,11 +472,15 @@ export class RunUnit {
   async refresh(): Promise<void> {
     if (!this.live) return
     const waits = [...this.steps, ...this.calls].some(({ state }) => state === 'waiting_hitl')
+    const unresolved = this.steps.some(
+      (step) =>
+        step.ended_us === null && this.callsOf(step).some(({ state }) => state === 'uncertain'),
+    )
     const expiries = this.steps.flatMap(({ expires_us }) => expires_us ?? [])
     const reads = waits || refsOf(this.steps).length > 0
     const next = reads ? this.tx.now() + CHECK_US : Number.MAX_SAFE_INTEGER
     await this.#setRun({
-      state: waits ? 'waiting_hitl' : 'running',
+      state: waits ? 'waiting_hitl' : unresolved ? 'waiting_resolution' : 'running',
       check_us: Math.min(this.run.deadline_us, next, ...expiries),
     })
   }

@@ -7,16 +7,20 @@ import {
   runLimits,
 } from '@custos/contract'
 import { canonicalize, type JsonObject } from '@custos/proof'
-import { formatTime } from '../../platform/clock.ts'
-import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
-import type { Call, Handler, Principal } from '../../platform/kernel/call.ts'
-import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kernel/sealed-column.ts'
-import { REDACTED_TEXT, textSource } from '../../platform/kernel/text-source.ts'
-import { pageOf } from '../../platform/page.ts'
-import { Refusal } from '../../platform/refusal.ts'
-import { appendCrumb } from '../gcrumbs/index.ts'
-import { meter } from '../tenants/index.ts'
+import { formatTime } from '../../../platform/clock.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import type { Call, Handler, Principal } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import {
+  jsonPayload,
+  REDACTED_SECRET,
+  sealedColumn,
+} from '../../../platform/kernel/sealed-column.ts'
+import { REDACTED_TEXT, textSource } from '../../../platform/kernel/text-source.ts'
+import { pageOf } from '../../../platform/page.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { appendCrumb } from '../../gcrumbs/index.ts'
+import { meter } from '../../tenants/index.ts'
 import {
   type AgentRow,
   countAgents,
@@ -40,6 +44,7 @@ interface AgentWords {
   readonly model_id: string
   readonly system_prompt: string
   readonly memory_stores: readonly string[]
+  readonly fallback_models?: readonly string[]
   readonly tools: readonly string[]
   readonly temperature: number
 }
@@ -92,13 +97,14 @@ export async function loadAgent(
 }
 
 function showAgent({ row, words }: OpenAgent, tenant_id: string): Agent {
-  const { memory_stores, tools, ...shown } = words
+  const { memory_stores, fallback_models = [], tools, ...shown } = words
   const created_at = formatTime(row.created_us)
   return {
     agent_id: row.agent_id,
     tenant_id,
     ...shown,
     memory_stores: [...memory_stores],
+    fallback_models: [...fallback_models],
     tools: [...tools],
     max_steps: row.max_steps,
     max_tokens_per_step: row.max_tokens_per_step,
@@ -120,6 +126,7 @@ export const createAgent: Handler<Operation<'create_agent'>> = async (call, { bo
     model_id: body.model_id,
     system_prompt: body.system_prompt ?? '',
     memory_stores: body.memory_stores ?? [],
+    fallback_models: body.fallback_models ?? [],
     tools: body.tools ?? [],
     temperature: body.temperature ?? TEMPERATURE_DEFAULT,
   }
@@ -132,6 +139,7 @@ export const createAgent: Handler<Operation<'create_agent'>> = async (call, { bo
     ...words,
     ...numbers,
     memory_stores: [...words.memory_stores],
+    fallback_models: [...(words.fallback_models ?? [])],
     tools: [...words.tools],
   }
   const given = {

@@ -1,9 +1,9 @@
 // What happens to runs by themselves: expiry, deadlines, erased inputs, decisions of people.
 
-import { listTenantIds } from '../../platform/db/control.sql.ts'
-import { PLATFORM } from '../../platform/db/database.ts'
-import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { listTenantIds } from '../../../platform/db/control.sql.ts'
+import { PLATFORM } from '../../../platform/db/database.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { listRunsToCheck, tenantsWithDueRuns } from './orchestrator.sql.ts'
 import { RunUnit } from './run-unit.ts'
 

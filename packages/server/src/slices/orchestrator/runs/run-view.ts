@@ -1,7 +1,7 @@
 // How runs, steps and calls are shown: without their texts.
 
 import type { Run, RunCall, RunStep } from '@custos/contract'
-import { formatTime } from '../../platform/clock.ts'
+import { formatTime } from '../../../platform/clock.ts'
 import type { CallRow, RunRow, StepRow } from './orchestrator.sql.ts'
 
 const time = (us: number | null): string | null => (us === null ? null : formatTime(us))
@@ -20,12 +20,15 @@ export function refsOf(steps: readonly Pick<StepRow, 'sources'>[]): number[] {
   return [...new Set(all)].sort((a, b) => a - b)
 }
 
+export const executorOf = ({ executor }: Pick<RunRow, 'executor'>): Run['executor'] =>
+  executor ?? 'client'
+
 export function showRun(row: RunRow, tenant_id: string): Run {
   return {
     run_id: row.run_id,
     tenant_id,
     agent_id: row.agent_id,
-    executor: 'client',
+    executor: executorOf(row),
     state: row.state,
     termination_reason: row.termination_reason as Run['termination_reason'],
     budget: { tokens: row.budget_tokens, cost_micro: row.budget_cost_micro },

@@ -1,6 +1,6 @@
 // What was answered under the same Idempotency-Key, before policies are asked and counted again.
 
-import type { Call, ReplayIds } from '../../platform/kernel/call.ts'
+import type { Call, ReplayIds } from '../../../platform/kernel/call.ts'
 
 /** No answer is stored under the key yet. */
 class Unanswered extends Error {}

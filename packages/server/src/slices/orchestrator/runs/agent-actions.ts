@@ -3,9 +3,9 @@
 
 import type { AgentAction, orchestrator as contract } from '@custos/contract'
 import { type AgentActionRequest, contentHash, type JsonObject } from '@custos/proof'
-import { accepted, type Call, type Handler } from '../../platform/kernel/call.ts'
-import { Refusal } from '../../platform/refusal.ts'
-import { openText } from '../decisions/index.ts'
+import { accepted, type Call, type Handler } from '../../../platform/kernel/call.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { openText } from '../../decisions/index.ts'
 import {
   answerWaiting,
   findRecord,
@@ -15,7 +15,7 @@ import {
   registryHandlers,
   showRow,
   type TenantRecords,
-} from '../records/index.ts'
+} from '../../records/index.ts'
 import { refuseLimited } from './agents.ts'
 import { findStep, type StepRow } from './orchestrator.sql.ts'
 import { RunUnit } from './run-unit.ts'
@@ -48,6 +48,7 @@ export const agentActionRegistry: Registry<AgentActionRequest> = {
         if (!unit?.live || !step || !waits) throw new Refusal('not_waiting', 'the run has ended')
         if (call) await unit.intend(call, step.step_id)
         else await unit.permit(step, PERMIT_US)
+        await unit.wake()
       },
     }
   },

@@ -1,10 +1,10 @@
 // SQL of agents, runs, steps and calls.
 
-import type { Database } from '../../platform/db/database.ts'
-import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
-import { statement } from '../../platform/db/statement.ts'
-import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+import type { Database } from '../../../platform/db/database.ts'
+import { firstRowPerTenant } from '../../../platform/db/engines/first-of-each.ts'
+import type { Tables } from '../../../platform/db/schema/tables.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import { from, insertInto, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
 
 export type AgentRow = Omit<Tables['agents'], 'tenant_id'>
 export type RunRow = Omit<Tables['runs'], 'tenant_id'>

@@ -4,26 +4,27 @@
 import {
   type orchestrator as contract,
   memory as memoryContract,
+  type Run,
   runLimits,
   type StepPermit,
 } from '@custos/contract'
-import { formatTime } from '../../platform/clock.ts'
-import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
-import type { Call, Handler } from '../../platform/kernel/call.ts'
-import { RawJson } from '../../platform/raw-json.ts'
-import { Refusal } from '../../platform/refusal.ts'
+import { formatTime } from '../../../platform/clock.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import { RawJson } from '../../../platform/raw-json.ts'
+import { Refusal } from '../../../platform/refusal.ts'
 import {
   openText,
   type PreparedText,
   prepareText,
   retryWhileErasing,
   storeText,
-} from '../decisions/index.ts'
-import { findHead } from '../gcrumbs/index.ts'
-import { type GateResult, gate, redactedOr, refusalOf } from '../governance/index.ts'
-import { loadLiveFacts, memoryHandlers } from '../memory/index.ts'
-import { insertPrepared, type PreparedRecord, prepareWaitingRecord } from '../records/index.ts'
-import { meter } from '../tenants/index.ts'
+} from '../../decisions/index.ts'
+import { findHead } from '../../gcrumbs/index.ts'
+import { type GateResult, gate, redactedOr, refusalOf } from '../../governance/index.ts'
+import { loadLiveFacts, memoryHandlers } from '../../memory/index.ts'
+import { insertPrepared, type PreparedRecord, prepareWaitingRecord } from '../../records/index.ts'
+import { meter } from '../../tenants/index.ts'
 import {
   actionRequest,
   agentActionRegistry,
@@ -41,27 +42,43 @@ import {
   type RunRow,
   type StepRow,
 } from './orchestrator.sql.ts'
+import { ownCall } from './own-call.ts'
 import { RunUnit, signerOf } from './run-unit.ts'
 import { refsOf, showStep, sourcesOf } from './run-view.ts'
-import { loadRun, requireShort } from './runs.ts'
+import { loadRun, loadRunOf, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
 
 type Begin = typeof contract.begin_step
 type BeginCall = Call<Begin>
-type BeginBody = Parameters<typeof beginStep>[1]['body']
+type BeginBody = Parameters<Handler<Begin>>[1]['body']
 
 const ID_BYTES = 16
 const SECOND_US = 1_000_000
 const BUDGET_DEFAULT = 1_024
 
-export const beginStep: Handler<Begin> = async (call, { params, body }) => {
+export const beginStep: Handler<Begin> = (call, input) => beginStepBy('client', call, input)
+
+type BeginInput = Parameters<Handler<Begin>>[1] & {
+  /** `tool:<name>` for each tool whose answers the model has read. */
+  readonly origins?: readonly string[]
+}
+
+/** Of a run with another executor it refuses `wrong_state`. */
+export async function beginStepBy(
+  executor: Run['executor'],
+  call: BeginCall,
+  { params, body, origins = [] }: BeginInput,
+): ReturnType<Handler<Begin>> {
   refuseLimited(call)
   const earlier = await findEarlierIds(call)
   if (earlier) return answerStep(call, params.run_id, String(earlier['step_id']))
   const { kernel, tenant_id } = call
   signerOf(kernel)
   await settleRun(kernel, tenant_id, params.run_id)
-  const planned = await call.read((db) => planStep(call, db, params.run_id, body))
+  const planned = await call.read(async (db) => {
+    const run = await loadRunOf(db, params.run_id, executor)
+    return planStep(call, db, run, body)
+  })
   const found = await retrieve(call, planned)
   const retrieved = found.memories.map(({ ref }) => ref)
   if (new Set([...retrieved, ...planned.inherited]).size > runLimits.sources)
@@ -73,7 +90,7 @@ export const beginStep: Handler<Begin> = async (call, { params, body }) => {
     'inference',
     {
       ...stepContext({ ...draft.row, reserved_tokens: planned.max_tokens }, planned.input),
-      context_origins: originsOf(planned, retrieved.length > 0),
+      context_origins: [...originsOf(planned, retrieved.length > 0), ...origins],
     },
     { minted: ['agent_id', 'run_id'] },
   )
@@ -102,10 +119,10 @@ interface PlannedStep {
 async function planStep(
   call: BeginCall,
   db: TenantDb,
-  run_id: string,
+  run: RunRow,
   body: BeginBody,
 ): Promise<PlannedStep> {
-  const run = await loadRun(db, run_id)
+  const { run_id } = run
   if (run.ended_us !== null) return call.refuse('wrong_state', 'the run has ended')
   const agent = await loadAgent(call.kernel, db, body.agent_id ?? run.agent_id)
   if (!agent) return call.refuse('agent_not_found')
@@ -176,22 +193,11 @@ async function retrieve(
   { row: { store_id }, query, budget_tokens }: PlannedStep,
 ): Promise<RetrievedMemory> {
   if (store_id === null) return { memories: [], log_seq: await lastSeq(call) }
-  const { kernel, tenant_id, principal, request_id, gone } = call
   const reading: Call<typeof memoryContract.retrieve> = {
-    operation: memoryContract.retrieve,
-    ...{ kernel, tenant_id, principal, request_id, gone },
-    idempotency_key: null,
-    address: '',
-    header: () => null,
-    cookie: () => null,
-    setCookie: () => undefined,
+    ...ownCall(memoryContract.retrieve, call),
     refuse: (code, message, extras) => {
       throw new Refusal(code === 'index_building' ? 'unavailable' : code, message, extras)
     },
-    read: (query_) => call.read(query_),
-    transact: (unit) => call.transact(unit),
-    once: (unit, tenant) => call.once(unit, tenant),
-    inParts: (parts) => call.inParts(parts),
   }
   const body = { query, budget_tokens, view: 'compact' as const }
   const answered = await memoryHandlers.retrieve(reading, {
@@ -301,6 +307,8 @@ async function insertNew(call: BeginCall, tx: Tx, { draft, text, action }: NewSt
     expires_us: null,
     created_us: tx.now(),
     ended_us: null,
+    provider_id: null,
+    asked_us: null,
   }
   const step = await unit.addStep(row)
   meter(tx, call.operation.id)

@@ -1,26 +1,32 @@
 // POST …/steps/{step_id}/calls: policies, a person where a policy wants one, and the intent on
 // record before the tool acts.
 
-import { type orchestrator as contract, runLimits } from '@custos/contract'
+import { type orchestrator as contract, type Run, runLimits } from '@custos/contract'
 import { canonicalize, type JsonObject } from '@custos/proof'
-import type { Call, Handler } from '../../platform/kernel/call.ts'
-import { Refusal } from '../../platform/refusal.ts'
-import { prepareText, retryWhileErasing, storeText } from '../decisions/index.ts'
-import { gate, redactedOr, refusalOf } from '../governance/index.ts'
-import { insertPrepared, prepareWaitingRecord } from '../records/index.ts'
-import { meter } from '../tenants/index.ts'
+import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { prepareText, retryWhileErasing, storeText } from '../../decisions/index.ts'
+import { gate, redactedOr, refusalOf } from '../../governance/index.ts'
+import { insertPrepared, prepareWaitingRecord } from '../../records/index.ts'
+import { meter } from '../../tenants/index.ts'
 import { actionRequest, agentActionRegistry, answerAction, callContext } from './agent-actions.ts'
 import { loadAgent, refuseLimited } from './agents.ts'
 import { findEarlierIds } from './earlier-answer.ts'
 import { type CallRow, findCall, findStep, type StepRow } from './orchestrator.sql.ts'
 import { RunUnit, signerOf } from './run-unit.ts'
 import { refsOf, showCall } from './run-view.ts'
-import { loadRun, requireShort } from './runs.ts'
+import { loadRunOf, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
 
 type CallTool = typeof contract.call_tool
 
 const ID_BYTES = 16
+
+/** Calls of this service begin once the answer that asks for them is on record. */
+function requireCallable(step: StepRow | undefined, executor: Run['executor']): StepRow {
+  if (executor === 'client' || step?.state !== 'answered') return requirePermitted(step)
+  return step
+}
 
 /** Refuses a step that is not permitted. */
 export function requirePermitted(step: StepRow | undefined): StepRow {
@@ -30,7 +36,23 @@ export function requirePermitted(step: StepRow | undefined): StepRow {
   return step
 }
 
-export const callTool: Handler<CallTool> = async (call, { params, body }) => {
+export const callTool: Handler<CallTool> = (call, input) => callToolBy('client', call, input)
+
+type CallInput = Parameters<Handler<CallTool>>[1] & {
+  /** Of a call that this service will make: its tool, and whose texts the model has read. */
+  readonly own?: {
+    readonly tool_id: string
+    readonly version: number
+    readonly context_origins: readonly string[]
+  }
+}
+
+/** Of a run with another executor it refuses `wrong_state`. */
+export async function callToolBy(
+  executor: Run['executor'],
+  call: Call<CallTool>,
+  { params, body, own }: CallInput,
+): ReturnType<Handler<CallTool>> {
   refuseLimited(call)
   const earlier = await findEarlierIds(call)
   if (earlier) return answerCall(call, params.step_id, String(earlier['call_id']))
@@ -39,8 +61,8 @@ export const callTool: Handler<CallTool> = async (call, { params, body }) => {
   signerOf(kernel)
   await settleRun(kernel, tenant_id, run_id)
   const { step, agent } = await call.read(async (db) => {
-    await loadRun(db, run_id)
-    const found = requirePermitted(await findStep(db, run_id, step_id))
+    await loadRunOf(db, run_id, executor)
+    const found = requireCallable(await findStep(db, run_id, step_id), executor)
     return { step: found, agent: await loadAgent(kernel, db, found.agent_id) }
   })
   const { tool, effect = 'once' } = body
@@ -48,11 +70,15 @@ export const callTool: Handler<CallTool> = async (call, { params, body }) => {
   if (tools.length > 0 && !tools.includes(tool)) return call.refuse('tool_refused')
   const { agent_id } = step
   const given = { tool, args: (body.args ?? {}) as JsonObject }
-  const context = callContext({ run_id, agent_id, effect }, given)
+  const { context_origins, version } = own ?? {}
+  const context = {
+    ...callContext({ run_id, agent_id, effect }, given),
+    ...(context_origins && { context_origins }),
+  }
   const gated = await gate(call, 'tool_execution', context, { minted: ['agent_id', 'run_id'] })
   if (gated.exceeded) throw refusalOf(gated)
   const args = redactedOr(gated.redactions[0] ?? {}, 'args', given.args)
-  const text = canonicalize({ tool, args })
+  const text = canonicalize({ tool, args, ...(version !== undefined && { version }) })
   requireShort('tool and args', text)
 
   const call_id = kernel.ids.hex(ID_BYTES)
@@ -78,7 +104,10 @@ export const callTool: Handler<CallTool> = async (call, { params, body }) => {
     const unit = async (tx: Parameters<typeof storeText>[0]) => {
       const run = await RunUnit.load(kernel, tx, run_id)
       if (!run?.live) return call.refuse('wrong_state', 'the run has ended')
-      const now = requirePermitted(run.steps.find((one) => one.step_id === step_id))
+      const now = requireCallable(
+        run.steps.find((one) => one.step_id === step_id),
+        executor,
+      )
       const call_no = run.callsOf(now).length + 1
       if (call_no > runLimits.calls_per_step) return call.refuse('too_many')
       await storeText(tx, kept)
@@ -100,6 +129,8 @@ export const callTool: Handler<CallTool> = async (call, { params, body }) => {
         action_id: action?.row.record_id ?? null,
         created_us: tx.now(),
         ended_us: denied ? tx.now() : null,
+        tool_id: own?.tool_id ?? null,
+        sent_us: null,
       }
       await run.addCall(row)
       meter(tx, call.operation.id)

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeKey } from '../approvals/testing/approval-scene.ts'
+import { makeKey } from '../../approvals/testing/approval-scene.ts'
+import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
 import { settleDueRuns } from './settle-runs.ts'
-import { openRunScene, type RunningTenant } from './testing/run-scene.ts'
 
 const scene = openRunScene()
 

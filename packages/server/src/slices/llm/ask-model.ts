@@ -1,0 +1,71 @@
+// Asks a model through guarded egress: bounded in time and bytes, again where it says "later".
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { CHAT_FORMS, type ModelAnswer, type ModelQuestion } from './chat.ts'
+import type { OpenProvider } from './providers.ts'
+
+/** `unsent`: it was never asked, or it said that it did not answer. `lost`: nobody knows. */
+export type AskResult =
+  | { readonly answer: ModelAnswer }
+  | { readonly fault: string; readonly spent: 'unsent' | 'lost' }
+
+const CALL_MS = 120_000
+const ANSWER_BYTES = 1024 * 1024
+const TRIES = 3
+const WAIT_MS = 500
+const WAIT_MAX_MS = 20_000
+const UNAVAILABLE = 503
+const OVERLOADED = 529
+
+/** Statuses by which a provider says that it has not answered. */
+const saysLater = (status: number): boolean =>
+  status === 429 || status === UNAVAILABLE || status === OVERLOADED
+
+/** Rejects only once `signal` is aborted. */
+export async function askModel(
+  kernel: Kernel,
+  { row, words }: OpenProvider,
+  question: ModelQuestion,
+  signal: AbortSignal,
+): Promise<AskResult> {
+  const form = CHAT_FORMS[row.kind]
+  const request = {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': `Custos/${kernel.settings.version}`,
+      ...form.headers(words.api_key),
+    },
+    body: JSON.stringify(form.body(question)),
+    keep_bytes: ANSWER_BYTES,
+    total_ms: CALL_MS,
+    signal,
+  } as const
+  for (let attempt = 1; ; attempt += 1) {
+    const reply = await kernel.egress.send(`${words.base_url}${form.path}`, request)
+    if ('fault' in reply) {
+      const unsent = ['refused_address', 'dns', 'tls'].includes(reply.fault)
+      return { fault: reply.fault, spent: unsent ? 'unsent' : 'lost' }
+    }
+    const { status, retry_after_s, body } = reply
+    if (status >= 200 && status < 300) {
+      const answer = form.parse(parseJson(body))
+      return answer ? { answer } : { fault: 'malformed', spent: 'lost' }
+    }
+    const later = saysLater(status)
+    if (!later || attempt >= TRIES)
+      return { fault: `status_${status}`, spent: later || status < 500 ? 'unsent' : 'lost' }
+    const wait_ms = retry_after_s === null ? WAIT_MS * 2 ** (attempt - 1) : retry_after_s * 1_000
+    if (wait_ms > WAIT_MAX_MS) return { fault: `status_${status}`, spent: 'unsent' }
+    await sleep(wait_ms, undefined, { signal })
+  }
+}
+
+function parseJson(body: Buffer | undefined): unknown {
+  try {
+    return JSON.parse((body ?? Buffer.alloc(0)).toString())
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,243 @@
+// Tools of managed runs: defined, listed and deleted. Their words and headers are sealed.
+
+import { type llm as contract, llmLimits, type Tool } from '@custos/contract'
+import { canonicalize, type JsonObject } from '@custos/proof'
+import { formatTime } from '../../platform/clock.ts'
+import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kernel/sealed-column.ts'
+import { REDACTED_TEXT, textSource } from '../../platform/kernel/text-source.ts'
+import { pageOf } from '../../platform/page.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { meter } from '../tenants/index.ts'
+import { findProblems, readJsonSchema, SpecRefused, showProblem } from '../world-model/index.ts'
+import {
+  countTools,
+  deleteToolRow,
+  findTool,
+  findToolByName,
+  insertTool,
+  listToolPage,
+  listToolsAfter,
+  type ToolRow,
+  updateTool,
+} from './llm.sql.ts'
+import { refuseLimited } from './providers.ts'
+import { checkTemplate, type HttpTarget } from './tool-request.ts'
+
+type Operation<K extends keyof typeof contract> = (typeof contract)[K]
+
+const ID_BYTES = 16
+
+interface ToolWords extends HttpTarget {
+  readonly name: string
+  readonly description: string
+  readonly input_schema: JsonObject
+}
+
+export interface OpenTool {
+  readonly row: ToolRow
+  readonly words: ToolWords
+}
+
+const toolColumn = sealedColumn({
+  domain: 'llm_tool',
+  ids: (tenant_id, { tool_id }: Pick<ToolRow, 'tool_id'>) => [tenant_id, tool_id],
+  payload: jsonPayload<ToolWords>(),
+})
+
+const labelOf = async ({ keyring }: Kernel, tenant_id: string, name: string): Promise<string> =>
+  (await keyring.tenant(tenant_id)).label(`llm tool\n${name}`)
+
+/** Those that managed runs may call, oldest first. */
+export async function listEnabledTools(kernel: Kernel, db: TenantDb): Promise<OpenTool[]> {
+  const all = await listToolPage(db, { limit: llmLimits.tools_per_tenant, offset: 0 })
+  const rows = all.filter(({ enabled }) => enabled === 1)
+  const opened = await toolColumn.openAll(kernel, db.tenant_id, rows)
+  return rows.flatMap((row, i) => {
+    const words = opened[i]
+    return words ? [{ row, words }] : []
+  })
+}
+
+/** Why arguments are not those of the tool, in one line without their values; null: they are. */
+export function findArgsProblem({ words }: OpenTool, args: JsonObject): string | null {
+  const problems = findProblems(readJsonSchema(words.input_schema, []), args)
+  return problems.length === 0 ? null : problems.map(showProblem).join('; ')
+}
+
+function showTool(row: ToolRow, words: ToolWords | null): Tool {
+  return {
+    tool_id: row.tool_id,
+    name: words?.name ?? '',
+    description: words?.description ?? '',
+    tool_type: row.kind,
+    effect: row.effect,
+    input_schema: words?.input_schema ?? {},
+    method: words?.method ?? 'POST',
+    url: words?.url ?? '',
+    headers: Object.keys(words?.headers ?? {}),
+    version: row.version,
+    enabled: row.enabled === 1,
+    created_at: formatTime(row.created_us),
+  }
+}
+
+export const createTool: Handler<Operation<'create_tool'>> = async (call, { body }) => {
+  refuseLimited(call)
+  const { kernel, tenant_id } = call
+  const words: ToolWords = {
+    name: body.name,
+    description: body.description,
+    // Validated as an object of JSON.
+    input_schema: body.input_schema as JsonObject,
+    method: body.method ?? 'POST',
+    url: body.url,
+    headers: body.headers ?? {},
+  }
+  requireSchema(call, words)
+  const problem = checkTemplate(words)
+  if (problem !== null) return call.refuse('rejected', problem)
+  if (await kernel.egress.isRefused(words.url.replace(/\{\w+\}/g, 'x')))
+    return call.refuse('url_refused')
+  const tool_id = kernel.ids.hex(ID_BYTES)
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const given = {
+    tool_id,
+    name_key: await labelOf(kernel, tenant_id, words.name),
+    kind: body.tool_type ?? 'http',
+    effect: body.effect ?? 'once',
+    enabled: Number(body.enabled ?? true),
+    definition_label: keys.label(
+      `llm tool definition\n${canonicalize({ ...words, effect: body.effect ?? 'once' })}`,
+    ),
+    ...(await toolColumn.sealNew(kernel, tenant_id, { tool_id }, words)),
+  }
+  const replaced: { secret_no: number | null } = { secret_no: null }
+  const shown = await call.once<Tool>({
+    async run(tx) {
+      const row = await replace(call, tx, given, replaced)
+      return { reply: showTool(row, words), ids: { tool_id } }
+    },
+    async replay(tx, ids) {
+      const row = await findTool(tx, String(ids['tool_id']))
+      if (!row) return call.refuse('idempotency_key_reused')
+      const [opened = null] = await toolColumn.openAll(kernel, tenant_id, [row])
+      return showTool(row, opened)
+    },
+  })
+  // Of the row that was replaced, or of one that a repeated request did not store.
+  const unused = shown.tool_id === tool_id ? replaced.secret_no : given.secret_no
+  if (unused !== null && unused !== REDACTED_SECRET)
+    await kernel.keyring.destroySecrets(tenant_id, 'decision', [unused])
+  return shown
+}
+
+function requireSchema(call: Call<Operation<'create_tool'>>, { input_schema }: ToolWords): void {
+  try {
+    readJsonSchema(input_schema, ['body', 'input_schema'])
+  } catch (error) {
+    if (!(error instanceof SpecRefused)) throw error
+    call.refuse('rejected', `${error.loc.join('.')}: ${error.message}`)
+  }
+}
+
+async function replace(
+  call: Call<Operation<'create_tool'>>,
+  tx: Tx,
+  given: Omit<ToolRow, 'created_us' | 'version'>,
+  replaced: { secret_no: number | null },
+): Promise<ToolRow> {
+  const known = await findToolByName(tx, given.name_key)
+  if (!known && (await countTools(tx)) >= llmLimits.tools_per_tenant) return call.refuse('too_many')
+  if (known) await deleteToolRow(tx, known.tool_id)
+  replaced.secret_no = known?.secret_no ?? null
+  const row: ToolRow = { ...given, version: (known?.version ?? 0) + 1, created_us: tx.now() }
+  await insertTool(tx, row)
+  meter(tx, call.operation.id)
+  await appendChange(tx, row, known ? 'replaced' : 'created', call.principal.key_id)
+  return row
+}
+
+const appendChange = (
+  tx: Tx,
+  row: ToolRow,
+  change: 'created' | 'replaced' | 'deleted' | 'redacted',
+  changed_by: string,
+) =>
+  appendCrumb(tx, {
+    event_type: 'tool.changed',
+    subject: row.tool_id,
+    payload: {
+      change,
+      version: row.version,
+      effect: row.effect,
+      enabled: row.enabled === 1 && change !== 'deleted' && change !== 'redacted',
+      definition: row.definition_label,
+      changed_by,
+    },
+  })
+
+export const listTools: Handler<Operation<'list_tools'>> = async (call, { query }) => {
+  refuseLimited(call)
+  const page = pageOf(query, llmLimits.page.default)
+  const rows = await call.read((db) => listToolPage(db, page))
+  const words = await toolColumn.openAll(call.kernel, call.tenant_id, rows)
+  return page.envelope(
+    'tools',
+    rows.map((row, i) => showTool(row, words[i] ?? null)),
+  )
+}
+
+// The secret first: a crash leaves a row that nobody can read and that can be deleted again.
+export const deleteTool: Handler<Operation<'delete_tool'>> = async (call, { params }) => {
+  refuseLimited(call)
+  const { kernel, tenant_id } = call
+  const { tool_name } = params
+  const name_key = await labelOf(kernel, tenant_id, tool_name)
+  const known = await call.read((db) => findToolByName(db, name_key))
+  if (!known) return call.refuse('tool_not_found')
+  if (known.secret_no !== REDACTED_SECRET)
+    await kernel.keyring.destroySecrets(tenant_id, 'decision', [known.secret_no])
+  return call.transact(async (tx) => {
+    const row = await findTool(tx, known.tool_id)
+    if (!row) return call.refuse('tool_not_found')
+    await deleteToolRow(tx, row.tool_id)
+    meter(tx, call.operation.id)
+    await appendChange(tx, row, 'deleted', call.principal.key_id)
+    return { deleted: true as const, tool_name }
+  })
+}
+
+type ShownWords = { readonly name: string; readonly description: string; readonly url: string }
+
+/** A tool without its words is disabled. */
+export const toolTextSource = textSource<ToolRow, ShownWords>({
+  kind: 'tool',
+  list: (db, after, limit) => listToolsAfter(db, after?.tool_id ?? '', limit),
+  find: findTool,
+  idOf: ({ tool_id }) => tool_id,
+  createdUs: ({ created_us }) => created_us,
+  async open(kernel, tenant_id, rows) {
+    const opened = await toolColumn.openAll(kernel, tenant_id, rows)
+    return opened.map(
+      (words) => words && { name: words.name, description: words.description, url: words.url },
+    )
+  },
+  redact: async (kernel, tenant_id, { row }) => [
+    await toolColumn.sealRedacted(kernel, tenant_id, row, {
+      name: REDACTED_TEXT,
+      description: '',
+      input_schema: {},
+      method: 'POST',
+      url: '',
+      headers: {},
+    }),
+  ],
+  async update(tx, row, [sealed]) {
+    const change = { secret_no: REDACTED_SECRET, sealed, enabled: 0 }
+    await updateTool(tx, row.tool_id, change)
+    await appendChange(tx, row, 'redacted', row.tool_id)
+  },
+})

@@ -1,0 +1,342 @@
+// A step whose model asked for calls: each is checked, permitted and on record before it acts, and
+// what it answered is on record before the next.
+
+import {
+  type orchestrator as completing,
+  orchestrator as contract,
+  runLimits,
+} from '@custos/contract'
+import { canonicalize, contentHash } from '@custos/proof'
+import { retryOnConflict } from '../../../platform/concurrency.ts'
+import type { JobPause } from '../../../platform/jobs/queue.ts'
+import type { Call } from '../../../platform/kernel/call.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import {
+  logDecision,
+  openText,
+  prepareText,
+  retryWhileErasing,
+  storeText,
+} from '../../decisions/index.ts'
+import { gate, refusalOf } from '../../governance/index.ts'
+import {
+  callHttp,
+  findArgsProblem,
+  type ModelAnswer,
+  type OpenTool,
+  type ToolOutcome,
+} from '../../llm/index.ts'
+import { callToolBy } from '../runs/call-tool.ts'
+import { prepareStepDecision, refuseOutput } from '../runs/complete-step.ts'
+import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
+import { ownCall } from '../runs/own-call.ts'
+import { RunUnit } from '../runs/run-unit.ts'
+import { refsOf } from '../runs/run-view.ts'
+import { argsOf, type KeptAnswer, keptAnswerOf, originsOf } from './conversation.ts'
+import { callsOf } from './next-act.ts'
+import type { RunState, RunWorker } from './run-worker.ts'
+
+/** Tries of a call that may be repeated, in one process. */
+const TRIES = 3
+const ID_BYTES = 16
+const ATTEMPTS = 8
+
+interface NewAnswer {
+  readonly answer: KeptAnswer
+  readonly used: Record<'tokens_in' | 'tokens_out' | 'cost_micro', number>
+}
+
+/** Checks the answer as any output, and keeps it with its calls. Refuses as completing would. */
+export async function keepAnswer(
+  call: Call<(typeof completing)['complete_step']>,
+  step: StepRow,
+  { answer, used }: NewAnswer,
+): Promise<void> {
+  const { kernel, tenant_id } = call
+  const { run_id, step_id } = step
+  const text = canonicalize({
+    ...answer,
+    calls: answer.calls.map((one) => ({ ...one })),
+    model: { ...answer.model },
+  })
+  if (Buffer.byteLength(text) > runLimits.text_bytes) throw new Refusal('rejected')
+  if (answer.calls.length > runLimits.calls_per_step) throw new Refusal('rejected')
+  const context = {
+    run_id,
+    agent_id: step.agent_id,
+    model_id: step.model_id,
+    store_id: step.store_id,
+    output: text,
+  }
+  const gated = await gate(call, 'output_check', context, { minted: ['agent_id', 'run_id'] })
+  if (gated.exceeded) throw refusalOf(gated)
+  // What a redaction leaves of a call is no longer what the model asked for.
+  const redacted = Object.keys(gated.redactions[0] ?? {}).length > 0
+  if (gated.verdict !== 'allowed' || redacted) return refuseOutput(call, run_id, step_id, used)
+  await retryWhileErasing(async () => {
+    const refs = refsOf([step])
+    const kept = await prepareText(kernel, tenant_id, { kind: 'step_output', run_id, text, refs })
+    await call.transact(async (tx) => {
+      const unit = await RunUnit.load(kernel, tx, run_id)
+      const open = unit?.steps.find((one) => one.step_id === step_id)
+      if (!unit?.live || open?.state !== 'permitted') return
+      if ((await storeText(tx, kept)) === 'erased') return
+      await unit.answer(open, { ...used, output_text_id: kept.text_id }, kept.commitment)
+    })
+  })
+}
+
+/** The first thing that is to be done about its calls; after the last, the step is completed. */
+export async function actOnAnswer(
+  worker: RunWorker,
+  state: RunState,
+  step: StepRow,
+): Promise<JobPause | null> {
+  const kept = keptAnswerOf(state, step)
+  // Erased: settling the run ends it.
+  if (!kept) return { again_ms: 0 }
+  const made = callsOf(state, step)
+  for (const [i, request] of kept.calls.entries()) {
+    const row = made[i]
+    if (!row) return propose(worker, state, { step, request, call_no: i + 1 })
+    if (row.state === 'waiting_hitl' || row.state === 'uncertain') return { again_ms: null }
+    if (row.state === 'intended') return execute(worker, state, { step, row })
+  }
+  return finish(worker, state, { step, kept })
+}
+
+interface ProposedCall {
+  readonly step: StepRow
+  readonly request: ModelAnswer['calls'][number]
+  readonly call_no: number
+}
+
+async function propose(
+  worker: RunWorker,
+  state: RunState,
+  { step, request, call_no }: ProposedCall,
+): Promise<JobPause | null> {
+  const principal = await worker.findStarter(state.run)
+  if (!principal) return null
+  const tool = state.tools.find(({ words }) => words.name === request.tool)
+  const problem = tool ? findArgsProblem(tool, request.args) : 'there is no such tool'
+  if (!tool || problem !== null) {
+    const reason = tool ? 'args_invalid' : 'tool_refused'
+    return refuseCall(worker, { step, request, call_no }, { reason, problem: problem ?? '' })
+  }
+  const { tool_id, version, effect } = tool.row
+  const call = ownCall(contract.call_tool, worker.callerOf(principal))
+  const input = {
+    params: { run_id: worker.run_id, step_id: step.step_id },
+    query: undefined,
+    body: { tool: request.tool, args: request.args, effect },
+    own: { tool_id, version, context_origins: contextOf(state) },
+  }
+  const pause = await worker.operate(async () => {
+    try {
+      await callToolBy('managed', call, input)
+    } catch (error) {
+      // The call is on record as denied, and the model is told.
+      if (!(error instanceof Refusal) || error.code !== 'policy_denied') throw error
+    }
+  })
+  await worker.kernel.step('run:intended')
+  return pause
+}
+
+/** Whose texts the model has read. */
+const contextOf = (state: RunState): string[] => [
+  'caller',
+  'model',
+  ...(refsOf(state.steps).length > 0 ? ['memory'] : []),
+  ...originsOf(state, state),
+]
+
+async function refuseCall(
+  worker: RunWorker,
+  { step, request, call_no }: ProposedCall,
+  {
+    reason,
+    problem,
+  }: { readonly reason: 'args_invalid' | 'tool_refused'; readonly problem: string },
+): Promise<null> {
+  const { kernel, tenant_id, run_id } = worker
+  const refs = refsOf([step])
+  const call_id = kernel.ids.hex(ID_BYTES)
+  await retryWhileErasing(async () => {
+    const given = { run_id, refs }
+    const args = await prepareText(kernel, tenant_id, {
+      ...given,
+      kind: 'call_args',
+      text: canonicalize({ tool: request.tool, args: request.args }),
+    })
+    const result = await prepareText(kernel, tenant_id, {
+      ...given,
+      kind: 'call_result',
+      text: `${reason}: ${problem}`,
+    })
+    await worker.unit(async (unit) => {
+      const now_us = unit.tx.now()
+      await storeText(unit.tx, args)
+      await storeText(unit.tx, result)
+      const row: Omit<CallRow, 'reason'> = {
+        run_id,
+        step_no: step.step_no,
+        call_no,
+        call_id,
+        state: 'failed',
+        effect: 'read',
+        args_text_id: args.text_id,
+        args_commitment: args.commitment,
+        result_text_id: result.text_id,
+        result_commitment: result.commitment,
+        policy_set: step.policy_set,
+        evaluation_id: null,
+        action_id: null,
+        created_us: now_us,
+        ended_us: now_us,
+        tool_id: null,
+        sent_us: null,
+      }
+      await unit.refuseCall(row, step.step_id, reason)
+    }, 'refused')
+  })
+  return null
+}
+
+interface IntendedCall {
+  readonly step: StepRow
+  readonly row: CallRow
+}
+
+/** Of a `once` tool that was sent before nobody knows whether it acted: it is never sent again. */
+async function execute(
+  worker: RunWorker,
+  state: RunState,
+  { step, row }: IntendedCall,
+): Promise<JobPause | null> {
+  if (row.effect === 'once' && row.sent_us !== null)
+    return endCall(worker, { step, row }, { fault: 'not_reported', acted: 'unknown' })
+  const principal = await worker.findStarter(state.run)
+  if (!principal) return null
+  const tool = state.tools.find(({ row: { tool_id } }) => tool_id === row.tool_id)
+  const text = state.texts.get(row.args_text_id)?.text
+  const given = text === undefined ? null : argsOf(text)
+  if (!tool || !given || given.version !== tool.row.version)
+    return endCall(worker, { step, row }, { fault: 'tool_changed', acted: 'unsent' })
+  await worker.unit((unit) => markSent(unit, row), 'sending')
+  const outcome = await worker.whileLive((signal) => send(worker, { tool, row, given }, signal))
+  await worker.kernel.step('run:acted')
+  if (outcome === null) return null
+  return endCall(worker, { step, row }, outcome)
+}
+
+async function markSent(unit: RunUnit, { call_id }: CallRow): Promise<void> {
+  const now = unit.calls.find((one) => one.call_id === call_id)
+  if (now?.state === 'intended') await unit.setCall(now, { sent_us: unit.tx.now() })
+}
+
+interface SentCall {
+  readonly tool: OpenTool
+  readonly row: CallRow
+  readonly given: ReturnType<typeof argsOf>
+}
+
+async function send(
+  { kernel }: RunWorker,
+  { tool, row, given }: SentCall,
+  signal: AbortSignal,
+): Promise<ToolOutcome> {
+  const { call_id } = row
+  for (let attempt = 1; ; attempt += 1) {
+    const outcome = await callHttp(kernel, tool.words, { args: given.args, call_id }, signal)
+    const again = 'fault' in outcome && outcome.acted === 'unknown' && row.effect !== 'once'
+    if (!again || attempt >= TRIES) return outcome
+  }
+}
+
+async function endCall(
+  worker: RunWorker,
+  { step, row }: IntendedCall,
+  outcome: ToolOutcome,
+): Promise<null> {
+  const { kernel, tenant_id, run_id } = worker
+  const refs = refsOf([step])
+  const uncertain = 'fault' in outcome && outcome.acted === 'unknown' && row.effect === 'once'
+  const text = 'fault' in outcome ? `tool_failed: ${outcome.fault}` : outcome.result
+  await retryWhileErasing(async () => {
+    const kept = await prepareText(kernel, tenant_id, { kind: 'call_result', run_id, text, refs })
+    const named = { result_text_id: kept.text_id, result_commitment: kept.commitment }
+    await worker.unit(async (unit) => {
+      const now = unit.calls.find((one) => one.call_id === row.call_id)
+      if (now?.state !== 'intended') return
+      if (!uncertain) await storeText(unit.tx, kept)
+      const change = uncertain
+        ? ({ state: 'uncertain', reason: 'not_reported' } as const)
+        : 'fault' in outcome
+          ? ({ state: 'failed', reason: 'tool_failed', ...named } as const)
+          : ({ state: 'done', reason: null, ...named } as const)
+      await unit.endCall(now, step.step_id, change)
+      await unit.refresh()
+    }, 'called')
+  })
+  return null
+}
+
+interface FinishedStep {
+  readonly step: StepRow
+  readonly kept: KeptAnswer
+}
+
+/** Logs the decision and signs the receipt, in one unit. */
+async function finish(
+  worker: RunWorker,
+  state: RunState,
+  { step, kept }: FinishedStep,
+): Promise<JobPause | null> {
+  const { kernel, tenant_id } = worker
+  const found = await kernel.db.read(tenant_id, (db) =>
+    openText(kernel, db, step.output_text_id ?? ''),
+  )
+  const input = state.texts.get(step.input_text_id)?.text
+  if (!found || input === undefined) return { again_ms: 0 }
+  const output_commitment = contentHash(Buffer.from(found.salt, 'hex'), found.text)
+  const answer = {
+    input,
+    output: found.text,
+    tokens_out: step.tokens_out ?? 0,
+    model_version: kept.model.version,
+  }
+  const pause = await worker.operate(() =>
+    retryWhileErasing(() =>
+      retryOnConflict(() => storeFinished(worker, { step, kept }, { answer, output_commitment }), {
+        on: 'decision_id',
+        attempts: ATTEMPTS,
+      }),
+    ),
+  )
+  return pause
+}
+
+/** Throws a conflict where another decision has the same id. */
+async function storeFinished(
+  worker: RunWorker,
+  { step, kept }: FinishedStep,
+  {
+    answer,
+    output_commitment,
+  }: {
+    readonly answer: Parameters<typeof prepareStepDecision>[3]
+    readonly output_commitment: string
+  },
+): Promise<void> {
+  const decision = await prepareStepDecision(worker.kernel, worker.tenant_id, step, answer)
+  await worker.unit(async (unit) => {
+    const open = unit.steps.find((one) => one.step_id === step.step_id)
+    if (open?.state !== 'answered') return
+    const { decision_id, record_digest } = await logDecision(unit.tx, decision)
+    const signed = { output_commitment, record_digest, model: { ...kept.model } }
+    await unit.endStep(open, { state: 'completed', reason: null, ...signed }, { decision_id })
+    await unit.refresh()
+  }, 'finished')
+}

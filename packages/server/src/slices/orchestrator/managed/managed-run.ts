@@ -1,0 +1,242 @@
+// A run that this service executes: permits, asks the model, calls tools, completes, as a caller
+// would. Each loop begins from rows, so that a process that dies is followed by another.
+
+import { orchestrator as contract } from '@custos/contract'
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import type { JobPause, JobRunner } from '../../../platform/jobs/queue.ts'
+import type { Principal } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import {
+  type AskResult,
+  askModel,
+  findModel,
+  type ModelAnswer,
+  type OpenProvider,
+} from '../../llm/index.ts'
+import type { OpenAgent } from '../runs/agents.ts'
+import { beginStepBy } from '../runs/begin-step.ts'
+import { completeStepBy } from '../runs/complete-step.ts'
+import type { StepRow } from '../runs/orchestrator.sql.ts'
+import { ownCall } from '../runs/own-call.ts'
+import { RunUnit } from '../runs/run-unit.ts'
+import { actOnAnswer, keepAnswer } from './answered-step.ts'
+import {
+  buildMessages,
+  costOf,
+  countPrompt,
+  originsOf,
+  RULE,
+  resultsOf,
+  roomFor,
+} from './conversation.ts'
+import { decideNext, type NextAct } from './next-act.ts'
+import { type RunState, RunWorker } from './run-worker.ts'
+
+/** How often an answer that is here is stored again where a limit or a lock says "later". */
+const STORE_TRIES = 5
+/** Answers with the same calls that end a run. */
+const REPEATS = 3
+const MILLION = 1_000_000
+const NOTHING_USED = { tokens_in: 0, tokens_out: 0, cost_micro: 0 }
+
+export const managedRunner =
+  (kernel: Kernel): JobRunner =>
+  async (context) => {
+    const worker = new RunWorker(kernel, context)
+    try {
+      return await untilNothingDue(worker)
+    } catch (error) {
+      // What was asked and not answered is found when the job goes on.
+      if (context.stopping) return { again_ms: 0 }
+      throw error
+    }
+  }
+
+/** The job fails for good: so does the run. */
+export async function failRun(kernel: Kernel, tx: Tx, run_id: string): Promise<void> {
+  const unit = await RunUnit.load(kernel, tx, run_id)
+  if (unit?.live) await unit.end('failed', 'executor_failed')
+}
+
+async function untilNothingDue(worker: RunWorker): Promise<JobPause | undefined> {
+  while (!worker.stopping) {
+    await worker.refresh()
+    const state = await worker.load()
+    if (state === null) return undefined
+    const next = decideNext(state, state.agent ? modelsOf(state.agent) : [])
+    if (next.act === 'done') return undefined
+    if (next.act === 'wait') return { again_ms: null }
+    const pause = await act(worker, state, next)
+    if (pause) return pause
+  }
+  return { again_ms: 0 }
+}
+
+const modelsOf = ({ words }: OpenAgent): string[] => [
+  words.model_id,
+  ...(words.fallback_models ?? []),
+]
+
+async function act(worker: RunWorker, state: RunState, next: NextAct): Promise<JobPause | null> {
+  switch (next.act) {
+    case 'lose':
+      return worker.unit((unit) => failStep(unit, next.step, 'attempt_lost'))
+    case 'end':
+      return worker.unit((unit) => unit.end(next.state, next.reason))
+    case 'begin':
+      return begin(worker, state, next.model_id)
+    case 'ask':
+      return ask(worker, state, next.step)
+    case 'call':
+      return actOnAnswer(worker, state, next.step)
+    default:
+      return null
+  }
+}
+
+async function begin(
+  worker: RunWorker,
+  state: RunState,
+  model_id: string,
+): Promise<JobPause | null> {
+  const { run, steps, agent, texts } = state
+  const principal = await worker.findStarter(run)
+  if (!principal) return null
+  const provider = await worker.kernel.db.read(worker.tenant_id, (db) =>
+    findModel(worker.kernel, db, model_id),
+  )
+  const last = steps.findLast((step) => step.state === 'completed')
+  const input_text = last ? resultsOf(state, state, last) : texts.get(run.input_text_id ?? '')?.text
+  if (!provider || !agent || input_text === undefined)
+    return worker.unit((unit) => unit.end('failed', provider ? 'step_refused' : 'model_refused'))
+  if (last && countRepeated(state, last) >= REPEATS)
+    return worker.unit((unit) => unit.end('terminated', 'loop_detected'))
+  const price = Math.max(provider.row.price_in_micro, provider.row.price_out_micro)
+  const max_cost_micro = Math.ceil((agent.row.max_tokens_per_step * price) / MILLION)
+  const input = {
+    params: { run_id: worker.run_id },
+    query: undefined,
+    // What it remembers is in the conversation already.
+    body: { model_id, input_text, max_cost_micro, ...(last && { budget_tokens: 0 }) },
+    origins: originsOf(state, state),
+  }
+  const call = ownCall(contract.begin_step, worker.callerOf(principal))
+  const pause = await worker.operate(() => beginStepBy('managed', call, input))
+  await worker.kernel.step('run:begun')
+  return pause
+}
+
+/** Completed steps whose answer was the same, this one included. */
+function countRepeated({ steps, texts }: RunState, last: StepRow): number {
+  const textOf = ({ output_text_id }: StepRow) => texts.get(output_text_id ?? '')?.text
+  const answer = textOf(last)
+  return steps.filter((step) => step.state === 'completed' && textOf(step) === answer).length
+}
+
+async function ask(worker: RunWorker, state: RunState, step: StepRow): Promise<JobPause | null> {
+  const { kernel, tenant_id } = worker
+  const principal = await worker.findStarter(state.run)
+  if (!principal) return null
+  const provider = await kernel.db.read(tenant_id, (db) => findModel(kernel, db, step.model_id))
+  const messages = buildMessages(state, state, step)
+  if (!provider || !state.agent || !messages)
+    return worker.unit((unit) => failStep(unit, step, 'model_refused', NOTHING_USED))
+  const { system_prompt, temperature } = state.agent.words
+  const prompt = {
+    system: `${system_prompt}\n\n${RULE}`.trim(),
+    messages,
+    tools: state.tools.map(({ words: { name, description, input_schema } }) => ({
+      name,
+      description,
+      input_schema,
+    })),
+  }
+  const prompt_tokens = await countPrompt(kernel, provider.row.kind, prompt)
+  const reserved = { tokens: step.reserved_tokens, cost_micro: step.reserved_cost_micro }
+  const max_tokens = roomFor(provider.row, reserved, prompt_tokens)
+  if (max_tokens < 1)
+    return worker.unit(async (unit) => {
+      await failStep(unit, step, 'budget_exhausted', NOTHING_USED)
+      await unit.end('terminated', 'budget_exhausted')
+    })
+  await worker.unit((unit) => markAsked(unit, step, provider), 'asking')
+  const question = { ...prompt, model_id: step.model_id, max_tokens, temperature }
+  const asked = await worker.whileLive((signal) => askModel(kernel, provider, question, signal))
+  await kernel.step('run:answered')
+  if (asked === null) return null
+  if ('fault' in asked) return noteFault(worker, step, asked)
+  return store(worker, step, { principal, provider, answer: asked.answer, prompt_tokens })
+}
+
+const noteFault = (
+  worker: RunWorker,
+  step: StepRow,
+  { spent }: Extract<AskResult, { fault: string }>,
+): Promise<null> =>
+  worker.unit((unit) =>
+    spent === 'lost'
+      ? failStep(unit, step, 'model_failed')
+      : failStep(unit, step, 'model_refused', NOTHING_USED),
+  )
+
+interface AnsweredQuestion {
+  readonly principal: Principal
+  readonly provider: OpenProvider
+  readonly answer: ModelAnswer
+  readonly prompt_tokens: number
+}
+
+async function store(
+  worker: RunWorker,
+  step: StepRow,
+  { principal, provider, answer, prompt_tokens }: AnsweredQuestion,
+): Promise<JobPause | null> {
+  const { text, calls, tokens_in, tokens_out, model_version } = answer
+  const tokenizer = await worker.kernel.tokenizer('o200k_base')
+  const counted = () => tokenizer.count(text + (calls.length > 0 ? JSON.stringify(calls) : ''))
+  const tokens = { in: tokens_in ?? prompt_tokens, out: tokens_out ?? counted() }
+  const used = {
+    tokens_in: tokens.in,
+    tokens_out: tokens.out,
+    cost_micro: costOf(provider.row, tokens),
+  }
+  const model = { version: model_version, estimated: tokens_in === null || tokens_out === null }
+  const call = ownCall(contract.complete_step, worker.callerOf(principal))
+  const input = {
+    params: { run_id: worker.run_id, step_id: step.step_id },
+    query: undefined,
+    body: { ...used, output: text, model_version },
+    model,
+  }
+  const pause = await worker.operate(
+    () =>
+      calls.length > 0
+        ? keepAnswer(call, step, { used, answer: { text, calls, model } })
+        : completeStepBy('managed', call, input),
+    STORE_TRIES,
+  )
+  await worker.kernel.step('run:stored')
+  return pause
+}
+
+/** Without `used` what was reserved counts as spent. */
+async function failStep(
+  unit: RunUnit,
+  { step_id }: StepRow,
+  reason: 'attempt_lost' | 'model_failed' | 'model_refused' | 'budget_exhausted',
+  used: Partial<StepRow> = {},
+): Promise<void> {
+  const step = unit.steps.find((one) => one.step_id === step_id)
+  if (step?.state !== 'permitted') return
+  await unit.endStep(step, { state: 'failed', reason }, used)
+  await unit.refresh()
+}
+
+async function markAsked(
+  unit: RunUnit,
+  { step_id }: StepRow,
+  { row }: OpenProvider,
+): Promise<void> {
+  const step = unit.steps.find((one) => one.step_id === step_id)
+  if (step?.state === 'permitted') await unit.markAsked(step, row.provider_id)
+}

@@ -1,0 +1,168 @@
+// What each act of a managed run needs: its rows and texts, units of work, the rights of the key
+// that started it, and a signal once it is ended elsewhere.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Scope, scopeCovers } from '@custos/contract'
+import type { JobContext, JobPause } from '../../../platform/jobs/queue.ts'
+import type { Principal } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { openTextsOfRun } from '../../decisions/index.ts'
+import { listEnabledTools, type OpenTool } from '../../llm/index.ts'
+import { loadLiveFacts } from '../../memory/index.ts'
+import { findByKeyId } from '../../tenants/index.ts'
+import { loadAgent, type OpenAgent } from '../runs/agents.ts'
+import { findRun, listCalls, listSteps, type RunRow } from '../runs/orchestrator.sql.ts'
+import { RunUnit } from '../runs/run-unit.ts'
+import { refsOf } from '../runs/run-view.ts'
+import { settleRun } from '../runs/settle-runs.ts'
+import type { RunTexts } from './conversation.ts'
+import type { RunRows } from './next-act.ts'
+
+/** How soon a process notices that a run it works at was ended. */
+const LOOK_MS = 500
+const LATER_MS = 1_000
+const NEEDED: readonly Scope[] = ['orchestrator:run', 'memory:read']
+/** Of local mode, as the edge makes it for requests without a credential. */
+const LOCAL: Principal = {
+  kind: 'local',
+  tenant_id: '',
+  key_id: 'local',
+  class: 'local',
+  scopes: ['*'],
+  allowed_stores: [],
+}
+
+export interface RunState extends RunRows, RunTexts {
+  /** Null: it is disabled, or redacted. */
+  readonly agent: OpenAgent | null
+  /** Those that the agent may call. */
+  readonly tools: readonly OpenTool[]
+}
+
+export class RunWorker {
+  readonly kernel: Kernel
+  readonly tenant_id: string
+  readonly run_id: string
+  readonly #context: JobContext
+
+  constructor(kernel: Kernel, context: JobContext) {
+    this.kernel = kernel
+    this.#context = context
+    this.tenant_id = context.job.tenant_id
+    this.run_id = String(context.job.payload['run_id'])
+  }
+
+  get stopping(): boolean {
+    return this.#context.stopping
+  }
+
+  /** Follows what happened to the run by itself. */
+  refresh(): Promise<void> {
+    return settleRun(this.kernel, this.tenant_id, this.run_id)
+  }
+
+  /** Null: there is no such run. */
+  load(): Promise<RunState | null> {
+    const { kernel, run_id } = this
+    return kernel.db.read(this.tenant_id, async (db) => {
+      const run = await findRun(db, run_id)
+      if (!run) return null
+      const steps = await listSteps(db, run_id)
+      const agent = await loadAgent(kernel, db, run.agent_id)
+      const named = agent?.words.tools ?? []
+      const tools = await listEnabledTools(kernel, db)
+      return {
+        run,
+        steps,
+        calls: await listCalls(db, run_id),
+        texts: await openTextsOfRun(kernel, db, run_id),
+        facts: await loadLiveFacts(kernel, db, refsOf(steps)),
+        agent: agent?.row.enabled === 1 ? agent : null,
+        tools: tools.filter(({ words }) => named.length === 0 || named.includes(words.name)),
+      }
+    })
+  }
+
+  /** Does nothing once the run has ended. `name`: where crash tests stop. */
+  async unit(act: (unit: RunUnit) => Promise<unknown>, name = 'settled'): Promise<null> {
+    await this.kernel.db.transact(this.tenant_id, async (tx) => {
+      const unit = await RunUnit.load(this.kernel, tx, this.run_id)
+      if (unit?.live) await act(unit)
+    })
+    await this.kernel.step(`run:${name}`)
+    return null
+  }
+
+  /** The key that started the run, with the rights it has now; null: the run is ended. */
+  async findStarter({ started_by }: RunRow): Promise<Principal | null> {
+    const { settings } = this.kernel
+    const local = settings.auth === 'local' && started_by === LOCAL.key_id
+    const found = local
+      ? { ...LOCAL, tenant_id: this.tenant_id }
+      : await findByKeyId(this.kernel, started_by)
+    const own = found?.tenant_id === this.tenant_id && found.allowed_stores.length === 0
+    if (found && own && NEEDED.every((scope) => scopeCovers(found.scopes, scope))) return found
+    return this.unit((unit) => unit.end('terminated', 'credential_revoked'))
+  }
+
+  /** Of an operation that the run calls as that key. */
+  callerOf(principal: Principal) {
+    return {
+      kernel: this.kernel,
+      tenant_id: this.tenant_id,
+      principal,
+      request_id: this.#context.job.job_id,
+      gone: this.#context.signal,
+    }
+  }
+
+  /**
+   * Ends the run where an operation of it is refused, or has it tried again later.
+   * @param tries how often it is tried here, where a pause would lose an answer
+   */
+  async operate(operation: () => Promise<unknown>, tries = 1): Promise<JobPause | null> {
+    try {
+      await operation()
+      return null
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      const { code, status, extras } = error
+      if (status === 429 || status === 503) {
+        const again_ms = Math.max(LATER_MS, (extras.retry_after_s ?? 0) * 1_000)
+        if (tries <= 1) return { again_ms }
+        await sleep(Math.min(again_ms, LATER_MS * 10), undefined, { signal: this.#context.signal })
+        return this.operate(operation, tries - 1)
+      }
+      await this.refresh()
+      return this.unit((unit) => endRefused(unit, code))
+    }
+  }
+
+  /** Null: the run was ended meanwhile, by whatever process. Rejects once this one stops. */
+  async whileLive<T>(act: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
+    const ended = new AbortController()
+    const checkRun = async () => {
+      const run = await this.kernel.db.read(this.tenant_id, (db) => findRun(db, this.run_id))
+      if (run?.ended_us !== null) ended.abort()
+    }
+    const timer = setInterval(() => void checkRun().catch(() => {}), LOOK_MS)
+    try {
+      return await act(AbortSignal.any([ended.signal, this.#context.signal]))
+    } catch (error) {
+      if (ended.signal.aborted && !this.stopping) return null
+      throw error
+    } finally {
+      clearInterval(timer)
+    }
+  }
+}
+
+/** A policy that denies has ended the run itself, and then there is nothing to do. */
+function endRefused(unit: RunUnit, code: Refusal['code']): Promise<void> {
+  if (code === 'budget_exhausted' || code === 'quota_exceeded') return unit.end('terminated', code)
+  if (code === 'too_many') return unit.end('terminated', 'max_steps_reached')
+  if (code === 'free_ceiling_reached') return unit.end('terminated', 'quota_exceeded')
+  if (code === 'policy_denied' || code === 'approval_required') return unit.end('denied', 'policy')
+  return unit.end('failed', 'step_refused')
+}

@@ -1,0 +1,38 @@
+// An operation that this service calls for itself, with the rights of somebody who called before.
+
+import type { OperationSpec } from '@custos/contract'
+import type { Call, Principal } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+
+interface OwnCaller {
+  readonly kernel: Kernel
+  readonly tenant_id: string
+  readonly principal: Principal
+  readonly request_id: string
+  readonly gone: AbortSignal
+}
+
+/** Without an Idempotency-Key: its units run as they are. */
+export function ownCall<S extends OperationSpec>(
+  operation: S,
+  { kernel, tenant_id, principal, request_id, gone }: OwnCaller,
+): Call<S> {
+  return {
+    operation,
+    ...{ kernel, tenant_id, principal, request_id, gone },
+    idempotency_key: null,
+    header: () => null,
+    address: '',
+    cookie: () => null,
+    setCookie: () => undefined,
+    refuse: (code, message, extras) => {
+      throw new Refusal(code, message, extras)
+    },
+    read: (query) => kernel.db.read(tenant_id, query),
+    transact: (unit) => kernel.db.transact(tenant_id, unit),
+    once: (unit, tenant = tenant_id) =>
+      kernel.db.transact(tenant, async (tx) => (await unit.run(tx)).reply),
+    inParts: (parts) => parts.run(null),
+  }
+}

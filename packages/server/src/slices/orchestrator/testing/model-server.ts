@@ -1,0 +1,100 @@
+// A model on loopback: it speaks the forms of both providers and answers as a test says.
+
+import type { IncomingHttpHeaders } from 'node:http'
+import {
+  startTlsServer,
+  trustTestCertificate,
+} from '../../../platform/egress/testing/tls-server.ts'
+import type { Answer } from '../../../testing/harness.ts'
+
+export interface AskedQuestion {
+  readonly headers: IncomingHttpHeaders
+  readonly path: string
+  readonly body: Answer['body']
+}
+
+export interface ModelReply {
+  readonly text?: string
+  readonly calls?: readonly { readonly tool: string; readonly args: unknown }[]
+  readonly tokens_in?: number
+  readonly tokens_out?: number
+  /** Null: no usage is reported. */
+  readonly usage?: null
+  /** An error in place of an answer. */
+  readonly status?: number
+  readonly retry_after_s?: number
+  /** The connection is cut before the answer. */
+  readonly cut?: true
+  /** Sent as it is. */
+  readonly raw?: string
+}
+
+export interface ModelServer {
+  readonly base_url: string
+  readonly asked: AskedQuestion[]
+  /** How it answers; a promise that is pending holds the answer back. */
+  answer: (question: AskedQuestion) => ModelReply | Promise<ModelReply>
+}
+
+export async function startModelServer(t: {
+  after(close: () => void): void
+}): Promise<ModelServer> {
+  trustTestCertificate()
+  const asked: AskedQuestion[] = []
+  const { port } = await startTlsServer(t, (request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', async () => {
+      const body = JSON.parse(Buffer.concat(chunks).toString())
+      const question = { headers: request.headers, path: request.url ?? '', body }
+      asked.push(question)
+      const reply = await server.answer(question)
+      if (reply.cut) {
+        response.destroy()
+        return
+      }
+      const { status = 200, retry_after_s } = reply
+      const later = retry_after_s === undefined ? {} : { 'retry-after': String(retry_after_s) }
+      response.writeHead(status, { 'content-type': 'application/json', ...later })
+      response.end(reply.raw ?? JSON.stringify(status === 200 ? formOf(question, reply) : {}))
+    })
+  })
+  const server: ModelServer = {
+    base_url: `https://127.0.0.1:${port}/v1`,
+    asked,
+    answer: () => ({ text: 'an answer' }),
+  }
+  return server
+}
+
+const formOf = (question: AskedQuestion, reply: ModelReply): unknown =>
+  question.path.endsWith('/messages') ? anthropicForm(reply) : openaiForm(reply)
+
+function openaiForm({ text, calls, tokens_in = 10, tokens_out = 5, usage }: ModelReply): unknown {
+  const tool_calls = calls?.map(({ tool, args }, i) => ({
+    id: `call_${i}`,
+    type: 'function',
+    function: { name: tool, arguments: JSON.stringify(args) },
+  }))
+  return {
+    model: 'model-a-2026',
+    choices: [{ message: { role: 'assistant', content: text ?? null, tool_calls } }],
+    ...(usage !== null && { usage: { prompt_tokens: tokens_in, completion_tokens: tokens_out } }),
+  }
+}
+
+function anthropicForm({ text, calls = [], tokens_in = 10, tokens_out = 5 }: ModelReply): unknown {
+  return {
+    model: 'model-b-2026',
+    content: [
+      ...(text === undefined ? [] : [{ type: 'text', text }]),
+      ...calls.map(({ tool, args }, i) => ({
+        type: 'tool_use',
+        id: `toolu_${i}`,
+        name: tool,
+        input: args,
+      })),
+    ],
+    usage: { input_tokens: tokens_in, output_tokens: tokens_out },
+  }
+}
