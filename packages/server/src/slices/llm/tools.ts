@@ -1,7 +1,8 @@
 // Tools of managed runs: defined, listed and deleted. Their words and headers are sealed.
 
+import assert from 'node:assert/strict'
 import { type llm as contract, llmLimits, type Tool } from '@custos/contract'
-import { canonicalize, type JsonObject } from '@custos/proof'
+import { canonicalize, isObject, type JsonObject } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
@@ -87,11 +88,12 @@ function showTool(row: ToolRow, words: ToolWords | null): Tool {
 export const createTool: Handler<Operation<'create_tool'>> = async (call, { body }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
+  const { input_schema } = body
+  assert(isObject(input_schema), 'the schema of the body says that it is an object')
   const words: ToolWords = {
     name: body.name,
     description: body.description,
-    // Validated as an object of JSON.
-    input_schema: body.input_schema as JsonObject,
+    input_schema,
     method: body.method ?? 'POST',
     url: body.url,
     headers: body.headers ?? {},

@@ -7,13 +7,13 @@ import {
 } from '../../../platform/egress/testing/tls-server.ts'
 import type { Answer } from '../../../testing/harness.ts'
 
-export interface AskedQuestion {
+interface AskedQuestion {
   readonly headers: IncomingHttpHeaders
   readonly path: string
   readonly body: Answer['body']
 }
 
-export interface ModelReply {
+interface ModelReply {
   readonly text?: string
   readonly calls?: readonly { readonly tool: string; readonly args: unknown }[]
   readonly tokens_in?: number
