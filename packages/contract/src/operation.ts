@@ -269,7 +269,7 @@ export type ReplyOf<S extends OperationSpec> = S['reply_type'] extends 'applicat
       ? FileReply
       : S['status'] extends 302
         ? RedirectReply
-      : Static<S['reply']> | AcceptedOf<S> | PreviewedOf<S> | FileOf<S> | StreamOf<S>
+        : Static<S['reply']> | AcceptedOf<S> | PreviewedOf<S> | FileOf<S> | StreamOf<S>
 
 export type RefusalOf<S extends OperationSpec> =
   | S['refuses'][number]

@@ -1057,6 +1057,49 @@ export interface LandingGroup {
   verify(certificateId: string, options?: CallOptions): Pending<types.LandingVerifyReply>
 }
 
+/** The operations `llm.*`. */
+export interface LlmGroup {
+  /**
+   * Configures who answers for a model; replaces what was configured for it.
+   *
+   * Use it before a managed run. The address is checked here and at every request; private networks
+   * are refused unless the operator allows them. The key is sealed and never shown.
+   */
+  createProvider(body: types.LlmCreateProviderBody, options?: CallOptions): Pending<types.LlmCreateProviderReply>
+  /**
+   * Defines a tool for managed runs; replaces the one of that name.
+   *
+   * Use it to let a model act. The address is fixed here: the model fills declared parameters only.
+   * Each request carries `Idempotency-Key`, the id of the call. A `once` tool is never called twice
+   * for one call, whatever fails.
+   */
+  createTool(body: types.LlmCreateToolBody, options?: CallOptions): Pending<types.LlmCreateToolReply>
+  /**
+   * Deletes what is configured for a model; its key is destroyed.
+   *
+   * Use it to stop managed runs from asking the model: their next step fails.
+   */
+  deleteProvider(modelId: string, options?: CallOptions): Pending<types.LlmDeleteProviderReply>
+  /**
+   * Deletes a tool; its headers are destroyed.
+   *
+   * Use it to stop managed runs from calling it.
+   */
+  deleteTool(toolName: string, options?: CallOptions): Pending<types.LlmDeleteToolReply>
+  /**
+   * Lists the models that managed runs may ask, oldest first.
+   *
+   * Use it to see addresses and prices. Keys are never shown.
+   */
+  readonly listProviders: PagedMethod<[query?: types.LlmListProvidersQuery, options?: CallOptions], types.LlmListProvidersReply, types.LlmListProvidersReply['providers'][number]>
+  /**
+   * Lists the tools, oldest first.
+   *
+   * Use it to see what models may have done. Values of headers are never shown.
+   */
+  readonly listTools: PagedMethod<[query?: types.LlmListToolsQuery, options?: CallOptions], types.LlmListToolsReply, types.LlmListToolsReply['tools'][number]>
+}
+
 /** The operations `manifold.*`. */
 export interface ManifoldGroup {
   /**
@@ -1385,10 +1428,19 @@ export interface OrchestratorGroup {
    */
   rejectAction(actionId: string, body: types.OrchestratorRejectActionBody, options?: CallOptions): Pending<types.OrchestratorRejectActionReply>
   /**
-   * Starts a run whose steps the caller executes.
+   * Says whether an uncertain call of a `once` tool has acted; the run goes on.
    *
-   * Use it before the first step. No policy is asked yet: each step is. A run ends when a step is
-   * completed with `final`, when it is cancelled, or at its deadline.
+   * Use it after looking at the receiver: a process died while it called the tool, which is never
+   * called again. The model is told what you say.
+   */
+  resolveCall(runId: string, callId: string, body: types.OrchestratorResolveCallBody, options?: CallOptions): Pending<types.OrchestratorResolveCallReply>
+  /**
+   * Starts a run; its steps are executed by the caller or by this service.
+   *
+   * Use it before the first step. No policy is asked yet: each step is. A run of the caller ends
+   * when a step is completed with `final`, when it is cancelled, or at its deadline. A `managed`
+   * run answers `input_text` by itself: read it until it has ended. It needs a key, with
+   * `memory:read` too, whose rights are looked up at every permit.
    */
   startRun(body: types.OrchestratorStartRunBody, options?: CallOptions): Pending<types.OrchestratorStartRunReply>
 }
@@ -1944,6 +1996,7 @@ export class Groups extends Client {
   declare readonly jobs: JobsGroup
   declare readonly keys: KeysGroup
   declare readonly landing: LandingGroup
+  declare readonly llm: LlmGroup
   declare readonly manifold: ManifoldGroup
   declare readonly memory: MemoryGroup
   declare readonly monitoring: MonitoringGroup
@@ -2126,6 +2179,13 @@ landing/{certificate_id}~ POST reject bi
 landing~ GET stats
 landing~ POST conformance bs
 landing~ POST issue bi
+llm
+llm/providers GET list_providers q .providers
+llm/providers POST create_provider bi
+llm/providers/{model_id} DELETE delete_provider
+llm/tools GET list_tools q .tools
+llm/tools POST create_tool bi
+llm/tools/{tool_name} DELETE delete_tool
 manifold
 manifold/clear_cache POST clear_cache
 manifold/field.svg GET picture q
@@ -2169,6 +2229,7 @@ orchestrator/agents/{agent_id} GET get_agent
 orchestrator/runs GET list_runs q .runs
 orchestrator/runs POST start_run bi
 orchestrator/runs/{run_id} GET get_run
+orchestrator/runs/{run_id}/calls/{call_id}/resolve POST resolve_call b
 orchestrator/runs/{run_id}/cancel POST cancel_run
 orchestrator/runs/{run_id}/steps POST begin_step bi
 orchestrator/runs/{run_id}/steps/{step_id} GET get_step

@@ -66,6 +66,9 @@ export type RefusalCode =
   | 'session_not_found'
   | 'delivery_not_found'
   | 'agent_not_found'
+  | 'tool_not_found'
+  | 'call_not_found'
+  | 'provider_not_found'
   | 'step_not_found'
   | 'login_expired'
   | 'login_refused'
@@ -721,6 +724,29 @@ export interface Refusals {
   'landing.verify':
     | CommonRefusal
     | 'landing_not_found'
+  'llm.create_provider':
+    | CommonRefusal
+    | 'url_refused'
+    | 'too_many'
+    | 'idempotency_key_reused'
+  'llm.create_tool':
+    | CommonRefusal
+    | 'url_refused'
+    | 'rejected'
+    | 'too_many'
+    | 'idempotency_key_reused'
+  'llm.delete_provider':
+    | CommonRefusal
+    | 'provider_not_found'
+  'llm.delete_tool':
+    | CommonRefusal
+    | 'tool_not_found'
+  'llm.list_providers':
+    | CommonRefusal
+    | 'rejected'
+  'llm.list_tools':
+    | CommonRefusal
+    | 'rejected'
   'manifold.clear_cache':
     | CommonRefusal
   'manifold.export':
@@ -965,11 +991,19 @@ export interface Refusals {
     | 'attestation_required'
     | 'no_signing_key'
     | 'idempotency_key_reused'
+  'orchestrator.resolve_call':
+    | CommonRefusal
+    | 'run_not_found'
+    | 'call_not_found'
+    | 'rejected'
+    | 'wrong_state'
   'orchestrator.start_run':
     | CommonRefusal
     | 'agent_not_found'
+    | 'provider_not_found'
     | 'rejected'
     | 'too_many'
+    | 'no_signing_key'
     | 'idempotency_key_reused'
   'platform.health':
     | CommonRefusal
@@ -1293,6 +1327,8 @@ export type Agent = {
   system_prompt: string
   /** Stores that its steps may read; empty: every store */
   memory_stores: string[]
+  /** Models that a managed run asks, in this order, where `model_id` does not answer */
+  fallback_models: string[]
   /** Names of tools that it may call; empty: every tool */
   tools: string[]
   /** Steps of a run that it starts */
@@ -1695,7 +1731,7 @@ export type Caller = {
   /** Id of the API key, or of that of the session; null: local mode, or a person without */
   key_id: string | null
   /** What the caller may do */
-  scopes: Array<'memory:read' | 'memory:write' | 'memory:admin' | 'decisions:read' | 'decisions:write' | 'erasure:execute' | 'gcrumbs:read' | 'gcrumbs:admin' | 'governance:read' | 'governance:admin' | 'artifacts:read' | 'artifacts:admin' | 'compliance:read' | 'compliance:admin' | 'manifold:read' | 'cgr:read' | 'cgr:write' | 'keys:admin' | 'webhooks:admin' | 'orchestrator:run' | 'orchestrator:admin' | 'sso:admin' | 'admin:platform' | '*'>
+  scopes: Array<'memory:read' | 'memory:write' | 'memory:admin' | 'decisions:read' | 'decisions:write' | 'erasure:execute' | 'gcrumbs:read' | 'gcrumbs:admin' | 'governance:read' | 'governance:admin' | 'artifacts:read' | 'artifacts:admin' | 'compliance:read' | 'compliance:admin' | 'manifold:read' | 'cgr:read' | 'cgr:write' | 'keys:admin' | 'webhooks:admin' | 'orchestrator:run' | 'orchestrator:admin' | 'llm:admin' | 'sso:admin' | 'admin:platform' | '*'>
   /** Stores the caller may use; null: all stores */
   stores: string[] | null
   /** Whether the caller is a platform operator */
@@ -2793,6 +2829,27 @@ export type MemoryVersion = {
   erasure_certificate_id: string | null
 }
 
+/** Who answers for a model, at which price */
+export type ModelProvider = {
+  config_id: string
+  /** Form of its requests */
+  provider: ProviderKind
+  /** Model that agents name */
+  model_id: string
+  /** Address that is asked */
+  base_url: string
+  /** Whether a key is stored */
+  api_key_set: boolean
+  /** Price of a million tokens of the prompt, in millionths of the currency */
+  price_in_micro: number
+  /** Price of a million tokens of the answer, in millionths of the currency */
+  price_out_micro: number
+  /** Whether managed runs may ask it */
+  enabled: boolean
+  /** When it was created */
+  created_at: string
+}
+
 /** The result of one step of a verification */
 export type NamedCheck = {
   /** Name of the check */
@@ -2954,6 +3011,9 @@ export type PortalSession = {
   /** Whether it is the session of this request */
   current: boolean
 }
+
+/** `openai`: chat completions, of any compatible service. `anthropic`: messages of Anthropic. */
+export type ProviderKind = 'openai' | 'anthropic'
 
 /** A signing key of the service */
 export type PublishedKey = {
@@ -3344,8 +3404,8 @@ export type Run = {
   /** Id of the tenant */
   tenant_id: string
   agent_id: string
-  /** Who asks the model: the caller */
-  executor: "client"
+  /** Who asks the models */
+  executor: RunExecutor
   /** State of the run */
   state: RunState
   /** Why it ended other than completed */
@@ -3415,6 +3475,9 @@ export type RunCall = {
 /** `intended`: the tool may act. `uncertain`: a `once` tool may have acted, nobody reported it. */
 export type RunCallState = 'waiting_hitl' | 'intended' | 'done' | 'denied' | 'failed' | 'uncertain'
 
+/** `client`: the caller, between `begin` and `complete`. `managed`: this service */
+export type RunExecutor = 'client' | 'managed'
+
 /** A memory for the prompt: data, never instructions */
 export type RunMemory = {
   /** Number of the memory */
@@ -3424,16 +3487,17 @@ export type RunMemory = {
 }
 
 /** Code of why it ended other than completed */
-export type RunReason = 'cancelled' | 'deadline_exceeded' | 'permit_expired' | 'policy' | 'output_refused' | 'hitl_rejected' | 'hitl_expired' | 'input_erased' | 'not_reported' | 'reported' | 'run_ended'
+export type RunReason = 'cancelled' | 'deadline_exceeded' | 'permit_expired' | 'policy' | 'output_refused' | 'hitl_rejected' | 'hitl_expired' | 'input_erased' | 'not_reported' | 'reported' | 'run_ended' | 'model_failed' | 'model_refused' | 'quota_exceeded' | 'attempt_lost' | 'step_refused' | 'budget_exhausted' | 'max_steps_reached' | 'credential_revoked' | 'executor_failed' | 'args_invalid' | 'tool_refused' | 'tool_failed' | 'resolved' | 'loop_detected'
 
 /** Signed statement about one ended step; see docs/orchestration.md */
 export type RunReceipt = { [key: string]: unknown }
 
 /**
  * `running`: its executor may begin steps. `waiting_hitl`: a step or call waits for a person.
- * `denied`: a policy or a person refused a step. `terminated`: it was ended before its end.
+ * `waiting_resolution`: a person has to say whether a `once` tool acted. `denied`: a policy or a
+ * person refused a step. `failed`: no model answered. `terminated`: it was ended before its end.
  */
-export type RunState = 'running' | 'waiting_hitl' | 'completed' | 'denied' | 'terminated'
+export type RunState = 'running' | 'waiting_hitl' | 'waiting_resolution' | 'completed' | 'denied' | 'failed' | 'terminated'
 
 /** One question to a model, with what it was allowed */
 export type RunStep = {
@@ -3495,7 +3559,7 @@ export type RunUse = {
 }
 
 /** What a key may do; `*` covers every scope of a tenant */
-export type Scope = 'memory:read' | 'memory:write' | 'memory:admin' | 'decisions:read' | 'decisions:write' | 'erasure:execute' | 'gcrumbs:read' | 'gcrumbs:admin' | 'governance:read' | 'governance:admin' | 'artifacts:read' | 'artifacts:admin' | 'compliance:read' | 'compliance:admin' | 'manifold:read' | 'cgr:read' | 'cgr:write' | 'keys:admin' | 'webhooks:admin' | 'orchestrator:run' | 'orchestrator:admin' | 'sso:admin' | 'admin:platform' | '*'
+export type Scope = 'memory:read' | 'memory:write' | 'memory:admin' | 'decisions:read' | 'decisions:write' | 'erasure:execute' | 'gcrumbs:read' | 'gcrumbs:admin' | 'governance:read' | 'governance:admin' | 'artifacts:read' | 'artifacts:admin' | 'compliance:read' | 'compliance:admin' | 'manifold:read' | 'cgr:read' | 'cgr:write' | 'keys:admin' | 'webhooks:admin' | 'orchestrator:run' | 'orchestrator:admin' | 'llm:admin' | 'sso:admin' | 'admin:platform' | '*'
 
 /** The score of an agent in a dimension */
 export type Score = {
@@ -3646,8 +3710,11 @@ export type StepPermit = {
   expires_at: string | null
 }
 
-/** `permitted`: the model may be asked until the permit expires */
-export type StepState = 'waiting_hitl' | 'permitted' | 'completed' | 'denied' | 'failed'
+/**
+ * `permitted`: the model may be asked until the permit expires. `answered`: it answered, and its
+ * tools act
+ */
+export type StepState = 'waiting_hitl' | 'permitted' | 'answered' | 'completed' | 'denied' | 'failed'
 
 /** Whether a row can be written and read back; `full`: no space is left */
 export type StorageState = 'ok' | 'full' | 'failing'
@@ -3874,7 +3941,7 @@ export type TermScore = {
 }
 
 /** Kind of a record that is neither a memory nor a decision */
-export type TextKind = 'artifact' | 'corpus' | 'world_type' | 'action' | 'composition' | 'landing' | 'approval' | 'approver' | 'governed_decision' | 'attestation' | 'policy' | 'hold' | 'retention' | 'report' | 'store' | 'key' | 'key_namespace' | 'webhook' | 'user' | 'sso_connection' | 'agent' | 'agent_action' | 'run_text' | 'label'
+export type TextKind = 'artifact' | 'corpus' | 'world_type' | 'action' | 'composition' | 'landing' | 'approval' | 'approver' | 'governed_decision' | 'attestation' | 'policy' | 'hold' | 'retention' | 'report' | 'store' | 'key' | 'key_namespace' | 'webhook' | 'user' | 'sso_connection' | 'agent' | 'provider' | 'tool' | 'agent_action' | 'run_text' | 'label'
 
 /** What a token may do */
 export type TokenScope = 'memory:read' | 'memory:write'
@@ -3882,8 +3949,40 @@ export type TokenScope = 'memory:read' | 'memory:write'
 /** How the tokens of a memory are counted */
 export type Tokenizer = 'o200k_base' | 'chars'
 
+/** What a model may have done, and how often */
+export type Tool = {
+  tool_id: string
+  /** Name, as agents and models use it */
+  name: string
+  /** What it does, for the model */
+  description: string
+  tool_type: ToolKind
+  /** What repeating a call does */
+  effect: ToolEffect
+  /** JSON Schema of the arguments: an object */
+  input_schema: { [key: string]: unknown }
+  /** Method of the request */
+  method: 'GET' | 'POST'
+  /**
+   * Address; `{name}` in its path or query is the argument of that name. Other arguments are the
+   * query of a GET and the JSON body of a POST
+   */
+  url: string
+  /** Names of headers that are sent; their values are never shown */
+  headers: string[]
+  /** 1, or one more than the version before */
+  version: number
+  /** Whether managed runs may call it */
+  enabled: boolean
+  /** When it was created */
+  created_at: string
+}
+
 /** `read`: changes nothing. `idempotent`: may be repeated. `once`: never repeat it */
 export type ToolEffect = 'read' | 'idempotent' | 'once'
+
+/** Kind of tool */
+export type ToolKind = 'http'
 
 /** How far a caller is trusted; the values are in ascending order */
 export type TrustTier = 'untrusted' | 'basic' | 'verified' | 'trusted' | 'release' | 'root'
@@ -6724,6 +6823,118 @@ export type LandingVerifyReply = {
   not_checked: string[]
 }
 
+/** The body of `llm.create_provider`. */
+export type LlmCreateProviderBody = {
+  /** Form of its requests */
+  provider: ProviderKind
+  /** Model, as agents and the provider name it */
+  model_id: string
+  /** Address before `/chat/completions` or `/messages`: https, no user name */
+  base_url?: string | null
+  /** Key of the provider; it is sealed and never shown */
+  api_key?: string | null
+  /** Price of a million tokens of the prompt, in millionths of the currency */
+  price_in_micro?: number
+  /** Price of a million tokens of the answer, in millionths of the currency */
+  price_out_micro?: number
+  /** Whether managed runs may ask it */
+  enabled?: boolean
+}
+
+/** The reply of `llm.create_provider`. */
+export type LlmCreateProviderReply = ModelProvider
+
+/** The body of `llm.create_tool`. */
+export type LlmCreateToolBody = {
+  /** Name, as agents and models use it */
+  name: string
+  /** What it does, for the model */
+  description: string
+  tool_type?: ToolKind
+  /** What repeating a call does */
+  effect?: ToolEffect
+  /** JSON Schema of the arguments: an object */
+  input_schema: { [key: string]: unknown }
+  /** Method of the request */
+  method?: 'GET' | 'POST'
+  /**
+   * Address; `{name}` in its path or query is the argument of that name. Other arguments are the
+   * query of a GET and the JSON body of a POST
+   */
+  url: string
+  /** Headers to send, for example a key; they are sealed */
+  headers?: { [key: string]: string } | null
+  /** Whether managed runs may call it */
+  enabled?: boolean
+}
+
+/** The reply of `llm.create_tool`. */
+export type LlmCreateToolReply = Tool
+
+/** The reply of `llm.delete_provider`. */
+export type LlmDeleteProviderReply = {
+  /** Always true */
+  deleted: true
+  /** The model */
+  model_id: string
+}
+
+/** The reply of `llm.delete_tool`. */
+export type LlmDeleteToolReply = {
+  /** Always true */
+  deleted: true
+  /** The name */
+  tool_name: string
+}
+
+/** The query of `llm.list_providers`. */
+export type LlmListProvidersQuery = {
+  /** Largest number of items in a page */
+  limit?: number
+  /** Number of items to skip before the page */
+  offset?: number
+  /** `next_cursor` of the previous page; takes precedence over `offset` */
+  cursor?: string
+}
+
+/** The reply of `llm.list_providers`. */
+export type LlmListProvidersReply = {
+  /** The items of this page */
+  providers: ModelProvider[]
+  /** Number of items in this page */
+  count: number
+  /** Largest number of items in a page */
+  limit: number
+  /** Number of items to skip before the page */
+  offset: number
+  /** Cursor of the next page; null on the last page */
+  next_cursor: string | null
+}
+
+/** The query of `llm.list_tools`. */
+export type LlmListToolsQuery = {
+  /** Largest number of items in a page */
+  limit?: number
+  /** Number of items to skip before the page */
+  offset?: number
+  /** `next_cursor` of the previous page; takes precedence over `offset` */
+  cursor?: string
+}
+
+/** The reply of `llm.list_tools`. */
+export type LlmListToolsReply = {
+  /** The items of this page */
+  tools: Tool[]
+  /** Number of items in this page */
+  count: number
+  /** Largest number of items in a page */
+  limit: number
+  /** Number of items to skip before the page */
+  offset: number
+  /** Cursor of the next page; null on the last page */
+  next_cursor: string | null
+}
+
 /** The reply of `manifold.clear_cache`. */
 export type ManifoldClearCacheReply = {
   /** Always `ok` */
@@ -7807,6 +8018,8 @@ export type OrchestratorCreateAgentBody = {
   system_prompt?: string | null
   /** Stores that its steps may read; empty: every store */
   memory_stores?: string[] | null
+  /** Models that a managed run asks, in this order, where `model_id` does not answer */
+  fallback_models?: string[] | null
   /** Names of tools that it may call; empty: every tool */
   tools?: string[] | null
   /** Steps of a run that it starts */
@@ -7832,8 +8045,8 @@ export type OrchestratorGetRunReply = {
   /** Id of the tenant */
   tenant_id: string
   agent_id: string
-  /** Who asks the model: the caller */
-  executor: "client"
+  /** Who asks the models */
+  executor: RunExecutor
   /** State of the run */
   state: RunState
   /** Why it ended other than completed */
@@ -7956,6 +8169,17 @@ export type OrchestratorRejectActionBody = ResumeRequest
 /** The reply of `orchestrator.reject_action`. */
 export type OrchestratorRejectActionReply = RejectedAction
 
+/** The body of `orchestrator.resolve_call`. */
+export type OrchestratorResolveCallBody = {
+  /** Whether the tool acted */
+  happened: boolean
+  /** What it answered, for the model */
+  result?: string | null
+}
+
+/** The reply of `orchestrator.resolve_call`. */
+export type OrchestratorResolveCallReply = RunCall
+
 /** The body of `orchestrator.start_run`. */
 export type OrchestratorStartRunBody = {
   /** Agent that it starts with */
@@ -7966,8 +8190,8 @@ export type OrchestratorStartRunBody = {
   budget?: RunBudget | null
   /** Seconds until it ends at the latest */
   deadline_s?: number
-  /** Who asks the model */
-  executor?: "client"
+  /** Who asks the models */
+  executor?: RunExecutor
 }
 
 /** The reply of `orchestrator.start_run`. */

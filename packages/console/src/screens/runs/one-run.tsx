@@ -23,8 +23,7 @@ import { StepCard } from './step-card.tsx'
 /** Where the event stream does not renew what is shown. */
 const POLL_MS = 5_000
 
-const isOpen = (run: Run | undefined): boolean =>
-  run?.state === 'running' || run?.state === 'waiting_hitl'
+const isOpen = (run: Run | undefined): boolean => run !== undefined && run.ended_at === null
 
 export function OneRun() {
   const id = String(useParams({ strict: false })['runId'])

@@ -17,14 +17,28 @@ import { Time } from '../../parts/time.tsx'
 const TONES = {
   running: 'accent',
   waiting_hitl: 'warn',
+  waiting_resolution: 'warn',
   completed: 'good',
   denied: 'bad',
+  failed: 'bad',
   terminated: 'plain',
-} as const
-const STATES = ['running', 'waiting_hitl', 'completed', 'denied', 'terminated'] as const
+} as const satisfies Record<Run['state'], string>
+const STATES: readonly Run['state'][] = [
+  'running',
+  'waiting_hitl',
+  'waiting_resolution',
+  'completed',
+  'denied',
+  'failed',
+  'terminated',
+]
 
-export const stateText = (state: string): string =>
-  state === 'waiting_hitl' ? 'waits for approval' : inWords(state)
+const STATE_WORDS: Readonly<Record<string, string>> = {
+  waiting_hitl: 'waits for approval',
+  waiting_resolution: 'waits for somebody who knows whether a tool acted',
+}
+
+export const stateText = (state: string): string => STATE_WORDS[state] ?? inWords(state)
 
 export const RunPill = ({ run }: { readonly run: Run }) => (
   <Pill tone={TONES[run.state]}>

@@ -20,6 +20,7 @@ const TONES: Readonly<
 > = {
   waiting_hitl: 'warn',
   permitted: 'accent',
+  answered: 'accent',
   intended: 'accent',
   completed: 'good',
   done: 'good',

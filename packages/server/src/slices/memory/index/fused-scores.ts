@@ -67,7 +67,7 @@ export interface ScoreParts {
   readonly recency: number
 }
 
-/** To find which slots are likely the best pays where there are so many for each. */
+/** To find which slots are likely the best pays where there are this many for each. */
 const SLOTS_A_LIKELY = 64
 
 /** How a query names a fact: it mentions a speaker of the query, or is spoken by one. */
