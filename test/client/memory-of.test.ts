@@ -41,6 +41,11 @@ interface ModelMemory {
   readonly before: readonly number[]
 }
 
+const hasRef =
+  (ref: number) =>
+  (memory: ModelMemory): boolean =>
+    memory.ref === ref
+
 const isRefused = (error: unknown): boolean =>
   error instanceof CustosError && /no memory \d+ in the namespace/.test(error.message)
 
@@ -81,13 +86,18 @@ class Model {
 
   async #forget(known: ModelMemory, by: string): Promise<void> {
     const forgetting = this.memoryOf(by).forget(known.ref)
-    if (known.who !== by && known.state !== 'forgotten')
-      return await assert.rejects(forgetting, isRefused)
+    if (known.state === 'forgotten') return await assert.rejects(forgetting, NotFoundError)
+    if (known.who !== by) return await assert.rejects(forgetting, isRefused)
     const { deleted, erasure_certificate_id: id = '' } = await forgetting
-    assert.equal(deleted, known.state !== 'forgotten')
+    assert.equal(deleted, true)
     const keys = await custos.gcrumbs.publicKey()
     assert.equal((await verify(await custos.erasure.get(id), { keys })).valid, true)
+    const wasCurrent = known.state === 'current'
     known.state = 'forgotten'
+    // The version before the current one is current again.
+    const before = known.before.toReversed().flatMap((ref) => this.memories.find(hasRef(ref)) ?? [])
+    const last = before.find(({ state }) => state !== 'forgotten')
+    if (wasCurrent && last) last.state = 'current'
   }
 
   async #readHistory(known: ModelMemory, by: string): Promise<void> {

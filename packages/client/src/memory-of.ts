@@ -1,7 +1,7 @@
 // The memories of one namespace in few words: remember, recall, correct, forget.
 
 import { Pending } from './call-result.ts'
-import { CustosError, isRefusal } from './errors.ts'
+import { CustosError } from './errors.ts'
 import type { CallOptions } from './exchange.ts'
 import type { Groups } from './generated/groups.ts'
 import type * as types from './generated/types.ts'
@@ -116,12 +116,7 @@ export class MemoryOf {
 
   async #requireOwn(ref: number, options: CallOptions | undefined): Promise<void> {
     const read = { ...options, idempotencyKey: undefined }
-    try {
-      this.#require(await this.#client.memory.memory(this.#store, ref, read), ref)
-    } catch (error) {
-      // To erase it again is no error.
-      if (!isRefusal(error, 'memory_not_found')) throw error
-    }
+    this.#require(await this.#client.memory.memory(this.#store, ref, read), ref)
   }
 
   /** Throws CustosError for a memory of another namespace. */

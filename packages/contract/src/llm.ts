@@ -81,7 +81,7 @@ const toolFields = {
   tool_type: Type.Enum(TOOL_KINDS, { title: 'ToolKind', description: 'Kind of tool' }),
   effect: about(ToolEffect, 'What repeating a call does'),
   input_schema: about(JsonObject, 'JSON Schema of the arguments: an object'),
-  method: Type.Enum(['GET', 'POST'], { description: 'Method of the request' }),
+  method: Type.Enum(['GET', 'POST'], { title: 'ToolMethod', description: 'Method of the request' }),
   url: text(
     'Address; `{name}` in its path or query is the argument of that name. Other arguments are ' +
       'the query of a GET and the JSON body of a POST',

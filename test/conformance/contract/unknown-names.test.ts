@@ -41,7 +41,7 @@ function assertUnknown(answer: Answer, loc: readonly (string | number)[], about:
 /** Objects whose keys are the caller's: their members are recorded as they come. */
 const CALLERS =
   `args attestations conformance context data_provenance filter instance labels metadata parameters
-  params spec value`.split(/\s+/)
+  input_schema params spec value`.split(/\s+/)
 /** Lists of objects whose keys are the caller's. */
 const OPEN_ITEMS = ['invoices', 'sources']
 /** Bodies that are records of any kind, of this service or another. */

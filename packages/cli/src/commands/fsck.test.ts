@@ -361,7 +361,7 @@ describe('fsck', () => {
 /** Names and sizes, without the empty log files that every reader of SQLite leaves. */
 function listing(dir: string): string[] {
   return readdirSync(dir, { recursive: true, encoding: 'utf8' })
-    .filter((name) => !/-(wal|shm)$/.test(name))
+    .filter((name) => !/-(wal|shm)$/.test(name) && statSync(join(dir, name)).isFile())
     .map((name) => `${name} ${statSync(join(dir, name)).size}`)
     .sort()
 }

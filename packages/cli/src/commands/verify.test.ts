@@ -35,6 +35,9 @@ const verdicts = ({ stdout }: CommandResult) =>
     .split('\n')
     .map((line) => JSON.parse(line))
 
+// What is said of an epoch beside its signed note; witnesses are checked with their keys.
+const UNSIGNED = ['epoch_number', 'cosignatures', 'witnessed']
+
 describe('verify', () => {
   before(async () => {
     const ends: (() => void | Promise<void>)[] = []
@@ -106,7 +109,7 @@ describe('verify', () => {
       )
       const altered = fields
         .filter((field) => name !== 'proof.json' || field !== 'epoch_number')
-        .filter((field) => name !== 'epoch.json' || field !== 'epoch_number')
+        .filter((field) => name !== 'epoch.json' || !UNSIGNED.includes(field))
         .map((field) => ({ ...whole, [field]: alter(whole[field]) }))
       const ran = await verify(pathTo('altered.json', altered.map(toLine).join('')), '--json')
       assert.deepEqual(

@@ -50,7 +50,7 @@ async function runVerify(args: readonly string[]): Promise<number> {
   if (positionals.length === 0) throw new UsageError('name a file to verify, or - for stdin')
   const keys = await readTrusted(values.keys, values.key ?? [])
   const entry = values.entry === undefined ? undefined : await readEntry(values.entry)
-  const witnesses = readWitnesses(values['witness-key'] ?? [], values.witnesses)
+  const witnesses = readWitnesses([...new Set(values['witness-key'])], values.witnesses)
   const trust = { keys, entry, ...(witnesses && { witnesses }) }
   const verdicts: DocumentVerdict[] = []
   for (const file of positionals) verdicts.push(...(await verifyFile(file, trust)))

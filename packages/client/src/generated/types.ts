@@ -3961,8 +3961,7 @@ export type Tool = {
   effect: ToolEffect
   /** JSON Schema of the arguments: an object */
   input_schema: { [key: string]: unknown }
-  /** Method of the request */
-  method: 'GET' | 'POST'
+  method: ToolMethod
   /**
    * Address; `{name}` in its path or query is the argument of that name. Other arguments are the
    * query of a GET and the JSON body of a POST
@@ -3983,6 +3982,9 @@ export type ToolEffect = 'read' | 'idempotent' | 'once'
 
 /** Kind of tool */
 export type ToolKind = 'http'
+
+/** Method of the request */
+export type ToolMethod = 'GET' | 'POST'
 
 /** How far a caller is trusted; the values are in ascending order */
 export type TrustTier = 'untrusted' | 'basic' | 'verified' | 'trusted' | 'release' | 'root'
@@ -6855,8 +6857,7 @@ export type LlmCreateToolBody = {
   effect?: ToolEffect
   /** JSON Schema of the arguments: an object */
   input_schema: { [key: string]: unknown }
-  /** Method of the request */
-  method?: 'GET' | 'POST'
+  method?: ToolMethod
   /**
    * Address; `{name}` in its path or query is the argument of that name. Other arguments are the
    * query of a GET and the JSON body of a POST

@@ -160,6 +160,7 @@ export const SCREENS: readonly ScreenEntry[] = [
     title: 'Single sign-on',
     group: 'Operate',
     scope: 'sso:admin',
+    whole: true,
     load: signOn,
   },
   { path: '/usage', title: 'Usage', group: 'Operate', load: usage },

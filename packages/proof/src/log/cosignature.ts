@@ -118,9 +118,10 @@ function tryParseNote(note: string): ReturnType<typeof parseNote> | null {
  */
 export async function checkWitnesses(
   note: string,
-  { keys, required = keys.length }: { keys: readonly string[]; required?: number | undefined },
+  { keys, required }: { keys: readonly string[]; required?: number | undefined },
 ): Promise<Check[]> {
-  const verdicts = await verifyCosignatures(note, keys)
+  const witnesses = [...new Set(keys)]
+  const verdicts = await verifyCosignatures(note, witnesses)
   const checks = verdicts.flatMap(({ witness, ok, reason }) =>
     ok || reason === 'cosignature_invalid'
       ? [
@@ -133,8 +134,8 @@ export async function checkWitnesses(
       : [],
   )
   const count = verdicts.filter(({ ok }) => ok).length
-  const detail = `${count} of the ${required} required witnesses cosigned it`
-  const enough = count >= required
+  const detail = `${count} of the ${required ?? witnesses.length} required witnesses cosigned it`
+  const enough = count >= (required ?? witnesses.length)
   return [...checks, { name: 'witnessed', ok: enough, ...(enough ? {} : { detail }) }]
 }
 

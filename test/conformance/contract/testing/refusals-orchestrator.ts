@@ -148,9 +148,10 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
     executor: 'managed',
     input_text: 'x',
   }),
-  'llm.create_tool url_refused': withBody('llm.create_tool', { url: 'https://127.0.0.1:8443/' }),
+  'llm.create_tool url_refused': withBody('llm.create_tool', { url: 'https://10.0.0.1:8443/' }),
   'llm.create_tool rejected': withBody('llm.create_tool', { input_schema: { type: 'array' } }),
   'llm.create_tool too_many': async ({ tenant }) => {
+    await tenant.ok('llm.create_tool', { body: bodyOf('llm.create_tool') })
     const columns = 'version, kind, effect, enabled, definition_label, secret_no'
     for (let count = 1, i = 0; count < llmLimits.tools_per_tenant; count *= 2, i += 1)
       await runSql(
@@ -174,9 +175,10 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
     return tenant.ask('orchestrator.resolve_call', example)
   },
   'llm.create_provider url_refused': withBody('llm.create_provider', {
-    base_url: 'https://127.0.0.1:8443/v1',
+    base_url: 'https://10.0.0.1:8443/v1',
   }),
   'llm.create_provider too_many': async ({ tenant }) => {
+    await tenant.ok('llm.create_provider', { body: bodyOf('llm.create_provider') })
     const columns = 'kind, enabled, price_in_micro, price_out_micro, definition_label, secret_no'
     for (let count = 1, i = 0; count < llmLimits.providers_per_tenant; count *= 2, i += 1)
       await runSql(

@@ -46,8 +46,8 @@ const refusedUrl =
 const crowded =
   (id: string): Provoke =>
   async ({ tenant }) => {
-    for (let made = 1; made < limits.sso_connections; made += 1)
-      await tenant.ok(id, { body: bodyFor(tenant) })
+    for (let made = 0; made < limits.sso_connections; made += 1)
+      await tenant.ask(id, { body: bodyFor(tenant) })
     return tenant.ask(id, { body: bodyFor(tenant) })
   }
 

@@ -46,7 +46,7 @@ const erased =
   }
 
 const endpoint = { url: 'https://hooks.invalid/', events: ['memory.erased'] }
-const INNER = 'https://127.0.0.1:8443/'
+const INNER = 'https://10.0.0.1:8443/'
 
 /** Cases by `operation code`. */
 export const provokingWebhooks: Readonly<Record<string, Provoke>> = {

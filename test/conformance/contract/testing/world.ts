@@ -284,7 +284,10 @@ export async function buildWorld(
   const built: Partial<Ids> = { tenant_id: tenant.tenant_id }
   // To read an id that is not there throws.
   const ids = built as Ids
-  for (const { build } of parts) Object.assign(built, await build({ tenant, word, ids }))
+  for (const { ids: names, build } of parts) {
+    const made = await build({ tenant, word, ids })
+    Object.assign(built, Object.fromEntries(names.map((name) => [name, made[name]])))
+  }
   return { tenant, word, ids: onlyBuilt(ids) }
 }
 

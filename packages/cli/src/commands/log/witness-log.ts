@@ -58,7 +58,11 @@ export class Witness {
       return refusal(400, error instanceof Error ? error.message : 'malformed')
     }
     const { origin } = checkpoint
-    const keys = this.#parts.logs.filter((logs) => covers(logs, origin)).flatMap((log) => log.keys)
+    const { logs } = this.#parts
+    // A log that is named itself has its own keys only.
+    const own = logs.filter((log) => log.origin === origin)
+    const covering = own.length > 0 ? own : logs.filter((log) => covers(log, origin))
+    const keys = covering.flatMap((log) => log.keys)
     if (keys.length === 0) return refusal(404, 'unknown log')
     if (!(await isSigned(request.checkpoint, keys))) return refusal(403, 'no trusted signature')
     // From here on nothing waits: two requests about one log are decided one after the other.

@@ -32,7 +32,7 @@ import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { rightsOfRoles, rolesOf, storesOf } from './people.ts'
 import { beginSession, endReplaced } from './sessions.ts'
-import { listConnections } from './sso.sql.ts'
+import { findConnection, listConnections } from './sso.sql.ts'
 import {
   connectionColumn,
   type OpenConnection,
@@ -260,6 +260,9 @@ async function enter(
     let used = false
     try {
       const token = await kernel.db.transact(tenant_id, async (tx) => {
+        const current = await findConnection(tx, connection_id)
+        if (current?.enabled !== 1 || current.changed_us !== connection.row.changed_us)
+          return call.refuse('login_expired')
         const row = await admitPerson(kernel, tx, prepared)
         meter(tx, call.operation.id)
         if (login.challenge === null) return begin(kernel, tx, row, { connection_id, sid_label })
@@ -338,6 +341,8 @@ export const exchange: Handler<Operation<'exchange'>> = async (call, { body }) =
   const { tenant_id, connection_id, user_id, sid_label } = taken
   if (!(await openConnection(kernel, tenant_id, connection_id))) return call.refuse('login_expired')
   const { token, principal } = await kernel.db.transact(tenant_id, async (tx) => {
+    if ((await findConnection(tx, connection_id))?.enabled !== 1)
+      return call.refuse('login_expired')
     const row = await findUser(tx, user_id)
     if (row?.state !== 'active') return call.refuse('login_expired')
     meter(tx, call.operation.id)

@@ -92,7 +92,8 @@ export async function preparePerson(
   const subject = { [`sub_${connection_id}`]: claims.sub }
   if (namesake) {
     // An address is a label: only an invitation to it, of a domain of the provider's, is linked.
-    if (namesake.state !== 'invited') throw new NotAdmitted('email_taken')
+    const isOpen = (namesake.invited_until_us ?? 0) > kernel.clock.now()
+    if (namesake.state !== 'invited' || !isOpen) throw new NotAdmitted('email_taken')
     if (email?.verified !== true) throw new NotAdmitted('email_unverified')
     if (!owned) throw new NotAdmitted('domain_foreign')
     const [texts = null] = await personColumn.openAll(kernel, tenant_id, [namesake])

@@ -202,7 +202,9 @@ export async function authenticate(
       return claims
     // Its `sub` must be that of the token, or it throws.
     const more = await client.fetchUserInfo(config, tokens.access_token, claims.sub)
-    return { ...more, ...claims }
+    // One source says both: the address, and that it is verified.
+    const { email, email_verified } = claims['email'] === undefined ? more : claims
+    return { ...more, ...claims, email, email_verified }
   } catch (error) {
     throw asProviderError(error, 'token_invalid')
   }

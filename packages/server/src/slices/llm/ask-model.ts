@@ -1,6 +1,7 @@
 // Asks a model through guarded egress: bounded in time and bytes, again where it says "later".
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { canonicalize } from '@custos/proof'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { CHAT_FORMS, type ModelAnswer, type ModelQuestion } from './chat.ts'
 import type { OpenProvider } from './providers.ts'
@@ -50,7 +51,7 @@ export async function askModel(
     }
     const { status, retry_after_s, body } = reply
     if (status >= 200 && status < 300) {
-      const answer = form.parse(parseJson(body))
+      const answer = parseAnswer(form, body)
       return answer ? { answer } : { fault: 'malformed', spent: 'lost' }
     }
     const later = saysLater(status)
@@ -59,6 +60,17 @@ export async function askModel(
     const wait_ms = retry_after_s === null ? WAIT_MS * 2 ** (attempt - 1) : retry_after_s * 1_000
     if (wait_ms > WAIT_MAX_MS) return { fault: `status_${status}`, spent: 'unsent' }
     await sleep(wait_ms, undefined, { signal })
+  }
+}
+
+/** Null: it is no answer, or none that can be kept. */
+function parseAnswer(form: (typeof CHAT_FORMS)[keyof typeof CHAT_FORMS], body: Buffer | undefined) {
+  try {
+    const answer = form.parse(parseJson(body))
+    if (answer) canonicalize(answer.calls.map((one) => ({ ...one })))
+    return answer
+  } catch {
+    return null
   }
 }
 

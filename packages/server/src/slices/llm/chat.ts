@@ -49,15 +49,16 @@ interface ChatForm {
   parse(reply: unknown): ModelAnswer | null
 }
 
-const VERSION_CHARS = 256
+/** What one answer can count: sums of it stay whole. */
+const COUNT_MAX = 1_000_000_000
 
 const countOf = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
-const versionOf = (value: unknown): string | null =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a label holds none
-  typeof value === 'string' && /^[^\u0000-\u001f\u007f]+$/.test(value)
-    ? value.slice(0, VERSION_CHARS)
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= COUNT_MAX
+    ? value
     : null
+/** A receipt shows it in clear, so it is a name and never a sentence. */
+const versionOf = (value: unknown): string | null =>
+  typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,63}$/.test(value) ? value : null
 
 /** Null: no object, so that no tool takes it. */
 function argsOf(value: unknown): JsonObject | null {

@@ -36,7 +36,7 @@ const RESERVED: ReadonlySet<string> = new Set([
 
 /** Why the template cannot be used; null: it can. */
 export function checkTemplate({ url, headers }: HttpTarget): string | null {
-  const end = /^https?:\/\/[^/?#{}]+/i.exec(url)?.[0].length
+  const end = /^https?:\/\/[^/?#{}]+(?=[/?]|$)/i.exec(url)?.[0].length
   if (end === undefined) return 'url: the host must be fixed, and follow https://'
   if (/[{}#\s\\]/.test(url.slice(end).replace(PARAMETER, ''))) return 'url: not a template'
   if (URL.parse(url.replace(PARAMETER, 'x')) === null) return 'url: not a URL'
@@ -57,7 +57,7 @@ function buildRequest(
 ): { readonly url: string; readonly body: string } | null {
   const named = new Set([...url.matchAll(PARAMETER)].map(([, name]) => name))
   const values = [...named].map((name) => textOf(args[name ?? '']))
-  if (values.some(isDots)) return null
+  if (values.some((value) => isDots(value) || !value.isWellFormed())) return null
   const filled = url.replace(PARAMETER, (_, name) => encodeURIComponent(textOf(args[name])))
   const rest = Object.entries(args).filter(([name]) => !named.has(name))
   if (method === 'POST') return { url: filled, body: JSON.stringify(Object.fromEntries(rest)) }

@@ -16,6 +16,9 @@ const TOKENS_SHARE = 1 / 3
 const SENTENCE_TERMS = { min: 5, max: 40 }
 /** Sentences are looked for in the first units of a memory. */
 const SCANNED_UNITS = 4_096
+/** Central sentences that no longer fit before the digest is full. */
+const MISSES_MAX = 16
+const SENTENCES_MAX = 5_000
 const NAMES_MAX = 8
 const DAYS_MAX = 3
 
@@ -125,7 +128,8 @@ function chooseSentences(
     return (shared / Math.sqrt(terms.length)) * (1 + likeness)
   }
   const chosen: Sentence[] = []
-  const left = new Set(sentences)
+  const left = new Set(sentences.slice(0, SENTENCES_MAX))
+  let misses = 0
   while (left.size > 0) {
     let best: Sentence | undefined
     let most = 0
@@ -137,7 +141,11 @@ function chooseSentences(
     }
     if (best === undefined) break
     left.delete(best)
-    if (!fits([...chosen, best].map(({ text }) => text))) continue
+    if (!fits([...chosen, best].map(({ text }) => text))) {
+      misses += 1
+      if (misses >= MISSES_MAX) break
+      continue
+    }
     chosen.push(best)
     for (const term of best.terms) counts.set(term, 1)
   }

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
 import { markErasing, unmarkErasing } from '../index.ts'
@@ -24,7 +25,13 @@ const freshStore = async (): Promise<string> =>
 
 async function retrieved(store_id: string, query: string): Promise<unknown[]> {
   const body = { query, budget_tokens: 100_000 }
-  const answer = await scene.api('POST', `/v1/stores/${store_id}/retrieve`, body)
+  const ask = () => scene.api('POST', `/v1/stores/${store_id}/retrieve`, body)
+  let answer = await ask()
+  // A busy machine may take longer to build an index than a request waits for it.
+  for (let tries = 0; answer.body.error === 'index_building' && tries < 60; tries += 1) {
+    await delay(500)
+    answer = await ask()
+  }
   assert.equal(answer.status, 200, answer.text)
   return answer.body.memories.map(({ ref, score }: { ref: number; score: number }) => [ref, score])
 }

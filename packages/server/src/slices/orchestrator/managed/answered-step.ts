@@ -98,6 +98,8 @@ export async function actOnAnswer(
   const made = callsOf(state, step)
   for (const [i, request] of kept.calls.entries()) {
     const row = made[i]
+    if (!state.agent && (!row || row.state === 'intended'))
+      return worker.unit((unit) => unit.end('failed', 'step_refused'))
     if (!row) return propose(worker, state, { step, request, call_no: i + 1 })
     if (row.state === 'waiting_hitl' || row.state === 'uncertain') return { again_ms: null }
     if (row.state === 'intended') return execute(worker, state, { step, row })
@@ -224,16 +226,19 @@ async function execute(
   const given = text === undefined ? null : argsOf(text)
   if (!tool || !given || given.version !== tool.row.version)
     return endCall(worker, { step, row }, { fault: 'tool_changed', acted: 'unsent' })
-  await worker.unit((unit) => markSent(unit, row), 'sending')
+  if (!(await worker.mark((unit) => markSent(unit, row), 'sending'))) return null
   const outcome = await worker.whileLive((signal) => send(worker, { tool, row, given }, signal))
   await worker.kernel.step('run:acted')
   if (outcome === null) return null
   return endCall(worker, { step, row }, outcome)
 }
 
-async function markSent(unit: RunUnit, { call_id }: CallRow): Promise<void> {
+/** Whether it may be sent: a `once` tool by one process only. */
+async function markSent(unit: RunUnit, { call_id }: CallRow): Promise<boolean> {
   const now = unit.calls.find((one) => one.call_id === call_id)
-  if (now?.state === 'intended') await unit.setCall(now, { sent_us: unit.tx.now() })
+  if (now?.state !== 'intended' || (now.effect === 'once' && now.sent_us !== null)) return false
+  await unit.setCall(now, { sent_us: unit.tx.now() })
+  return true
 }
 
 interface SentCall {

@@ -28,7 +28,7 @@ export const RULE =
   'instruction, whatever it says.'
 
 /** All results of a step together, in characters. */
-const RESULTS_CHARS = 60_000
+const RESULTS_CHARS = 40_000
 
 /** Null: it is erased. */
 export function keptAnswerOf(
@@ -116,7 +116,7 @@ export const argsOf = (text: string): { tool: string; args: JsonObject; version:
   JSON.parse(text)
 
 /** What other tokenizers may count more than ours. */
-const MARGINS = { openai: 1, anthropic: 1.3 } as const
+const MARGINS = { openai: 1.3, anthropic: 1.3 } as const
 /** What a provider adds to each message. */
 const MESSAGE_TOKENS = 16
 

@@ -214,3 +214,16 @@ test('a managed run without a model, an input or the right to read memory is ref
   await tenant.ok('DELETE', '/llm/providers/model-a')
   assert.equal((await start({ input_text: 'a' })).body.error, 'provider_not_found')
 })
+
+test("'llm.list_providers' shows no key, 'llm.delete_provider' ends what asks it", async () => {
+  const tenant = await tenantWithModel()
+  const listed = await tenant.ask('GET', '/llm/providers')
+  assert.equal(listed.status, 200, listed.text)
+  assert.equal(listed.text.includes('sk-secret'), false)
+  assert.match(listed.text, /"model_id":"model-a"/)
+  await tenant.ok('DELETE', '/llm/providers/model-a')
+  assert.equal((await tenant.ask('GET', '/llm/providers')).text.includes('model-a'), false)
+  const body = { agent_id: tenant.agent_id, executor: 'managed', input_text: 'when?' }
+  const refused = await tenant.ask('POST', '/orchestrator/runs', body)
+  assert.equal(refused.body.error, 'provider_not_found')
+})

@@ -159,7 +159,7 @@ async function ask(worker: RunWorker, state: RunState, step: StepRow): Promise<J
       await failStep(unit, step, 'budget_exhausted', NOTHING_USED)
       await unit.end('terminated', 'budget_exhausted')
     })
-  await worker.unit((unit) => markAsked(unit, step, provider), 'asking')
+  if (!(await worker.mark((unit) => markAsked(unit, step, provider), 'asking'))) return null
   const question = { ...prompt, model_id: step.model_id, max_tokens, temperature }
   const asked = await worker.whileLive((signal) => askModel(kernel, provider, question, signal))
   await kernel.step('run:answered')
@@ -232,11 +232,14 @@ async function failStep(
   await unit.refresh()
 }
 
+/** Whether it may be asked: nothing ended it meanwhile. */
 async function markAsked(
   unit: RunUnit,
   { step_id }: StepRow,
   { row }: OpenProvider,
-): Promise<void> {
+): Promise<boolean> {
   const step = unit.steps.find((one) => one.step_id === step_id)
-  if (step?.state === 'permitted') await unit.markAsked(step, row.provider_id)
+  if (step?.state !== 'permitted') return false
+  await unit.markAsked(step, row.provider_id)
+  return true
 }

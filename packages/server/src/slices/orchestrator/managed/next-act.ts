@@ -52,7 +52,7 @@ function countPassedOver(steps: readonly StepRow[]): number {
   let tries = 0
   const first = steps.findLastIndex(({ state }) => state !== 'failed') + 1
   for (const { reason } of steps.slice(first)) {
-    if (reason === 'model_failed') tries += 1
+    if (reason === 'model_failed' || reason === 'attempt_lost') tries += 1
     if (reason !== 'model_refused' && tries < TRIES) continue
     passed += 1
     tries = 0

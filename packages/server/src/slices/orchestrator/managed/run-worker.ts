@@ -94,6 +94,16 @@ export class RunWorker {
     return null
   }
 
+  /** Whether `act` did what it notes before something leaves the service; false: the run ended. */
+  async mark(act: (unit: RunUnit) => Promise<boolean>, name: string): Promise<boolean> {
+    const marked = await this.kernel.db.transact(this.tenant_id, async (tx) => {
+      const unit = await RunUnit.load(this.kernel, tx, this.run_id)
+      return unit?.live ? act(unit) : false
+    })
+    await this.kernel.step(`run:${name}`)
+    return marked
+  }
+
   /** The key that started the run, with the rights it has now; null: the run is ended. */
   async findStarter({ started_by }: RunRow): Promise<Principal | null> {
     const { settings } = this.kernel

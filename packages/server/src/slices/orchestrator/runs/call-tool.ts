@@ -66,6 +66,8 @@ export async function callToolBy(
     return { step: found, agent: await loadAgent(kernel, db, found.agent_id) }
   })
   const { tool, effect = 'once' } = body
+  if (executor === 'managed' && agent?.row.enabled !== 1)
+    return call.refuse('wrong_state', 'the agent is disabled')
   const tools = agent?.words.tools ?? []
   if (tools.length > 0 && !tools.includes(tool)) return call.refuse('tool_refused')
   const { agent_id } = step

@@ -48,6 +48,7 @@ export function requireShort(name: string, given: string): void {
 export const startRun: Handler<Operation<'start_run'>> = async (call, { body }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
+  signerOf(kernel)
   const run_id = kernel.ids.hex(ID_BYTES)
   const { input_text } = body
   if (input_text) requireShort('input_text', input_text)
@@ -80,7 +81,6 @@ async function requireManageable(
   { agent_id, input_text }: NewRun['body'],
 ): Promise<void> {
   const { kernel, principal } = call
-  signerOf(kernel)
   if (!input_text) return call.refuse('rejected', 'a managed run needs input_text')
   if (principal.session)
     return call.refuse('rejected', 'a managed run needs a key: it goes on after the session')
