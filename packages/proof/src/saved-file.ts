@@ -99,11 +99,24 @@ export async function verifySavedDocument(
   const verdict = await verifyDocument(document, trust)
   if (!trust.witnesses) return verdict
   const note = cosignedNote(document)
+  if (note === null && document.kind === 'json' && hasCheckpoint(document.envelope)) {
+    const { type, checks, not_checked, valid_with } = verdict
+    const detail = 'only a checkpoint, an epoch or a tlog-proof shows cosignatures'
+    const witnessed = { name: 'witnessed', ok: false, detail }
+    return { ...toVerdict(type, [...checks, witnessed], valid_with), not_checked }
+  }
   if (note === null)
     return { ...verdict, not_checked: [...verdict.not_checked, 'cosignatures: not a checkpoint'] }
   const { type, checks, not_checked, valid_with } = verdict
   const witnessed = await checkWitnesses(note, trust.witnesses)
   return { ...toVerdict(type, [...checks, ...witnessed], valid_with), not_checked }
+}
+
+/** Whether what is verified rests on a checkpoint that nobody may have cosigned. */
+function hasCheckpoint(envelope: Envelope): boolean {
+  if (envelope.type === 'list')
+    return envelope.items.map(detectEnvelope).some((item) => item !== null && hasCheckpoint(item))
+  return ['epoch', 'proof', 'consistency'].includes(envelope.type)
 }
 
 /** The checkpoint of a document with the cosignatures that are shown beside it, or null. */

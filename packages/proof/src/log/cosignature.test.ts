@@ -84,6 +84,13 @@ test('a saved checkpoint is checked for witnesses, another document says it was 
   const witnesses = { keys: [first.key] }
   const verdict = await verifySavedDocument(decision, { keys: [], entry: undefined, witnesses })
   assert.ok(verdict.not_checked.includes('cosignatures: not a checkpoint'))
+  // Brackets around an epoch do not spare it the witnesses.
+  const epoch = { epoch_number: 1, checkpoint: vectors.checkpoint, tree_size: 1, root_hash: '' }
+  const [page] = readSavedDocuments(JSON.stringify({ epochs: [epoch] }))
+  assert.ok(page)
+  const listed = await verifySavedDocument(page, { keys: [], entry: undefined, witnesses })
+  const witnessed = listed.checks.find(({ name }) => name === 'witnessed')
+  assert.deepEqual([listed.valid, witnessed?.ok], [false, false])
 })
 
 test('vkeys that other logs publish are read, and no altered one is', () => {

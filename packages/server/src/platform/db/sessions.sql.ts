@@ -119,14 +119,27 @@ export const listSessionsOf = (db: TenantDb, user_id: string) =>
       .where('user_id', '=', user_id),
   )
 
-/** Sessions of people: those of a connection, or those of none. */
+/** Sessions of people, also under a key that they made: those of a connection, or those of none. */
 export const listSessionsThrough = (db: TenantDb, connection_id: string | null) =>
   db.all(
     builder
       .selectFrom('sessions')
       .select(SESSION)
       .where('tenant_id', '=', db.tenant_id)
-      .where('user_id', 'is not', null)
+      .where((e) =>
+        e.or([
+          e('user_id', 'is not', null),
+          e(
+            'key_id',
+            'in',
+            builder
+              .selectFrom('credentials')
+              .select('credentials.key_id')
+              .where('credentials.tenant_id', '=', db.tenant_id)
+              .where('credentials.user_id', 'is not', null),
+          ),
+        ]),
+      )
       .where('connection_id', connection_id === null ? 'is' : '=', connection_id),
   )
 

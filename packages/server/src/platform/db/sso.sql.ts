@@ -74,9 +74,16 @@ export async function takeCode(tx: Tx, code_hash: Uint8Array): Promise<CodeRow |
 /** Of a connection or of a person: nothing that was begun is completed. */
 export async function deleteUnderWay(
   tx: Tx,
-  by: { readonly connection_id: string } | { readonly user_id: string },
+  by:
+    | { readonly connection_id: string }
+    | { readonly user_id: string }
+    | { readonly sid_label: string },
 ): Promise<void> {
   const codes = builder.deleteFrom('sso_codes').where('tenant_id', '=', tx.tenant_id)
+  if ('sid_label' in by) {
+    await tx.run(codes.where('sid_label', '=', by.sid_label))
+    return
+  }
   if ('user_id' in by) {
     await tx.run(codes.where('user_id', '=', by.user_id))
     return

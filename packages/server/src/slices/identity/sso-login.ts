@@ -81,9 +81,11 @@ function limitStarts(kernel: Kernel, address: string): void {
   const counted = starts(kernel)
   const now_us = kernel.clock.now()
   const minute = Math.floor(now_us / MINUTE_US)
-  if (counted.minute !== minute || counted.counts.size >= BLOCKS_MAX) counted.counts.clear()
+  if (counted.minute !== minute) counted.counts.clear()
   counted.minute = minute
-  const block = blockOf(address)
+  const own = blockOf(address)
+  const isCounted = counted.counts.has(own) || counted.counts.size < BLOCKS_MAX
+  const block = isCounted ? own : 'others'
   const count = (counted.counts.get(block) ?? 0) + 1
   counted.counts.set(block, count)
   if (count <= STARTS_PER_MINUTE) return

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import type { identity as contract } from '@custos/contract'
 import { listSessionsThrough } from '../../platform/db/sessions.sql.ts'
+import { deleteUnderWay } from '../../platform/db/sso.sql.ts'
 import type { Handler } from '../../platform/kernel/call.ts'
 import { rateLimits } from '../../platform/rates/rate-limits.ts'
 import { Refusal } from '../../platform/refusal.ts'
@@ -55,6 +56,9 @@ export const logoutByProvider: Handler<(typeof contract)['backchannel']> = async
         (sid_label === null || session.sid_label === sid_label),
     )
     for (const session of named) await endSession(kernel, tx, session, connection_id)
+    // A sign-in that has a code and no session yet ends too.
+    if (sid_label !== null) await deleteUnderWay(tx, { sid_label })
+    else if (person) await deleteUnderWay(tx, { user_id: person.user_id })
     return named.length
   })
   return { ended }
