@@ -83,8 +83,8 @@ test('a write is answered and found when the memory of its index cannot grow', a
     last = body.refs.at(-1)
   }
   grow.mock.restore()
-  const [best] = await retrieved(store_id, `walk ${written - 1}`)
-  assert.equal(Array.isArray(best) && best[0], last)
+  const found = await retrieved(store_id, `walk ${written - 1}`)
+  assert.ok(found.some((one) => Array.isArray(one) && one[0] === last))
 })
 
 test('an index uses the languages of its store, updated write by write or built', async () => {
