@@ -417,7 +417,7 @@ describe('an operator', () => {
 })
 
 describe("'identity.me' in local mode", () => {
-  test('answers without a credential, and as whoever is signed in', async () => {
+  test('answers without a credential, and as the person who is signed in', async () => {
     const local = await startTestService({ config: { auth: 'local' } })
     try {
       const nobody = await local.request('GET', '/v1/portal/me')

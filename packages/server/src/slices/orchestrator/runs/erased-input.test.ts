@@ -1,4 +1,4 @@
-// An erased memory is nowhere in what came of it: texts, arguments, outputs, waiting approvals.
+// An erased memory is in nothing derived from it: texts, arguments, outputs, waiting approvals.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
