@@ -117,8 +117,13 @@ class Oracle {
   readonly #store = new InMemoryStore()
 
   async batch(operations: Operation[]): Promise<unknown> {
-    // A copy: the in-memory store returns its own objects, and a later put changes them.
-    const results = structuredClone(await this.#store.batch(operations)).map(plain)
+    // Reads see what was there before the batch. The in-memory store returns its own objects, which
+    // a put of the same batch changes: so its puts come after a copy of what was read.
+    const reads = operations.map((one) =>
+      'value' in one ? { namespace: one.namespace, key: 'never put' } : one,
+    )
+    const results = structuredClone(await this.#store.batch(reads)).map(plain)
+    await this.#store.batch(operations.filter((one) => 'value' in one))
     // Private, but the only way to see that a namespace is empty.
     const { data } = this.#store as unknown as { data: Map<string, Map<string, unknown>> }
     for (const [name, items] of data) if (items.size === 0) data.delete(name)
