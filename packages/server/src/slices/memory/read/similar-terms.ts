@@ -3,6 +3,7 @@
 import { readVocabulary } from '../../../platform/embed/static-embedder.ts'
 import { LruCache } from '../../../platform/lru-cache.ts'
 import { analyse } from '../index/analysis.ts'
+import { finish } from '../index/columns/steps.ts'
 import { VectorColumn } from '../index/columns/vector-column.ts'
 import type { SimilarTerms } from '../index/lexical-scores.ts'
 
@@ -60,7 +61,7 @@ function findSimilar(
 ): readonly string[] {
   const own = terms[slot]
   const dots = new Int32Array(terms.length)
-  vectors.denseScores(vectors.read(slot), terms.length, dots)
+  finish(vectors.denseScores(vectors.read(slot), terms.length, dots))
   const cosines = new Map<string, number>()
   for (const [other, term] of terms.entries()) {
     const cosine = (dots[other] ?? 0) / ((lengths[slot] ?? 1) * (lengths[other] ?? 1))

@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findSimilarTerms } from './similar-terms.ts'
+
+test('a word of a query counts under terms that mean much the same', () => {
+  const found = findSimilarTerms('Which car did Ana buy?')
+  assert.deepEqual(found.get('car')?.slice(0, 2), ['automobil', 'vehicl'])
+  assert.deepEqual(found.get('buy'), ['purchas'])
+})
+
+test('a word that the model does not know counts as itself alone', () => {
+  assert.deepEqual([...findSimilarTerms('zqxvkj')], [])
+})
