@@ -145,3 +145,23 @@ test('without a namespace the verbs reach the whole store; what is missing is to
   const missing = custos.memoryOf({ store: 'missing' })
   await assert.rejects(missing.remember('x'), (error) => isRefusal(error, 'store_not_found'))
 })
+
+test('a conversation is remembered turn by turn in its namespace, all or none', async () => {
+  await custos.memory.createStore({ store_id: 'talks' })
+  const memory = custos.memoryOf({ store: 'talks', namespace: 'ana' })
+  const messages = [
+    { role: 'user', speaker: 'Ana', content: 'I moved to Porto' },
+    { role: 'assistant', content: 'How do you like it?' },
+  ]
+  const { refs, log_seq } = await memory.remember(messages, { session: 's1' })
+  assert.equal(refs.length, 2)
+  assert.equal(typeof log_seq, 'number')
+  const { memories } = await memory.recall('where does Ana live')
+  const found = memories.map((one) => ('metadata' in one ? one.metadata : {}))
+  assert.ok(found.some(({ speaker, session_id }) => speaker === 'Ana' && session_id === 's1'))
+  const other = custos.memoryOf({ store: 'talks', namespace: 'ben' })
+  assert.deepEqual((await other.recall('where does Ana live')).memories, [])
+  const bad = [{ content: 'fine' }, { content: ' ' }]
+  await assert.rejects(memory.remember(bad), (error) => isRefusal(error, 'validation'))
+  assert.equal((await custos.memory.stats('talks')).facts, 2)
+})

@@ -3,12 +3,18 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import {
+  type ModelServer,
+  startModelServer,
+} from '../../packages/server/src/slices/orchestrator/testing/model-server.ts'
 import { startTestService, type TestService } from '../../packages/server/src/testing/harness.ts'
 import { called, INFO, namesOf } from './testing/calls.ts'
 
 let service: TestService
 before(async () => {
-  service = await startTestService()
+  service = await startTestService({
+    config: { egress: { allow: ['127.0.0.1'], proxy: null } },
+  })
 })
 after(() => service.stop())
 
@@ -83,7 +89,7 @@ test('policy_check says what may run and why not, and does not pass for read-onl
   const { tools } = await client.listTools()
   const hints = tools.find(({ name }) => name === 'policy_check')?.annotations
   assert.equal(hints?.readOnlyHint, false, 'the evaluation is recorded')
-  assert.equal((await namesOf(client)).length, 19)
+  assert.equal((await namesOf(client)).length, 21)
 })
 
 test('a proposed action is recorded, or waits for a person and tells its state', async () => {
@@ -177,4 +183,37 @@ test('prompts put memories and names between marks, as data', async () => {
   assert.ok(forget.includes(`begin ${mark}\n${name}\nend ${mark}\n`))
   for (const step of ['memory_search', 'memory_forget', 'confirm_token'])
     assert.ok(forget.includes(step), step)
+})
+
+test('a run waits for a person where a policy says so, and gives its answer', async (t) => {
+  await using scene = await openScene()
+  const { client, told, policy } = scene
+  const model: ModelServer = await startModelServer(t)
+  model.answer = () => ({ text: 'Tea at four' })
+  const provider = { provider: 'openai', model_id: 'model-a', base_url: model.base_url }
+  await told(201, 'POST', '/v1/llm/providers', provider)
+  const agent = { name: 'host', model_id: 'model-a' }
+  const { agent_id } = await told(201, 'POST', '/v1/orchestrator/agents', agent)
+  await policy('ask', 'hitl_required', { operations: ['inference'] }, 'escalate')
+  const input = { agent_id, input_text: 'When is tea?', budget_tokens: 1000 }
+  const started = await called(client, 'run_start', input)
+  assert.equal(started.failed, false, started.text)
+  const { run_id } = started.data
+  const inState = async (wanted: string) => {
+    const until = performance.now() + 30_000
+    for (;;) {
+      const { data, text } = await called(client, 'run_status', { run_id })
+      if (data.state === wanted) return data
+      assert.ok(performance.now() < until, text)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  const waiting = await inState('waiting_hitl')
+  assert.deepEqual([waiting.waiting_actions.length, waiting.answer], [1, null])
+  const path = `/v1/orchestrator/actions/${waiting.waiting_actions[0]}/approve`
+  await told(200, 'POST', path, { approver: 'ana' })
+  const done = await inState('completed')
+  assert.deepEqual([done.steps, done.answer, done.waiting_actions], [1, 'Tea at four', []])
+  const unknown = await called(client, 'run_status', { run_id: 'f'.repeat(32) })
+  assert.equal(unknown.failed, true)
 })

@@ -125,7 +125,7 @@ test('core tools find each observation; a namespace has a graph of its own', asy
   const all = await connect(graphOf(store, ['--tools', 'all']))
   const apart = await connect(graphOf(store, ['--namespace', 'x']))
   try {
-    assert.equal((await namesOf(all)).length, 19)
+    assert.equal((await namesOf(all)).length, 21)
     await called(all, 'create_entities', { entities: [ANA] })
     const found = await called(all, 'memory_search', { query: 'who lives in Porto' })
     assert.match(found.data.memories[0].content, /lives in Porto/)

@@ -15,7 +15,7 @@ const START_MS_MAX = 60_000
 test('the lists of tools are short, and a new directory is served at once', async (t) => {
   const { count } = await loadTokenizer('o200k_base')
   for (const [set, tools] of [
-    ['governed', 10],
+    ['governed', 12],
     ['graph', 9],
   ] as const) {
     const dir = join(tempDirectory(), 'data')

@@ -19,6 +19,8 @@ export interface RememberOptions {
   readonly metadata?: Record<string, unknown> | undefined
   readonly validFrom?: Time | undefined
   readonly expiresAt?: Time | undefined
+  /** Of messages: the session that they belong to. */
+  readonly session?: string | undefined
 }
 
 export interface RecallOptions {
@@ -40,11 +42,32 @@ export class MemoryOf {
 
   remember(
     content: string,
-    { metadata, validFrom, expiresAt }: RememberOptions = {},
+    how?: Omit<RememberOptions, 'session'>,
     options?: CallOptions,
-  ): Pending<types.MemoryWriteReply> {
+  ): Pending<types.MemoryWriteReply>
+  /** Each turn of a conversation as a memory, word for word: all of them or none. */
+  remember(
+    messages: types.MemoryIngestBody['messages'],
+    how?: Pick<RememberOptions, 'metadata' | 'session'>,
+    options?: CallOptions,
+  ): Pending<types.MemoryIngestReply>
+  remember(
+    what: string | types.MemoryIngestBody['messages'],
+    how: RememberOptions = {},
+    options?: CallOptions,
+  ): Pending<types.MemoryWriteReply> | Pending<types.MemoryIngestReply> {
+    const { metadata, validFrom, expiresAt, session } = how
+    if (typeof what !== 'string') {
+      const body = {
+        messages: what,
+        ...this.#place(),
+        ...(session === undefined ? {} : { session_id: session }),
+        ...(metadata ? { metadata } : {}),
+      }
+      return this.#client.memory.ingest(this.#store, body, options)
+    }
     const body = {
-      content,
+      content: what,
       ...this.#place(),
       ...(metadata ? { metadata } : {}),
       ...(validFrom ? { valid_from: timeText(validFrom) } : {}),

@@ -32,7 +32,7 @@ export * from './landing.ts'
 export * from './limits.ts'
 export * from './llm.ts'
 export * from './manifold.ts'
-export * from './memory.ts'
+export { memory, memoryErasure } from './memory.ts'
 export {
   DROP_REASONS,
   type DropReason,
@@ -43,6 +43,7 @@ export {
   type Explanation,
 } from './memory-explain.ts'
 export { MemoryVersion } from './memory-history.ts'
+export { memoryIngestion } from './memory-ingest.ts'
 export {
   CAPABILITIES,
   type Capability,

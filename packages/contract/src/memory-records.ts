@@ -264,7 +264,7 @@ const RetrieveView = Type.Enum(RETRIEVE_VIEWS, {
 })
 
 /** `namespace` and `tenant_id` are one thing under two names. */
-const namespaceFields = {
+export const namespaceFields = {
   tenant_id: OptionalNullable(about(Namespace, 'Same as `namespace`')),
   namespace: OptionalNullable(about(Namespace, 'Namespace within the tenant; default: the root')),
 }
@@ -300,7 +300,7 @@ export type WriteOptions = Static<typeof WriteOptions>
 export const NOT_BLANK = '\\S'
 
 /** The content of a new memory: not empty, and not only white space. */
-const NewContent = Type.String({
+export const NewContent = Type.String({
   title: 'NewContent',
   description: 'What to remember: up to 256 KiB of UTF-8, not only white space',
   minLength: 1,

@@ -58,7 +58,7 @@ const read = {
   params: StoreParams,
   status: 200,
 } as const
-const write = {
+export const write = {
   method: 'POST',
   access: 'tenant',
   scope: 'memory:write',
@@ -77,12 +77,17 @@ const CHANGE_REFUSALS = [
   'idempotency_key_reused',
 ] as const
 
-const WRITE_REFUSALS = [
+export const WRITE_REFUSALS = [
   ...CHANGE_REFUSALS,
   'capability_not_supported',
   'rejected',
   'quota_exceeded',
 ] as const
+
+export const Duplicate = Type.Object({
+  index: count('Position in the list of the request, from 0'),
+  duplicate_of: about(Ref, 'A memory with exactly this content'),
+})
 
 export const memory = {
   list_stores: operation({
@@ -205,13 +210,9 @@ export const memory = {
     example: { items: [{ content: 'One' }, { content: 'Two', options: { tenant_id: 'team' } }] },
     reply: Type.Object({
       refs: Type.Array(Ref, { description: 'Numbers of the memories, in the order of `items`' }),
-      duplicates: Type.Array(
-        Type.Object({
-          index: count('Position in `items`, from 0'),
-          duplicate_of: about(Ref, 'A memory with exactly this content'),
-        }),
-        { description: 'Items with the content of another memory' },
-      ),
+      duplicates: Type.Array(Duplicate, {
+        description: 'Items with the content of another memory',
+      }),
       log_seq: Nullable(Count),
     }),
     refuses: WRITE_REFUSALS,

@@ -208,4 +208,64 @@ const proof = tool({
   },
 })
 
-export const governedTools: readonly ToolSpec[] = [log, replay, check, propose, approval, proof]
+const runStart = tool({
+  name: 'run_start',
+  title: 'Start a run',
+  description: 'Starts a run of an agent under a budget. Follow it with run_status.',
+  scopes: ['orchestrator:run'],
+  hints: { readOnlyHint: false, destructiveHint: false },
+  input: Type.Object(
+    {
+      agent_id: Id('The agent'),
+      input_text: Id('What the run is for'),
+      budget_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Default: no limit' })),
+    },
+    closed,
+  ),
+  output: Type.Object({ run_id: Type.String(), state: Type.String() }),
+  async run({ agent_id, input_text, budget_tokens: tokens }, { session }) {
+    const { run_id, state } = await session.custos.orchestrator.startRun({
+      agent_id,
+      input_text,
+      executor: 'managed',
+      ...(tokens !== undefined && { budget: { tokens } }),
+    })
+    return result({ run_id, state }, `Run ${run_id} is ${state}.`)
+  },
+})
+
+const runStatus = tool({
+  name: 'run_status',
+  title: 'Look at a run',
+  description: 'Says how far a run is, what it waits for, and what it answered.',
+  scopes: ['orchestrator:run', 'decisions:read'],
+  hints: { readOnlyHint: true },
+  input: Type.Object({ run_id: Id('Id of the run') }, closed),
+  output: Type.Object({
+    state: Type.String(),
+    reason: NullableText,
+    steps: Type.Integer(),
+    waiting_actions: Type.Array(Type.String()),
+    answer: NullableText,
+  }),
+  async run({ run_id }, { session: { custos } }) {
+    const found = await custos.orchestrator.getRun(run_id)
+    const { state, termination_reason: reason, steps_total: steps } = found
+    const waiting_actions = found.steps
+      .flatMap((step) => [step, ...step.calls])
+      .flatMap((one) => (one.state === 'waiting_hitl' ? (one.action_id ?? []) : []))
+    const last = state === 'completed' ? found.steps.at(-1)?.decision_id : undefined
+    const answer = last ? (await custos.decisions.get(last)).output : null
+    const lines = [
+      `The run is ${state}${reason === null ? '' : ` (${reason})`} after ${steps} steps.`,
+      ...waiting_actions.map((action_id) => `A person has to decide on action ${action_id}.`),
+      ...(answer === null ? [] : [fence(answer)]),
+    ]
+    return result({ state, reason, steps, waiting_actions, answer }, lines.join('\n'))
+  },
+})
+
+export const governedTools: readonly ToolSpec[] = [
+  ...[log, replay, check, propose, approval, proof],
+  ...[runStart, runStatus],
+]

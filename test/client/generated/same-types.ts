@@ -283,6 +283,8 @@ export type SameTypes = [
   SameType<client.MemoryImportQuery, Static<(typeof contract.memory.import)['query']>>,
   SameType<client.MemoryImportBody, Static<(typeof contract.memory.import)['body']>>,
   SameType<client.MemoryImportReply, Static<(typeof contract.memory.import)['reply']>>,
+  SameType<client.MemoryIngestBody, Static<(typeof contract.memoryIngestion.ingest)['body']>>,
+  SameType<client.MemoryIngestReply, Static<(typeof contract.memoryIngestion.ingest)['reply']>>,
   SameType<client.MemoryIngestionStatsReply, Static<(typeof contract.memory.ingestion_stats)['reply']>>,
   SameType<client.MemoryListStoresQuery, Static<(typeof contract.memory.list_stores)['query']>>,
   SameType<client.MemoryListStoresReply, Static<(typeof contract.memory.list_stores)['reply']>>,

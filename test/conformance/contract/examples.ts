@@ -67,6 +67,7 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'memory.capabilities': store,
   'memory.write': store,
   'memory.write_batch': store,
+  'memory.ingest': store,
   'memory.supersede': (ids) => ({
     ...store(ids),
     body: { old_ref: ids.ref, content: 'A newer version', options: null },

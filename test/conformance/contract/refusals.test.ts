@@ -20,6 +20,7 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
   store_deleting: [
     'memory.write',
     'memory.write_batch',
+    'memory.ingest',
     'memory.supersede',
     'memory.flush',
     'memory.reembed',
@@ -37,6 +38,7 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
   no_signing_key: [
     'memory.write',
     'memory.write_batch',
+    'memory.ingest',
     'memory.supersede',
     'memory.import',
     'memory.delete',

@@ -80,6 +80,7 @@ const NOT_FOUND: readonly (readonly [string, RefusalCode])[] = [
   'memory.capabilities',
   'memory.write',
   'memory.write_batch',
+  'memory.ingest',
   'memory.supersede',
   'memory.retrieve',
   'memory.audit',
@@ -171,6 +172,7 @@ const REUSED = [
   'memory.create_store',
   'memory.write',
   'memory.write_batch',
+  'memory.ingest',
   'memory.supersede',
   'memory.delete',
   'memory.import',
@@ -232,6 +234,7 @@ const GATED: Readonly<Record<string, readonly string[]>> = {
   'memory.write': [
     'memory.write',
     'memory.write_batch',
+    'memory.ingest',
     'memory.supersede',
     'memory.import',
     'items.put',
@@ -329,6 +332,10 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   'memory.write_batch rejected': inStore('memory.write_batch', () => ({
     items: [{ content: 'x' }, { content: 'x', options: TWO }],
   })),
+  'memory.ingest rejected': inStore('memory.ingest', () => ({
+    messages: [{ content: 'x' }],
+    ...TWO,
+  })),
   'memory.supersede rejected': inStore('memory.supersede', ({ ref }) => ({
     old_ref: ref,
     content: 'x',
@@ -348,6 +355,9 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   }),
   'memory.write_batch capability_not_supported': inBareStore('memory.write_batch', {
     body: { items: [{ content: 'x', options: { namespace: 'team' } }] },
+  }),
+  'memory.ingest capability_not_supported': inBareStore('memory.ingest', {
+    body: { messages: [{ content: 'x' }], namespace: 'team' },
   }),
   'memory.supersede capability_not_supported': inBareStore('memory.supersede', {
     body: { old_ref: 1, content: 'x' },

@@ -20,6 +20,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./demo.ts')).demo,
   },
   {
+    name: 'run',
+    summary: 'start, follow, approve and prove runs of agents',
+    load: async () => (await import('./run.ts')).run,
+  },
+  {
     name: 'verify',
     summary: 'check certificates, proofs and records offline',
     load: async () => (await import('./verify.ts')).verify,

@@ -1221,6 +1221,15 @@ export interface MemoryGroup {
    */
   import(storeId: string, lines: LineSource<types.MemoryImportBody>, query?: types.MemoryImportQuery, options?: CallOptions): Pending<types.MemoryImportReply>
   /**
+   * Remembers the turns of a conversation, all or none.
+   *
+   * Use it at the end of a turn or a session. Each message becomes one memory, word for word, with
+   * who said it and when in its metadata: `role`, `speaker`, `timestamp`, `message_id`,
+   * `session_id`. In a store with `bi_temporal` it is valid from its time, unless that is to come.
+   * Exact duplicates are stored and reported.
+   */
+  ingest(storeId: string, body: types.MemoryIngestBody, options?: CallOptions): Pending<types.MemoryIngestReply>
+  /**
    * Returns counts of the writes to a store and of their batches.
    *
    * Use it to see whether writes are keeping up.
@@ -2209,6 +2218,7 @@ stores/{store_id}~ GET stats
 stores/{store_id}~ POST delete bi
 stores/{store_id}~ POST flush bs
 stores/{store_id}~ POST import 2in
+stores/{store_id}~ POST ingest bi
 stores/{store_id}~ POST reembed b
 stores/{store_id}~ POST retrieve bs
 stores/{store_id}~ POST supersede bi

@@ -1336,6 +1336,15 @@ export const memoryImport: Operation<[storeId: string, lines: LineSource<types.M
   send: sendLines,
 }
 
+/** Remembers the turns of a conversation, all or none. */
+export const memoryIngest: Operation<[storeId: string, body: types.MemoryIngestBody, options?: CallOptions], Pending<types.MemoryIngestReply>> = {
+  id: 'memory.ingest',
+  method: 'POST',
+  path: '/v1/stores/{store_id}/ingest',
+  takes: 'body',
+  idempotent: true,
+}
+
 /** Returns counts of the writes to a store and of their batches. */
 export const memoryIngestionStats: Operation<[storeId: string, options?: CallOptions], Pending<types.MemoryIngestionStatsReply>> = {
   id: 'memory.ingestion_stats',
@@ -2278,6 +2287,7 @@ export const OPERATIONS: readonly object[] = [
   memoryGetStore,
   memoryHistory,
   memoryImport,
+  memoryIngest,
   memoryIngestionStats,
   memoryListStores,
   memoryMemories,

@@ -814,6 +814,17 @@ export interface Refusals {
     | 'idempotency_key_reused'
     | 'import_refused'
     | 'quota_exceeded'
+  'memory.ingest':
+    | CommonRefusal
+    | 'policy_denied'
+    | 'approval_required'
+    | 'store_not_found'
+    | 'store_deleting'
+    | 'no_signing_key'
+    | 'idempotency_key_reused'
+    | 'capability_not_supported'
+    | 'rejected'
+    | 'quota_exceeded'
   'memory.ingestion_stats':
     | CommonRefusal
     | 'store_not_found'
@@ -2370,6 +2381,22 @@ export type Hold = {
   released_log_seq: number | null
   /** Log position of the release, or else of the placement */
   log_seq: number
+}
+
+/** One turn of a conversation */
+export type IngestMessage = {
+  /** Content of the memory */
+  content: string
+  /** As `user`, `assistant`, `tool` */
+  role?: string | null
+  /** The name of who said it */
+  speaker?: string | null
+  /** Same as `speaker`, which takes precedence */
+  name?: string | null
+  /** When it was said */
+  timestamp?: string | null
+  /** The id of the message */
+  message_id?: string | null
 }
 
 /** What an invoice has to show */
@@ -7382,6 +7409,37 @@ export type MemoryImportReply = {
   log_seq: number | null
 }
 
+/** The body of `memory.ingest`. */
+export type MemoryIngestBody = {
+  /** The turns, oldest first */
+  messages: IngestMessage[]
+  /** What becomes of the messages: each is remembered as it is */
+  mode?: 'verbatim'
+  /** The session that the messages belong to */
+  session_id?: string | null
+  /** Same as `namespace` */
+  tenant_id?: string | null
+  /** Namespace within the tenant; default: the root */
+  namespace?: string | null
+  /** For each of the memories; what the messages say takes precedence */
+  metadata?: { [key: string]: unknown } | null
+}
+
+/** The reply of `memory.ingest`. */
+export type MemoryIngestReply = {
+  /** Numbers of the memories, in the order of `messages` */
+  refs: number[]
+  /** Messages with the content of another memory */
+  duplicates: Array<{
+    /** Position in the list of the request, from 0 */
+    index: number
+    /** A memory with exactly this content */
+    duplicate_of: number
+  }>
+  /** Position in the audit log */
+  log_seq: number | null
+}
+
 /** The reply of `memory.ingestion_stats`. */
 export type MemoryIngestionStatsReply = {
   /** Always true */
@@ -7825,7 +7883,7 @@ export type MemoryWriteBatchReply = {
   refs: number[]
   /** Items with the content of another memory */
   duplicates: Array<{
-    /** Position in `items`, from 0 */
+    /** Position in the list of the request, from 0 */
     index: number
     /** A memory with exactly this content */
     duplicate_of: number

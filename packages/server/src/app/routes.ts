@@ -28,7 +28,7 @@ import { manifoldHandlers } from '../slices/manifold/index.ts'
 import { memoryHandlers } from '../slices/memory/index.ts'
 import { monitoringHandlers, platformHandlers } from '../slices/monitoring/index.ts'
 import { offboardingHandlers } from '../slices/offboarding/index.ts'
-import { orchestratorHandlers } from '../slices/orchestrator/index.ts'
+import { memoryIngestionHandlers, orchestratorHandlers } from '../slices/orchestrator/index.ts'
 import { provenanceHandlers } from '../slices/provenance/index.ts'
 import { reportsHandlers } from '../slices/reports/index.ts'
 import { reputationHandlers } from '../slices/reputation/index.ts'
@@ -57,6 +57,7 @@ export function allRoutes(): Route[] {
   return [
     ...bind(contract.platform, platformHandlers),
     ...bind(contract.memory, memoryHandlers),
+    ...bind(contract.memoryIngestion, memoryIngestionHandlers),
     ...bind(contract.memoryErasure, memoryErasureHandlers),
     ...bind(contract.items, itemsHandlers),
     ...bind(contract.retention, retentionHandlers),

@@ -165,6 +165,7 @@ OPERATIONS: dict[str, tuple[str, str, bool, bool, tuple[str, ...]]] = {
     "memory.flush": ("POST", "/v1/stores/{store_id}/flush", True, False, ()),
     "memory.get_store": ("GET", "/v1/stores/{store_id}", True, False, ()),
     "memory.history": ("GET", "/v1/stores/{store_id}/memories/{ref}/history", True, False, ("limit", "cursor",)),
+    "memory.ingest": ("POST", "/v1/stores/{store_id}/ingest", True, True, ()),
     "memory.ingestion_stats": ("GET", "/v1/stores/{store_id}/ingestion/stats", True, False, ()),
     "memory.list_stores": ("GET", "/v1/stores", True, False, ("limit", "offset", "cursor",)),
     "memory.memories": ("GET", "/v1/stores/{store_id}/memories", True, False, ("limit", "offset", "cursor", "namespace", "order",)),

@@ -54,6 +54,7 @@ const GROWING = [
   ['memory.create_store', 'quota_exceeded'],
   ['memory.write', 'quota_exceeded'],
   ['memory.write_batch', 'quota_exceeded'],
+  ['memory.ingest', 'quota_exceeded'],
   ['memory.supersede', 'quota_exceeded'],
   ['memory.import', 'quota_exceeded'],
   ['items.put', 'quota_exceeded'],

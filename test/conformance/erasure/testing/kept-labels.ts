@@ -7,6 +7,7 @@ export const KEPT_LABELS: Readonly<Record<string, string>> = Object.fromEntries(
     'memory.write body.options',
     'memory.write_batch body.items[]',
     'memory.write_batch body.items[].options',
+    'memory.ingest body',
     'memory.supersede body',
     'memory.supersede body.options',
     'memory.import body',

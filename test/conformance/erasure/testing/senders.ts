@@ -133,8 +133,32 @@ async function writeMemories(parts: SendParts): Promise<void> {
   ]
   const batched = { body: { items }, headers: batch.headers() }
   made.refs.push(...(await client.ok('POST', `${path}/write_batch`, batched)).refs)
+  await ingest(parts)
   await talk(parts)
   await supersede(parts)
+}
+
+async function ingest(parts: SendParts): Promise<void> {
+  const { client, made } = parts
+  const { text, label, json, headers } = marks(parts, 'memory.ingest')
+  const at = 'body.messages[]'
+  const said = { content: text(`${at}.content`), timestamp: '2026-01-01T09:00:00Z' }
+  const names = {
+    role: label(`${at}.role`),
+    speaker: label(`${at}.speaker`),
+    message_id: label(`${at}.message_id`),
+  }
+  const messages = [
+    { ...said, ...names },
+    { content: 'By a name', name: label(`${at}.name`) },
+  ]
+  const body = { messages, session_id: label('body.session_id'), metadata: json('body.metadata') }
+  const path = `/v1/stores/${made.stores[0]}/ingest`
+  made.refs.push(...(await client.ok('POST', path, { body, headers: headers() })).refs)
+  for (const name of ['tenant_id', 'namespace'] as const) {
+    const more = { messages: [{ content: 'Elsewhere' }], [name]: label(`body.${name}`) }
+    made.refs.push(...(await client.ok('POST', path, { body: more })).refs)
+  }
 }
 
 /** A session whose digest quotes canaries: erasing what it quotes is to erase it too. */

@@ -17,6 +17,7 @@ export {
   prepareText,
   storeText,
 } from './bound/bound-texts.ts'
+export { describeDisclosures, noteDisclosure } from './bound/disclosures.ts'
 export { refuseHeldDecision, refuseHeldUses } from './scrub/holds.ts'
 export { probeDecisions, probeRedaction, readBackScrubbed } from './scrub/probe.ts'
 export {

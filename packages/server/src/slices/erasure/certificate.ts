@@ -149,6 +149,9 @@ const NO_TEXT =
 const SENT_OUT =
   'Texts of this store were sent to an embedding service outside this one; what that service ' +
   'keeps of them is not covered.'
+const DISCLOSED =
+  'Runs of agents had sent this memory, or what was made from it, to the model providers and ' +
+  'tools that `coverage` names by id and first time; what they keep is not covered.'
 const DECISION_ONLY = 'Only this decision was redacted; the memories it used are erased one by one.'
 const RECORD_STAYS =
   'Only the texts of this record were erased: its id, digests, status, times and log entries are ' +
@@ -187,15 +190,17 @@ interface LimitInputs {
   readonly with_words: boolean
   /** Texts of its store were given to an embedding service outside. */
   readonly sent_out?: boolean
+  /** Runs sent it, or what was made from it, to providers or tools. */
+  readonly disclosed?: boolean
 }
 
 export function listLimits(inputs: LimitInputs): string[] {
-  const { engine, kind, outcome, with_words, sent_out = false } = inputs
+  const { engine, kind, outcome, with_words, sent_out = false, disclosed = false } = inputs
   const always = [HEAPS, OUTSIDE, CALLER_LABELS, DECISION_IDS]
   if (outcome === 'nothing_found') return [NUMBER_ONLY, OUTSIDE]
   const keys = engine === 'postgres' ? [KEYRING_COPIES, PG_LOG] : [KEYRING_COPIES]
   if (kind === 'decision') return [...always, ...keys, DECISION_ONLY]
   if (outcome === 'already_absent') return [...always, ...keys, NO_TEXT]
-  const sent = sent_out ? [SENT_OUT] : []
+  const sent = [...(sent_out ? [SENT_OUT] : []), ...(disclosed ? [DISCLOSED] : [])]
   return [...always, ...sent, ...keys, PARAPHRASE, ...(with_words ? [] : [WITHOUT_WORDS])]
 }

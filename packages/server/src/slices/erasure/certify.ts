@@ -8,6 +8,7 @@ import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import {
   countTextsUsing,
+  describeDisclosures,
   probeDecisions,
   type Redaction,
   readBackScrubbed,
@@ -94,12 +95,11 @@ async function verifyErasure(
     tenant_id,
     subjects.map(({ ref }) => ({ ref, content: known.get(ref)?.content ?? null })),
   )
-  const boundTexts = await kernel.db.read(tenant_id, (db) =>
-    countTextsUsing(
-      db,
-      subjects.map(({ ref }) => ref),
-    ),
-  )
+  const refs = subjects.map(({ ref }) => ref)
+  const [boundTexts, recipients] = await kernel.db.read(tenant_id, async (db) => [
+    await countTextsUsing(db, refs),
+    await describeDisclosures(db, refs),
+  ])
   for (const subject of subjects) {
     const { ref } = subject
     // A batch has hundreds of facts; other requests are answered in between.
@@ -120,6 +120,7 @@ async function verifyErasure(
       coverage: {
         ...coverageOf(paths, scrubbed),
         ...(texts && { run_texts: `${texts.destroyed} destroyed` }),
+        ...recipients.get(ref),
       },
       gone: paths.every(({ result }) => GONE.has(result)) && scrubbed.length === uses.length,
     })
@@ -263,6 +264,7 @@ async function signCertificates(
         outcome: plan.outcome,
         with_words: known.has(plan.ref),
         sent_out: plan.store_id !== null && sent.has(plan.store_id),
+        disclosed: Object.keys(observed.coverage).some((name) => name.startsWith('sent_to_')),
       }),
     })
     signed.push(await signStatement(kernel, statement))

@@ -111,6 +111,7 @@ export {
 } from './write/erase-facts.ts'
 export { purgeErased } from './write/purge-erased.ts'
 export { type PreparedItem, putItem, type StoredItem } from './write/put-item.ts'
+export { writeAll } from './write/write.ts'
 
 export const memoryHandlers = {
   list_stores: listStores,

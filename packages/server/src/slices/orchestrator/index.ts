@@ -1,8 +1,9 @@
 // The face of the orchestrator: handlers, the registry for approvals, the timer of runs.
 
-import type { orchestrator } from '@custos/contract'
+import type { memoryIngestion, orchestrator } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { ingest } from './ingest/ingest.ts'
 import { failRun, managedRunner } from './managed/managed-run.ts'
 import { approveAction, getAction, listActions, rejectAction } from './runs/agent-actions.ts'
 import { createAgent, getAgent, listAgentPage } from './runs/agents.ts'
@@ -44,6 +45,8 @@ export const orchestratorHandlers = {
   approve_action: approveAction,
   reject_action: rejectAction,
 } satisfies HandlersOf<typeof orchestrator>
+
+export const memoryIngestionHandlers = { ingest } satisfies HandlersOf<typeof memoryIngestion>
 
 export function registerRunJobs(kernel: Kernel): void {
   kernel.jobs.register(MANAGED_RUN, managedRunner(kernel), {

@@ -36,6 +36,7 @@ import { managedRuns } from './0034-managed-runs.ts'
 import { tools } from './0035-tools.ts'
 import { cosignatures } from './0036-cosignatures.ts'
 import { sessionDigests } from './0037-session-digests.ts'
+import { disclosures } from './0042-disclosures.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -74,6 +75,7 @@ export const migrations: readonly Migration[] = [
   tools,
   cosignatures,
   sessionDigests,
+  disclosures,
 ]
 
 /** Raised when the database was written by a newer version. */

@@ -36,6 +36,14 @@ export const runTables = {
     ref: integer,
     text_id: text('minted', 'id of the text'),
   },
+  disclosures: {
+    tenant_id: tenantId,
+    ref: integer,
+    recipient_id: text('minted', 'id of the provider or tool'),
+    kind: text<'provider' | 'tool'>('enum', 'kinds of recipients'),
+    step_id: text('minted', 'step that first sent it'),
+    sent_us: integer,
+  },
   agents: {
     tenant_id: tenantId,
     agent_id: text('minted', 'random id'),

@@ -3,10 +3,10 @@
 
 import type { memory, WriteOptions, WriteReply, WriteRequest } from '@custos/contract'
 import { parseTime } from '../../../platform/clock.ts'
-import type { Handler, IdempotentUnit, ReplayIds } from '../../../platform/kernel/call.ts'
+import type { Call, Handler, IdempotentUnit, ReplayIds } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { parseNamespace } from '../../../platform/namespace.ts'
-import { validationDetail } from '../../../platform/validation.ts'
+import { type Loc, validationDetail } from '../../../platform/validation.ts'
 import { admitItems, redactedOr } from '../../governance/index.ts'
 import { meter } from '../../tenants/index.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
@@ -74,27 +74,41 @@ interface BatchIds {
 
 type WriteBatch = typeof memory.write_batch
 
-export const writeBatch: Handler<WriteBatch> = async (call, { params, query, body }) => {
-  await loadWriteTarget(call.kernel, call.tenant_id, params.store_id)
-  const items = await gateWrites(call, params.store_id, body.items)
-  return writeAdmittedBatch(call, { params, query, body: { ...body, items } })
+export const writeBatch: Handler<WriteBatch> = async (call, { params, body }) =>
+  writeAll(call, { ...params, items: body.items, loc: ['body', 'items'] })
+
+/** Writes memories of one request, all or none, as `memory.write`. Honours Idempotency-Key. */
+export async function writeAll(
+  call: Parameters<typeof admitItems>[0] & Pick<Call, 'operation' | 'principal' | 'once'>,
+  given: {
+    readonly store_id: string
+    readonly items: readonly WriteRequest[]
+    readonly loc: Loc
+  },
+): Promise<BatchIds> {
+  // Before the policies: an unknown store is refused as such.
+  await loadWriteTarget(call.kernel, call.tenant_id, given.store_id)
+  const items = await gateWrites(call, given.store_id, given.items)
+  return writeAdmittedItems(call, { ...given, items })
 }
 
-const writeAdmittedBatch: Handler<WriteBatch> = (call, { params, body }) =>
+const writeAdmittedItems = (
+  ...[call, { store_id, items, loc }]: Parameters<typeof writeAll>
+): Promise<BatchIds> =>
   retryOnStoreConflict(async () => {
     const { kernel, tenant_id, operation } = call
-    const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
+    const target = await loadWriteTarget(kernel, tenant_id, store_id)
     const now_us = kernel.clock.now()
-    const writes = body.items.map((item, i) =>
+    const writes = items.map((item, i) =>
       parseWrite(tenant_id, target.settings, item, {
         operation: operation.id,
-        loc: ['body', 'items', i],
+        loc: [...loc, i],
         now_us,
       }),
     )
     const drafts = writes.map(({ draft }) => draft)
 
-    const found = await findDuplicates(kernel, { tenant_id, ...params }, drafts)
+    const found = await findDuplicates(kernel, { tenant_id, store_id }, drafts)
     const author = { tenant_id, principal: call.principal.key_id }
     const facts = await prepareFacts(kernel, author, target.settings, drafts)
     const refs = facts.map((fact) => fact.ref)
@@ -121,7 +135,7 @@ const writeAdmittedBatch: Handler<WriteBatch> = (call, { params, body }) =>
       // Written by run above: the whole reply.
       replay: async (_, ids) => ids as BatchIds,
     }
-    const store = { tenant_id, ...params }
+    const store = { tenant_id, store_id }
     return countPending(kernel, store, facts.length, () => call.once(once))
   })
 

@@ -13,6 +13,7 @@ import type { Call } from '../../../platform/kernel/call.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import {
   logDecision,
+  noteDisclosure,
   openText,
   prepareText,
   retryWhileErasing,
@@ -34,7 +35,7 @@ import { RunUnit } from '../runs/run-unit.ts'
 import { refsOf } from '../runs/run-view.ts'
 import { argsOf, type KeptAnswer, keptAnswerOf, originsOf } from './conversation.ts'
 import { callsOf } from './next-act.ts'
-import type { RunState, RunWorker } from './run-worker.ts'
+import { NOT_SENT, type RunState, type RunWorker } from './run-worker.ts'
 
 /** Tries of a call that may be repeated, in one process. */
 const TRIES = 3
@@ -226,7 +227,7 @@ async function execute(
   const given = text === undefined ? null : argsOf(text)
   if (!tool || !given || given.version !== tool.row.version)
     return endCall(worker, { step, row }, { fault: 'tool_changed', acted: 'unsent' })
-  if (!(await worker.mark((unit) => markSent(unit, row), 'sending'))) return null
+  if (!(await worker.mark((unit) => markSent(unit, step, row), 'sending'))) return NOT_SENT
   const outcome = await worker.whileLive((signal) => send(worker, { tool, row, given }, signal))
   await worker.kernel.step('run:acted')
   if (outcome === null) return null
@@ -234,9 +235,15 @@ async function execute(
 }
 
 /** Whether it may be sent: a `once` tool by one process only. */
-async function markSent(unit: RunUnit, { call_id }: CallRow): Promise<boolean> {
+async function markSent(
+  unit: RunUnit,
+  step: StepRow,
+  { call_id, tool_id }: CallRow,
+): Promise<boolean> {
   const now = unit.calls.find((one) => one.call_id === call_id)
   if (now?.state !== 'intended' || (now.effect === 'once' && now.sent_us !== null)) return false
+  const recipient = { kind: 'tool', recipient_id: tool_id ?? '', step_id: step.step_id } as const
+  if (!(await noteDisclosure(unit.tx, refsOf([step]), recipient))) return false
   await unit.setCall(now, { sent_us: unit.tx.now() })
   return true
 }

@@ -6,6 +6,7 @@ import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { JobPause, JobRunner } from '../../../platform/jobs/queue.ts'
 import type { Principal } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { noteDisclosure } from '../../decisions/index.ts'
 import {
   type AskResult,
   askModel,
@@ -19,6 +20,7 @@ import { completeStepBy } from '../runs/complete-step.ts'
 import type { StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
 import { RunUnit } from '../runs/run-unit.ts'
+import { refsOf } from '../runs/run-view.ts'
 import { actOnAnswer, keepAnswer } from './answered-step.ts'
 import {
   buildMessages,
@@ -30,7 +32,7 @@ import {
   roomFor,
 } from './conversation.ts'
 import { decideNext, type NextAct } from './next-act.ts'
-import { type RunState, RunWorker } from './run-worker.ts'
+import { NOT_SENT, type RunState, RunWorker } from './run-worker.ts'
 
 /** How often an answer that is here is stored again where a limit or a lock says "later". */
 const STORE_TRIES = 5
@@ -159,7 +161,7 @@ async function ask(worker: RunWorker, state: RunState, step: StepRow): Promise<J
       await failStep(unit, step, 'budget_exhausted', NOTHING_USED)
       await unit.end('terminated', 'budget_exhausted')
     })
-  if (!(await worker.mark((unit) => markAsked(unit, step, provider), 'asking'))) return null
+  if (!(await worker.mark((unit) => markAsked(unit, step, provider), 'asking'))) return NOT_SENT
   const question = { ...prompt, model_id: step.model_id, max_tokens, temperature }
   const asked = await worker.whileLive((signal) => askModel(kernel, provider, question, signal))
   await kernel.step('run:answered')
@@ -232,7 +234,7 @@ async function failStep(
   await unit.refresh()
 }
 
-/** Whether it may be asked: nothing ended it meanwhile. */
+/** Whether it may be asked: nothing ended it, and nothing that it tells is erased meanwhile. */
 async function markAsked(
   unit: RunUnit,
   { step_id }: StepRow,
@@ -240,6 +242,9 @@ async function markAsked(
 ): Promise<boolean> {
   const step = unit.steps.find((one) => one.step_id === step_id)
   if (step?.state !== 'permitted') return false
+  const told = unit.steps.filter(({ state }) => state === 'completed')
+  const recipient = { kind: 'provider', recipient_id: row.provider_id, step_id } as const
+  if (!(await noteDisclosure(unit.tx, refsOf([...told, step]), recipient))) return false
   await unit.markAsked(step, row.provider_id)
   return true
 }

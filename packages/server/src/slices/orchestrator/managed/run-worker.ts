@@ -22,6 +22,8 @@ import type { RunRows } from './next-act.ts'
 /** How soon a process notices that a run it works at was ended. */
 const LOOK_MS = 500
 const LATER_MS = 1_000
+/** The run has ended, or waits for an erasure of what it would tell. */
+export const NOT_SENT: JobPause = { again_ms: 200 }
 const NEEDED: readonly Scope[] = ['orchestrator:run', 'memory:read']
 /** Of local mode, as the edge makes it for requests without a credential. */
 const LOCAL: Principal = {

@@ -1,0 +1,93 @@
+// custos run: a run is started, followed, approved, cancelled, and its bundle verified.
+
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Custos } from '@custos/client'
+import { runCustos, tempDirectory } from '../testing/run.ts'
+import { serveLocally } from '../testing/serve-locally.ts'
+
+/** A service with an agent whose model, on loopback, always answers the same. */
+async function serveAgent(t: TestContext) {
+  const model = createServer((request, response) => {
+    request.resume().on('end', () => {
+      response.setHeader('content-type', 'application/json')
+      const message = { role: 'assistant', content: 'Tea at four' }
+      const usage = { prompt_tokens: 10, completion_tokens: 3 }
+      response.end(JSON.stringify({ model: 'model-a', choices: [{ message }], usage }))
+    })
+  })
+  await new Promise<void>((resolve) => model.listen(0, '127.0.0.1', resolve))
+  t.after(() => model.close())
+  const { port } = model.address() as AddressInfo
+  const service = await serveLocally(t)
+  const custos = new Custos({ url: service.url })
+  await custos.llm.createProvider({
+    provider: 'openai',
+    model_id: 'model-a',
+    base_url: `http://127.0.0.1:${port}/v1`,
+  })
+  const agent = { name: 'host', model_id: 'model-a' }
+  const { agent_id } = await custos.orchestrator.createAgent(agent)
+  const run = (...args: string[]) =>
+    runCustos(['run', ...args], { env: { CUSTOS_URL: service.url } })
+  return { service, custos, agent_id, run }
+}
+
+const idOf = (stdout: string) => /^run (\S+)$/m.exec(stdout)?.[1] ?? ''
+
+test('a run is started and followed to its end, and its bundle verifies offline', async (t) => {
+  const { service, agent_id, run } = await serveAgent(t)
+  const started = await run('start', agent_id, '--input', 'When is tea?', '--follow')
+  assert.equal(started.status, 0, started.stderr)
+  assert.match(started.stdout, /^step 1 model-a: completed$/m)
+  assert.match(started.stdout, /^completed: 1 steps, 13 tokens$/m)
+
+  const file = join(tempDirectory(), 'run.ndjson')
+  const keys = `${file}.keys`
+  writeFileSync(keys, await service.text('/v1/gcrumbs/public_key'))
+  const saved = await run('bundle', idOf(started.stdout), '-o', file)
+  assert.equal(saved.status, 0, saved.stderr)
+  const valid = await run('verify', file, '--keys', keys)
+  assert.equal(valid.status, 0, valid.stdout + valid.stderr)
+  writeFileSync(file, readFileSync(file, 'utf8').replace('Tea at four', 'Tea at five'))
+  assert.equal((await run('verify', file, '--keys', keys)).status, 1)
+})
+
+test('a run that waits for a person names the action; approved, it goes on', async (t) => {
+  const { custos, agent_id, run } = await serveAgent(t)
+  const config = { operations: ['inference'] }
+  await custos.governance.createPolicy({ name: 'ask', policy_type: 'hitl_required', config })
+  const started = await run('start', agent_id, '--input', 'When is tea?', '--follow')
+  assert.equal(started.status, 0, started.stderr)
+  const [, action = ''] = /^step 1 model-a: waiting_hitl, action (\S+)$/m.exec(started.stdout) ?? []
+  assert.match(started.stdout, /^waiting_hitl$/m)
+  assert.equal((await run('approve', action)).status, 2)
+  const approved = await run('approve', action, '--approver', 'ana')
+  assert.equal(approved.status, 0, approved.stderr)
+  const followed = await run('follow', idOf(started.stdout))
+  assert.match(followed.stdout, /^completed: /m, followed.stderr)
+})
+
+test('a cancelled or rejected run does nothing more, and following it fails', async (t) => {
+  const { custos, agent_id, run } = await serveAgent(t)
+  const config = { operations: ['inference'] }
+  await custos.governance.createPolicy({ name: 'ask', policy_type: 'hitl_required', config })
+  const started = await run('start', agent_id, '--input', 'When is tea?', '--tokens', '500')
+  const run_id = idOf(started.stdout)
+  const cancelled = await run('cancel', run_id)
+  assert.equal(cancelled.stdout, `run ${run_id} terminated\n`, cancelled.stderr)
+  const followed = await run('follow', run_id)
+  assert.equal(followed.status, 1)
+  assert.match(followed.stderr, /terminated \(cancelled\)/)
+
+  const second = await run('start', agent_id, '--input', 'When is tea?', '--follow')
+  const [, action = ''] = /action (\S+)$/m.exec(second.stdout) ?? []
+  assert.equal((await run('reject', action, '--approver', 'ana')).status, 0)
+  assert.match((await run('follow', idOf(second.stdout))).stderr, /denied/)
+  assert.equal((await run('follow', 'none')).status, 1)
+  assert.equal((await run('start', agent_id)).status, 2)
+})
