@@ -19,8 +19,8 @@ import { printReports } from './fsck.ts'
 
 const REHEARSAL_OPTIONS = { scratch: { type: 'string' }, report: { type: 'string' } } as const
 
-const REHEARSAL_HELP = `  --scratch DIR   where the rehearsal restores to, and removes it again; it needs the room
-                  of the restored data (default: the directory of the backup)
+const REHEARSAL_HELP = `  --scratch DIR   where the rehearsal restores to (default: the directory of
+                  the backup) and removes it again; it needs the room of the restored data
   --report FILE   write what the rehearsal found as JSON`
 
 export const backup: Command = {
