@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { basename, delimiter, dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { transform } from 'esbuild'
@@ -115,6 +115,16 @@ test('everything that can be published is packed, and no framework is installed 
   assert.deepEqual(found.sort(), ['@custos', ...THIRD_PARTIES].sort())
   const page = readFileSync(join(installed('verify-page'), 'dist/verify.html'), 'utf8')
   assert.match(page, /^<!doctype html>/i)
+})
+
+test('a package that is packed again has the same bytes', () => {
+  const again = join(folder, 'again')
+  mkdirSync(again)
+  for (const [i, name] of PACKAGES.entries()) {
+    npm(['pack', '--pack-destination', again], join(folder, 'packages', name))
+    const first = tarballs[i] ?? ''
+    assert.ok(readFileSync(first).equals(readFileSync(join(again, basename(first)))), name)
+  }
 })
 
 test('a packed package has JavaScript, declarations and no sources', () => {

@@ -79,6 +79,23 @@ test('signing keys rotated beside running processes: each follows, all verifies'
   await fsck(fleet.options)
 })
 
+test('every secret rewritten under load, twice: nothing is lost, nothing comes back', async (t) => {
+  const random = seeded(seedOfRun())
+  t.diagnostic(`CUSTOS_TEST_SEED=${random.seed}`)
+  const fleet = await openFleet(t)
+  const servers = await fleet.start(2)
+  const load = await startLoad(servers, { workers: 6, random })
+  for (let turn = 0; turn < 2; turn += 1) {
+    await delay(500)
+    await custos(fleet.options, ['key', 'rewrite'])
+  }
+  await delay(500)
+  await stopLoads([load])
+  assert.ok(load.promises.erased.size > 0)
+  await checkEverywhere(servers, load)
+  await fsck(fleet.options)
+})
+
 /** Waits until the process publishes this many keys. */
 async function untilPublished(client: Client, count: number): Promise<void> {
   for (let look = 0; look < 9_000; look += 1) {

@@ -1,8 +1,17 @@
 // custos backup and restore: erased memories stay erased, and no log is ever forked.
 
 import assert from 'node:assert/strict'
-import { copyFileSync, cpSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { searchFiles } from '../demo/story.ts'
 import { type CommandResult, runCustos, spawnCustos, tempDirectory } from '../testing/run.ts'
@@ -288,4 +297,81 @@ test('other files in the data directory are not touched', async (t) => {
   const ran = await restore(live.data_dir, '--data', pair.data, '--force')
   assert.equal(ran.status, 0, ran.stderr)
   assert.ok(readdirSync(live.data_dir).includes('notes.txt'))
+})
+
+const namesOf = (dir: string): string[] => readdirSync(dir).sort()
+
+test('backup --verify restores aside, checks, and leaves only the two files', async (t) => {
+  const ledger = join(tempDirectory(), 'ledger.ndjson')
+  const live = await serveLocally(t, { env: { CUSTOS_LEDGER_COPY: ledger } })
+  const { refs } = await writeSampleData(live)
+  const dir = join(tempDirectory(), 'backups')
+  const report = join(tempDirectory(), 'report.json')
+  const before = readFileSync(ledger, 'utf8')
+  const verifying = ['backup', dir, '--data-dir', live.data_dir, '--ledger-copy', ledger]
+  const ran = await runCustos([...verifying, '--verify', '--report', report])
+  assert.equal(ran.status, 0, ran.stdout + ran.stderr)
+  assert.match(
+    ran.stdout,
+    /\nlocal: 0 facts erased again, .*\n[\s\S]*nothing found\nthe backup restores\n$/,
+  )
+  const names = namesOf(dir)
+  assert.deepEqual(
+    names.map((name) => name.split('.').at(-1)),
+    ['data', 'keyring'],
+  )
+  const { sound, tenants } = JSON.parse(readFileSync(report, 'utf8'))
+  const [{ counts, findings }] = tenants
+  assert.deepEqual([sound, tenants.length, findings], [true, 1, []])
+  assert.deepEqual([counts.facts, counts.tombstones, counts.certificates], [3, 1, 1])
+  // The rehearsal signs under an origin of its own, which must not reach the service's copy.
+  assert.equal(readFileSync(ledger, 'utf8'), before)
+
+  const { certificate_id } = await live.call('POST', '/v1/erasure/issue', { fact_ref: refs[0] })
+  const [data = '', keyring = ''] = names.map((name) => join(dir, name))
+  const files = ['--data', data, '--keyring', keyring, '--data-dir', live.data_dir]
+  const scratch = tempDirectory()
+  const rehearsed = await runCustos([
+    ...['restore', '--rehearse', '--scratch', scratch, '--ledger-copy', ledger],
+    ...files,
+  ])
+  assert.equal(rehearsed.status, 0, rehearsed.stdout + rehearsed.stderr)
+  assert.match(rehearsed.stdout, /^local: 1 facts erased again, 1 certificates returned, /)
+  assert.deepEqual(namesOf(scratch), [])
+  const stands = await live.call('GET', `/v1/erasure/fact/${refs[0]}`)
+  assert.equal(stands.certificate_id, certificate_id)
+})
+
+test('a rehearsal of a damaged backup fails and leaves nothing behind', async (t) => {
+  const live = await serveLocally(t)
+  await writeSampleData(live)
+  const pair = await backUp(live.data_dir)
+  const scratch = tempDirectory()
+  const rehearse = () =>
+    runCustos([
+      ...['restore', '--rehearse', '--data', pair.data, '--keyring', pair.keyring],
+      ...['--scratch', scratch, '--data-dir', live.data_dir],
+    ])
+  const whole = readFileSync(pair.data)
+  const database = new DatabaseSync(pair.data)
+  database.exec('delete from facts where ref = (select min(ref) from facts)')
+  database.close()
+  const lost = await rehearse()
+  assert.equal(lost.status, 1, lost.stdout + lost.stderr)
+  assert.match(
+    lost.stdout,
+    /\n\d+ findings\nthe backup restores, and what is restored is unsound\n$/,
+  )
+  assert.deepEqual(namesOf(scratch), [])
+
+  writeFileSync(pair.data, whole.subarray(0, whole.length / 2))
+  const cut = await rehearse()
+  assert.equal(cut.status, 1, cut.stdout + cut.stderr)
+  assert.match(cut.stderr, /^custos restore: [^\n]*\n$/)
+  assert.deepEqual(namesOf(scratch), [])
+  const unnamed = await runCustos(['restore', '--rehearse', '--data', pair.data])
+  assert.deepEqual(
+    [unnamed.status, unnamed.stderr],
+    [2, 'custos restore: --rehearse needs --keyring FILE\n'],
+  )
 })

@@ -50,7 +50,8 @@ const COLUMNS = [
   ['certificates', 'certificates'],
 ] as const
 
-function printReports(reports: readonly TenantReport[]): void {
+/** A row for each tenant, then its findings; used by rehearsals of a restore too. */
+export function printReports(reports: readonly TenantReport[]): void {
   const head = ['tenant', ...COLUMNS.map(([, title]) => title), 'findings']
   const rows = reports.map(({ tenant_id, counts, findings }) => [
     tenant_id,

@@ -31,13 +31,15 @@ async function runServe(args: readonly string[]): Promise<number> {
   // A reader that closes the pipe after the first lines (`| head`) must not stop the service.
   process.stdout.on('error', () => {})
   const service = await startService(config, { accept_empty_data: flags.accept_empty_data })
+  // Before anything is printed: whoever reads that it listens may stop it at once.
+  const stopping = waitForStopSignal()
   console.log(`custos listens on ${service.url}`)
   if (config.auth === 'local')
     console.log(`local mode: no credential needed, tenant "${LOCAL_TENANT}", this machine only`)
   const where = config.postgres === null ? config.data_dir : 'PostgreSQL'
   console.log(`data in ${where}; API explorer at ${service.url}/docs`)
   if (config.pages) console.log(`console at ${service.url}/console`)
-  await waitForStopSignal()
+  await stopping
   exitAfter(STOP_MS)
   await service.stop().catch(exitOnFailedStop)
   return 0

@@ -4,10 +4,12 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
+  chmodSync,
   chownSync,
   cpSync,
   existsSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -34,7 +36,18 @@ const SETTINGS = {
 export interface Cluster {
   /** A superuser's URL of the database `postgres`. */
   readonly url: string
+  /** Of its files: what a base backup copies. */
+  readonly data_dir: string
   stop(): Promise<void>
+}
+
+interface ClusterOptions {
+  /** Commits reach the disk before they are acknowledged, as in production. */
+  readonly durable?: boolean
+  /** Further settings of the server. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Files of another cluster to recover from, in place of new ones, and its URL. */
+  readonly recovered?: { readonly base: string; readonly url: string }
 }
 
 /** Whose rights a server has; none: ours. */
@@ -43,26 +56,26 @@ interface Owner {
   readonly gid?: number
 }
 
-/**
- * Throws with what PostgreSQL said when it cannot be started.
- * @param durable commits reach the disk before they are acknowledged, as in production
- */
-export async function startCluster({ durable = false } = {}): Promise<Cluster> {
+/** Throws with what PostgreSQL said when it cannot be started. */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const dir = mkdtempSync(join(tmpdir(), 'custos-postgres-'))
   const owner = unprivileged()
   try {
     give(dir, owner)
     const native = await findBinaries(dir, owner)
-    const password = randomBytes(12).toString('hex')
-    initialise(native, { dir, owner, password })
-    const { child, port } = await start(native, { dir, owner, durable })
+    const { recovered } = options
+    const password = recovered ? new URL(recovered.url).password : randomBytes(12).toString('hex')
+    if (recovered) takeBase(recovered.base, { dir, owner })
+    else initialise(native, { dir, owner, password })
+    const { child, port } = await start(native, { dir, owner, settings: settingsOf(options) })
     const stop = async () => {
       const exited = once(child, 'exit')
       // Immediate: nothing of it is wanted any more.
       if (child.exitCode === null && child.kill('SIGQUIT')) await exited
       rmSync(dir, { recursive: true, force: true })
     }
-    return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, stop }
+    const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
+    return { url, data_dir: join(dir, 'data'), stop }
   } catch (error) {
     rmSync(dir, { recursive: true, force: true })
     throw error
@@ -145,6 +158,16 @@ function initialise(
   if (status !== 0) throw new Error(`initdb failed: ${stderr}`)
 }
 
+/** Puts a base backup in place; the server recovers from the archive before it is ready. */
+function takeBase(base: string, { dir, owner }: Place): void {
+  const data = join(dir, 'data')
+  cpSync(base, data, { recursive: true, verbatimSymlinks: true })
+  writeFileSync(join(data, 'recovery.signal'), '')
+  for (const name of ['.', ...readdirSync(data, { recursive: true, encoding: 'utf8' })])
+    give(join(data, name), owner)
+  chmodSync(data, 0o700)
+}
+
 interface Started {
   readonly child: ChildProcess
   readonly port: number
@@ -153,14 +176,14 @@ interface Started {
 // Another process may take the port between finding it free and listening on it.
 async function start(
   native: string,
-  { dir, owner, durable }: Place & { readonly durable: boolean },
+  { dir, owner, settings }: Place & { readonly settings: readonly string[] },
 ): Promise<Started> {
   const said: string[] = []
   for (let attempt = 1; attempt <= START_ATTEMPTS; attempt += 1) {
     const port = await findFreePort()
     const child = spawn(
       join(native, 'bin', 'postgres'),
-      ['-D', join(dir, 'data'), '-p', String(port), ...settings(durable)],
+      ['-D', join(dir, 'data'), '-p', String(port), ...settings],
       { ...owner, cwd: dir, stdio: ['ignore', 'ignore', 'pipe'] },
     )
     if (await isReady(child, said)) return { child, port }
@@ -168,11 +191,10 @@ async function start(
   throw new Error(`PostgreSQL could not be started: ${said.join('')}`)
 }
 
-const settings = (durable: boolean): string[] =>
-  Object.entries({ ...SETTINGS, ...(durable ? DURABLE : VOLATILE) }).flatMap(([name, value]) => [
-    '-c',
-    `${name}=${value}`,
-  ])
+const settingsOf = ({ durable = false, settings = {} }: ClusterOptions): string[] =>
+  Object.entries({ ...SETTINGS, ...(durable ? DURABLE : VOLATILE), ...settings }).flatMap(
+    ([name, value]) => ['-c', `${name}=${value}`],
+  )
 
 /** False: it ended first. What it says is added to `said`. */
 export function isReady(child: ChildProcess, said: string[], word = READY): Promise<boolean> {

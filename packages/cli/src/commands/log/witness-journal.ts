@@ -11,10 +11,9 @@ import {
   ftruncateSync,
   openSync,
   readFileSync,
-  rmSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { parseCheckpoint } from '@custos/proof'
 import { CommandError } from '../../command.ts'
 import { replaceFile, syncDirectory } from './monitor-state.ts'
@@ -39,15 +38,14 @@ const lineOf = (checkpoint: string): string => {
 
 export class WitnessJournal {
   readonly #heads: Map<string, WitnessedHead>
-  readonly #lock: string
+  readonly #lock: DatabaseSync
   readonly #fd: number
   #bytes: number
   #failed = false
 
   /** Throws CommandError for a file that is damaged or in use. */
   constructor(path: string) {
-    this.#lock = `${path}.lock`
-    takeLock(this.#lock)
+    this.#lock = takeLock(`${path}.lock`)
     try {
       const { heads, lines, bytes } = readHeads(path)
       this.#heads = heads
@@ -58,7 +56,7 @@ export class WitnessJournal {
       fsyncSync(this.#fd)
       syncDirectory(path)
     } catch (error) {
-      releaseLock(this.#lock)
+      this.#lock.close()
       throw error
     }
   }
@@ -85,7 +83,7 @@ export class WitnessJournal {
 
   close(): void {
     closeSync(this.#fd)
-    releaseLock(this.#lock)
+    this.#lock.close()
   }
 }
 
@@ -116,38 +114,24 @@ function rewrite(path: string, heads: ReadonlyMap<string, WitnessedHead>): numbe
   return Buffer.byteLength(text)
 }
 
-/** Of this process. */
-const locks = new Set<string>()
-
-function releaseLock(lock: string): void {
-  rmSync(lock, { force: true })
-  locks.delete(lock)
-}
-
-// Two witnesses on one file would each cosign a tree that the other does not know of.
-function takeLock(lock: string): void {
-  for (;;) {
-    try {
-      writeFileSync(lock, String(process.pid), { flag: 'wx', mode: PRIVATE_FILE })
-      locks.add(lock)
-      return
-    } catch (error) {
-      if (!(error instanceof Error) || !('code' in error) || error.code !== 'EEXIST') throw error
-    }
-    if (isHeld(lock)) throw new CommandError(`another process uses the state: see ${lock}`)
-    rmSync(lock, { force: true })
-  }
-}
-
-/** A process that was killed leaves its lock behind; in a container the next one has its number. */
-function isHeld(lock: string): boolean {
-  const pid = Number(readFileSync(lock, 'utf8'))
-  if (pid === process.pid) return locks.has(lock)
-  if (!Number.isInteger(pid) || pid <= 0) return false
+/**
+ * Two witnesses on one file would each cosign a tree that the other does not know of. The lock is
+ * the system's, by way of SQLite: it ends with its process, whatever is written in the file, and
+ * holds between containers that share the directory.
+ */
+function takeLock(lock: string): DatabaseSync {
+  // Closing a second descriptor of the file would end a lock that this process has on it.
+  if (!existsSync(lock)) closeSync(openSync(lock, 'a', PRIVATE_FILE))
+  const held = new DatabaseSync(lock, { timeout: 0 })
   try {
-    process.kill(pid, 0)
-    return true
+    held.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
+    return held
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    held.close()
+    const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0
+    // SQLITE_BUSY or SQLITE_LOCKED: somebody holds it.
+    if (code === 5 || code === 6)
+      throw new CommandError(`another process uses the state: it holds ${lock}`)
+    throw new CommandError(`${lock} cannot be locked: remove it if no witness uses the state`)
   }
 }

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
@@ -171,7 +172,6 @@ test('a line that was cut off is dropped, a damaged one stops the witness', asyn
   await send(await log.request(0, 5))
   assert.throws(() => new WitnessJournal(state), /another process uses the state/)
   await stop()
-  assert.equal(existsSync(`${state}.lock`), false)
   appendFileSync(state, '0123456789abcdef "custos/exam')
   const again = await startWitness(t, state)
   await assertCosigned(log, 9, await again.send(await log.request(5, 9)))
@@ -179,11 +179,34 @@ test('a line that was cut off is dropped, a damaged one stops the witness', asyn
   const text = readFileSync(state, 'utf8')
   writeFileSync(state, text.replace('\\n5\\n', '\\n4\\n'))
   assert.throws(() => new WitnessJournal(state), /damaged in line 1/)
-  // A process that was killed left this behind.
   writeFileSync(state, text)
-  writeFileSync(`${state}.lock`, '999999999')
   const last = await startWitness(t, state)
   await assertCosigned(log, 9, await last.send(await log.request(9, 9)))
+})
+
+test('a state is locked while its process lives, whatever the lock file says', async () => {
+  const state = join(tempDirectory(), 'state')
+  new WitnessJournal(state).close()
+  const source = new URL('./witness-journal.ts', import.meta.url).href
+  const holding = `
+    const { WitnessJournal } = await import(${JSON.stringify(source)})
+    new WitnessJournal(${JSON.stringify(state)})
+    console.log('held')
+    setInterval(() => {}, 1_000)`
+  const other = spawn(process.execPath, ['--input-type=module', '-e', holding], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(other, 'exit')
+  try {
+    await Promise.race([once(other.stdout, 'data'), ended])
+    assert.throws(() => new WitnessJournal(state), /another process uses the state/)
+    // Refused once, and not more willing the second time.
+    assert.throws(() => new WitnessJournal(state), /another process uses the state/)
+  } finally {
+    other.kill('SIGKILL')
+    await ended
+  }
+  new WitnessJournal(state).close()
 })
 
 test('a long state file is written again with its last lines only', async () => {

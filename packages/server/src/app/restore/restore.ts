@@ -85,7 +85,8 @@ async function restoreBoth(
   return { tenants, carried_over: carried === 'yes' }
 }
 
-function requireMasterKey(config: Config): Buffer {
+/** The key that opens what is restored; OfflineError when there is none: none is made for it. */
+export function requireMasterKey(config: Config): Buffer {
   const { data_dir, master_key } = config
   if (master_key === null && !existsSync(join(data_dir, 'master.key')))
     throw new OfflineError(

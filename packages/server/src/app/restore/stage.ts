@@ -36,13 +36,14 @@ export function removeStages(data_dir: string): void {
   const stages = readdirSync(data_dir, { withFileTypes: true }).filter(
     (entry) => entry.isDirectory() && /^restore-[0-9a-f]{12}$/.test(entry.name),
   )
-  for (const { name } of stages) {
-    const stage = join(data_dir, name)
-    for (const folder of ['keyring', 'replaced'])
-      if (existsSync(join(stage, folder, 'secrets.slots')))
-        destroyFile(join(stage, folder, 'secrets.slots'))
-    rmSync(stage, { recursive: true })
-  }
+  for (const { name } of stages) removeStage(join(data_dir, name))
+}
+
+export function removeStage(stage: string): void {
+  for (const folder of ['keyring', 'replaced'])
+    if (existsSync(join(stage, folder, 'secrets.slots')))
+      destroyFile(join(stage, folder, 'secrets.slots'))
+  rmSync(stage, { recursive: true })
 }
 
 /** Copies the data file of a backup into the stage; OfflineError when it is none. */
