@@ -52,6 +52,24 @@ scene('steps appear as they happen, and the receipts verify here', async (given)
   await checkLooks(given, '/runs')
 })
 
+scene('somebody says whether a tool acted whose call was cut off', async (given) => {
+  const run = await startRun(given, 'payer')
+  const { step_id: step } = await post(given, `${RUNS}/${run}/steps`, { input_text: 'Pay it' })
+  await post(given, `${RUNS}/${run}/steps/${step}/calls`, { tool: 'pay', effect: 'once' })
+  // It is not reported what became of the call.
+  await post(given, `${RUNS}/${run}/steps/${step}/complete`, DONE)
+  await checkLooks(given, `/runs/${run}`)
+  const { page, end } = await given.visit(`/runs/${run}`)
+  const record = page.getByRole('button', { name: 'Record the outcome' })
+  assert.equal(await record.isDisabled(), true)
+  await page.getByLabel('What happened').selectOption('yes')
+  await page.getByLabel('What it answered').fill('The bank has it.')
+  await record.press('Enter')
+  await page.getByRole('heading', { name: 'Did the tool act?' }).waitFor({ state: 'detached' })
+  await page.getByRole('list', { name: 'Calls of tools' }).getByText('done').waitFor()
+  await end()
+})
+
 scene('a step that waits is approved in place', async (given) => {
   await given.local.call('POST', '/v1/governance/policies', {
     name: 'A person reads it',

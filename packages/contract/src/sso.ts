@@ -230,8 +230,10 @@ export const sso = {
     description:
       'Use it as a link of a sign-in page, by `connection_id`, or by `domain`: that of the ' +
       "person's e-mail address, where an operator has confirmed it. It can be used 10 times a " +
-      'minute from one block of addresses.',
+      'minute from one block of addresses. Without a `challenge` a link on a page of another ' +
+      'site is refused.',
     access: 'public',
+    headers: { 'sec-fetch-site': 'Where the link was, as the browser says' },
     query: Type.Object({
       connection_id: Type.Optional(label({ description: 'Id of the connection' })),
       domain: Type.Optional(label({ description: 'A confirmed domain' })),

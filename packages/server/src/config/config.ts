@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { AllowedHosts } from '../platform/egress/addresses.ts'
+import { AddressList, AllowedHosts } from '../platform/egress/addresses.ts'
 import type { WitnessPolicy } from '../platform/kernel/kernel.ts'
 import {
   type BillingConfig,
@@ -52,6 +52,8 @@ export interface Config {
   readonly session_hours: number
   /** Where browsers reach the service, an origin; null: where it listens. */
   readonly public_url: string | null
+  /** Networks and addresses of proxies in front of the service, which name their client. */
+  readonly trusted_proxies: readonly string[]
   readonly egress: EgressConfig
   readonly log_level: LogLevel
   readonly metrics: MetricsConfig
@@ -114,6 +116,7 @@ export function parseConfig(env: Environment): Config {
     session_hours: integer(env, 'CUSTOS_SESSION_HOURS'),
     console_origins: origins(env, 'CUSTOS_CONSOLE_ORIGINS'),
     public_url: publicUrl(env),
+    trusted_proxies: trustedProxies(env),
     egress: { allow: egressAllow(env), proxy: egressProxy(env) },
     log_level: logLevel(env),
     metrics: metrics(env),
@@ -210,6 +213,16 @@ function origin(env: Environment): string | null {
   if (!/^[!-*,-~]{1,200}$/.test(given))
     throw wrong('CUSTOS_ORIGIN', 'must be printable ASCII without spaces or "+"')
   return given
+}
+
+function trustedProxies(env: Environment): string[] {
+  const proxies = list(env.CUSTOS_TRUSTED_PROXIES)
+  try {
+    new AddressList(proxies)
+  } catch {
+    throw wrong('CUSTOS_TRUSTED_PROXIES', 'must be networks (10.2.0.0/16) or addresses')
+  }
+  return proxies
 }
 
 function egressAllow(env: Environment): string[] {

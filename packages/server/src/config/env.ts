@@ -163,6 +163,14 @@ export const SETTINGS = [
     help: 'origin at which browsers reach the service; providers of sign-in lead back to it',
   },
   {
+    name: 'CUSTOS_TRUSTED_PROXIES',
+    topic: 'Access',
+    flag: 'trusted-proxies',
+    value: 'LIST',
+    fallback: 'none: the address of the connection counts',
+    help: 'networks and addresses of proxies whose X-Forwarded-For names the client, by commas',
+  },
+  {
     name: 'CUSTOS_EGRESS_ALLOW',
     topic: 'Webhooks',
     flag: 'egress-allow',

@@ -5,7 +5,6 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
 import type { OperationSpec, RefusalCode } from '@custos/contract'
 import type { TenantDb, Tx } from '../platform/db/tenant-db.ts'
-import { isBlocked } from '../platform/egress/addresses.ts'
 import type {
   AnswerCookie,
   Call,
@@ -64,7 +63,8 @@ export class HttpCall implements Call {
   }
 
   get address(): string {
-    return clientAddress(this.#headers, this.#response.req.socket.remoteAddress ?? '')
+    const remote = this.#response.req.socket.remoteAddress ?? ''
+    return clientAddress(this.#headers, remote, this.kernel.settings.trusted_proxies)
   }
 
   // Made when asked for: most operations end before anybody could go away.
@@ -150,14 +150,20 @@ export class HttpCall implements Call {
 }
 
 /**
- * A proxy of the operator's own network names its client in the last entry of `X-Forwarded-For`;
- * of anybody else the header says nothing.
+ * Each trusted proxy appends to `X-Forwarded-For` whom it was called by; what stands before the
+ * first that is not trusted anybody can have written.
  */
-function clientAddress(headers: IncomingHttpHeaders, remote: string): string {
-  if (isIP(remote) === 0 || !isBlocked(remote)) return remote
-  const named = String(headers['x-forwarded-for'] ?? '')
-    .split(',')
-    .at(-1)
-    ?.trim()
-  return named !== undefined && isIP(named) !== 0 ? named : remote
+function clientAddress(
+  headers: IncomingHttpHeaders,
+  remote: string,
+  proxies: Kernel['settings']['trusted_proxies'],
+): string {
+  const named = String(headers['x-forwarded-for'] ?? '').split(',')
+  let address = remote
+  while (proxies.has(address)) {
+    const next = named.pop()?.trim() ?? ''
+    if (isIP(next) === 0) break
+    address = next
+  }
+  return address
 }

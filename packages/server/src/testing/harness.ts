@@ -58,6 +58,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const data = await openTestData('custos-test-', options.data_dir)
   const config: Config = {
     ...parseConfig({
+      CUSTOS_TRUSTED_PROXIES: '127.0.0.1',
       ...data.env,
       CUSTOS_PORT: '0',
       CUSTOS_AUTH: 'required',

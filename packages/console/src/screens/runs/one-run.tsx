@@ -52,7 +52,7 @@ export function OneRun() {
             <ol className={css['steps']}>
               {data.steps.map((step) => (
                 <li key={step.step_id}>
-                  <StepCard step={step} agent={nameOf(step.agent_id)} />
+                  <StepCard step={step} agent={nameOf(step.agent_id)} open={isOpen(data)} />
                 </li>
               ))}
             </ol>

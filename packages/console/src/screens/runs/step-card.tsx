@@ -12,6 +12,7 @@ import { counted, Facts, formatNumber, inWords, Pill } from '../../parts/display
 import { ErrorState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { ApprovalCard } from '../approvals/approval-card.tsx'
+import { ResolveCall } from './resolve-call.tsx'
 import css from './runs.module.css'
 import { stateText } from './runs.tsx'
 
@@ -39,9 +40,12 @@ const StatePill = ({ of: { state, reason } }: { readonly of: RunStep | RunCall }
 interface StepCardProps {
   readonly step: RunStep
   readonly agent: string
+  /** Whether the run goes on. */
+  readonly open: boolean
 }
 
-export function StepCard({ step, agent }: StepCardProps) {
+export function StepCard({ step, agent, open }: StepCardProps) {
+  const uncertain = open ? step.calls.filter(({ state }) => state === 'uncertain') : []
   const waiting = [step, ...step.calls].find(({ state }) => state === 'waiting_hitl')
   const tokens = step.tokens_in === null ? null : step.tokens_in + (step.tokens_out ?? 0)
   return (
@@ -68,6 +72,9 @@ export function StepCard({ step, agent }: StepCardProps) {
         </ul>
       )}
       {waiting?.action_id && <WaitingAction actionId={waiting.action_id} />}
+      {uncertain.map((call) => (
+        <ResolveCall key={call.call_id} call={call} />
+      ))}
       <StepText step={step} />
     </article>
   )

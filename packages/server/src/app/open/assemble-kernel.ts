@@ -5,6 +5,7 @@ import type { Config } from '../../config/config.ts'
 import type { EmbedderConfig } from '../../config/embedder-config.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/db/database.ts'
+import { AddressList } from '../../platform/egress/addresses.ts'
 import { Egress, type HostLookup } from '../../platform/egress/egress.ts'
 import type { Embedder } from '../../platform/embed/embedder.ts'
 import { type Embedders, embeddersOf } from '../../platform/embed/embedders.ts'
@@ -75,6 +76,7 @@ export function assembleKernel(parts: KernelParts): Kernel {
       session_idle_us: config.session_idle_minutes * MINUTE_US,
       session_us: config.session_hours * 60 * MINUTE_US,
       public_url: config.public_url,
+      trusted_proxies: new AddressList(config.trusted_proxies),
       pages: config.pages,
       witnesses: config.witnesses,
     },

@@ -71,6 +71,45 @@ const comparableHost = (host: string): string =>
     .replace(/^\[(.*)\]$/, '$1')
     .replace(/\.$/, '')
 
+/** Networks and addresses. */
+export class AddressList {
+  readonly #networks = new BlockList()
+
+  /** Each a network (`10.2.0.0/16`) or an address. Throws RangeError otherwise. */
+  constructor(entries: readonly string[]) {
+    for (const entry of entries)
+      if (isIP(entry) === 0) addNetwork(this.#networks, entry)
+      else this.#networks.addAddress(entry, typeOf(entry))
+  }
+
+  has(address: string): boolean {
+    return isIP(address) !== 0 && contains(this.#networks, address)
+  }
+}
+
+/**
+ * What one customer of a network has: 256 addresses of IPv4, the first 64 bits of IPv6. However an
+ * address is written, its block is the same.
+ */
+export function blockOf(address: string): string {
+  if (isIP(address) === 4) return address.slice(0, address.lastIndexOf('.'))
+  if (isIP(address) === 0) return ''
+  // The parser of URLs writes an address of IPv6 in the one form of RFC 5952.
+  const host = URL.parse(`http://[${address.replace(/%.*/, '')}]`)?.hostname.slice(1, -1)
+  if (host === undefined) return ''
+  const [head = '', tail] = host.split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail ? tail.split(':') : []
+  const zeros = new Array<string>(tail === undefined ? 0 : 8 - before.length - after.length)
+  const groups = [...before, ...zeros.fill('0'), ...after].map((group) =>
+    Number.parseInt(group, 16),
+  )
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups
+  const isMapped = a + b + c + d + e === 0 && f === 0xff_ff
+  if (isMapped) return `${g >> 8}.${g & 0xff}.${h >> 8}`
+  return [a, b, c, d].map((group) => group.toString(16)).join(':')
+}
+
 /** Networks and host names that the operator lets tenants reach although they are private. */
 export class AllowedHosts {
   readonly #networks = new BlockList()

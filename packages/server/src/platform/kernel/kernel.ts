@@ -2,6 +2,7 @@
 
 import type { Clock } from '../clock.ts'
 import type { Database } from '../db/database.ts'
+import type { AddressList } from '../egress/addresses.ts'
 import type { Egress } from '../egress/egress.ts'
 import type { Embedders } from '../embed/embedders.ts'
 import type { Ids } from '../ids.ts'
@@ -43,6 +44,8 @@ interface KernelSettings {
   readonly session_us: number
   /** Where browsers reach the service; null: where it listens. */
   readonly public_url: string | null
+  /** Proxies in front of the service, whose `X-Forwarded-For` is believed. */
+  readonly trusted_proxies: AddressList
   /** Whether the verify page is served. */
   readonly pages: boolean
   /** Null: checkpoints are offered to nobody. */

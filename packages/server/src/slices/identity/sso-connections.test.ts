@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { limits } from '@custos/contract'
 import { type Answer, startTestService, type TestService } from '../../testing/harness.ts'
+import { movedClock } from '../../testing/skewed-clock.ts'
 import { subjectScene } from '../subjects/testing/scene.ts'
 import { Browser, signedIn } from './testing/browser.ts'
 import { type ForgingProvider, startForgingProvider } from './testing/forging-provider.ts'
@@ -343,8 +344,8 @@ describe("'identity.backchannel'", () => {
     const events = { [LOGOUT]: {} }
     return { iss: provider.issuer, aud: 'custos', iat, exp: iat + 120, events, ...more }
   }
-  const logout = async (connection_id: string, logout_token: string) =>
-    service.request('POST', `/v1/portal/sso/backchannel-logout?connection_id=${connection_id}`, {
+  const logout = async (connection_id: string, logout_token: string, to = service) =>
+    to.request('POST', `/v1/portal/sso/backchannel-logout?connection_id=${connection_id}`, {
       raw: new URLSearchParams({ logout_token }).toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     })
@@ -366,6 +367,28 @@ describe("'identity.backchannel'", () => {
     assert.deepEqual([await statusOf(two.browser), await statusOf(other.browser)], [401, 200])
     const stranger = await provider.signLogout(claimsOf({ sub: 'nobody', jti: 'j3' }))
     assert.deepEqual((await logout(connection_id, stranger)).body, { ended: 0 })
+  })
+
+  test('keys of the provider are read again for a new one, at most once a minute', async (t) => {
+    const clock = movedClock()
+    const later = await startTestService({ clock, config: { egress: SSO_EGRESS } })
+    t.after(() => later.stop())
+    const own = await startForgingProvider(t)
+    const { connection_id } = await connect(later, own.issuer)
+    let jtis = 0
+    const send = async () => {
+      jtis += 1
+      const claims = claimsOf({ iss: own.issuer, sub: 'a', jti: `k${jtis}` })
+      return codeOf(await logout(connection_id, await own.signLogout(claims), later))
+    }
+    assert.equal(await send(), '200 ok')
+    own.fail(true)
+    assert.equal(await send(), '200 ok', 'the keys are known')
+    own.fail(false)
+    own.rotate()
+    assert.equal(await send(), '403 login_refused', 'they were read less than a minute ago')
+    clock.forward(61_000_000)
+    assert.equal(await send(), '200 ok')
   })
 
   test('what is no logout token of the provider for this client ends nothing', async () => {

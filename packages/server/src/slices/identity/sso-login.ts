@@ -18,6 +18,7 @@ import {
   takeLogin,
 } from '../../platform/db/sso.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
+import { blockOf } from '../../platform/egress/addresses.ts'
 import {
   type AnswerCookie,
   type Call,
@@ -93,12 +94,6 @@ function limitStarts(kernel: Kernel, address: string): void {
   throw new Refusal('rate_limited', 'too many sign-ins were begun', { retry_after_s })
 }
 
-/** 256 addresses of IPv4, or the network of a customer of IPv6. */
-const blockOf = (address: string): string =>
-  address.includes('.')
-    ? address.slice(0, address.lastIndexOf('.'))
-    : address.split(':').slice(0, 4).join(':')
-
 /** What only the browser with the cookie can know; nothing of it is stored. */
 function secretsOf(cookie: string, state: string): LoginSecrets {
   const derive = (use: string) =>
@@ -112,6 +107,7 @@ export const authorize: Handler<Operation<'authorize'>> = async (call, { query }
   const { connection_id, domain, challenge = null } = query
   if ((connection_id === undefined) === (domain === undefined))
     return call.refuse('rejected', 'give a connection_id or a domain')
+  if (challenge === null) refuseOtherSite(call)
   const return_to = requireReturn(call, query.return_to ?? CONSOLE, challenge)
   const connection = await openRoute(kernel, connection_id ?? domain?.toLowerCase() ?? '')
   if (!connection) return call.refuse('sso_not_configured')
@@ -136,6 +132,16 @@ export const authorize: Handler<Operation<'authorize'>> = async (call, { query }
   )
   call.setCookie({ name: 'login', value: cookie, max_age_s: LOGIN_US / SECOND_US })
   return redirect(location)
+}
+
+/**
+ * A page of another site could sign its visitors in to a tenant of its own, to see what they do
+ * there. With a challenge it cannot: only the console that has the verifier gets a session.
+ */
+function refuseOtherSite(call: Call<Operation<'authorize'>>): void {
+  const site = call.header('sec-fetch-site') ?? 'none'
+  if (site !== 'none' && site !== 'same-origin')
+    call.refuse('origin_refused', 'a sign-in is begun on the sign-in page of the service')
 }
 
 async function leadOut(

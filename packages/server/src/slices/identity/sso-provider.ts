@@ -15,6 +15,8 @@ type ServerMetadata = OpenidClient.ServerMetadata
 
 const ANSWER_BYTES_MAX = 512 * 1024
 const METADATA_US = 600_000_000
+/** Keys are looked for again so long after they were read. */
+const NEW_KEYS_US = 60_000_000
 const CONNECTIONS_MAX = 1_000
 const SECOND_US = 1_000_000
 const SUBJECT_CHARS_MAX = 255
@@ -264,6 +266,30 @@ async function readKeys({ egress }: Kernel, jwks_uri: string): Promise<JSONWebKe
   return { keys: Array.isArray(keys) ? keys : [] }
 }
 
+const knownKeys = perKernel(
+  () =>
+    new LruCache<string, { keys: Promise<JSONWebKeySet>; read_us: number }>({
+      max: CONNECTIONS_MAX,
+    }),
+)
+
+/** Keys for logout tokens, which anybody can send: they are not read again for each. */
+function keysWithin(
+  kernel: Kernel,
+  { tenant_id, row }: OpenConnection,
+  jwks_uri: string,
+  age_us: number,
+): Promise<JSONWebKeySet> {
+  const key = `${tenant_id}/${row.connection_id}/${jwks_uri}`
+  const now_us = kernel.clock.now()
+  const known = knownKeys(kernel).get(key)
+  if (known && now_us - known.read_us < age_us) return known.keys
+  const keys = readKeys(kernel, jwks_uri)
+  knownKeys(kernel).set(key, { keys, read_us: now_us })
+  keys.catch(() => knownKeys(kernel).delete(key))
+  return keys
+}
+
 /** What a logout token names, once it is verified. */
 interface LogoutClaims {
   readonly jti: string
@@ -280,15 +306,23 @@ export async function verifyLogout(
   const { settings } = connection
   try {
     const metadata = await discover(kernel, connection)
-    const { createLocalJWKSet, jwtVerify } = await loadJose()
-    const keys = createLocalJWKSet(await readKeys(kernel, metadata.jwks_uri ?? ''))
-    const { payload } = await jwtVerify(token, keys, {
-      issuer: metadata.issuer,
-      audience: settings.client_id,
-      algorithms: commonAlgorithms(metadata, settings),
-      clockTolerance: SKEW_S,
-      maxTokenAge: LOGOUT_S,
-      requiredClaims: ['iat', 'jti', 'events'],
+    const { createLocalJWKSet, errors, jwtVerify } = await loadJose()
+    const jwks_uri = metadata.jwks_uri ?? ''
+    const verify = async (age_us: number) => {
+      const keys = await keysWithin(kernel, connection, jwks_uri, age_us)
+      return jwtVerify(token, createLocalJWKSet(keys), {
+        issuer: metadata.issuer,
+        audience: settings.client_id,
+        algorithms: commonAlgorithms(metadata, settings),
+        clockTolerance: SKEW_S,
+        maxTokenAge: LOGOUT_S,
+        requiredClaims: ['iat', 'jti', 'events'],
+      })
+    }
+    const { payload } = await verify(METADATA_US).catch((error: unknown) => {
+      // The provider may sign with a key of its own that is newer than what is known of it.
+      if (error instanceof errors.JWKSNoMatchingKey) return verify(NEW_KEYS_US)
+      throw error
     })
     const { sub, jti, events, nonce, sid } = payload
     if (nonce !== undefined || !Object.hasOwn(Object(events), LOGOUT_EVENT)) return null

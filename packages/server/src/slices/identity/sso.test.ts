@@ -374,6 +374,50 @@ describe('what is refused', () => {
   })
 })
 
+test('the address of a client is taken from proxies of the operator only', async (t) => {
+  const own = await startTestService({ config: { egress: SSO_EGRESS, trusted_proxies: [] } })
+  t.after(() => own.stop())
+  const { connection_id } = await connect(own, provider.issuer)
+  const start = (address: string) =>
+    own.request('GET', `/v1/portal/sso/authorize?connection_id=${connection_id}`, {
+      headers: { 'x-forwarded-for': address },
+    })
+  for (let i = 0; i < 10; i += 1) assert.equal((await start(`9.9.${i}.9`)).status, 302)
+  assert.equal(codeOf(await start('9.9.99.9')), '429 rate_limited')
+})
+
+test('behind two proxies of the operator the client is whom the outer one names', async (t) => {
+  const trusted_proxies = ['127.0.0.1', '10.0.0.0/8']
+  const own = await startTestService({ config: { egress: SSO_EGRESS, trusted_proxies } })
+  t.after(() => own.stop())
+  const { connection_id } = await connect(own, provider.issuer)
+  const start = (address: string) =>
+    own.request('GET', `/v1/portal/sso/authorize?connection_id=${connection_id}`, {
+      headers: { 'x-forwarded-for': `9.9.${address.slice(-1)}.9, ${address}, 10.1.1.1` },
+    })
+  for (let i = 0; i < 10; i += 1) assert.equal((await start(`2001:db8::${i}`)).status, 302)
+  assert.equal(codeOf(await start('2001:db8:0:0:5::1')), '429 rate_limited')
+  assert.equal((await start('2001:db8:0:1::1')).status, 302)
+})
+
+test('a page of another site cannot sign its visitors in', async () => {
+  const { connection_id } = await connect(service, provider.issuer)
+  const start = (site: string, more: Record<string, string> = {}) => {
+    const query = new URLSearchParams({ connection_id, ...more })
+    const headers = { ...nextAddress(), 'sec-fetch-site': site }
+    return service.request('GET', `/v1/portal/sso/authorize?${query}`, { headers })
+  }
+  for (const site of ['cross-site', 'same-site', 'other']) {
+    const refused = await start(site)
+    assert.equal(codeOf(refused), '403 origin_refused', site)
+    assert.deepEqual(refused.headers.getSetCookie(), [], site)
+  }
+  for (const site of ['same-origin', 'none']) assert.equal((await start(site)).status, 302, site)
+  // Another console gets a code, which is of use to the page with the verifier only.
+  const console_ = { return_to: `${CONSOLE_ORIGIN}/app`, challenge: 'x'.repeat(43) }
+  assert.equal((await start('cross-site', console_)).status, 302)
+})
+
 describe("'identity.exchange'", () => {
   const verifier = 'v'.repeat(43)
   const challenge = 'q-CSegE3XXoS_kGa1gFZBbrKVr0ImzXMxAR2EQT9HZU'
