@@ -326,6 +326,34 @@ describe('CustosMemoryStorage', () => {
     assert.equal((await client.memory.memories('default', {})).memories.length, 0)
   })
 
+  test('a message that is saved while its thread is deleted does not outlive it', async () => {
+    const { api_key } = await service.createTenant('mastra')
+    const own = new Custos({ url: service.url, apiKey: api_key })
+    const writer = new CustosMemoryStorage({ client: own })
+    let saves = 0
+    const racing = new Custos({
+      url: service.url,
+      apiKey: api_key,
+      fetch: async (input, init) => {
+        // Just before the thread itself is deleted, and after its messages were.
+        if (/"op":"delete","namespace":\["mastra","threads"\]/.test(`${init?.body}`)) {
+          saves += 1
+          await writer.saveMessages({ messages: [say('m2', 'late'), say('m3', 'later')] })
+        }
+        return fetch(input, init)
+      },
+    })
+    const storage = new CustosMemoryStorage({ client: racing })
+    await storage.saveThread({ thread: { id: 't1', ...base } })
+    await storage.saveMessages({ messages: [say('m1', 'early')] })
+    await storage.deleteThread({ threadId: 't1' })
+    assert.equal(saves, 1)
+    assert.equal(await writer.getThreadById({ threadId: 't1' }), null)
+    assert.deepEqual((await writer.listMessages({ threadId: 't1' })).messages, [])
+    assert.equal((await own.memory.memories('default', {})).memories.length, 0)
+    assert.ok(storage.certificates('t1').length >= 7)
+  })
+
   test('a copy of a thread has all of its messages, or the last ones', async () => {
     const storage = new CustosMemoryStorage({ client })
     await storage.saveThread({ thread: { id: 't1', title: 'Trip', ...base } })

@@ -37,7 +37,7 @@ const LIMITS: readonly [what: string, bytesMax: number, contents: string][] = [
   ['the whole client', 11_264, "import { Custos } from '@custos/client'; globalThis.it = Custos"],
   [
     'one operation',
-    3_600,
+    3_540,
     `import { call, Client } from '@custos/client/core'
      import { memoryWrite } from '@custos/client/operations'
      globalThis.it = [call, Client, memoryWrite]`,

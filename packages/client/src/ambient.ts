@@ -8,9 +8,9 @@ export const jitter = (): number => Math.random()
 
 /** 128 random bits in hexadecimal; `randomUUID` is missing on pages without https. */
 export const newKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-    byte.toString(16).padStart(2, '0'),
-  ).join('')
+  crypto
+    .getRandomValues(new Uint8Array(16))
+    .reduce((text, byte) => text + byte.toString(16).padStart(2, '0'), '')
 
 /** Resolves after `ms`; rejects with the reason of the signal as soon as that is aborted. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -20,23 +20,19 @@ export class Pending<T> implements Promise<T> {
     return this.#answer
   }
 
-  #data(): Promise<T> {
-    return this.#answer.then(({ data }) => data)
-  }
-
   // biome-ignore lint/suspicious/noThenProperty: it is a promise
   then<A = T, B = never>(
     done?: ((data: T) => A | PromiseLike<A>) | null,
     failed?: ((reason: unknown) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
-    return this.#data().then(done, failed)
+    return this.#answer.then(({ data }) => data).then(done, failed)
   }
 
   catch<B = never>(failed?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<T | B> {
-    return this.#data().catch(failed)
+    return this.then(null, failed)
   }
 
   finally(ended?: (() => void) | null): Promise<T> {
-    return this.#data().finally(ended)
+    return this.then().finally(ended)
   }
 }

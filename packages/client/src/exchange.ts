@@ -104,8 +104,8 @@ export class Exchange {
       attempt: 0,
       headers: new Headers(),
       ms: 0,
-      ...(typeof ids['store_id'] === 'string' ? { storeId: ids['store_id'] } : {}),
-      ...(typeof ids['ref'] === 'number' ? { ref: ids['ref'] } : {}),
+      ...(typeof ids['store_id'] === 'string' && { storeId: ids['store_id'] }),
+      ...(typeof ids['ref'] === 'number' && { ref: ids['ref'] }),
     }
   }
 
@@ -237,13 +237,12 @@ async function bodyOf(
 ): Promise<SentBody | undefined> {
   if (send) return send(body)
   if (body === undefined) return undefined
-  const type = 'application/json'
   // The signature of a raw body takes bytes or a text.
-  return raw ? { body: body as string, type } : { body: JSON.stringify(body), type }
+  return { body: raw ? (body as string) : JSON.stringify(body), type: 'application/json' }
 }
 
 const bodyInit = (sent: SentBody | undefined): RequestInit =>
-  sent ? ({ body: sent.body, ...(sent.once ? { duplex: 'half' } : {}) } as RequestInit) : {}
+  ({ body: sent?.body, ...(sent?.once && { duplex: 'half' }) }) as RequestInit
 
 /** Milliseconds before another attempt; undefined where another one would not help. */
 function waitBefore(attempt: number, error: unknown, limit: Limit): number | undefined {
@@ -302,7 +301,7 @@ async function refusalOf(response: Response, id: string, url: string): Promise<C
     title: typeof title === 'string' ? title : response.statusText,
     detail: detailText(detail) ?? (error ? '' : `${url} did not answer like a Custos service`),
     requestId: headers.get('x-request-id'),
-    ...(seconds !== null && /^\d+$/.test(seconds) ? { retryAfterMs: Number(seconds) * 1_000 } : {}),
+    ...(seconds !== null && /^\d+$/.test(seconds) && { retryAfterMs: Number(seconds) * 1_000 }),
     body: body ?? text,
     operation: id,
   })
@@ -318,7 +317,7 @@ function parsed(text: string): unknown {
 
 function detailText(detail: unknown): string | undefined {
   if (typeof detail === 'string') return detail
-  if (!Array.isArray(detail)) return detail === undefined ? undefined : JSON.stringify(detail)
+  if (!Array.isArray(detail)) return JSON.stringify(detail)
   return detail
     .map((problem) => {
       const { loc, msg } = record(problem)

@@ -90,20 +90,28 @@ export class CustosMemoryStorage extends MemoryStorage {
     })
   }
 
-  /** Its messages first: a deletion that was cut short is finished by another one. */
+  /**
+   * Its messages first: a deletion that was cut short is finished by another one. And once more
+   * after the thread: another writer may have saved to it meanwhile.
+   */
   override async deleteThread({
     threadId,
   }: Parameters<MemoryStorage['deleteThread']>[0]): Promise<void> {
+    const certificates = await this.#eraseMessages(threadId)
+    if (await this.#tables.get('threads', threadId)) {
+      const [ids = []] = await this.#tables.change([this.#tables.delete('threads', threadId)])
+      certificates.push(...ids, ...(await this.#eraseMessages(threadId)))
+    }
+    this.#note(threadId, certificates)
+  }
+
+  async #eraseMessages(threadId: string): Promise<string[]> {
     const certificates: string[] = []
     for (const part of partsOf(await this.#messagesOf(threadId))) {
       const operations = part.flatMap(({ id }) => this.#tables.deleteMessage(id, threadId))
       certificates.push(...(await this.#tables.change(operations)).flat())
     }
-    if (await this.#tables.get('threads', threadId)) {
-      const [ids = []] = await this.#tables.change([this.#tables.delete('threads', threadId)])
-      certificates.push(...ids)
-    }
-    this.#note(threadId, certificates)
+    return certificates
   }
 
   override async listThreads(args: StorageListThreadsInput): Promise<StorageListThreadsOutput> {
