@@ -66,9 +66,12 @@ export async function checkLooks({ visit }: Scene, path: string): Promise<void> 
   await accessible()
   await page.emulateMedia({ colorScheme: 'dark' })
   await accessible()
-  await page.setViewportSize({ width: 390, height: WIDE.height })
-  await accessible()
-  await fits()
+  // A window of 1440 by 900 at 200 %, and a phone.
+  for (const size of [{ width: 720, height: 450 }, { width: 390, height: WIDE.height }]) {
+    await page.setViewportSize(size)
+    await accessible()
+    await fits()
+  }
   await end()
 }
 

@@ -1,3 +1,5 @@
+// Words that count as a word of a query, by the bundled model.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findSimilarTerms } from './similar-terms.ts'
