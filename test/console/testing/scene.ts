@@ -67,7 +67,10 @@ export async function checkLooks({ visit }: Scene, path: string): Promise<void> 
   await page.emulateMedia({ colorScheme: 'dark' })
   await accessible()
   // A window of 1440 by 900 at 200 %, and a phone.
-  for (const size of [{ width: 720, height: 450 }, { width: 390, height: WIDE.height }]) {
+  for (const size of [
+    { width: 720, height: 450 },
+    { width: 390, height: WIDE.height },
+  ]) {
     await page.setViewportSize(size)
     await accessible()
     await fits()
