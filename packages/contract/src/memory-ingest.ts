@@ -1,19 +1,9 @@
 // What a conversation becomes in a store.
 
 import Type from 'typebox'
-import {
-  about,
-  Count,
-  JsonObject,
-  Label,
-  label,
-  Nullable,
-  OptionalNullable,
-  Ref,
-  time,
-} from './common.ts'
+import { about, JsonObject, Label, label, OptionalNullable, time } from './common.ts'
 import { limits } from './limits.ts'
-import { Duplicate, WRITE_REFUSALS, write as writing } from './memory.ts'
+import { WRITE_REFUSALS, WrittenBatch, write as writing } from './memory.ts'
 import { NewContent, namespaceFields } from './memory-records.ts'
 import { operation } from './operation.ts'
 
@@ -67,13 +57,7 @@ export const memoryIngestion = {
         { role: 'assistant', content: 'How do you like it?' },
       ],
     },
-    reply: Type.Object({
-      refs: Type.Array(Ref, { description: 'Numbers of the memories, in the order of `messages`' }),
-      duplicates: Type.Array(Duplicate, {
-        description: 'Messages with the content of another memory',
-      }),
-      log_seq: Nullable(Count),
-    }),
+    reply: WrittenBatch,
     refuses: WRITE_REFUSALS,
     idempotent: true,
   }),

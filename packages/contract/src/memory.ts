@@ -84,10 +84,20 @@ export const WRITE_REFUSALS = [
   'quota_exceeded',
 ] as const
 
-export const Duplicate = Type.Object({
+const Duplicate = Type.Object({
   index: count('Position in the list of the request, from 0'),
   duplicate_of: about(Ref, 'A memory with exactly this content'),
 })
+
+/** The reply to several memories that are written at once. */
+export const WrittenBatch = Type.Object(
+  {
+    refs: Type.Array(Ref, { description: 'Numbers of the memories, in the order of the request' }),
+    duplicates: Type.Array(Duplicate, { description: 'Those with the content of another memory' }),
+    log_seq: Nullable(Count),
+  },
+  { title: 'WrittenBatch', description: 'Memories that were written at once' },
+)
 
 export const memory = {
   list_stores: operation({
@@ -208,13 +218,7 @@ export const memory = {
     }),
     tolerated: ['body.items[].options.signing_key'],
     example: { items: [{ content: 'One' }, { content: 'Two', options: { tenant_id: 'team' } }] },
-    reply: Type.Object({
-      refs: Type.Array(Ref, { description: 'Numbers of the memories, in the order of `items`' }),
-      duplicates: Type.Array(Duplicate, {
-        description: 'Items with the content of another memory',
-      }),
-      log_seq: Nullable(Count),
-    }),
+    reply: WrittenBatch,
     refuses: WRITE_REFUSALS,
     idempotent: true,
   }),

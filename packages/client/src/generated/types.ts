@@ -4267,6 +4267,21 @@ export type WriteRequest = {
  */
 export type WriteStatus = 'stored' | 'expired' | 'erased'
 
+/** Memories that were written at once */
+export type WrittenBatch = {
+  /** Numbers of the memories, in the order of the request */
+  refs: number[]
+  /** Those with the content of another memory */
+  duplicates: Array<{
+    /** Position in the list of the request, from 0 */
+    index: number
+    /** A memory with exactly this content */
+    duplicate_of: number
+  }>
+  /** Position in the audit log */
+  log_seq: number | null
+}
+
 /** The reply of `approvals.approver`. */
 export type ApprovalsApproverReply = Approver
 
@@ -7426,19 +7441,7 @@ export type MemoryIngestBody = {
 }
 
 /** The reply of `memory.ingest`. */
-export type MemoryIngestReply = {
-  /** Numbers of the memories, in the order of `messages` */
-  refs: number[]
-  /** Messages with the content of another memory */
-  duplicates: Array<{
-    /** Position in the list of the request, from 0 */
-    index: number
-    /** A memory with exactly this content */
-    duplicate_of: number
-  }>
-  /** Position in the audit log */
-  log_seq: number | null
-}
+export type MemoryIngestReply = WrittenBatch
 
 /** The reply of `memory.ingestion_stats`. */
 export type MemoryIngestionStatsReply = {
@@ -7878,19 +7881,7 @@ export type MemoryWriteBatchBody = {
 }
 
 /** The reply of `memory.write_batch`. */
-export type MemoryWriteBatchReply = {
-  /** Numbers of the memories, in the order of `items` */
-  refs: number[]
-  /** Items with the content of another memory */
-  duplicates: Array<{
-    /** Position in the list of the request, from 0 */
-    index: number
-    /** A memory with exactly this content */
-    duplicate_of: number
-  }>
-  /** Position in the audit log */
-  log_seq: number | null
-}
+export type MemoryWriteBatchReply = WrittenBatch
 
 /** The reply of `monitoring.stats`. */
 export type MonitoringStatsReply = {
