@@ -3,9 +3,10 @@
 import Type from 'typebox'
 import { about, JsonObject, Label, label, OptionalNullable, time } from './common.ts'
 import { limits } from './limits.ts'
-import { WRITE_REFUSALS, WrittenBatch, write as writing } from './memory.ts'
+import { WRITE_REFUSALS, write as writing } from './memory.ts'
 import { NewContent, namespaceFields } from './memory-records.ts'
 import { operation } from './operation.ts'
+import { WrittenBatch } from './written-batch.ts'
 
 const Message = Type.Object(
   {

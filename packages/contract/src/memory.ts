@@ -46,6 +46,7 @@ import {
   writeFields,
 } from './memory-records.ts'
 import { operation } from './operation.ts'
+import { WrittenBatch } from './written-batch.ts'
 
 const StoreParams = Type.Object({
   store_id: pathId({ examples: ['default'] }),
@@ -83,21 +84,6 @@ export const WRITE_REFUSALS = [
   'rejected',
   'quota_exceeded',
 ] as const
-
-const Duplicate = Type.Object({
-  index: count('Position in the list of the request, from 0'),
-  duplicate_of: about(Ref, 'A memory with exactly this content'),
-})
-
-/** The reply to several memories that are written at once. */
-export const WrittenBatch = Type.Object(
-  {
-    refs: Type.Array(Ref, { description: 'Numbers of the memories, in the order of the request' }),
-    duplicates: Type.Array(Duplicate, { description: 'Those with the content of another memory' }),
-    log_seq: Nullable(Count),
-  },
-  { title: 'WrittenBatch', description: 'Memories that were written at once' },
-)
 
 export const memory = {
   list_stores: operation({
