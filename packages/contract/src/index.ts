@@ -32,7 +32,7 @@ export * from './landing.ts'
 export * from './limits.ts'
 export * from './llm.ts'
 export * from './manifold.ts'
-export { memory, memoryErasure } from './memory.ts'
+export * from './memory.ts'
 export {
   DROP_REASONS,
   type DropReason,

@@ -3,10 +3,9 @@
 import Type from 'typebox'
 import { about, JsonObject, Label, label, OptionalNullable, time } from './common.ts'
 import { limits } from './limits.ts'
-import { WRITE_REFUSALS, write as writing } from './memory.ts'
 import { NewContent, namespaceFields } from './memory-records.ts'
+import { WRITE_REFUSALS, WrittenBatch, write } from './memory-shared.ts'
 import { operation } from './operation.ts'
-import { WrittenBatch } from './written-batch.ts'
 
 const Message = Type.Object(
   {
@@ -23,7 +22,7 @@ const Message = Type.Object(
 /** What a conversation becomes; its handler is in the orchestrator slice. */
 export const memoryIngestion = {
   ingest: operation({
-    ...writing,
+    ...write,
     id: 'memory.ingest',
     namespaced: true,
     path: '/v1/stores/{store_id}/ingest',

@@ -16,7 +16,6 @@ import {
   Offset,
   OptionalNullable,
   page,
-  pathId,
   Ref,
 } from './common.ts'
 import { erasureReasons } from './erasure.ts'
@@ -45,45 +44,16 @@ import {
   WriteRequest,
   writeFields,
 } from './memory-records.ts'
+import {
+  CHANGE_REFUSALS,
+  POLICY_REFUSALS,
+  read,
+  StoreParams,
+  WRITE_REFUSALS,
+  WrittenBatch,
+  write,
+} from './memory-shared.ts'
 import { operation } from './operation.ts'
-import { WrittenBatch } from './written-batch.ts'
-
-const StoreParams = Type.Object({
-  store_id: pathId({ examples: ['default'] }),
-})
-
-const read = {
-  method: 'GET',
-  access: 'tenant',
-  scope: 'memory:read',
-  params: StoreParams,
-  status: 200,
-} as const
-export const write = {
-  method: 'POST',
-  access: 'tenant',
-  scope: 'memory:write',
-  params: StoreParams,
-  status: 200,
-} as const
-
-/** Refusals by a policy, of an operation that cannot wait for an approval. */
-const POLICY_REFUSALS = ['policy_denied', 'approval_required'] as const
-
-const CHANGE_REFUSALS = [
-  ...POLICY_REFUSALS,
-  'store_not_found',
-  'store_deleting',
-  'no_signing_key',
-  'idempotency_key_reused',
-] as const
-
-export const WRITE_REFUSALS = [
-  ...CHANGE_REFUSALS,
-  'capability_not_supported',
-  'rejected',
-  'quota_exceeded',
-] as const
 
 export const memory = {
   list_stores: operation({

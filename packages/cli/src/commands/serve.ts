@@ -31,7 +31,7 @@ async function runServe(args: readonly string[]): Promise<number> {
   // A reader that closes the pipe after the first lines (`| head`) must not stop the service.
   process.stdout.on('error', () => {})
   const service = await startService(config, { accept_empty_data: flags.accept_empty_data })
-  // Before anything is printed: whoever reads that it listens may stop it at once.
+  // First: a script may stop the service as soon as it reads the first line.
   const stopping = waitForStopSignal()
   console.log(`custos listens on ${service.url}`)
   if (config.auth === 'local')
