@@ -71,6 +71,7 @@ export const TEXT_KINDS = [
   'user',
   'sso_connection',
   'agent',
+  'workflow',
   'provider',
   'tool',
   'agent_action',

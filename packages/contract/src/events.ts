@@ -19,6 +19,7 @@ import {
   RUN_STATES,
   STEP_STATES,
   TOOL_EFFECTS,
+  WORKFLOW_MODES,
 } from './orchestrator-records.ts'
 import { KNOWN_OPERATIONS, OPERATION_ALIASES } from './policy-configs.ts'
 import { REPORT_FINDINGS, REPORT_TYPES } from './reports.ts'
@@ -290,6 +291,13 @@ export const eventPayloads = {
     definition: LabelMac,
     changed_by: MintedId,
   }),
+  'workflow.changed': closed({
+    change: Type.Enum(['created', 'deleted', 'redacted']),
+    mode: Type.Enum(WORKFLOW_MODES),
+    /** Of the whole definition. */
+    definition: LabelMac,
+    changed_by: MintedId,
+  }),
   'provider.changed': closed({
     change: Type.Enum(['created', 'replaced', 'deleted', 'redacted']),
     kind: Type.Enum(PROVIDER_KINDS),
@@ -314,6 +322,15 @@ export const eventPayloads = {
     started_by: MintedId,
     /** Absent: `client`. */
     executor: Type.Optional(Type.Literal('managed')),
+    /** Absent: the run is of one agent. */
+    workflow: Type.Optional(
+      closed({
+        workflow_id: Hex16,
+        mode: Type.Enum(WORKFLOW_MODES),
+        agents: Count,
+        definition: LabelMac,
+      }),
+    ),
   }),
   'run.completed': RunEnded,
   'run.denied': RunEnded,
@@ -322,6 +339,8 @@ export const eventPayloads = {
   'step.permitted': closed({
     run_id: Hex16,
     step_no: Count,
+    /** Of a workflow, from 0. */
+    turn_no: Type.Optional(Count),
     agent_id: Hex16,
     permit: Hex16,
     input_commitment: Hex32,

@@ -88,6 +88,8 @@ export {
   STEP_STATES,
   type StepPermit,
   TOOL_EFFECTS,
+  WORKFLOW_MODES,
+  type WorkflowStep,
 } from './orchestrator-records.ts'
 export * from './policy-configs.ts'
 export * from './provenance.ts'
@@ -133,4 +135,5 @@ export * from './subjects.ts'
 export * from './templates.ts'
 export * from './tenants.ts'
 export * from './webhooks.ts'
+export * from './workflows.ts'
 export * from './world-model.ts'

@@ -42,6 +42,12 @@ export const RUN_STATES = [
 ] as const
 /** Who asks the models: the caller, between `begin` and `complete`, or this service. */
 export const RUN_EXECUTORS = ['client', 'managed'] as const
+/**
+ * How the agents of a workflow take turns. `sequential`: each is asked with the answer of the one
+ * before. `round_robin`: the same, in rounds. `parallel`: all at once with the input. `supervisor`:
+ * one of them delegates tasks to the others.
+ */
+export const WORKFLOW_MODES = ['sequential', 'parallel', 'supervisor', 'round_robin'] as const
 export const STEP_STATES = [
   'waiting_hitl',
   'permitted',
@@ -91,6 +97,12 @@ export const RUN_REASONS = [
 
 export const runLimits = {
   agents_per_tenant: 500,
+  workflows_per_tenant: 500,
+  agents_per_workflow: 16,
+  /** Steps that a parallel workflow has under way. */
+  parallel_steps: 4,
+  max_rounds: { min: 1, max: 50, default: 3 },
+  max_total_steps: { min: 1, max: 500, default: 100 },
   max_steps: { min: 1, max: 500, default: 50 },
   max_tokens_per_step: { min: 1, max: 10_000_000, default: 4_096 },
   tools: 100,
@@ -232,6 +244,7 @@ export const RunStep = Type.Object(
     step_id: Hex16,
     run_id: Hex16,
     step_no: count('Place in the run, from 1'),
+    turn_no: Nullable(count('Turn of the workflow, from 0; null: the run is of one agent')),
     agent_id: Hex16,
     state: about(StepState, 'State of the step'),
     reason: Nullable(about(EndReason, 'Why it ended other than completed')),
@@ -262,7 +275,8 @@ export type RunStep = Static<typeof RunStep>
 export const runFields = {
   run_id: Hex16,
   tenant_id: Type.String(),
-  agent_id: Hex16,
+  agent_id: about(Hex16, 'Its agent, or the first of its workflow'),
+  workflow_id: Nullable(text('Id of the workflow; null: the run is of one agent')),
   executor: about(RunExecutor, 'Who asks the models'),
   state: about(RunState, 'State of the run'),
   termination_reason: Nullable(about(EndReason, 'Why it ended other than completed')),
@@ -294,6 +308,7 @@ export const StepPermit = Type.Object(
     step_id: Hex16,
     permit: Nullable(text('Id of the permit; null: the step waits or has ended')),
     input_text: Nullable(text('Input to use, as policies redacted it; null: erased, or no right')),
+    output_text: Nullable(text('What the model answered; null: not yet, erased, or no right')),
     memory: Type.Array(RunMemory, { description: 'Memories for the prompt, best first' }),
     memory_seq: count('Log position at which memory was read'),
     max_tokens: count('Most tokens, in and out'),
@@ -315,6 +330,33 @@ const waiting = Type.Object(
   { title: 'WaitingAction', description: 'What waits for a person' },
 )
 export const WaitingReply = Type.Object({ detail: about(waiting, 'The approval request') })
+
+export const WaitSeconds = Type.Optional(
+  integer('Seconds to wait for the end of the run', { minimum: 0, maximum: 300, default: 300 }),
+)
+
+export const WorkflowStep = Type.Object(
+  {
+    ...RunStep.properties,
+    workflow_id: Nullable(text('Id of the workflow; null: the run is of one agent')),
+    tenant_id: Type.String(),
+    status: about(StepState, 'The same as `state`'),
+    step_number: count('The same as `step_no`'),
+    step_index: count('`step_no` less one'),
+    decision_id: text('Id of the logged decision; empty: none yet'),
+    input_text: Nullable(text('What the agent was asked; null: erased, or no right')),
+    raw_output: Nullable(text('The same as `output_text`')),
+    output_text: Nullable(text('What it answered; null: not yet, erased, or no right')),
+    tokens_used: count('Tokens of the output'),
+    token_usage: count('Tokens in and out'),
+    tools_called: Type.Array(Type.String(), {
+      description: 'Names of tools, where texts may be read',
+    }),
+    governance_allowed: boolean('Whether no policy or person denied it'),
+  },
+  { title: 'WorkflowStep', description: 'A step with its texts, as workflows show it' },
+)
+export type WorkflowStep = Static<typeof WorkflowStep>
 
 export const AgentAction = Type.Object(
   {

@@ -124,7 +124,8 @@ export const orchestrator = {
       '`managed` run answers `input_text` by itself: read it until it has ended. It needs a key, ' +
       'with `memory:read` too, whose rights are looked up at every permit.',
     body: Type.Object({
-      agent_id: about(Hex16, 'Agent that it starts with'),
+      agent_id: OptionalNullable(about(Hex16, 'Agent that it starts with; or `workflow_id`')),
+      workflow_id: OptionalNullable(about(Hex16, 'Workflow that it executes, as `managed`')),
       input_text: OptionalNullable(about(RunText, 'What the run is for')),
       budget: OptionalNullable(about(RunBudget, 'What its steps may use; default: no limit')),
       deadline_s: Type.Optional(
@@ -134,7 +135,9 @@ export const orchestrator = {
           default: runLimits.deadline_s.default,
         }),
       ),
-      executor: Type.Optional(about({ ...RunExecutor, default: 'client' }, 'Who asks the models')),
+      executor: Type.Optional(
+        about(RunExecutor, 'Who asks the models; default: `client`, of a workflow `managed`'),
+      ),
     }),
     example: {
       agent_id: '0123456789abcdef0123456789abcdef',
@@ -145,8 +148,10 @@ export const orchestrator = {
     reply: Run,
     refuses: [
       'agent_not_found',
+      'workflow_not_found',
       'provider_not_found',
       'rejected',
+      'wrong_state',
       'too_many',
       'no_signing_key',
       'idempotency_key_reused',

@@ -80,6 +80,7 @@ export const refusals = {
   tool_not_found: { status: 404, title: 'No such tool' },
   call_not_found: { status: 404, title: 'No such call' },
   provider_not_found: { status: 404, title: 'No provider of this model' },
+  workflow_not_found: { status: 404, title: 'No such workflow' },
   step_not_found: { status: 404, title: 'No such step' },
   // people
   login_expired: { status: 400, title: 'The invitation or sign-in has expired or was used' },

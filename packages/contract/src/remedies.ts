@@ -209,6 +209,10 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     when: 'No enabled provider is configured for the model, which Custos would have to ask.',
     advice: 'Configure one: `POST /v1/llm/providers`; or execute the steps yourself: `client`.',
   },
+  workflow_not_found: {
+    when: 'The tenant has no such workflow.',
+    advice: 'List them: `GET /v1/orchestrator/workflows`.',
+  },
   step_not_found: {
     when: 'The run has no such step.',
     advice: 'Read the run with its steps: `GET /v1/orchestrator/runs/{run_id}`.',

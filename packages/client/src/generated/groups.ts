@@ -1899,6 +1899,72 @@ export interface WebhooksGroup {
   update(webhookId: string, body: types.WebhooksUpdateBody, options?: CallOptions): Pending<types.WebhooksUpdateReply>
 }
 
+/** The operations `workflows.*`. */
+export interface WorkflowsGroup {
+  /**
+   * Creates a workflow: agents that take turns in the runs of it.
+   *
+   * Use it once for each task of several agents. A workflow never changes.
+   */
+  create(body: types.WorkflowsCreateBody, options?: CallOptions): Pending<types.WorkflowsCreateReply>
+  /**
+   * Deletes a workflow; its runs stay.
+   *
+   * Use it for one that is no longer used. Refused while its newest run goes on.
+   */
+  delete(workflowId: string, options?: CallOptions): Pending<types.WorkflowsDeleteReply>
+  /**
+   * Returns one step of any run; with `decisions:read` its texts too.
+   *
+   * Use it where only the id of the step is known.
+   */
+  findStep(stepId: string, options?: CallOptions): Pending<types.WorkflowsFindStepReply>
+  /**
+   * Returns one workflow with the steps of its newest run.
+   *
+   * Use it to follow the newest run. Texts need `decisions:read`.
+   */
+  get(workflowId: string, options?: CallOptions): Pending<types.WorkflowsGetReply>
+  /**
+   * Lists the workflows, newest first.
+   *
+   * Use it to find the id of a workflow.
+   */
+  readonly list: PagedMethod<[query?: types.WorkflowsListQuery, options?: CallOptions], types.WorkflowsListReply, types.WorkflowsListReply['workflows'][number]>
+  /**
+   * Lists the receipts of the newest run, oldest first.
+   *
+   * Use it to keep what the run did. Receipts hold no text.
+   */
+  receipts(workflowId: string, options?: CallOptions): Pending<types.WorkflowsReceiptsReply>
+  /**
+   * Approves or rejects what the newest run waits for.
+   *
+   * Use it to decide by name, as `orchestrator.approve_action` does. Where several wait, name one.
+   */
+  resume(workflowId: string, body: types.WorkflowsResumeBody, options?: CallOptions): Pending<types.WorkflowsResumeReply>
+  /**
+   * Starts a run of a workflow and waits for its end.
+   *
+   * Use it where a caller wants the answer at once; `orchestrator.start_run` does not wait. After
+   * `timeout_seconds`, or where a person has to approve, it answers 202 and the run goes on.
+   */
+  run(workflowId: string, body: types.WorkflowsRunBody, options?: CallOptions): Pending<types.WorkflowsRunReply | types.WorkflowsRunAccepted>
+  /**
+   * Asks one agent once: a managed run that ends with its answer.
+   *
+   * Use it to try an agent. It waits at most `timeout_seconds`, and then answers 202: the run goes
+   * on.
+   */
+  runStep(body: types.WorkflowsRunStepBody, options?: CallOptions): Pending<types.WorkflowsRunStepReply | types.WorkflowsRunStepAccepted>
+  /**
+   * Ends the newest run of a workflow.
+   *
+   * Use it to stop. Nothing of the run is executed afterwards.
+   */
+  terminate(workflowId: string, options?: CallOptions): Pending<types.WorkflowsTerminateReply>
+}
+
 /** The operations `world_model.*`. */
 export interface WorldModelGroup {
   /**
@@ -2020,6 +2086,7 @@ export class Groups extends Client {
   declare readonly templates: TemplatesGroup
   declare readonly tenants: TenantsGroup
   declare readonly webhooks: WebhooksGroup
+  declare readonly workflows: WorkflowsGroup
   declare readonly worldModel: WorldModelGroup
 
   constructor(options: ClientOptions) {
@@ -2308,6 +2375,17 @@ webhooks/{webhook_id}~ GET deliveries q .deliveries
 webhooks/{webhook_id}~ POST replay b
 webhooks/{webhook_id}~ POST rotate_secret b
 webhooks/{webhook_id}~ POST test
+workflows
+orchestrator/step POST run_step bi
+orchestrator/steps/{step_id} GET find_step
+orchestrator/workflows GET list q .workflows
+orchestrator/workflows POST create bi
+orchestrator/workflows/{workflow_id} DELETE delete
+orchestrator/workflows/{workflow_id} GET get
+orchestrator/workflows/{workflow_id}~ GET receipts
+orchestrator/workflows/{workflow_id}~ POST resume b
+orchestrator/workflows/{workflow_id}~ POST run bi
+orchestrator/workflows/{workflow_id}~ POST terminate
 world_model
 world-model/actions GET list_actions q .invocations
 world-model/actions/stats GET action_stats

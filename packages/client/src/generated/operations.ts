@@ -2011,6 +2011,85 @@ export const webhooksUpdate: Operation<[webhookId: string, body: types.WebhooksU
   takes: 'body',
 }
 
+/** Creates a workflow: agents that take turns in the runs of it. */
+export const workflowsCreate: Operation<[body: types.WorkflowsCreateBody, options?: CallOptions], Pending<types.WorkflowsCreateReply>> = {
+  id: 'workflows.create',
+  method: 'POST',
+  path: '/v1/orchestrator/workflows',
+  takes: 'body',
+  idempotent: true,
+}
+
+/** Deletes a workflow; its runs stay. */
+export const workflowsDelete: Operation<[workflowId: string, options?: CallOptions], Pending<types.WorkflowsDeleteReply>> = {
+  id: 'workflows.delete',
+  method: 'DELETE',
+  path: '/v1/orchestrator/workflows/{workflow_id}',
+}
+
+/** Returns one step of any run; with `decisions:read` its texts too. */
+export const workflowsFindStep: Operation<[stepId: string, options?: CallOptions], Pending<types.WorkflowsFindStepReply>> = {
+  id: 'workflows.find_step',
+  method: 'GET',
+  path: '/v1/orchestrator/steps/{step_id}',
+}
+
+/** Returns one workflow with the steps of its newest run. */
+export const workflowsGet: Operation<[workflowId: string, options?: CallOptions], Pending<types.WorkflowsGetReply>> = {
+  id: 'workflows.get',
+  method: 'GET',
+  path: '/v1/orchestrator/workflows/{workflow_id}',
+}
+
+/** Lists the workflows, newest first. */
+export const workflowsList: Operation<[query?: types.WorkflowsListQuery, options?: CallOptions], Pending<types.WorkflowsListReply>> = {
+  id: 'workflows.list',
+  method: 'GET',
+  path: '/v1/orchestrator/workflows',
+  takes: 'query',
+  items: 'workflows',
+}
+
+/** Lists the receipts of the newest run, oldest first. */
+export const workflowsReceipts: Operation<[workflowId: string, options?: CallOptions], Pending<types.WorkflowsReceiptsReply>> = {
+  id: 'workflows.receipts',
+  method: 'GET',
+  path: '/v1/orchestrator/workflows/{workflow_id}/receipts',
+}
+
+/** Approves or rejects what the newest run waits for. */
+export const workflowsResume: Operation<[workflowId: string, body: types.WorkflowsResumeBody, options?: CallOptions], Pending<types.WorkflowsResumeReply>> = {
+  id: 'workflows.resume',
+  method: 'POST',
+  path: '/v1/orchestrator/workflows/{workflow_id}/resume',
+  takes: 'body',
+}
+
+/** Starts a run of a workflow and waits for its end. */
+export const workflowsRun: Operation<[workflowId: string, body: types.WorkflowsRunBody, options?: CallOptions], Pending<types.WorkflowsRunReply | types.WorkflowsRunAccepted>> = {
+  id: 'workflows.run',
+  method: 'POST',
+  path: '/v1/orchestrator/workflows/{workflow_id}/run',
+  takes: 'body',
+  idempotent: true,
+}
+
+/** Asks one agent once: a managed run that ends with its answer. */
+export const workflowsRunStep: Operation<[body: types.WorkflowsRunStepBody, options?: CallOptions], Pending<types.WorkflowsRunStepReply | types.WorkflowsRunStepAccepted>> = {
+  id: 'workflows.run_step',
+  method: 'POST',
+  path: '/v1/orchestrator/step',
+  takes: 'body',
+  idempotent: true,
+}
+
+/** Ends the newest run of a workflow. */
+export const workflowsTerminate: Operation<[workflowId: string, options?: CallOptions], Pending<types.WorkflowsTerminateReply>> = {
+  id: 'workflows.terminate',
+  method: 'POST',
+  path: '/v1/orchestrator/workflows/{workflow_id}/terminate',
+}
+
 /** Counts types by kind and actions by status. */
 export const worldModelActionStats: Operation<[options?: CallOptions], Pending<types.WorldModelActionStatsReply>> = {
   id: 'world_model.action_stats',
@@ -2371,6 +2450,16 @@ export const OPERATIONS: readonly object[] = [
   webhooksRotateSecret,
   webhooksTest,
   webhooksUpdate,
+  workflowsCreate,
+  workflowsDelete,
+  workflowsFindStep,
+  workflowsGet,
+  workflowsList,
+  workflowsReceipts,
+  workflowsResume,
+  workflowsRun,
+  workflowsRunStep,
+  workflowsTerminate,
   worldModelActionStats,
   worldModelApproveAction,
   worldModelGetAction,

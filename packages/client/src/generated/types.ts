@@ -69,6 +69,7 @@ export type RefusalCode =
   | 'tool_not_found'
   | 'call_not_found'
   | 'provider_not_found'
+  | 'workflow_not_found'
   | 'step_not_found'
   | 'login_expired'
   | 'login_refused'
@@ -1011,8 +1012,10 @@ export interface Refusals {
   'orchestrator.start_run':
     | CommonRefusal
     | 'agent_not_found'
+    | 'workflow_not_found'
     | 'provider_not_found'
     | 'rejected'
+    | 'wrong_state'
     | 'too_many'
     | 'no_signing_key'
     | 'idempotency_key_reused'
@@ -1213,6 +1216,65 @@ export interface Refusals {
     | 'url_refused'
     | 'rejected'
     | 'wrong_state'
+  'workflows.create':
+    | CommonRefusal
+    | 'agent_not_found'
+    | 'rejected'
+    | 'too_many'
+    | 'idempotency_key_reused'
+  'workflows.delete':
+    | CommonRefusal
+    | 'workflow_not_found'
+    | 'wrong_state'
+  'workflows.find_step':
+    | CommonRefusal
+    | 'step_not_found'
+  'workflows.get':
+    | CommonRefusal
+    | 'workflow_not_found'
+  'workflows.list':
+    | CommonRefusal
+    | 'rejected'
+  'workflows.receipts':
+    | CommonRefusal
+    | 'workflow_not_found'
+  'workflows.resume':
+    | CommonRefusal
+    | 'workflow_not_found'
+    | 'action_not_found'
+    | 'wrong_state'
+    | 'not_waiting'
+    | 'approval_expired'
+    | 'self_approval'
+    | 'attestation_required'
+    | 'no_signing_key'
+    | 'idempotency_key_reused'
+    | 'policy_denied'
+    | 'approval_required'
+  'workflows.run':
+    | CommonRefusal
+    | 'workflow_not_found'
+    | 'agent_not_found'
+    | 'provider_not_found'
+    | 'rejected'
+    | 'wrong_state'
+    | 'too_many'
+    | 'no_signing_key'
+    | 'idempotency_key_reused'
+  'workflows.run_step':
+    | CommonRefusal
+    | 'agent_not_found'
+    | 'provider_not_found'
+    | 'rejected'
+    | 'wrong_state'
+    | 'too_many'
+    | 'no_signing_key'
+    | 'idempotency_key_reused'
+  'workflows.terminate':
+    | CommonRefusal
+    | 'workflow_not_found'
+    | 'wrong_state'
+    | 'no_signing_key'
   'world_model.action_stats':
     | CommonRefusal
   'world_model.approve_action':
@@ -3430,7 +3492,10 @@ export type Run = {
   run_id: string
   /** Id of the tenant */
   tenant_id: string
+  /** Its agent, or the first of its workflow */
   agent_id: string
+  /** Id of the workflow; null: the run is of one agent */
+  workflow_id: string | null
   /** Who asks the models */
   executor: RunExecutor
   /** State of the run */
@@ -3532,6 +3597,8 @@ export type RunStep = {
   run_id: string
   /** Place in the run, from 1 */
   step_no: number
+  /** Turn of the workflow, from 0; null: the run is of one agent */
+  turn_no: number | null
   agent_id: string
   /** State of the step */
   state: StepState
@@ -3727,6 +3794,8 @@ export type StepPermit = {
   permit: string | null
   /** Input to use, as policies redacted it; null: erased, or no right */
   input_text: string | null
+  /** What the model answered; null: not yet, erased, or no right */
+  output_text: string | null
   /** Memories for the prompt, best first */
   memory: RunMemory[]
   /** Log position at which memory was read */
@@ -3968,7 +4037,7 @@ export type TermScore = {
 }
 
 /** Kind of a record that is neither a memory nor a decision */
-export type TextKind = 'artifact' | 'corpus' | 'world_type' | 'action' | 'composition' | 'landing' | 'approval' | 'approver' | 'governed_decision' | 'attestation' | 'policy' | 'hold' | 'retention' | 'report' | 'store' | 'key' | 'key_namespace' | 'webhook' | 'user' | 'sso_connection' | 'agent' | 'provider' | 'tool' | 'agent_action' | 'run_text' | 'label'
+export type TextKind = 'artifact' | 'corpus' | 'world_type' | 'action' | 'composition' | 'landing' | 'approval' | 'approver' | 'governed_decision' | 'attestation' | 'policy' | 'hold' | 'retention' | 'report' | 'store' | 'key' | 'key_namespace' | 'webhook' | 'user' | 'sso_connection' | 'agent' | 'workflow' | 'provider' | 'tool' | 'agent_action' | 'run_text' | 'label'
 
 /** What a token may do */
 export type TokenScope = 'memory:read' | 'memory:write'
@@ -4164,6 +4233,135 @@ export type WebhookSignature = 'v1' | 'v1a'
 
 /** `failing`: 5 failures in a row; one delivery at a time probes the endpoint */
 export type WebhookState = 'active' | 'failing' | 'disabled'
+
+/** Agents that take turns */
+export type Workflow = {
+  workflow_id: string
+  /** Id of the tenant */
+  tenant_id: string
+  /** What people call it */
+  name: string
+  /** What it is for */
+  description: string
+  /** Its agents, in their order; those that a supervisor delegates to */
+  agent_ids: string[]
+  /** How its agents take turns */
+  mode: WorkflowMode
+  /** Agent that delegates; null: another mode */
+  supervisor_agent_id: string | null
+  /** Rounds of `round_robin` */
+  max_rounds: number
+  /** Most steps of a run */
+  max_total_steps: number
+  /** Whether a run is refused while another is under way */
+  one_at_a_time: boolean
+  /** The same as `agent_ids` */
+  agents: string[]
+  /** State of its newest run */
+  status: WorkflowStatus
+  /** Id of the newest run; null: it has none */
+  run_id: string | null
+  /** Why the newest run ended other than completed */
+  termination_reason: RunReason | null
+  /** Steps of the newest run */
+  current_step: number
+  /** Tokens that its steps used */
+  total_tokens: number
+  /** When the newest run started */
+  started_at: string | null
+  /** When it ended */
+  completed_at: string | null
+  /** When it was created */
+  created_at: string
+  /** Steps of the newest run, oldest first; empty in a list */
+  steps: WorkflowStep[]
+}
+
+/**
+ * `sequential`: each agent is asked with the answer of the one before. `round_robin`: the same, in
+ * rounds. `parallel`: all at once with the input. `supervisor`: one delegates tasks to the others
+ */
+export type WorkflowMode = 'sequential' | 'parallel' | 'supervisor' | 'round_robin'
+
+/** State of its newest run; `created`: it has none */
+export type WorkflowStatus = 'created' | 'running' | 'waiting_hitl' | 'waiting_resolution' | 'completed' | 'denied' | 'failed' | 'terminated'
+
+/** A step with its texts, as workflows show it */
+export type WorkflowStep = {
+  step_id: string
+  run_id: string
+  /** Place in the run, from 1 */
+  step_no: number
+  /** Turn of the workflow, from 0; null: the run is of one agent */
+  turn_no: number | null
+  agent_id: string
+  /** State of the step */
+  state: StepState
+  /** Why it ended other than completed */
+  reason: RunReason | null
+  /** Model that is asked */
+  model_id: string
+  /** Store that was read; null: none */
+  store_id: string | null
+  /** Log position at which memory was read */
+  memory_seq: number
+  /** Memories that the step read */
+  retrieved_refs: number[]
+  /** Memories that its input was made from */
+  inherited_refs: number[]
+  /** Number of the policies that were evaluated */
+  policy_set: number
+  /** Id of the evaluation; null: there were no policies */
+  evaluation_id: string | null
+  /** Id of the action that waited for a person; null: none had to */
+  action_id: string | null
+  /** Id of the permit; null: there is none */
+  permit: string | null
+  /** Tokens that are reserved for it, in and out */
+  max_tokens: number
+  /** Millionths of the currency */
+  max_cost_micro: number
+  /** When the permit ends; null: there is none, or it has ended */
+  expires_at: string | null
+  /** Tokens of the prompt, as reported */
+  tokens_in: number | null
+  /** Tokens of the output, as reported */
+  tokens_out: number | null
+  /** Millionths of the currency */
+  cost_micro: number | null
+  /** Id of the logged decision; empty: none yet */
+  decision_id: string
+  /** Its calls, oldest first */
+  calls: RunCall[]
+  /** When it was created */
+  created_at: string
+  /** When it ended */
+  ended_at: string | null
+  /** Id of the workflow; null: the run is of one agent */
+  workflow_id: string | null
+  /** Id of the tenant */
+  tenant_id: string
+  /** The same as `state` */
+  status: StepState
+  /** The same as `step_no` */
+  step_number: number
+  /** `step_no` less one */
+  step_index: number
+  /** What the agent was asked; null: erased, or no right */
+  input_text: string | null
+  /** The same as `output_text` */
+  raw_output: string | null
+  /** What it answered; null: not yet, erased, or no right */
+  output_text: string | null
+  /** Tokens of the output */
+  tokens_used: number
+  /** Tokens in and out */
+  token_usage: number
+  /** Names of tools, where texts may be read */
+  tools_called: string[]
+  /** Whether no policy or person denied it */
+  governance_allowed: boolean
+}
 
 /** A version of a world-model type */
 export type WorldType = {
@@ -8094,7 +8292,10 @@ export type OrchestratorGetRunReply = {
   run_id: string
   /** Id of the tenant */
   tenant_id: string
+  /** Its agent, or the first of its workflow */
   agent_id: string
+  /** Id of the workflow; null: the run is of one agent */
+  workflow_id: string | null
   /** Who asks the models */
   executor: RunExecutor
   /** State of the run */
@@ -8232,15 +8433,17 @@ export type OrchestratorResolveCallReply = RunCall
 
 /** The body of `orchestrator.start_run`. */
 export type OrchestratorStartRunBody = {
-  /** Agent that it starts with */
-  agent_id: string
+  /** Agent that it starts with; or `workflow_id` */
+  agent_id?: string | null
+  /** Workflow that it executes, as `managed` */
+  workflow_id?: string | null
   /** What the run is for */
   input_text?: string | null
   /** What its steps may use; default: no limit */
   budget?: RunBudget | null
   /** Seconds until it ends at the latest */
   deadline_s?: number
-  /** Who asks the models */
+  /** Who asks the models; default: `client`, of a workflow `managed` */
   executor?: RunExecutor
 }
 
@@ -9421,6 +9624,131 @@ export type WebhooksUpdateBody = {
 
 /** The reply of `webhooks.update`. */
 export type WebhooksUpdateReply = Webhook
+
+/** The body of `workflows.create`. */
+export type WorkflowsCreateBody = {
+  /** What people call it */
+  name: string
+  /** What it is for */
+  description?: string | null
+  /** Its agents, in their order; those that a supervisor delegates to */
+  agent_ids: string[]
+  /** How they take turns */
+  mode?: WorkflowMode
+  /** Agent that delegates, of `supervisor` */
+  supervisor_agent_id?: string | null
+  /** Rounds of `round_robin` */
+  max_rounds?: number | null
+  /** Most steps of a run */
+  max_total_steps?: number | null
+  /** Whether a run is refused while another is under way; default: false */
+  one_at_a_time?: boolean
+}
+
+/** The reply of `workflows.create`. */
+export type WorkflowsCreateReply = Workflow
+
+/** The reply of `workflows.delete`. */
+export type WorkflowsDeleteReply = {
+  /** It is deleted */
+  deleted: true
+  workflow_id: string
+}
+
+/** The reply of `workflows.find_step`. */
+export type WorkflowsFindStepReply = WorkflowStep
+
+/** The reply of `workflows.get`. */
+export type WorkflowsGetReply = Workflow
+
+/** The query of `workflows.list`. */
+export type WorkflowsListQuery = {
+  /** Only those in this state */
+  status?: WorkflowStatus
+  /** Largest number of items in a page */
+  limit?: number
+  /** Number of items to skip before the page */
+  offset?: number
+  /** `next_cursor` of the previous page; takes precedence over `offset` */
+  cursor?: string
+}
+
+/** The reply of `workflows.list`. */
+export type WorkflowsListReply = {
+  /** The items of this page */
+  workflows: Workflow[]
+  /** Number of items in this page */
+  count: number
+  /** Largest number of items in a page */
+  limit: number
+  /** Number of items to skip before the page */
+  offset: number
+  /** Cursor of the next page; null on the last page */
+  next_cursor: string | null
+}
+
+/** The reply of `workflows.receipts`. */
+export type WorkflowsReceiptsReply = {
+  workflow_id: string
+  /** One for each ended step */
+  receipts: RunReceipt[]
+  /** Number of receipts */
+  count: number
+}
+
+/** The body of `workflows.resume`. */
+export type WorkflowsResumeBody = {
+  /** Whether it is approved */
+  approved: boolean
+  /** Who decides; never the principal of the request */
+  approver: string
+  /** Why */
+  feedback?: string | null
+  /** Action to decide on; default: the only one */
+  action_id?: string | null
+}
+
+/** The reply of `workflows.resume`. */
+export type WorkflowsResumeReply = Workflow
+
+/** The body of `workflows.run`. */
+export type WorkflowsRunBody = {
+  /** What the run is for */
+  input_text: string
+  /** Seconds to wait for the end of the run */
+  timeout_seconds?: number
+  /** What its steps may use; default: no limit */
+  budget?: RunBudget | null
+}
+
+/** The reply of `workflows.run`. */
+export type WorkflowsRunReply = Workflow
+
+/** The accepted of `workflows.run`. */
+export type WorkflowsRunAccepted = Workflow
+
+/** The body of `workflows.run_step`. */
+export type WorkflowsRunStepBody = {
+  /** Agent that is asked */
+  agent_id: string
+  /** What it is asked */
+  input_text: string
+  /** Seconds to wait for the end of the run */
+  timeout_seconds?: number
+}
+
+/** The reply of `workflows.run_step`. */
+export type WorkflowsRunStepReply = WorkflowStep
+
+/** The accepted of `workflows.run_step`. */
+export type WorkflowsRunStepAccepted = Run
+
+/** The reply of `workflows.terminate`. */
+export type WorkflowsTerminateReply = {
+  /** The run has ended */
+  terminated: true
+  workflow_id: string
+}
 
 /** The reply of `world_model.action_stats`. */
 export type WorldModelActionStatsReply = {

@@ -19,15 +19,8 @@ import { type LogContext, verifyInclusionProof } from '../log/log-proof.ts'
 import { agentActionRules } from '../records/agent-action.ts'
 import { verifyApproval } from '../records/approval.ts'
 import { verifyRegistryRecord } from '../records/registry-record.ts'
+import { checkWorkflow, type LogEntry, readEntry } from './run-entries.ts'
 import { isEnded, mayFollow, statesOf } from './transitions.ts'
-
-interface LogEntry {
-  readonly seq: number
-  readonly event_type: string
-  readonly subject: string
-  readonly at: string
-  readonly payload: JsonObject
-}
 
 /** The lines of a bundle by type, of the shape that the checks rely on. */
 interface Bundle {
@@ -60,6 +53,7 @@ export async function verifyRunBundle(
     if (typeof bundle === 'string') return malformedVerdict('run', bundle)
     await checkSigned(bundle, context, findings)
     checkOrder(bundle, findings)
+    checkWorkflow(bundle.entries, findings)
     checkReceipts(bundle, findings)
     checkBudget(bundle, findings)
     checkApprovals(bundle, findings)
@@ -130,14 +124,6 @@ async function readEntries(
   const ordered = entries.every(({ seq }, i) => i === 0 || seq > (entries[i - 1]?.seq ?? seq))
   addCheck(findings, 'entries_ordered', ordered, 'log positions do not rise')
   return entries
-}
-
-function readEntry(value: unknown): LogEntry | null {
-  if (!isObject(value)) return null
-  const { seq, event_type, subject, payload } = value
-  const at = String(value['created_at'] ?? value['timestamp'] ?? '')
-  if (!isCount(seq) || !isText(event_type) || !isText(subject) || !isObject(payload)) return null
-  return { seq, event_type, subject, at, payload }
 }
 
 const digestOf = (receipt: JsonObject): string => toHex(sha256(signedBytes('run_receipt', receipt)))
@@ -262,7 +248,14 @@ function checkReceipts(bundle: Bundle, findings: VerdictDraft): void {
   for (const receipt of receipts) checkReceipt(bundle, receipt, findings)
 }
 
-const PERMIT_MEMBERS = ['agent_id', 'step_no', 'permit', 'input_commitment', 'action_id'] as const
+const PERMIT_MEMBERS = [
+  'agent_id',
+  'step_no',
+  'turn_no',
+  'permit',
+  'input_commitment',
+  'action_id',
+] as const
 
 /** A receipt says what was permitted, called and decided. */
 function checkReceipt(bundle: Bundle, receipt: JsonObject, findings: VerdictDraft): void {

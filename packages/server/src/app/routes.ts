@@ -28,7 +28,11 @@ import { manifoldHandlers } from '../slices/manifold/index.ts'
 import { memoryHandlers } from '../slices/memory/index.ts'
 import { monitoringHandlers, platformHandlers } from '../slices/monitoring/index.ts'
 import { offboardingHandlers } from '../slices/offboarding/index.ts'
-import { memoryIngestionHandlers, orchestratorHandlers } from '../slices/orchestrator/index.ts'
+import {
+  memoryIngestionHandlers,
+  orchestratorHandlers,
+  workflowHandlers,
+} from '../slices/orchestrator/index.ts'
 import { provenanceHandlers } from '../slices/provenance/index.ts'
 import { reportsHandlers } from '../slices/reports/index.ts'
 import { reputationHandlers } from '../slices/reputation/index.ts'
@@ -75,6 +79,7 @@ export function allRoutes(): Route[] {
     ...bind(contract.compositions, compositionsHandlers),
     ...bind(contract.worldModel, worldModelHandlers),
     ...bind(contract.orchestrator, orchestratorHandlers),
+    ...bind(contract.workflows, workflowHandlers),
     ...bind(contract.llm, llmHandlers),
     ...bind(contract.templates, templatesHandlers),
     ...bind(contract.reputation, reputationHandlers),

@@ -83,6 +83,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   templates: 'Predefined world models',
   tenants: 'Tenants and their usage',
   webhooks: 'Endpoints that entries of the audit log are sent to',
+  workflows: 'Agents that take turns in runs which this service executes',
   world_model: 'Types of objects, links and actions, and the actions that were invoked',
 }
 

@@ -26,7 +26,7 @@ import { policyTextSource } from '../../slices/governance/index.ts'
 import { connectionTextSource, userTextSource } from '../../slices/identity/index.ts'
 import { providerTextSource, toolTextSource } from '../../slices/llm/index.ts'
 import { storeTextSource } from '../../slices/memory/index.ts'
-import { agentTextSource } from '../../slices/orchestrator/index.ts'
+import { agentTextSource, workflowTextSource } from '../../slices/orchestrator/index.ts'
 import { recordTextSources } from '../../slices/records/index.ts'
 import { reportTextSource } from '../../slices/reports/index.ts'
 import { reputationTextSources } from '../../slices/reputation/index.ts'
@@ -120,6 +120,7 @@ const TEXT_SOURCES = [
   connectionTextSource,
   boundTextSource,
   agentTextSource,
+  workflowTextSource,
   providerTextSource,
   toolTextSource,
 ]

@@ -1,6 +1,6 @@
 // The face of the orchestrator: handlers, the registry for approvals, the timer of runs.
 
-import type { memoryIngestion, orchestrator } from '@custos/contract'
+import type { memoryIngestion, orchestrator, workflows } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { ingest } from './ingest/ingest.ts'
@@ -20,10 +20,25 @@ import {
   resolveCall,
   startRun,
 } from './runs/runs.ts'
+import {
+  findAnyStep,
+  receiptsOfWorkflow,
+  resumeWorkflow,
+  runStep,
+  runWorkflow,
+  terminateWorkflow,
+} from './workflows/workflow-runs.ts'
+import {
+  createWorkflow,
+  deleteWorkflow,
+  getWorkflow,
+  listWorkflows,
+} from './workflows/workflows.ts'
 
 export { agentActionRegistry } from './runs/agent-actions.ts'
 export { agentTextSource } from './runs/agents.ts'
 export { settleDueRuns } from './runs/settle-runs.ts'
+export { workflowTextSource } from './workflows/workflows.ts'
 
 export const orchestratorHandlers = {
   create_agent: createAgent,
@@ -45,6 +60,19 @@ export const orchestratorHandlers = {
   approve_action: approveAction,
   reject_action: rejectAction,
 } satisfies HandlersOf<typeof orchestrator>
+
+export const workflowHandlers = {
+  create: createWorkflow,
+  list: listWorkflows,
+  get: getWorkflow,
+  delete: deleteWorkflow,
+  run: runWorkflow,
+  resume: resumeWorkflow,
+  terminate: terminateWorkflow,
+  receipts: receiptsOfWorkflow,
+  run_step: runStep,
+  find_step: findAnyStep,
+} satisfies HandlersOf<typeof workflows>
 
 export const memoryIngestionHandlers = { ingest } satisfies HandlersOf<typeof memoryIngestion>
 

@@ -4,14 +4,16 @@ import type {
   CALL_STATES,
   PROVIDER_KINDS,
   RUN_EXECUTORS,
+  RUN_REASONS,
   RUN_STATES,
   STEP_STATES,
   TOOL_EFFECTS,
   TOOL_KINDS,
+  WORKFLOW_MODES,
 } from '@custos/contract'
 import { blob, integer, nullable, tenantId, text } from './columns.ts'
 
-const reason = nullable(text('enum', 'codes of why it ended'))
+const reason = nullable(text<(typeof RUN_REASONS)[number]>('enum', 'codes of why it ended'))
 const evaluation = nullable(text('minted', 'evaluation id'))
 const action = nullable(text('minted', 'record that waited for a person'))
 const commitment = text('digest', 'under a salt that is sealed with the text')
@@ -83,6 +85,23 @@ export const runTables = {
     sealed: blob('sealed', 'name, description, schema, address and headers'),
     created_us: integer,
   },
+  workflows: {
+    tenant_id: tenantId,
+    workflow_id: text('minted', 'random id'),
+    mode: text<(typeof WORKFLOW_MODES)[number]>('enum', 'how agents take turns'),
+    /** JSON array. */
+    agent_ids: text('composed', 'ids of agents'),
+    supervisor_agent_id: nullable(text('minted', 'agent id')),
+    max_rounds: integer,
+    max_total_steps: integer,
+    one_at_a_time: integer,
+    definition_label: text('digest', 'HMAC of the definition under the tenant label salt'),
+    secret_no: integer,
+    sealed: blob('sealed', 'name and description'),
+    /** Its newest run. */
+    run_id: nullable(text('minted', 'run id')),
+    created_us: integer,
+  },
   runs: {
     tenant_id: tenantId,
     run_id: text('minted', 'random id'),
@@ -110,6 +129,7 @@ export const runTables = {
     /** Null: `client`. */
     executor: nullable(text<(typeof RUN_EXECUTORS)[number]>('enum', 'who asks the models')),
     job_id: nullable(text('minted', 'job of a managed run')),
+    workflow_id: nullable(text('minted', 'workflow that it executes')),
   },
   run_steps: {
     tenant_id: tenantId,
@@ -145,6 +165,8 @@ export const runTables = {
     provider_id: nullable(text('minted', 'who was asked by this service')),
     /** When this service asked the model; null: it did not. */
     asked_us: nullable(integer),
+    /** Turn of the workflow, from 0; null: the run is of one agent. */
+    turn_no: nullable(integer),
   },
   run_calls: {
     tenant_id: tenantId,

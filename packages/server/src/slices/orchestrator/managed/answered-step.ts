@@ -27,15 +27,16 @@ import {
   type OpenTool,
   type ToolOutcome,
 } from '../../llm/index.ts'
-import { callToolBy } from '../runs/call-tool.ts'
+import { argsOf, callToolBy } from '../runs/call-tool.ts'
 import { prepareStepDecision, refuseOutput } from '../runs/complete-step.ts'
 import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
 import { RunUnit } from '../runs/run-unit.ts'
 import { refsOf } from '../runs/run-view.ts'
-import { argsOf, type KeptAnswer, keptAnswerOf, originsOf } from './conversation.ts'
+import { type KeptAnswer, keptAnswerOf, originsOf } from './conversation.ts'
 import { callsOf } from './next-act.ts'
-import { NOT_SENT, type RunState, type RunWorker } from './run-worker.ts'
+import { NOT_SENT, type RunWorker, type TurnState } from './run-worker.ts'
+import { answerOf, turnOfCall } from './workflow-plan.ts'
 
 /** Tries of a call that may be repeated, in one process. */
 const TRIES = 3
@@ -90,7 +91,7 @@ export async function keepAnswer(
 /** The first thing that is to be done about its calls; after the last, the step is completed. */
 export async function actOnAnswer(
   worker: RunWorker,
-  state: RunState,
+  state: TurnState,
   step: StepRow,
 ): Promise<JobPause | null> {
   const kept = keptAnswerOf(state, step)
@@ -116,7 +117,7 @@ interface ProposedCall {
 
 async function propose(
   worker: RunWorker,
-  state: RunState,
+  state: TurnState,
   { step, request, call_no }: ProposedCall,
 ): Promise<JobPause | null> {
   const principal = await worker.findStarter(state.run)
@@ -133,7 +134,7 @@ async function propose(
     params: { run_id: worker.run_id, step_id: step.step_id },
     query: undefined,
     body: { tool: request.tool, args: request.args, effect },
-    own: { tool_id, version, context_origins: contextOf(state) },
+    own: { tool_id: tool_id === '' ? null : tool_id, version, context_origins: contextOf(state) },
   }
   const pause = await worker.operate(async () => {
     try {
@@ -148,11 +149,11 @@ async function propose(
 }
 
 /** Whose texts the model has read. */
-const contextOf = (state: RunState): string[] => [
+const contextOf = (state: TurnState): string[] => [
   'caller',
   'model',
-  ...(refsOf(state.steps).length > 0 ? ['memory'] : []),
-  ...originsOf(state, state),
+  ...(refsOf(state.seen.steps).length > 0 ? ['memory'] : []),
+  ...originsOf(state.seen, state),
 ]
 
 async function refuseCall(
@@ -210,14 +211,17 @@ async function refuseCall(
 interface IntendedCall {
   readonly step: StepRow
   readonly row: CallRow
+  /** Steps that its result is made from; default: its own. */
+  readonly made_from?: readonly StepRow[]
 }
 
 /** Of a `once` tool that was sent before nobody knows whether it acted: it is never sent again. */
 async function execute(
   worker: RunWorker,
-  state: RunState,
+  state: TurnState,
   { step, row }: IntendedCall,
 ): Promise<JobPause | null> {
+  if (row.tool_id === null) return endDelegated(worker, { step, row })
   if (row.effect === 'once' && row.sent_us !== null)
     return endCall(worker, { step, row }, { fault: 'not_reported', acted: 'unknown' })
   const principal = await worker.findStarter(state.run)
@@ -232,6 +236,20 @@ async function execute(
   await worker.kernel.step('run:acted')
   if (outcome === null) return null
   return endCall(worker, { step, row }, outcome)
+}
+
+/** Waits for the turn of the agent that was asked. */
+async function endDelegated(
+  worker: RunWorker,
+  { step, row }: IntendedCall,
+): Promise<JobPause | null> {
+  const rows = await worker.load()
+  const answer = rows && answerOf(rows, { turn_no: turnOfCall(rows, row) })
+  if (!answer) return { again_ms: null }
+  const text = rows.texts.get(answer.output_text_id ?? '')?.text
+  // Erased: settling the run ends it.
+  if (text === undefined) return { again_ms: 0 }
+  return endCall(worker, { step, row, made_from: [step, answer] }, { result: text })
 }
 
 /** Whether it may be sent: a `once` tool by one process only. */
@@ -269,11 +287,11 @@ async function send(
 
 async function endCall(
   worker: RunWorker,
-  { step, row }: IntendedCall,
+  { step, row, made_from = [step] }: IntendedCall,
   outcome: ToolOutcome,
 ): Promise<null> {
   const { kernel, tenant_id, run_id } = worker
-  const refs = refsOf([step])
+  const refs = refsOf(made_from)
   const uncertain = 'fault' in outcome && outcome.acted === 'unknown' && row.effect === 'once'
   const text = 'fault' in outcome ? `tool_failed: ${outcome.fault}` : outcome.result
   await retryWhileErasing(async () => {
@@ -303,7 +321,7 @@ interface FinishedStep {
 /** Logs the decision and signs the receipt, in one unit. */
 async function finish(
   worker: RunWorker,
-  state: RunState,
+  state: TurnState,
   { step, kept }: FinishedStep,
 ): Promise<JobPause | null> {
   const { kernel, tenant_id } = worker

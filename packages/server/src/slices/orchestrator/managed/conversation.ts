@@ -1,9 +1,9 @@
 // What a model was told and has answered so far in a run, made again from rows for each question:
 // nothing of it is stored. What memories and tools say is data between marks that neither can know.
 
-import type { JsonObject } from '@custos/proof'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import type { ModelAnswer, ModelQuestion, OpenProvider } from '../../llm/index.ts'
+import { toolOf } from '../runs/call-tool.ts'
 import type { StepRow } from '../runs/orchestrator.sql.ts'
 import { sourcesOf } from '../runs/run-view.ts'
 import { callsOf, type RunRows } from './next-act.ts'
@@ -107,13 +107,6 @@ export function originsOf(rows: RunRows, { texts }: RunTexts): string[] {
   const names = done.flatMap(({ args_text_id }) => toolOf(texts.get(args_text_id)?.text) ?? [])
   return [...new Set(names)].map((name) => `tool:${name}`).sort()
 }
-
-/** Written by call-tool.ts. */
-const toolOf = (args: string | undefined): string | null =>
-  args === undefined ? null : argsOf(args).tool
-
-export const argsOf = (text: string): { tool: string; args: JsonObject; version: number } =>
-  JSON.parse(text)
 
 /** What other tokenizers may count more than ours. */
 const MARGINS = { openai: 1.3, anthropic: 1.3 } as const

@@ -32,7 +32,8 @@ import {
   roomFor,
 } from './conversation.ts'
 import { decideNext, type NextAct } from './next-act.ts'
-import { NOT_SENT, type RunState, RunWorker } from './run-worker.ts'
+import { NOT_SENT, RunWorker, type TurnState } from './run-worker.ts'
+import { isLooping, listOpenTurns, stepsOfTurn, type Turn } from './workflow-plan.ts'
 
 /** How often an answer that is here is stored again where a limit or a lock says "later". */
 const STORE_TRIES = 5
@@ -64,9 +65,51 @@ async function untilNothingDue(worker: RunWorker): Promise<JobPause | undefined>
   while (!worker.stopping) {
     await worker.refresh()
     const state = await worker.load()
-    if (state === null) return undefined
+    if (state === null || state.run.ended_us !== null) return undefined
+    const turns = listOpenTurns(state)
+    if (turns.length === 0) await worker.unit((unit) => unit.end('completed', null))
+    else if (isLooping(state)) await worker.unit((unit) => unit.end('terminated', 'loop_detected'))
+    else {
+      const pause = await takeTurns(worker, turns)
+      if (pause && (await isUnchanged(worker, turns))) return pause
+    }
+  }
+  return { again_ms: 0 }
+}
+
+const namesOf = (turns: readonly Turn[]): string => turns.map(({ turn_no }) => turn_no).join()
+
+/** Whether no other turn began or ended meanwhile: a supervisor waits for those of its workers. */
+async function isUnchanged(worker: RunWorker, turns: readonly Turn[]): Promise<boolean> {
+  const state = await worker.load()
+  return state !== null && namesOf(listOpenTurns(state)) === namesOf(turns)
+}
+
+/** Until each has ended or waits. Null: one has ended; else the soonest pause. */
+async function takeTurns(worker: RunWorker, turns: readonly Turn[]): Promise<JobPause | null> {
+  const taken = await Promise.allSettled(turns.map((turn) => takeTurn(worker, turn)))
+  const pauses: (number | null)[] = []
+  for (const one of taken) {
+    if (one.status === 'rejected') throw one.reason
+    if (one.value === null) return null
+    pauses.push(one.value.again_ms)
+  }
+  const timed = pauses.filter((ms) => ms !== null)
+  return { again_ms: timed.length === 0 ? null : Math.min(...timed) }
+}
+
+async function takeTurn(
+  worker: RunWorker,
+  { turn_no }: Pick<Turn, 'turn_no'>,
+): Promise<JobPause | null> {
+  while (!worker.stopping) {
+    await worker.refresh()
+    const rows = await worker.load()
+    const turn = rows && listOpenTurns(rows).find((one) => one.turn_no === turn_no)
+    if (!turn) return null
+    const state = await worker.loadTurn(rows, turn)
     const next = decideNext(state, state.agent ? modelsOf(state.agent) : [])
-    if (next.act === 'done') return undefined
+    if (next.act === 'done') return null
     if (next.act === 'wait') return { again_ms: null }
     const pause = await act(worker, state, next)
     if (pause) return pause
@@ -79,16 +122,16 @@ const modelsOf = ({ words }: OpenAgent): string[] => [
   ...(words.fallback_models ?? []),
 ]
 
-async function act(worker: RunWorker, state: RunState, next: NextAct): Promise<JobPause | null> {
+async function act(worker: RunWorker, state: TurnState, next: NextAct): Promise<JobPause | null> {
   switch (next.act) {
     case 'lose':
       return worker.unit((unit) => failStep(unit, next.step, 'attempt_lost'))
-    case 'end':
-      return worker.unit((unit) => unit.end(next.state, next.reason))
+    case 'fail':
+      return worker.unit((unit) => unit.end('failed', 'model_failed'))
     case 'begin':
-      return begin(worker, state, next.model_id)
+      return worker.begins.run(() => begin(worker, state, next.model_id))
     case 'ask':
-      return ask(worker, state, next.step)
+      return worker.questions.run(() => ask(worker, state, next.step))
     case 'call':
       return actOnAnswer(worker, state, next.step)
     default:
@@ -98,29 +141,40 @@ async function act(worker: RunWorker, state: RunState, next: NextAct): Promise<J
 
 async function begin(
   worker: RunWorker,
-  state: RunState,
+  state: TurnState,
   model_id: string,
 ): Promise<JobPause | null> {
-  const { run, steps, agent, texts } = state
+  const { steps, agent, turn } = state
+  const now = await worker.load()
+  const run = now?.run
+  if (!run || run.ended_us !== null) return null
   const principal = await worker.findStarter(run)
   if (!principal) return null
   const provider = await worker.kernel.db.read(worker.tenant_id, (db) =>
     findModel(worker.kernel, db, model_id),
   )
   const last = steps.findLast((step) => step.state === 'completed')
-  const input_text = last ? resultsOf(state, state, last) : texts.get(run.input_text_id ?? '')?.text
-  if (!provider || !agent || input_text === undefined)
+  const input_text = last ? resultsOf(state, state, last) : turn.input_text
+  if (!provider || !agent || input_text === null)
     return worker.unit((unit) => unit.end('failed', provider ? 'step_refused' : 'model_refused'))
   if (last && countRepeated(state, last) >= REPEATS)
     return worker.unit((unit) => unit.end('terminated', 'loop_detected'))
   const price = Math.max(provider.row.price_in_micro, provider.row.price_out_micro)
   const max_cost_micro = Math.ceil((agent.row.max_tokens_per_step * price) / MILLION)
+  if (!worker.hasRoom(now, agent, max_cost_micro)) return { again_ms: null }
   const input = {
     params: { run_id: worker.run_id },
     query: undefined,
     // What it remembers is in the conversation already.
-    body: { model_id, input_text, max_cost_micro, ...(last && { budget_tokens: 0 }) },
-    origins: originsOf(state, state),
+    body: {
+      agent_id: turn.agent_id,
+      model_id,
+      input_text,
+      max_cost_micro,
+      ...(last && { budget_tokens: 0 }),
+    },
+    origins: originsOf(state.seen, state),
+    turn: { turn_no: turn.turn_no, seen: state.seen.steps },
   }
   const call = ownCall(contract.begin_step, worker.callerOf(principal))
   const pause = await worker.operate(() => beginStepBy('managed', call, input))
@@ -129,13 +183,13 @@ async function begin(
 }
 
 /** Completed steps whose answer was the same, this one included. */
-function countRepeated({ steps, texts }: RunState, last: StepRow): number {
+function countRepeated({ steps, texts }: TurnState, last: StepRow): number {
   const textOf = ({ output_text_id }: StepRow) => texts.get(output_text_id ?? '')?.text
   const answer = textOf(last)
   return steps.filter((step) => step.state === 'completed' && textOf(step) === answer).length
 }
 
-async function ask(worker: RunWorker, state: RunState, step: StepRow): Promise<JobPause | null> {
+async function ask(worker: RunWorker, state: TurnState, step: StepRow): Promise<JobPause | null> {
   const { kernel, tenant_id } = worker
   const principal = await worker.findStarter(state.run)
   if (!principal) return null
@@ -161,7 +215,8 @@ async function ask(worker: RunWorker, state: RunState, step: StepRow): Promise<J
       await failStep(unit, step, 'budget_exhausted', NOTHING_USED)
       await unit.end('terminated', 'budget_exhausted')
     })
-  if (!(await worker.mark((unit) => markAsked(unit, step, provider), 'asking'))) return NOT_SENT
+  if (!(await worker.mark((unit) => markAsked(unit, state, { step, provider }), 'asking')))
+    return NOT_SENT
   const question = { ...prompt, model_id: step.model_id, max_tokens, temperature }
   const asked = await worker.whileLive((signal) => askModel(kernel, provider, question, signal))
   await kernel.step('run:answered')
@@ -237,14 +292,15 @@ async function failStep(
 /** Whether it may be asked: nothing ended it, and nothing that it tells is erased meanwhile. */
 async function markAsked(
   unit: RunUnit,
-  { step_id }: StepRow,
-  { row }: OpenProvider,
+  { turn }: TurnState,
+  { step: { step_id }, provider }: { readonly step: StepRow; readonly provider: OpenProvider },
 ): Promise<boolean> {
   const step = unit.steps.find((one) => one.step_id === step_id)
   if (step?.state !== 'permitted') return false
-  const told = unit.steps.filter(({ state }) => state === 'completed')
-  const recipient = { kind: 'provider', recipient_id: row.provider_id, step_id } as const
+  const told = stepsOfTurn(unit, turn).filter(({ state }) => state === 'completed')
+  const { provider_id } = provider.row
+  const recipient = { kind: 'provider', recipient_id: provider_id, step_id } as const
   if (!(await noteDisclosure(unit.tx, refsOf([...told, step]), recipient))) return false
-  await unit.markAsked(step, row.provider_id)
+  await unit.markAsked(step, provider_id)
   return true
 }

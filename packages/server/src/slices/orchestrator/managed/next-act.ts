@@ -1,9 +1,10 @@
-// What a managed run does next: decided from its rows alone, so that any process can go on with it.
+// What a turn of a managed run does next: decided from its rows alone, so that any process can go
+// on with it.
 
-import type { RUN_REASONS } from '@custos/contract'
 import type { CallRow, RunRow, StepRow } from '../runs/orchestrator.sql.ts'
 
 export type NextAct =
+  /** The run has ended, or the turn has its answer. */
   | { readonly act: 'done' }
   | { readonly act: 'wait' }
   /** Another step: for the input of the run, or for what tools have answered. */
@@ -13,11 +14,8 @@ export type NextAct =
   | { readonly act: 'lose'; readonly step: StepRow }
   /** Its model asked for calls. */
   | { readonly act: 'call'; readonly step: StepRow }
-  | {
-      readonly act: 'end'
-      readonly state: 'completed' | 'failed' | 'terminated'
-      readonly reason: (typeof RUN_REASONS)[number] | null
-    }
+  /** No model answers. */
+  | { readonly act: 'fail' }
 
 export interface RunRows {
   readonly run: RunRow
@@ -39,10 +37,9 @@ export function decideNext(rows: RunRows, models: readonly string[]): NextAct {
   if (step?.state === 'waiting_hitl') return { act: 'wait' }
   if (step?.state === 'permitted') return { act: step.asked_us === null ? 'ask' : 'lose', step }
   if (step?.state === 'answered') return { act: 'call', step }
-  if (step?.state === 'completed' && callsOf(rows, step).length === 0)
-    return { act: 'end', state: 'completed', reason: null }
+  if (step?.state === 'completed' && callsOf(rows, step).length === 0) return { act: 'done' }
   const model_id = models[countPassedOver(steps)]
-  if (model_id === undefined) return { act: 'end', state: 'failed', reason: 'model_failed' }
+  if (model_id === undefined) return { act: 'fail' }
   return { act: 'begin', model_id }
 }
 

@@ -2,7 +2,8 @@
 // that started it, and a signal once it is ended elsewhere.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Scope, scopeCovers } from '@custos/contract'
+import { runLimits, type Scope, scopeCovers } from '@custos/contract'
+import { semaphore } from '../../../platform/concurrency.ts'
 import type { JobContext, JobPause } from '../../../platform/jobs/queue.ts'
 import type { Principal } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -16,8 +17,9 @@ import { findRun, listCalls, listSteps, type RunRow } from '../runs/orchestrator
 import { RunUnit } from '../runs/run-unit.ts'
 import { refsOf } from '../runs/run-view.ts'
 import { settleRun } from '../runs/settle-runs.ts'
-import type { RunTexts } from './conversation.ts'
-import type { RunRows } from './next-act.ts'
+import { findWorkflow, listedAgents } from '../runs/workflows.sql.ts'
+import { callsOf, type RunRows } from './next-act.ts'
+import { DELEGATE, delegateTool, type RunPlan, stepsOfTurn, type Turn } from './workflow-plan.ts'
 
 /** How soon a process notices that a run it works at was ended. */
 const LOOK_MS = 500
@@ -35,11 +37,19 @@ const LOCAL: Principal = {
   allowed_stores: [],
 }
 
-export interface RunState extends RunRows, RunTexts {
+type RunState = RunPlan & { readonly tools: readonly OpenTool[] }
+
+/** A turn of a run as if it were the whole: with the steps and calls of it alone. */
+export interface TurnState extends RunState {
+  readonly turn: Turn
+  /** Rows whose texts the model has read, through other turns too. */
+  readonly seen: RunRows
   /** Null: it is disabled, or redacted. */
   readonly agent: OpenAgent | null
   /** Those that the agent may call. */
   readonly tools: readonly OpenTool[]
+  /** Agents that it may delegate to. */
+  readonly workers: readonly OpenAgent[]
 }
 
 export class RunWorker {
@@ -47,6 +57,9 @@ export class RunWorker {
   readonly tenant_id: string
   readonly run_id: string
   readonly #context: JobContext
+  /** Turns at the same time begin one after another, so that each sees what the others reserve. */
+  readonly begins = semaphore(1)
+  readonly questions = semaphore(runLimits.parallel_steps)
 
   constructor(kernel: Kernel, context: JobContext) {
     this.kernel = kernel
@@ -71,19 +84,61 @@ export class RunWorker {
       const run = await findRun(db, run_id)
       if (!run) return null
       const steps = await listSteps(db, run_id)
-      const agent = await loadAgent(kernel, db, run.agent_id)
-      const named = agent?.words.tools ?? []
-      const tools = await listEnabledTools(kernel, db)
+      const { workflow_id } = run
+      const workflow = workflow_id === null ? null : await findWorkflow(db, workflow_id)
+      // It is deleted only once its runs have ended.
+      if (workflow === undefined) return null
       return {
         run,
         steps,
         calls: await listCalls(db, run_id),
         texts: await openTextsOfRun(kernel, db, run_id),
         facts: await loadLiveFacts(kernel, db, refsOf(steps)),
-        agent: agent?.row.enabled === 1 ? agent : null,
-        tools: tools.filter(({ words }) => named.length === 0 || named.includes(words.name)),
+        workflow,
+        tools: await listEnabledTools(kernel, db),
       }
     })
+  }
+
+  loadTurn(state: RunState, turn: Turn): Promise<TurnState> {
+    const { kernel, tenant_id } = this
+    const { workflow, run } = state
+    const steps = stepsOfTurn(state, turn)
+    const calls = steps.flatMap((step) => callsOf(state, step))
+    const supervises = workflow?.mode === 'supervisor' && turn.turn_no === 0
+    return kernel.db.read(tenant_id, async (db) => {
+      const agent = await loadAgent(kernel, db, turn.agent_id)
+      const named = agent?.words.tools ?? []
+      const workers = []
+      for (const agent_id of supervises ? listedAgents(workflow) : []) {
+        const worker = await loadAgent(kernel, db, agent_id)
+        if (worker?.row.enabled === 1) workers.push(worker)
+      }
+      const tools = state.tools.filter(
+        ({ words: { name } }) =>
+          (named.length === 0 || named.includes(name)) && !(supervises && name === DELEGATE),
+      )
+      return {
+        ...state,
+        turn,
+        steps,
+        calls,
+        // Turns at the same time read nothing of each other; all others follow from those before.
+        seen: workflow?.mode === 'parallel' ? { run, steps, calls } : state,
+        agent: agent?.row.enabled === 1 ? agent : null,
+        tools: workers.length > 0 ? [...tools, delegateTool(workers)] : tools,
+        workers,
+      }
+    })
+  }
+
+  /** Whether the run may begin a step now: else another that is under way needs what is left. */
+  hasRoom({ run, steps }: RunRows, { row }: OpenAgent, max_cost_micro: number): boolean {
+    if (!steps.some(({ ended_us }) => ended_us === null)) return true
+    const { budget_tokens, budget_cost_micro } = run
+    const tokens = run.spent_tokens + run.reserved_tokens + row.max_tokens_per_step
+    const cost = run.spent_cost_micro + run.reserved_cost_micro + max_cost_micro
+    return tokens <= (budget_tokens ?? tokens) && cost <= (budget_cost_micro ?? cost)
   }
 
   /** Does nothing once the run has ended. `name`: where crash tests stop. */

@@ -61,13 +61,15 @@ export const beginStep: Handler<Begin> = (call, input) => beginStepBy('client', 
 type BeginInput = Parameters<Handler<Begin>>[1] & {
   /** `tool:<name>` for each tool whose answers the model has read. */
   readonly origins?: readonly string[]
+  /** Of a workflow: the steps whose texts its input may repeat. */
+  readonly turn?: { readonly turn_no: number | null; readonly seen: readonly StepRow[] }
 }
 
 /** Of a run with another executor it refuses `wrong_state`. */
 export async function beginStepBy(
   executor: Run['executor'],
   call: BeginCall,
-  { params, body, origins = [] }: BeginInput,
+  { params, body, origins = [], turn }: BeginInput,
 ): ReturnType<Handler<Begin>> {
   refuseLimited(call)
   const earlier = await findEarlierIds(call)
@@ -77,7 +79,7 @@ export async function beginStepBy(
   await settleRun(kernel, tenant_id, params.run_id)
   const planned = await call.read(async (db) => {
     const run = await loadRunOf(db, params.run_id, executor)
-    return planStep(call, db, run, body)
+    return planStep(call, db, { run, turn, body })
   })
   const found = await retrieve(call, planned)
   const retrieved = found.memories.map(({ ref }) => ref)
@@ -113,21 +115,27 @@ interface PlannedStep {
   readonly max_tokens: number
   readonly from_model: boolean
   readonly from_tools: boolean
-  readonly row: Pick<StepRow, 'run_id' | 'agent_id' | 'model_id' | 'store_id'>
+  readonly row: Pick<StepRow, 'run_id' | 'turn_no' | 'agent_id' | 'model_id' | 'store_id'>
 }
 
 async function planStep(
   call: BeginCall,
   db: TenantDb,
-  run: RunRow,
-  body: BeginBody,
+  {
+    run,
+    turn,
+    body,
+  }: Pick<BeginInput, 'body'> & {
+    readonly run: RunRow
+    readonly turn: BeginInput['turn'] | undefined
+  },
 ): Promise<PlannedStep> {
   const { run_id } = run
   if (run.ended_us !== null) return call.refuse('wrong_state', 'the run has ended')
   const agent = await loadAgent(call.kernel, db, body.agent_id ?? run.agent_id)
   if (!agent) return call.refuse('agent_not_found')
   if (agent.row.enabled === 0) return call.refuse('wrong_state', 'the agent is disabled')
-  const steps = await listSteps(db, run_id)
+  const steps = turn?.seen ?? (await listSteps(db, run_id))
   const { input, inherited, from_model } = await loadInput(call, db, steps, body)
   const store_id = chooseStore(call, agent, body)
   const calls = await listCalls(db, run_id)
@@ -138,12 +146,13 @@ async function planStep(
     input,
     inherited,
     from_model,
-    from_tools: calls.length > 0,
+    from_tools: calls.some((one) => steps.some(({ step_no }) => step_no === one.step_no)),
     query: body.query ?? input,
     budget_tokens: body.budget_tokens ?? BUDGET_DEFAULT,
     max_tokens: Math.min(agent.row.max_tokens_per_step, asked),
     row: {
       run_id,
+      turn_no: turn?.turn_no ?? null,
       agent_id: agent.row.agent_id,
       model_id: body.model_id ?? agent.words.model_id,
       store_id,
@@ -228,8 +237,10 @@ interface StepDraft extends PlannedStep {
   readonly body: BeginBody
 }
 
-/** Stores the step as the policies said: permitted, waiting, or denied with its run. */
-/** The id of the stored step: that of a request with the same key which came first, if one did. */
+/**
+ * Stores the step as the policies said: permitted, waiting, or denied with its run. Returns its id,
+ * or that of the step which a request with the same key stored first.
+ */
 async function storeStep(call: BeginCall, draft: StepDraft): Promise<string> {
   const { kernel, tenant_id } = call
   const { run_id, agent_id } = draft.row
@@ -367,6 +378,8 @@ async function showPermit(
   const texts = own || mayReadTexts(call)
   const permitted = row.state === 'permitted'
   const input = texts ? await openText(kernel, db, row.input_text_id) : null
+  const output =
+    texts && row.output_text_id !== null ? await openText(kernel, db, row.output_text_id) : null
   const { retrieved } = sourcesOf(row)
   const facts =
     texts && permitted && retrieved.length > 0 ? await loadLiveFacts(kernel, db, retrieved) : null
@@ -375,6 +388,7 @@ async function showPermit(
     step_id,
     permit: row.permit,
     input_text: input?.text ?? null,
+    output_text: output?.text ?? null,
     memory: retrieved.flatMap((ref) => {
       const content = facts?.get(ref)?.content
       return content === undefined ? [] : [{ ref, content }]

@@ -41,7 +41,8 @@ export const callTool: Handler<CallTool> = (call, input) => callToolBy('client',
 type CallInput = Parameters<Handler<CallTool>>[1] & {
   /** Of a call that this service will make: its tool, and whose texts the model has read. */
   readonly own?: {
-    readonly tool_id: string
+    /** Null: a turn of another agent. */
+    readonly tool_id: string | null
     readonly version: number
     readonly context_origins: readonly string[]
   }
@@ -69,7 +70,8 @@ export async function callToolBy(
   if (executor === 'managed' && agent?.row.enabled !== 1)
     return call.refuse('wrong_state', 'the agent is disabled')
   const tools = agent?.words.tools ?? []
-  if (tools.length > 0 && !tools.includes(tool)) return call.refuse('tool_refused')
+  const delegates = own?.tool_id === null
+  if (tools.length > 0 && !tools.includes(tool) && !delegates) return call.refuse('tool_refused')
   const { agent_id } = step
   const given = { tool, args: (body.args ?? {}) as JsonObject }
   const { context_origins, version } = own ?? {}
@@ -163,3 +165,11 @@ async function answerCall(call: Call<CallTool>, step_id: string, call_id: string
     return answerAction(call, { action_id: row.action_id, step_id, call_id })
   return showCall(row, step_id)
 }
+
+/** Of the text of a call. Null: it is erased. */
+export const toolOf = (text: string | undefined): string | null =>
+  text === undefined ? null : argsOf(text).tool
+
+/** Written above. */
+export const argsOf = (text: string): { tool: string; args: JsonObject; version: number } =>
+  JSON.parse(text)

@@ -78,6 +78,11 @@ export function listRuns(db: TenantDb, state: RunRow['state'] | null, page: Page
 export const updateRun = (tx: Tx, run_id: string, change: Partial<RunRow>) =>
   tx.run(update(tx, 'runs').set(change).where('run_id', '=', run_id))
 
+export const listRunsById = (db: TenantDb, run_ids: readonly string[]): Promise<RunRow[]> =>
+  run_ids.length === 0
+    ? Promise.resolve([])
+    : db.all(from(db, 'runs').selectAll().where('run_id', 'in', run_ids))
+
 /** How many have not ended. */
 export async function countLiveRuns(db: TenantDb): Promise<number> {
   const row = await db.first(
@@ -131,6 +136,9 @@ export const findStep = (
   db.first(
     from(db, 'run_steps').selectAll().where('step_id', '=', step_id).where('run_id', '=', run_id),
   )
+
+export const findStepById = (db: TenantDb, step_id: string): Promise<StepRow | undefined> =>
+  db.first(from(db, 'run_steps').selectAll().where('step_id', '=', step_id))
 
 export const listSteps = (db: TenantDb, run_id: string): Promise<StepRow[]> =>
   db.all(from(db, 'run_steps').selectAll().where('run_id', '=', run_id).orderBy('step_no'))

@@ -36,3 +36,11 @@ export function ownCall<S extends OperationSpec>(
     inParts: (parts) => parts.run(null),
   }
 }
+
+/** What a caller asks for under another name: with its idempotency key and its rights. */
+export const passOn = <S extends OperationSpec>(call: Call, operation: S): Call<S> => ({
+  ...ownCall(operation, call),
+  idempotency_key: call.idempotency_key,
+  transact: (unit) => call.transact(unit),
+  once: (unit, tenant) => call.once(unit, tenant),
+})

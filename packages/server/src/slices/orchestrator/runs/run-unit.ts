@@ -149,6 +149,7 @@ export class RunUnit {
       payload: {
         run_id: step.run_id,
         step_no: step.step_no,
+        ...(step.turn_no !== null && { turn_no: step.turn_no }),
         agent_id: step.agent_id,
         permit,
         input_commitment: step.input_commitment,
@@ -205,7 +206,7 @@ export class RunUnit {
     await appendCrumb(this.tx, {
       event_type: `tool.${event}`,
       subject: call.call_id,
-      payload: { run_id: call.run_id, step_id, state, reason: ended.reason as Reason | null },
+      payload: { run_id: call.run_id, step_id, state, reason: ended.reason },
     })
   }
 
@@ -301,6 +302,7 @@ export class RunUnit {
       previous: run.last_receipt_digest,
       step_id: step.step_id,
       step_no: step.step_no,
+      ...(step.turn_no !== null && { turn_no: step.turn_no }),
       agent_id: step.agent_id,
       executor: executorOf(run),
       claimed: executorOf(run) === 'client' ? [...CLAIMED] : [],
@@ -360,10 +362,8 @@ export class RunUnit {
     for (const step of this.steps) {
       if (step.ended_us !== null) continue
       const rejected = reason === 'hitl_rejected' && step.state === 'waiting_hitl'
-      await this.endStep(step, {
-        state: rejected ? 'denied' : 'failed',
-        reason: reason ?? 'run_ended',
-      })
+      const ended = rejected ? 'denied' : 'failed'
+      await this.endStep(step, { state: ended, reason: reason ?? 'run_ended' })
     }
     await this.#setRun({
       state,

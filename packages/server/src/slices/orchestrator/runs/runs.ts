@@ -31,6 +31,7 @@ import {
 import { RunUnit, signerOf } from './run-unit.ts'
 import { executorOf, refsOf, showCall, showRun, showStep } from './run-view.ts'
 import { settleRun } from './settle-runs.ts'
+import { agentsOf, findWorkflow, updateWorkflow, type WorkflowRow } from './workflows.sql.ts'
 
 type Operation<K extends keyof typeof contract> = (typeof contract)[K]
 
@@ -45,14 +46,21 @@ export function requireShort(name: string, given: string): void {
     throw new Refusal('rejected', `${name} is longer than ${runLimits.text_bytes} bytes`)
 }
 
-export const startRun: Handler<Operation<'start_run'>> = async (call, { body }) => {
+export const startRun: Handler<Operation<'start_run'>> = (call, { body }) => startRunOf(call, body)
+
+export async function startRunOf(
+  call: Call<Operation<'start_run'>>,
+  body: NewRun['body'],
+): Promise<Run> {
   refuseLimited(call)
   const { kernel, tenant_id } = call
   signerOf(kernel)
   const run_id = kernel.ids.hex(ID_BYTES)
   const { input_text } = body
   if (input_text) requireShort('input_text', input_text)
-  if (body.executor === 'managed') await requireManageable(call, body)
+  const { workflow, agent_ids } = await loadStarted(call, body)
+  const managed = workflow !== null || body.executor === 'managed'
+  if (managed) await requireManageable(call, { input_text, agent_ids })
   const text = input_text
     ? await prepareText(kernel, tenant_id, {
         kind: 'run_input',
@@ -63,10 +71,11 @@ export const startRun: Handler<Operation<'start_run'>> = async (call, { body }) 
     : null
   return call.once<Run>({
     async run(tx) {
-      const agent = await findAgent(tx, body.agent_id)
+      const agent = await findAgent(tx, agent_ids[0] ?? '')
       if (!agent) return call.refuse('agent_not_found')
       if (agent.enabled === 0) return call.refuse('rejected', 'the agent is disabled')
-      const row = await insertNew(call, tx, { run_id, agent, text, body })
+      if (workflow !== null) await holdWorkflow(call, tx, { workflow, run_id })
+      const row = await insertNew(call, tx, { run_id, agent, workflow, managed, text, body })
       return { reply: showRun(row, tenant_id), ids: { run_id } }
     },
     async replay(tx, ids) {
@@ -75,10 +84,42 @@ export const startRun: Handler<Operation<'start_run'>> = async (call, { body }) 
   })
 }
 
+/** What the run is of: an agent, or a workflow with its agents. */
+async function loadStarted(
+  call: Call<Operation<'start_run'>>,
+  { agent_id, workflow_id, executor }: NewRun['body'],
+): Promise<{ workflow: WorkflowRow | null; agent_ids: string[] }> {
+  if ((agent_id == null) === (workflow_id == null))
+    return call.refuse('rejected', 'give either agent_id or workflow_id')
+  if (workflow_id == null) return { workflow: null, agent_ids: [agent_id ?? ''] }
+  if (executor === 'client')
+    return call.refuse('rejected', 'a workflow is executed by this service: managed')
+  const workflow = await call.read((db) => findWorkflow(db, workflow_id))
+  if (!workflow) return call.refuse('workflow_not_found')
+  return { workflow, agent_ids: agentsOf(workflow) }
+}
+
+/** The workflow names its newest run. Refuses another run where one is under way and must end. */
+async function holdWorkflow(
+  call: Call<Operation<'start_run'>>,
+  tx: Tx,
+  { workflow: { workflow_id }, run_id }: { workflow: WorkflowRow; run_id: string },
+): Promise<void> {
+  const now = await findWorkflow(tx, workflow_id)
+  if (!now) return call.refuse('workflow_not_found')
+  const newest = now.run_id === null ? null : await findRun(tx, now.run_id)
+  if (now.one_at_a_time === 1 && newest?.ended_us === null)
+    return call.refuse('wrong_state', 'a run of the workflow is under way')
+  await updateWorkflow(tx, workflow_id, { run_id })
+}
+
 /** What a managed run cannot begin without. */
 async function requireManageable(
   call: Call<Operation<'start_run'>>,
-  { agent_id, input_text }: NewRun['body'],
+  {
+    agent_ids,
+    input_text,
+  }: { agent_ids: readonly string[]; input_text: string | null | undefined },
 ): Promise<void> {
   const { kernel, principal } = call
   if (!input_text) return call.refuse('rejected', 'a managed run needs input_text')
@@ -87,16 +128,20 @@ async function requireManageable(
   if (!scopeCovers(principal.scopes, 'memory:read'))
     throw new Refusal('scope_missing', 'a managed run reads memory: the key lacks memory:read')
   await call.read(async (db) => {
-    const agent = await loadAgent(kernel, db, agent_id)
-    if (!agent) return call.refuse('agent_not_found')
-    if (!(await findModel(kernel, db, agent.words.model_id)))
-      return call.refuse('provider_not_found')
+    for (const agent_id of agent_ids) {
+      const agent = await loadAgent(kernel, db, agent_id)
+      if (!agent) return call.refuse('agent_not_found')
+      if (!(await findModel(kernel, db, agent.words.model_id)))
+        return call.refuse('provider_not_found')
+    }
   })
 }
 
 interface NewRun {
   readonly run_id: string
   readonly agent: AgentRow
+  readonly workflow: WorkflowRow | null
+  readonly managed: boolean
   readonly text: PreparedText | null
   readonly body: Parameters<typeof startRun>[1]['body']
 }
@@ -104,14 +149,13 @@ interface NewRun {
 async function insertNew(
   call: Call<Operation<'start_run'>>,
   tx: Tx,
-  { run_id, agent, text, body }: NewRun,
+  { run_id, agent, workflow, managed, text, body }: NewRun,
 ): Promise<RunRow> {
   const { runs } = await planLimits(call.kernel, tx)
   if (runs !== null && (await countLiveRuns(tx)) >= runs) return call.refuse('too_many')
   if (text) await storeText(tx, text)
   const seconds = body.deadline_s ?? runLimits.deadline_s.default
   const deadline_us = tx.now() + seconds * SECOND_US
-  const managed = body.executor === 'managed'
   const job = managed ? await call.kernel.jobs.enqueue(tx, MANAGED_RUN, { run_id }) : null
   const row: RunRow = {
     run_id,
@@ -126,7 +170,7 @@ async function insertNew(
     spent_tokens: 0,
     spent_cost_micro: 0,
     steps: 0,
-    max_steps: agent.max_steps,
+    max_steps: workflow?.max_total_steps ?? agent.max_steps,
     receipts: 0,
     last_receipt_digest: null,
     started_by: call.principal.key_id,
@@ -136,6 +180,7 @@ async function insertNew(
     ended_us: null,
     executor: managed ? 'managed' : null,
     job_id: job?.job_id ?? null,
+    workflow_id: workflow?.workflow_id ?? null,
   }
   await insertRun(tx, row)
   meter(tx, call.operation.id)
@@ -149,6 +194,14 @@ async function insertNew(
       deadline_at: formatTime(deadline_us),
       started_by: row.started_by,
       ...(managed && { executor: 'managed' as const }),
+      ...(workflow && {
+        workflow: {
+          workflow_id: workflow.workflow_id,
+          mode: workflow.mode,
+          agents: agentsOf(workflow).length,
+          definition: workflow.definition_label,
+        },
+      }),
     },
   })
   return row

@@ -1,0 +1,75 @@
+// SQL of workflows.
+
+import type { Tables } from '../../../platform/db/schema/tables.ts'
+import {
+  deleteFrom,
+  from,
+  insertInto,
+  type TenantDb,
+  type Tx,
+  update,
+} from '../../../platform/db/tenant-db.ts'
+
+type RunRow = Tables['runs']
+export type WorkflowRow = Omit<Tables['workflows'], 'tenant_id'>
+
+/** Each agent once: the supervisor first. */
+export function agentsOf({
+  agent_ids,
+  supervisor_agent_id,
+}: Pick<WorkflowRow, 'agent_ids' | 'supervisor_agent_id'>): string[] {
+  const ids = listedAgents({ agent_ids })
+  return [...new Set(supervisor_agent_id === null ? ids : [supervisor_agent_id, ...ids])]
+}
+
+/** In their order. Written as JSON by createWorkflow. */
+export const listedAgents = ({ agent_ids }: Pick<WorkflowRow, 'agent_ids'>): string[] =>
+  JSON.parse(agent_ids)
+
+export const insertWorkflow = (tx: Tx, row: WorkflowRow) => tx.run(insertInto(tx, 'workflows', row))
+
+export const findWorkflow = (db: TenantDb, workflow_id: string): Promise<WorkflowRow | undefined> =>
+  db.first(from(db, 'workflows').selectAll().where('workflow_id', '=', workflow_id))
+
+interface Page {
+  readonly limit: number
+  readonly offset: number
+}
+
+/** Newest first. `status`: only those whose newest run is in this state. */
+export function listWorkflowPage(
+  db: TenantDb,
+  status: RunRow['state'] | 'created' | null,
+  { limit, offset }: Page,
+): Promise<WorkflowRow[]> {
+  const all = from(db, 'workflows').selectAll()
+  const some =
+    status === null
+      ? all
+      : status === 'created'
+        ? all.where('run_id', 'is', null)
+        : all.where('run_id', 'in', from(db, 'runs').select('run_id').where('state', '=', status))
+  return db.all(
+    some.orderBy('created_us', 'desc').orderBy('workflow_id').limit(limit).offset(offset),
+  )
+}
+
+export const listWorkflowsAfter = (db: TenantDb, after: string, limit: number) =>
+  db.all(
+    from(db, 'workflows')
+      .selectAll()
+      .where('workflow_id', '>', after)
+      .orderBy('workflow_id')
+      .limit(limit),
+  )
+
+export const updateWorkflow = (tx: Tx, workflow_id: string, change: Partial<WorkflowRow>) =>
+  tx.run(update(tx, 'workflows').set(change).where('workflow_id', '=', workflow_id))
+
+export const deleteWorkflowRow = (tx: Tx, workflow_id: string) =>
+  tx.run(deleteFrom(tx, 'workflows').where('workflow_id', '=', workflow_id))
+
+export async function countWorkflows(db: TenantDb): Promise<number> {
+  const counted = from(db, 'workflows').select((e) => e.fn.countAll<number>().as('count'))
+  return Number((await db.first(counted))?.count ?? 0)
+}

@@ -1,0 +1,133 @@
+// Runs of workflows for callers who name the workflow: they mean its newest run. And one question
+// to one agent.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type workflows as contract, orchestrator, type Workflow } from '@custos/contract'
+import { accepted, type Call, type Handler } from '../../../platform/kernel/call.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { approveAction, rejectAction } from '../runs/agent-actions.ts'
+import { refuseLimited } from '../runs/agents.ts'
+import {
+  findRun,
+  findStepById,
+  listCalls,
+  listSteps,
+  type RunRow,
+} from '../runs/orchestrator.sql.ts'
+import { passOn } from '../runs/own-call.ts'
+import { showRun } from '../runs/run-view.ts'
+import { cancelRun, receiptsOf, startRunOf } from '../runs/runs.ts'
+import { showSteps } from './workflow-view.ts'
+import { loadWorkflow, showNewest } from './workflows.ts'
+
+type Operation<K extends keyof typeof contract> = (typeof contract)[K]
+const LOOK_MS = 100
+const SECOND_MS = 1_000
+const ENDED = 300
+
+/** Waits without a worker: null once the caller is gone. */
+async function waitForEnd(
+  call: Pick<Call, 'read' | 'gone'>,
+  run_id: string,
+  seconds = ENDED,
+): Promise<RunRow | null> {
+  const until = performance.now() + seconds * SECOND_MS
+  for (;;) {
+    const run = await call.read((db) => findRun(db, run_id))
+    if (!run || call.gone.aborted) return null
+    const waits = run.state === 'waiting_hitl' || run.state === 'waiting_resolution'
+    if (run.ended_us !== null || waits || performance.now() >= until) return run
+    await sleep(LOOK_MS)
+  }
+}
+
+export const runWorkflow: Handler<Operation<'run'>> = async (call, { params, body }) => {
+  refuseLimited(call)
+  const { workflow_id } = params
+  const { input_text, timeout_seconds, budget = null } = body
+  const started = await startRunOf(passOn(call, orchestrator.start_run), {
+    workflow_id,
+    input_text,
+    budget,
+  })
+  const run = await waitForEnd(call, started.run_id, timeout_seconds)
+  const shown: Workflow = await showNewest(call, workflow_id)
+  return run?.ended_us == null ? accepted(shown) : shown
+}
+
+/** Refuses where the workflow has no run. */
+async function loadNewest(call: Pick<Call, 'read'>, workflow_id: string): Promise<RunRow> {
+  return call.read(async (db) => {
+    const { run_id } = await loadWorkflow(db, workflow_id)
+    const run = run_id === null ? undefined : await findRun(db, run_id)
+    if (!run) throw new Refusal('wrong_state', 'the workflow has no run')
+    return run
+  })
+}
+
+export const resumeWorkflow: Handler<Operation<'resume'>> = async (call, { params, body }) => {
+  refuseLimited(call)
+  const { run_id } = await loadNewest(call, params.workflow_id)
+  const waiting = await call.read(async (db) =>
+    [...(await listSteps(db, run_id)), ...(await listCalls(db, run_id))].flatMap(
+      ({ state, action_id }) => (state === 'waiting_hitl' && action_id !== null ? [action_id] : []),
+    ),
+  )
+  const { action_id = null, approved, approver, feedback } = body
+  const [only, more] = waiting
+  if (action_id === null && more !== undefined)
+    return call.refuse('wrong_state', 'several actions wait: name one as action_id')
+  const chosen = action_id ?? only
+  if (chosen === undefined) return call.refuse('wrong_state', 'nothing of the run waits')
+  if (!waiting.includes(chosen)) return call.refuse('action_not_found')
+  const input = {
+    params: { action_id: chosen },
+    query: undefined,
+    body: { approver, ...(feedback != null && { reason: feedback }) },
+  }
+  if (approved) await approveAction(passOn(call, orchestrator.approve_action), input)
+  else await rejectAction(passOn(call, orchestrator.reject_action), input)
+  return showNewest(call, params.workflow_id)
+}
+
+export const terminateWorkflow: Handler<Operation<'terminate'>> = async (call, { params }) => {
+  refuseLimited(call)
+  const { run_id } = await loadNewest(call, params.workflow_id)
+  await cancelRun(passOn(call, orchestrator.cancel_run), {
+    params: { run_id },
+    query: undefined,
+    body: undefined,
+  })
+  return { terminated: true as const, workflow_id: params.workflow_id }
+}
+
+export const receiptsOfWorkflow: Handler<Operation<'receipts'>> = (call, { params }) => {
+  refuseLimited(call)
+  const { workflow_id } = params
+  return call.read(async (db) => {
+    const { run_id } = await loadWorkflow(db, workflow_id)
+    const receipts = run_id === null ? [] : receiptsOf(await listSteps(db, run_id))
+    return { workflow_id, receipts, count: receipts.length }
+  })
+}
+
+export const runStep: Handler<Operation<'run_step'>> = async (call, { body }) => {
+  refuseLimited(call)
+  const { agent_id, input_text, timeout_seconds } = body
+  const asked = { agent_id, input_text, executor: 'managed' } as const
+  const started = await startRunOf(passOn(call, orchestrator.start_run), asked)
+  const run = await waitForEnd(call, started.run_id, timeout_seconds)
+  if (!run) return accepted(started)
+  const last = (await call.read((db) => showSteps(call, db, run))).at(-1)
+  return run.ended_us === null || !last ? accepted(showRun(run, call.tenant_id)) : last
+}
+
+export const findAnyStep: Handler<Operation<'find_step'>> = (call, { params }) => {
+  refuseLimited(call)
+  return call.read(async (db) => {
+    const row = await findStepById(db, params.step_id)
+    const run: RunRow | undefined = row && (await findRun(db, row.run_id))
+    const steps = run ? await showSteps(call, db, run) : []
+    return steps.find(({ step_id }) => step_id === params.step_id) ?? call.refuse('step_not_found')
+  })
+}

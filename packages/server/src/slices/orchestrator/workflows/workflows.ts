@@ -1,0 +1,214 @@
+// Workflows: created, listed, shown and deleted; their words are sealed.
+
+import { type workflows as contract, runLimits, type Workflow } from '@custos/contract'
+import { canonicalize } from '@custos/proof'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import {
+  jsonPayload,
+  REDACTED_SECRET,
+  sealedColumn,
+} from '../../../platform/kernel/sealed-column.ts'
+import { REDACTED_TEXT, textSource } from '../../../platform/kernel/text-source.ts'
+import { pageOf } from '../../../platform/page.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { appendCrumb } from '../../gcrumbs/index.ts'
+import { meter } from '../../tenants/index.ts'
+import { refuseLimited } from '../runs/agents.ts'
+import { findAgent, findRun, listRunsById } from '../runs/orchestrator.sql.ts'
+import {
+  agentsOf,
+  countWorkflows,
+  deleteWorkflowRow,
+  findWorkflow,
+  insertWorkflow,
+  listWorkflowPage,
+  listWorkflowsAfter,
+  updateWorkflow,
+  type WorkflowRow,
+} from '../runs/workflows.sql.ts'
+import { showSteps, showWorkflow, type WorkflowText } from './workflow-view.ts'
+
+type Operation<K extends keyof typeof contract> = (typeof contract)[K]
+type CreateBody = Parameters<Handler<Operation<'create'>>>[1]['body']
+
+const ID_BYTES = 16
+
+const workflowColumn = sealedColumn({
+  domain: 'workflow',
+  ids: (tenant_id, { workflow_id }: Pick<WorkflowRow, 'workflow_id'>) => [tenant_id, workflow_id],
+  payload: jsonPayload<WorkflowText>(),
+})
+
+export const createWorkflow: Handler<Operation<'create'>> = async (call, { body }) => {
+  refuseLimited(call)
+  const { kernel, tenant_id } = call
+  requireAgents(call, body)
+  const workflow_id = kernel.ids.hex(ID_BYTES)
+  const words: WorkflowText = { name: body.name, description: body.description ?? '' }
+  const definition = {
+    mode: body.mode ?? 'sequential',
+    agent_ids: [...body.agent_ids],
+    supervisor_agent_id: body.supervisor_agent_id ?? null,
+    max_rounds: body.max_rounds ?? runLimits.max_rounds.default,
+    max_total_steps: body.max_total_steps ?? runLimits.max_total_steps.default,
+  }
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const given: Omit<WorkflowRow, 'created_us'> = {
+    ...definition,
+    workflow_id,
+    agent_ids: JSON.stringify(definition.agent_ids),
+    one_at_a_time: Number(body.one_at_a_time ?? false),
+    definition_label: keys.label(`workflow\n${canonicalize({ ...definition, ...words })}`),
+    run_id: null,
+    ...(await workflowColumn.sealNew(kernel, tenant_id, { workflow_id }, words)),
+  }
+  const shown = await call.once<Workflow | string>({
+    async run(tx) {
+      const row = await insertNew(call, tx, given)
+      return { reply: showWorkflow(row, words, { tenant_id, run: null }), ids: { workflow_id } }
+    },
+    replay: async (_, ids) => String(ids['workflow_id']),
+  })
+  return typeof shown === 'string' ? showNewest(call, shown) : shown
+}
+
+/** Refuses agents that do not fit the mode. */
+function requireAgents(
+  call: Call<Operation<'create'>>,
+  { mode = 'sequential', agent_ids, supervisor_agent_id }: CreateBody,
+): void {
+  const supervised = mode === 'supervisor'
+  if (supervised && supervisor_agent_id == null)
+    call.refuse('rejected', 'the mode supervisor needs supervisor_agent_id')
+  if (!supervised && supervisor_agent_id != null)
+    call.refuse('rejected', 'only the mode supervisor has a supervisor_agent_id')
+  const distinct = new Set(agent_ids).size === agent_ids.length
+  if (!distinct && (supervised || mode === 'parallel'))
+    call.refuse('rejected', `an agent is twice in agent_ids of the mode ${mode}`)
+  if (supervisor_agent_id != null && agent_ids.includes(supervisor_agent_id))
+    call.refuse('rejected', 'a supervisor does not delegate to itself')
+}
+
+async function insertNew(
+  call: Call<Operation<'create'>>,
+  tx: Tx,
+  given: Omit<WorkflowRow, 'created_us'>,
+): Promise<WorkflowRow> {
+  for (const agent_id of agentsOf(given))
+    if (!(await findAgent(tx, agent_id))) return call.refuse('agent_not_found')
+  if ((await countWorkflows(tx)) >= runLimits.workflows_per_tenant) return call.refuse('too_many')
+  const row: WorkflowRow = { ...given, created_us: tx.now() }
+  await insertWorkflow(tx, row)
+  meter(tx, call.operation.id, row.sealed.length)
+  await appendChange(tx, row, 'created', call.principal.key_id)
+  return row
+}
+
+const appendChange = (
+  tx: Tx,
+  { workflow_id, mode, definition_label }: Omit<WorkflowRow, 'created_us'>,
+  change: 'created' | 'deleted' | 'redacted',
+  changed_by: string,
+) =>
+  appendCrumb(tx, {
+    event_type: 'workflow.changed',
+    subject: workflow_id,
+    payload: { change, mode, definition: definition_label, changed_by },
+  })
+
+/** Refuses a workflow that the tenant does not have. */
+export async function loadWorkflow(db: TenantDb, workflow_id: string): Promise<WorkflowRow> {
+  const row = await findWorkflow(db, workflow_id)
+  if (!row) throw new Refusal('workflow_not_found')
+  return row
+}
+
+type Shower = Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'read'>
+
+async function openWords(
+  kernel: Kernel,
+  tenant_id: string,
+  rows: readonly WorkflowRow[],
+): Promise<WorkflowText[]> {
+  const opened = await workflowColumn.openAll(kernel, tenant_id, rows)
+  return opened.map((words) => words ?? { name: REDACTED_TEXT, description: '' })
+}
+
+/** With the steps of its newest run. Refuses a workflow that the tenant does not have. */
+export async function showNewest(call: Shower, workflow_id: string): Promise<Workflow> {
+  const { kernel, tenant_id } = call
+  return call.read(async (db) => {
+    const row = await loadWorkflow(db, workflow_id)
+    const [words] = await openWords(kernel, tenant_id, [row])
+    const run = row.run_id === null ? null : ((await findRun(db, row.run_id)) ?? null)
+    const steps = run === null ? [] : await showSteps(call, db, run)
+    return { ...showWorkflow(row, words, { tenant_id, run }), steps }
+  })
+}
+
+export const getWorkflow: Handler<Operation<'get'>> = (call, { params }) => {
+  refuseLimited(call)
+  return showNewest(call, params.workflow_id)
+}
+
+export const listWorkflows: Handler<Operation<'list'>> = async (call, { query }) => {
+  refuseLimited(call)
+  const { kernel, tenant_id } = call
+  const page = pageOf(query, runLimits.page.default)
+  return call.read(async (db) => {
+    const rows = await listWorkflowPage(db, query.status ?? null, page)
+    const words = await openWords(kernel, tenant_id, rows)
+    const runs = await listRunsById(
+      db,
+      rows.flatMap(({ run_id }) => run_id ?? []),
+    )
+    return page.envelope(
+      'workflows',
+      rows.map((row, i) => {
+        const run = runs.find(({ run_id }) => run_id === row.run_id) ?? null
+        return showWorkflow(row, words[i], { tenant_id, run })
+      }),
+    )
+  })
+}
+
+// The row first: what a crash leaves is a secret that nothing uses.
+export const deleteWorkflow: Handler<Operation<'delete'>> = async (call, { params }) => {
+  refuseLimited(call)
+  const { kernel, tenant_id } = call
+  const { workflow_id } = params
+  const deleted = await call.transact(async (tx) => {
+    const row = await loadWorkflow(tx, workflow_id)
+    const run = row.run_id === null ? null : await findRun(tx, row.run_id)
+    if (run?.ended_us === null) return call.refuse('wrong_state', 'a run of it is under way')
+    await deleteWorkflowRow(tx, workflow_id)
+    meter(tx, call.operation.id)
+    await appendChange(tx, row, 'deleted', call.principal.key_id)
+    return row
+  })
+  if (deleted.secret_no !== REDACTED_SECRET)
+    await kernel.keyring.destroySecrets(tenant_id, 'decision', [deleted.secret_no])
+  return { deleted: true as const, workflow_id }
+}
+
+/** A redacted workflow has no words; its runs go on. */
+export const workflowTextSource = textSource<WorkflowRow, WorkflowText>({
+  kind: 'workflow',
+  list: (db, after, limit) => listWorkflowsAfter(db, after?.workflow_id ?? '', limit),
+  find: findWorkflow,
+  idOf: ({ workflow_id }) => workflow_id,
+  createdUs: ({ created_us }) => created_us,
+  open: (kernel, tenant_id, rows) => workflowColumn.openAll(kernel, tenant_id, rows),
+  redact: async (kernel, tenant_id, { row }) => [
+    await workflowColumn.sealRedacted(kernel, tenant_id, row, {
+      name: REDACTED_TEXT,
+      description: '',
+    }),
+  ],
+  async update(tx, row, [sealed]) {
+    await updateWorkflow(tx, row.workflow_id, { secret_no: REDACTED_SECRET, sealed })
+    await appendChange(tx, row, 'redacted', row.workflow_id)
+  },
+})
