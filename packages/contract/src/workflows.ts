@@ -35,7 +35,6 @@ import {
   WORKFLOW_MODES,
   WorkflowStep,
 } from './orchestrator-records.ts'
-import { APPROVAL_REFUSALS } from './records.ts'
 
 const run = { access: 'tenant', scope: 'orchestrator:run' } as const
 const admin = { access: 'tenant', scope: 'orchestrator:admin' } as const
@@ -217,7 +216,18 @@ export const workflows = {
     example: { approved: true, approver: 'ben' },
     status: 200,
     reply: Workflow,
-    refuses: ['workflow_not_found', 'action_not_found', 'wrong_state', ...APPROVAL_REFUSALS],
+    refuses: [
+      'workflow_not_found',
+      'action_not_found',
+      'wrong_state',
+      'not_waiting',
+      'approval_expired',
+      'self_approval',
+      'attestation_required',
+      'policy_denied',
+      'approval_required',
+      'no_signing_key',
+    ],
   }),
   terminate: operation({
     ...admin,
@@ -273,7 +283,6 @@ export const workflows = {
       'agent_not_found',
       'provider_not_found',
       'rejected',
-      'wrong_state',
       'too_many',
       'no_signing_key',
       'idempotency_key_reused',

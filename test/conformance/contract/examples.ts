@@ -342,6 +342,7 @@ const RELIES_ON: Readonly<Record<string, readonly (keyof Ids)[]>> = {
   orchestrator: ['agent_id'],
   retention: ['hold_id'],
   subjects: ['store_id'],
+  workflows: ['agent_id'],
   world_model: ['type_id'],
 }
 

@@ -36,6 +36,10 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
   ],
   erasing: ['memory.supersede', 'items.put', 'items.batch'],
   no_signing_key: [
+    'workflows.run',
+    'workflows.resume',
+    'workflows.terminate',
+    'workflows.run_step',
     'memory.write',
     'memory.write_batch',
     'memory.ingest',

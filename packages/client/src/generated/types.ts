@@ -1247,10 +1247,9 @@ export interface Refusals {
     | 'approval_expired'
     | 'self_approval'
     | 'attestation_required'
-    | 'no_signing_key'
-    | 'idempotency_key_reused'
     | 'policy_denied'
     | 'approval_required'
+    | 'no_signing_key'
   'workflows.run':
     | CommonRefusal
     | 'workflow_not_found'
@@ -1266,7 +1265,6 @@ export interface Refusals {
     | 'agent_not_found'
     | 'provider_not_found'
     | 'rejected'
-    | 'wrong_state'
     | 'too_many'
     | 'no_signing_key'
     | 'idempotency_key_reused'

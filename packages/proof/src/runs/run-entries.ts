@@ -22,8 +22,8 @@ export function readEntry(value: unknown): LogEntry | null {
 }
 
 /**
- * Who takes a turn when, by the mode of the workflow. A run of one agent has no turns. Entries are in
- * the order of the log.
+ * Who takes a turn when, by the mode of the workflow. A run of one agent has no turns.
+ * @param entries in the order of the log
  */
 export function checkWorkflow(entries: readonly LogEntry[], findings: VerdictDraft): void {
   const workflow = entries[0]?.payload['workflow']

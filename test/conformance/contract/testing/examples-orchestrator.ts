@@ -6,9 +6,12 @@ import type { Ids } from './world.ts'
 const ofRun = ({ agent_run_id }: Ids) => ({ params: { run_id: agent_run_id } })
 const ofStep = ({ agent_run_id, step_id }: Ids) => ({ params: { run_id: agent_run_id, step_id } })
 const ofAction = ({ agent_action_id }: Ids) => ({ params: { action_id: agent_action_id } })
+const ofWorkflow = ({ workflow_id }: Ids) => ({ params: { workflow_id } })
+const ofWaiting = ({ waiting_workflow_id }: Ids) => ({
+  params: { workflow_id: waiting_workflow_id },
+})
 const page = () => ({ query: { limit: 10, offset: 0 } })
 
-/** By operation id. */
 /** A tenant has one agent of a name. */
 let agents = 0
 const newName = (): string => {
@@ -16,6 +19,7 @@ const newName = (): string => {
   return `writer ${agents}`
 }
 
+/** By operation id. */
 export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'orchestrator.create_agent': () => ({ body: { name: newName(), model_id: 'model-a' } }),
   'orchestrator.list_agents': page,
@@ -58,6 +62,24 @@ export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> 
     params: { run_id: unresolved_run_id, call_id },
     body: { happened: true, result: 'It was sent' },
   }),
+  'workflows.create': ({ agent_id }) => ({
+    body: { name: 'in turn', agent_ids: [agent_id], mode: 'round_robin', max_rounds: 2 },
+  }),
+  'workflows.list': page,
+  'workflows.get': ofWorkflow,
+  'workflows.delete': ofWorkflow,
+  // The host of its model does not exist: the run ends at once, as failed.
+  'workflows.run': (ids) => ({
+    ...ofWorkflow(ids),
+    body: { input_text: 'Report on the week', timeout_seconds: 10 },
+  }),
+  'workflows.resume': (ids) => ({ ...ofWaiting(ids), body: { approved: true, approver: 'ben' } }),
+  'workflows.terminate': ofWaiting,
+  'workflows.receipts': ofWaiting,
+  'workflows.run_step': ({ modelled_agent_id }) => ({
+    body: { agent_id: modelled_agent_id, input_text: 'What changed?', timeout_seconds: 10 },
+  }),
+  'workflows.find_step': ({ step_id }) => ({ params: { step_id } }),
   'orchestrator.list_actions': page,
   'orchestrator.get_action': ofAction,
   'orchestrator.approve_action': ofAction,

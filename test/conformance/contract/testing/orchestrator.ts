@@ -30,15 +30,35 @@ export async function buildRuns(tenant: Tenant, store_id: string, word: string) 
   const config = { operations: ['inference'] }
   const policy = { name: 'a person first', policy_type: 'hitl_required', config }
   const { policy_id } = await tenant.ok('governance.create_policy', { body: policy })
-  const waiting = await tenant.ask('orchestrator.begin_step', step(await start()))
+  const waiting_run_id = await start()
+  const waiting = await tenant.ask('orchestrator.begin_step', step(waiting_run_id))
   if (waiting.status !== 202) throw new Error(waiting.text)
   await tenant.ok('governance.delete_policy', { params: { policy_id } })
   const agent_action_id: string = waiting.body.detail.action_id
   const unresolved = await buildUncertain(tenant, await start(), step)
   const tool = { name: `tool_${word}`, description: word, input_schema: { type: 'object' } }
   await tenant.ok('llm.create_tool', { body: { ...tool, url: `${base_url}/tool` } })
+  const workflows = await buildWorkflows(tenant, { word, model_id, waiting_run_id })
   const made = { agent_id, agent_run_id, step_id, agent_action_id, model_id }
-  return { ...made, ...unresolved, tool_name: tool.name }
+  return { ...made, ...unresolved, ...workflows, tool_name: tool.name }
+}
+
+/** One without a run, and one whose newest run waits for a person. */
+async function buildWorkflows(
+  tenant: Tenant,
+  { word, model_id, waiting_run_id }: Record<'word' | 'model_id' | 'waiting_run_id', string>,
+) {
+  const body = { name: `${word} in turn`, model_id }
+  const { agent_id } = await tenant.ok('orchestrator.create_agent', { body })
+  const create = async (name: string): Promise<string> => {
+    const workflow = { name, description: word, agent_ids: [agent_id] }
+    return (await tenant.ok('workflows.create', { body: workflow })).workflow_id
+  }
+  const workflow_id = await create(word)
+  const waiting_workflow_id = await create(`${word} waits`)
+  const sql = 'update workflows set run_id = ? where workflow_id = ?'
+  await rawSql(tenant.service, sql, [waiting_run_id, waiting_workflow_id])
+  return { workflow_id, waiting_workflow_id, modelled_agent_id: String(agent_id) }
 }
 
 /** A call of a tool of which nobody knows whether it acted, as a process that dies leaves it. */

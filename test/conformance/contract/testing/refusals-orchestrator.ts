@@ -14,6 +14,9 @@ const COMPLETE = 'orchestrator.complete_step'
 export const ORCHESTRATOR_REUSED = [
   'orchestrator.create_agent',
   'orchestrator.start_run',
+  'workflows.create',
+  'workflows.run',
+  'workflows.run_step',
   'llm.create_provider',
   'llm.create_tool',
   BEGIN,
@@ -98,6 +101,102 @@ async function asker({ tenant, ids }: World): Promise<string> {
   return (await tenant.ok('orchestrator.get_action', { params })).requested_by
 }
 
+const WORKFLOW_RUN = 'workflows.run'
+const WITHOUT_RUN = ['resume', 'terminate'] as const
+
+/** No provider, no agent, no room: what starting a managed run refuses. */
+const managedCases = (id: string): readonly [string, Provoke][] => [
+  [`${id} rejected`, withBody(id, { input_text: LONG })],
+  [
+    `${id} provider_not_found`,
+    async (world) => {
+      const params = { model_id: world.ids.model_id }
+      await world.tenant.ok('llm.delete_provider', { params })
+      return askWith(world, id)
+    },
+  ],
+  [
+    `${id} agent_not_found`,
+    async (world) => {
+      const sql = 'delete from agents where agent_id = ?'
+      await runSql(world.tenant.service, sql, world.ids.modelled_agent_id)
+      return askWith(world, id)
+    },
+  ],
+  [
+    `${id} too_many`,
+    async (world) => {
+      const example = exampleOf('orchestrator.start_run', world.ids)
+      for (let count = 0; count < 16; count += 1)
+        await world.tenant.ask('orchestrator.start_run', example)
+      return askWith(world, id)
+    },
+  ],
+]
+
+const provokingWorkflows: Readonly<Record<string, Provoke>> = {
+  ...Object.fromEntries(
+    ['get', 'delete', 'run', 'resume', 'terminate', 'receipts'].map((verb) =>
+      ofNone(`workflows.${verb}`, 'workflow_not_found'),
+    ),
+  ),
+  ...Object.fromEntries([WORKFLOW_RUN, 'workflows.run_step'].flatMap(managedCases)),
+  ...Object.fromEntries(
+    WITHOUT_RUN.map((verb): [string, Provoke] => [
+      `workflows.${verb} wrong_state`,
+      ({ tenant, ids }) => {
+        const id = `workflows.${verb}`
+        return tenant.ask(id, exampleOf(id, { ...ids, waiting_workflow_id: ids.workflow_id }))
+      },
+    ]),
+  ),
+  ...Object.fromEntries([
+    ofNone('workflows.find_step', 'step_not_found'),
+    ofNone('workflows.create', 'agent_not_found'),
+    badCursor('workflows.list'),
+  ]),
+  'workflows.create rejected': withBody('workflows.create', { mode: 'supervisor' }),
+  'workflows.create too_many': async ({ tenant, ids }) => {
+    const columns = 'mode, agent_ids, max_rounds, max_total_steps, one_at_a_time, definition_label'
+    for (let count = 1, i = 0; count < runLimits.workflows_per_tenant; count *= 2, i += 1)
+      await runSql(
+        tenant.service,
+        `insert into workflows (tenant_id, workflow_id, ${columns}, secret_no, sealed, created_us)
+         select tenant_id, workflow_id || '-${i}', ${columns}, secret_no, sealed, created_us
+         from workflows where tenant_id = ?`,
+        tenant.tenant_id,
+      )
+    return tenant.ask('workflows.create', exampleOf('workflows.create', ids))
+  },
+  'workflows.delete wrong_state': ({ tenant, ids }) => {
+    const params = { workflow_id: ids.waiting_workflow_id }
+    return tenant.ask('workflows.delete', { params })
+  },
+  'workflows.resume action_not_found': withBody('workflows.resume', {
+    action_id: GHOSTS.agent_action_id,
+  }),
+  [`${WORKFLOW_RUN} wrong_state`]: async ({ tenant, ids }) => {
+    await holdWorkflow({ tenant, ids })
+    const { body } = exampleOf(WORKFLOW_RUN, ids)
+    return tenant.ask(WORKFLOW_RUN, { params: { workflow_id: ids.waiting_workflow_id }, body })
+  },
+  'orchestrator.start_run workflow_not_found': withBody('orchestrator.start_run', {
+    agent_id: null,
+    workflow_id: GHOSTS.workflow_id,
+  }),
+  'orchestrator.start_run wrong_state': async ({ tenant, ids }) => {
+    await holdWorkflow({ tenant, ids })
+    const body = { workflow_id: ids.waiting_workflow_id, input_text: 'x' }
+    return tenant.ask('orchestrator.start_run', { body })
+  },
+}
+
+/** It takes no other run while its newest goes on. */
+function holdWorkflow({ tenant, ids }: Pick<World, 'tenant' | 'ids'>): Promise<unknown> {
+  const sql = 'update workflows set one_at_a_time = 1 where workflow_id = ?'
+  return runSql(tenant.service, sql, ids.waiting_workflow_id)
+}
+
 /** Cases by `operation code`. */
 export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
   ...decidingCases({
@@ -107,6 +206,14 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
     waiting: ({ ids }) => ids.agent_action_id,
     asker,
   }),
+  ...decidingCases({
+    approve: 'workflows.resume',
+    reject: 'orchestrator.reject_action',
+    gate: 'inference',
+    waiting: ({ ids }) => ids.agent_action_id,
+    asker,
+  }),
+  ...provokingWorkflows,
   ...Object.fromEntries(OF_RUN.map((id) => ofNone(id, 'run_not_found'))),
   ...Object.fromEntries(
     ['get_action', 'approve_action', 'reject_action'].map((verb) =>

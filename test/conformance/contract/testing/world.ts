@@ -83,6 +83,11 @@ export interface Ids extends LoginIds {
   readonly model_id: string
   readonly step_id: string
   readonly agent_action_id: string
+  /** One without a run, and one whose run waits for a person. */
+  readonly workflow_id: string
+  /** An agent whose model has a provider. */
+  readonly modelled_agent_id: string
+  readonly waiting_workflow_id: string
   /** Of one whose first payment is under way. */
   readonly subscription_id: string
 }
@@ -139,6 +144,9 @@ export const GHOSTS: Ids = {
   model_id: 'models/ffffffffffff',
   step_id: 'ffffffffffffffffffffffffffffffff',
   agent_action_id: 'ffffffffffffffffffffffffffffffff',
+  workflow_id: 'ffffffffffffffffffffffffffffffff',
+  modelled_agent_id: 'ffffffffffffffffffffffffffffffff',
+  waiting_workflow_id: 'ffffffffffffffffffffffffffffffff',
   subscription_id: 'sub_ffffffffffffffff',
 }
 
@@ -211,6 +219,7 @@ const PARTS: readonly Part[] = [
       [
         ...(['agent_id', 'agent_run_id', 'step_id', 'agent_action_id'] as const),
         ...(['unresolved_run_id', 'call_id', 'tool_name', 'model_id'] as const),
+        ...(['workflow_id', 'waiting_workflow_id', 'modelled_agent_id'] as const),
       ],
       ({ tenant, ids, word }) => buildRuns(tenant, ids.store_id, word),
     ),

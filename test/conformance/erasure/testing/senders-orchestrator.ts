@@ -83,7 +83,34 @@ export async function sendRuns(parts: SendParts): Promise<void> {
   const said = { happened: true, result: resolve.text('body.result') }
   await refused(parts, ghost, { body: said })
   await sendProvider(parts)
+  await sendWorkflow(parts, plain.agent_id)
   await sendDecisions(parts, steps)
+}
+
+/** A workflow, and what runs of it are asked: refused, as no provider answers for the model. */
+async function sendWorkflow(parts: SendParts, agent_id: string): Promise<void> {
+  const path = `${PATH}/workflows`
+  const { label, headers } = marks(parts, 'workflows.create')
+  const body = {
+    name: label('body.name'),
+    description: label('body.description'),
+    agent_ids: [agent_id],
+  }
+  const { workflow_id } = await twice(parts, { status: 201, path }, { body, headers: headers() })
+  const run = marks(parts, 'workflows.run')
+  await refused(parts, `${path}/${workflow_id}/run`, {
+    body: { input_text: run.text('body.input_text') },
+  })
+  const resume = marks(parts, 'workflows.resume')
+  const decided = {
+    approved: true,
+    approver: resume.label('body.approver'),
+    feedback: resume.text('body.feedback'),
+  }
+  await refused(parts, `${path}/${workflow_id}/resume`, { body: decided })
+  const step = marks(parts, 'workflows.run_step')
+  const asked = { agent_id, input_text: step.text('body.input_text') }
+  await refused(parts, `${PATH}/step`, { body: asked })
 }
 
 /** Who answers for a model; its key is nowhere to be read. */

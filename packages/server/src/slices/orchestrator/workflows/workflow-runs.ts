@@ -78,7 +78,7 @@ export const resumeWorkflow: Handler<Operation<'resume'>> = async (call, { param
   if (action_id === null && more !== undefined)
     return call.refuse('wrong_state', 'several actions wait: name one as action_id')
   const chosen = action_id ?? only
-  if (chosen === undefined) return call.refuse('wrong_state', 'nothing of the run waits')
+  if (chosen === undefined) return call.refuse('not_waiting', 'nothing of the run waits')
   if (!waiting.includes(chosen)) return call.refuse('action_not_found')
   const input = {
     params: { action_id: chosen },
