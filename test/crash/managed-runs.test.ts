@@ -153,3 +153,48 @@ test('a tool is called as often as its effect class says, wherever the process d
   await stage.server.stop()
   await fsck(stage.options)
 })
+
+/** Points of a run of a workflow, each of which comes in several of its turns. */
+const TURN_POINTS = ['begun', 'asking', 'answered', 'stored', 'intended', 'finished', 'settled']
+
+test('a workflow goes on wherever its process dies, in each mode', async (t) => {
+  const model = await startModelServer(t)
+  const [stage] = await stageWith(t, model)
+  const create = async (name: string): Promise<string> => {
+    const body = { name, model_id: 'model-a', memory_stores: ['notes'] }
+    return (await stage.client.ok('POST', '/v1/orchestrator/agents', { body })).agent_id
+  }
+  const [agent_id, worker] = [await create('first'), await create('second')]
+  // Whoever has the tool delegates once; its answer is the last.
+  model.answer = ({ body }) =>
+    body.tools?.length > 0 && body.messages.at(-1).role !== 'tool'
+      ? { calls: [{ tool: 'delegate', args: { agent_id: worker, task: 'look' } }] }
+      : { text: 'At nine.' }
+  for (const mode of casesOf(['sequential', 'parallel', 'supervisor', 'round_robin'] as const, 2))
+    for (const point of casesOf(TURN_POINTS, 3)) {
+      const what = `${mode} at ${point}`
+      if (mode !== 'supervisor' && (point === 'intended' || point === 'finished')) continue
+      const supervised = mode === 'supervisor'
+      const { workflow_id } = await stage.client.ok('POST', '/v1/orchestrator/workflows', {
+        body: {
+          ...{ name: what, mode, agent_ids: supervised ? [worker] : [agent_id, worker] },
+          ...(supervised && { supervisor_agent_id: agent_id }),
+        },
+      })
+      await stage.server.arm([{ name: `run:${point}`, how: 'kill' }])
+      const headers = { 'idempotency-key': what.replaceAll(' ', '-') }
+      const sent = { body: { workflow_id, input_text: what }, headers }
+      await stage.client.ask('POST', '/v1/orchestrator/runs', sent).catch(() => {})
+      await stage.died()
+      const client = await stage.start()
+      const { run_id } = await client.ok('POST', '/v1/orchestrator/runs', sent)
+      const run = await ended(client, run_id)
+      // Rounds in which nothing new is said end a run.
+      const wanted = mode === 'round_robin' ? ['completed', 'terminated'] : ['completed']
+      assert.ok(wanted.includes(run.state), `${what}: ${run.state} ${run.termination_reason}`)
+      const verdict = await verify(client, run_id)
+      assert.equal(verdict.valid, true, `${what}: ${verdict.reason}`)
+    }
+  await stage.server.stop()
+  await fsck(stage.options)
+})

@@ -198,6 +198,8 @@ test('a run waits for a person where a policy says so, and gives its answer', as
   const input = { agent_id, input_text: 'When is tea?', budget_tokens: 1000 }
   const started = await called(client, 'run_start', input)
   assert.equal(started.failed, false, started.text)
+  const neither = await called(client, 'run_start', { input_text: 'When is tea?' })
+  assert.match(neither.text, /either agent_id or workflow_id/)
   const { run_id } = started.data
   const inState = async (wanted: string) => {
     const until = performance.now() + 30_000

@@ -211,21 +211,23 @@ const proof = tool({
 const runStart = tool({
   name: 'run_start',
   title: 'Start a run',
-  description: 'Starts a run of an agent under a budget. Follow it with run_status.',
+  description: 'Starts a run of an agent or a workflow. Follow it with run_status.',
   scopes: ['orchestrator:run'],
   hints: { readOnlyHint: false, destructiveHint: false },
   input: Type.Object(
     {
-      agent_id: Id('The agent'),
+      agent_id: Type.Optional(Id('The agent; or workflow_id')),
+      workflow_id: Type.Optional(Id('The workflow')),
       input_text: Id('What the run is for'),
       budget_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Default: no limit' })),
     },
     closed,
   ),
   output: Type.Object({ run_id: Type.String(), state: Type.String() }),
-  async run({ agent_id, input_text, budget_tokens: tokens }, { session }) {
+  async run({ agent_id, workflow_id, input_text, budget_tokens: tokens }, { session }) {
     const { run_id, state } = await session.custos.orchestrator.startRun({
-      agent_id,
+      ...(agent_id !== undefined && { agent_id }),
+      ...(workflow_id !== undefined && { workflow_id }),
       input_text,
       executor: 'managed',
       ...(tokens !== undefined && { budget: { tokens } }),

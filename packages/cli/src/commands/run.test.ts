@@ -72,6 +72,14 @@ test('a run that waits for a person names the action; approved, it goes on', asy
   assert.match(followed.stdout, /^completed: /m, followed.stderr)
 })
 
+test('a workflow is started by its id', async (t) => {
+  const { custos, agent_id, run } = await serveAgent(t)
+  const { workflow_id } = await custos.workflows.create({ name: 'twice', agent_ids: [agent_id] })
+  const started = await run('start', workflow_id, '--workflow', '--input', 'Tea?', '--follow')
+  assert.equal(started.status, 0, started.stderr)
+  assert.match(started.stdout, /^completed: 1 steps/m)
+})
+
 test('a cancelled or rejected run does nothing more, and following it fails', async (t) => {
   const { custos, agent_id, run } = await serveAgent(t)
   const config = { operations: ['inference'] }

@@ -19,6 +19,7 @@ export const run: Command = {
   bundle RUN_ID       write everything that proves the run
   verify FILE         check a bundle offline, as custos verify does
 
+  --workflow          AGENT_ID is the id of a workflow (start)
   --input TEXT        what the run is for (start)
   --tokens N          the most tokens that its steps may use (start; default: no limit)
   --follow            follow the run (start)
@@ -37,6 +38,7 @@ ${CLIENT_HELP}`,
 const START_OPTIONS = {
   input: { type: 'string' },
   tokens: { type: 'string' },
+  workflow: { type: 'boolean' },
   follow: { type: 'boolean' },
 } as const
 
@@ -45,8 +47,9 @@ const start = defineVerb(START_OPTIONS, ['AGENT_ID'], async (custos, { values, p
   if (input === undefined) throw new UsageError('say what the run is for: --input TEXT')
   if (tokens !== undefined && !/^[1-9]\d{0,14}$/.test(tokens))
     throw new UsageError('--tokens takes a number of tokens')
+  const id = positionals[0] ?? ''
   const { run_id } = await custos.orchestrator.startRun({
-    agent_id: positionals[0] ?? '',
+    ...(values.workflow ? { workflow_id: id } : { agent_id: id }),
     executor: 'managed',
     input_text: input,
     ...(tokens !== undefined && { budget: { tokens: Number(tokens) } }),

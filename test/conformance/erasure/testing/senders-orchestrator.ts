@@ -100,6 +100,7 @@ async function sendWorkflow(parts: SendParts, agent_id: string): Promise<void> {
   const run = marks(parts, 'workflows.run')
   await refused(parts, `${path}/${workflow_id}/run`, {
     body: { input_text: run.text('body.input_text') },
+    headers: run.headers(),
   })
   const resume = marks(parts, 'workflows.resume')
   const decided = {
@@ -110,7 +111,7 @@ async function sendWorkflow(parts: SendParts, agent_id: string): Promise<void> {
   await refused(parts, `${path}/${workflow_id}/resume`, { body: decided })
   const step = marks(parts, 'workflows.run_step')
   const asked = { agent_id, input_text: step.text('body.input_text') }
-  await refused(parts, `${PATH}/step`, { body: asked })
+  await refused(parts, `${PATH}/step`, { body: asked, headers: step.headers() })
 }
 
 /** Who answers for a model; its key is nowhere to be read. */
