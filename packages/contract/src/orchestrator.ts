@@ -18,11 +18,9 @@ import {
 } from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
+import { agentOperations } from './orchestrator-agents.ts'
 import {
-  Agent,
   AgentAction,
-  AgentRole,
-  agentFields,
   boundedInteger,
   Run,
   RunBudget,
@@ -58,60 +56,10 @@ const stepParams = Type.Object({
   ...runParams.properties,
   step_id: about(Hex16, 'Id of the step'),
 })
-const pageQuery = Type.Object({ limit: Limit(runLimits.page), offset: Offset, cursor: Cursor })
 const actionParams = Type.Object({ action_id: about(Hex16, 'Id of the action') })
 
 export const orchestrator = {
-  create_agent: operation({
-    ...admin,
-    id: 'orchestrator.create_agent',
-    method: 'POST',
-    path: `${path}/agents`,
-    summary: 'Creates an agent',
-    description: 'Use it once for each part that a model plays. Its words are sealed.',
-    body: Type.Object({
-      name: agentFields.name,
-      role: Type.Optional(about({ ...AgentRole, default: 'custom' }, 'What it is for')),
-      description: OptionalNullable(agentFields.description),
-      model_id: agentFields.model_id,
-      system_prompt: OptionalNullable(agentFields.system_prompt),
-      memory_stores: OptionalNullable(agentFields.memory_stores),
-      fallback_models: OptionalNullable(agentFields.fallback_models),
-      tools: OptionalNullable(agentFields.tools),
-      max_steps: OptionalNullable(agentFields.max_steps),
-      max_tokens_per_step: OptionalNullable(agentFields.max_tokens_per_step),
-      temperature: OptionalNullable(agentFields.temperature),
-    }),
-    example: { name: 'researcher', role: 'researcher', model_id: 'gpt-example' },
-    status: 201,
-    reply: Agent,
-    refuses: ['name_taken', 'too_many', 'idempotency_key_reused'],
-    idempotent: true,
-  }),
-  list_agents: operation({
-    ...run,
-    id: 'orchestrator.list_agents',
-    method: 'GET',
-    path: `${path}/agents`,
-    summary: 'Lists the agents, oldest first',
-    description: 'Use it to find the id of an agent.',
-    query: pageQuery,
-    status: 200,
-    reply: page('agents', Agent),
-    refuses: ['rejected'],
-  }),
-  get_agent: operation({
-    ...run,
-    id: 'orchestrator.get_agent',
-    method: 'GET',
-    path: `${path}/agents/{agent_id}`,
-    summary: 'Returns one agent',
-    description: 'Use it to see its model, prompt and stores.',
-    params: Type.Object({ agent_id: about(Hex16, 'Id of the agent') }),
-    status: 200,
-    reply: Agent,
-    refuses: ['agent_not_found'],
-  }),
+  ...agentOperations,
   start_run: operation({
     ...run,
     id: 'orchestrator.start_run',

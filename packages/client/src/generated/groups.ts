@@ -1383,6 +1383,13 @@ export interface OrchestratorGroup {
    */
   createAgent(body: types.OrchestratorCreateAgentBody, options?: CallOptions): Pending<types.OrchestratorCreateAgentReply>
   /**
+   * Deletes an agent that has no run under way; its words are destroyed.
+   *
+   * Use it when nobody starts runs of it any longer. While a run of it is under way it is refused:
+   * cancel the run, or disable the agent. Ended runs and their receipts stay.
+   */
+  deleteAgent(agentId: string, options?: CallOptions): Pending<types.OrchestratorDeleteAgentReply>
+  /**
    * Returns one action; with `decisions:read` its text too.
    *
    * Use it to read what is to be approved.
@@ -1419,6 +1426,12 @@ export interface OrchestratorGroup {
    */
   readonly listAgents: PagedMethod<[query?: types.OrchestratorListAgentsQuery, options?: CallOptions], types.OrchestratorListAgentsReply, types.OrchestratorListAgentsReply['agents'][number]>
   /**
+   * Lists the roles that an agent can have.
+   *
+   * Use it to offer a choice. A role gives no rights.
+   */
+  listRoles(options?: CallOptions): Pending<types.OrchestratorListRolesReply>
+  /**
    * Lists the runs, newest first.
    *
    * Use it to find runs that wait for a person.
@@ -1452,6 +1465,19 @@ export interface OrchestratorGroup {
    * `memory:read` too, whose rights are looked up at every permit.
    */
   startRun(body: types.OrchestratorStartRunBody, options?: CallOptions): Pending<types.OrchestratorStartRunReply>
+  /**
+   * Counts agents, runs, steps and calls, and what all runs have used.
+   *
+   * Use it for an overview. Everything is counted from what is stored.
+   */
+  stats(options?: CallOptions): Pending<types.OrchestratorStatsReply>
+  /**
+   * Changes an agent: its next version, which the reply names.
+   *
+   * Use it to change what you send; null and what is absent stays. Runs under way go on, with the
+   * new version from their next step on. A disabled agent begins no step.
+   */
+  updateAgent(agentId: string, body: types.OrchestratorUpdateAgentBody, options?: CallOptions): Pending<types.OrchestratorUpdateAgentReply>
 }
 
 /** The operations `platform.*`. */
@@ -2235,7 +2261,10 @@ orchestrator/actions/{action_id}/approve POST approve_action bi
 orchestrator/actions/{action_id}/reject POST reject_action bi
 orchestrator/agents GET list_agents q .agents
 orchestrator/agents POST create_agent bi
+orchestrator/agents/{agent_id} DELETE delete_agent
 orchestrator/agents/{agent_id} GET get_agent
+orchestrator/agents/{agent_id} PUT update_agent b
+orchestrator/roles GET list_roles
 orchestrator/runs GET list_runs q .runs
 orchestrator/runs POST start_run bi
 orchestrator/runs/{run_id} GET get_run
@@ -2247,6 +2276,7 @@ orchestrator/runs/{run_id}/steps/{step_id}/calls POST call_tool bi
 orchestrator/runs/{run_id}/steps/{step_id}/complete POST complete_step bi
 orchestrator/runs/{run_id}~ GET bundle l
 orchestrator/runs/{run_id}~ GET receipts
+orchestrator~ GET stats
 platform
 ~ GET health
 ~ GET healthz

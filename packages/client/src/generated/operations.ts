@@ -1510,6 +1510,13 @@ export const orchestratorCreateAgent: Operation<[body: types.OrchestratorCreateA
   idempotent: true,
 }
 
+/** Deletes an agent that has no run under way; its words are destroyed. */
+export const orchestratorDeleteAgent: Operation<[agentId: string, options?: CallOptions], Pending<types.OrchestratorDeleteAgentReply>> = {
+  id: 'orchestrator.delete_agent',
+  method: 'DELETE',
+  path: '/v1/orchestrator/agents/{agent_id}',
+}
+
 /** Returns one action; with `decisions:read` its text too. */
 export const orchestratorGetAction: Operation<[actionId: string, options?: CallOptions], Pending<types.OrchestratorGetActionReply>> = {
   id: 'orchestrator.get_action',
@@ -1556,6 +1563,13 @@ export const orchestratorListAgents: Operation<[query?: types.OrchestratorListAg
   items: 'agents',
 }
 
+/** Lists the roles that an agent can have. */
+export const orchestratorListRoles: Operation<[options?: CallOptions], Pending<types.OrchestratorListRolesReply>> = {
+  id: 'orchestrator.list_roles',
+  method: 'GET',
+  path: '/v1/orchestrator/roles',
+}
+
 /** Lists the runs, newest first. */
 export const orchestratorListRuns: Operation<[query?: types.OrchestratorListRunsQuery, options?: CallOptions], Pending<types.OrchestratorListRunsReply>> = {
   id: 'orchestrator.list_runs',
@@ -1596,6 +1610,21 @@ export const orchestratorStartRun: Operation<[body: types.OrchestratorStartRunBo
   path: '/v1/orchestrator/runs',
   takes: 'body',
   idempotent: true,
+}
+
+/** Counts agents, runs, steps and calls, and what all runs have used. */
+export const orchestratorStats: Operation<[options?: CallOptions], Pending<types.OrchestratorStatsReply>> = {
+  id: 'orchestrator.stats',
+  method: 'GET',
+  path: '/v1/orchestrator/stats',
+}
+
+/** Changes an agent: its next version, which the reply names. */
+export const orchestratorUpdateAgent: Operation<[agentId: string, body: types.OrchestratorUpdateAgentBody, options?: CallOptions], Pending<types.OrchestratorUpdateAgentReply>> = {
+  id: 'orchestrator.update_agent',
+  method: 'PUT',
+  path: '/v1/orchestrator/agents/{agent_id}',
+  takes: 'body',
 }
 
 /** Reports that the service answers. */
@@ -2308,17 +2337,21 @@ export const OPERATIONS: readonly object[] = [
   orchestratorCancelRun,
   orchestratorCompleteStep,
   orchestratorCreateAgent,
+  orchestratorDeleteAgent,
   orchestratorGetAction,
   orchestratorGetAgent,
   orchestratorGetRun,
   orchestratorGetStep,
   orchestratorListActions,
   orchestratorListAgents,
+  orchestratorListRoles,
   orchestratorListRuns,
   orchestratorReceipts,
   orchestratorRejectAction,
   orchestratorResolveCall,
   orchestratorStartRun,
+  orchestratorStats,
+  orchestratorUpdateAgent,
   platformHealth,
   platformHealthz,
   platformReadyz,

@@ -966,8 +966,13 @@ export interface Refusals {
   'orchestrator.create_agent':
     | CommonRefusal
     | 'name_taken'
+    | 'rejected'
     | 'too_many'
     | 'idempotency_key_reused'
+  'orchestrator.delete_agent':
+    | CommonRefusal
+    | 'agent_not_found'
+    | 'wrong_state'
   'orchestrator.get_action':
     | CommonRefusal
     | 'action_not_found'
@@ -987,6 +992,8 @@ export interface Refusals {
   'orchestrator.list_agents':
     | CommonRefusal
     | 'rejected'
+  'orchestrator.list_roles':
+    | CommonRefusal
   'orchestrator.list_runs':
     | CommonRefusal
     | 'rejected'
@@ -1016,6 +1023,13 @@ export interface Refusals {
     | 'too_many'
     | 'no_signing_key'
     | 'idempotency_key_reused'
+  'orchestrator.stats':
+    | CommonRefusal
+  'orchestrator.update_agent':
+    | CommonRefusal
+    | 'agent_not_found'
+    | 'name_taken'
+    | 'rejected'
   'platform.health':
     | CommonRefusal
   'platform.healthz':
@@ -3410,6 +3424,13 @@ export type ReviewRequest = {
 
 /** What a person may do; each role is a list of scopes, see docs/people.md */
 export type Role = 'owner' | 'admin' | 'operator_of_stores' | 'approver' | 'auditor' | 'viewer'
+
+/** A role of agents */
+export type RoleChoice = {
+  value: AgentRole
+  /** The role for people */
+  label: string
+}
 
 /** Roles by values of the claim */
 export type RoleMap = RoleMapping[]
@@ -8060,14 +8081,16 @@ export type OrchestratorCreateAgentBody = {
   name: string
   /** What it is for */
   role?: AgentRole
-  /** What it does */
-  description?: string | null
   /** Model that it asks unless a step names another */
   model_id: string
+  /** What it does */
+  description?: string | null
   /** Instructions for the model */
   system_prompt?: string | null
   /** Stores that its steps may read; empty: every store */
   memory_stores?: string[] | null
+  /** The only one of `memory_stores`, in its place */
+  store_id?: string | null
   /** Models that a managed run asks, in this order, where `model_id` does not answer */
   fallback_models?: string[] | null
   /** Names of tools that it may call; empty: every tool */
@@ -8082,6 +8105,13 @@ export type OrchestratorCreateAgentBody = {
 
 /** The reply of `orchestrator.create_agent`. */
 export type OrchestratorCreateAgentReply = Agent
+
+/** The reply of `orchestrator.delete_agent`. */
+export type OrchestratorDeleteAgentReply = {
+  /** Always true */
+  deleted: true
+  agent_id: string
+}
 
 /** The reply of `orchestrator.get_action`. */
 export type OrchestratorGetActionReply = AgentAction
@@ -8156,6 +8186,8 @@ export type OrchestratorListActionsReply = {
 
 /** The query of `orchestrator.list_agents`. */
 export type OrchestratorListAgentsQuery = {
+  /** Returns only enabled agents */
+  enabled_only?: boolean
   /** Largest number of items in a page */
   limit?: number
   /** Number of items to skip before the page */
@@ -8176,6 +8208,12 @@ export type OrchestratorListAgentsReply = {
   offset: number
   /** Cursor of the next page; null on the last page */
   next_cursor: string | null
+}
+
+/** The reply of `orchestrator.list_roles`. */
+export type OrchestratorListRolesReply = {
+  /** Every role */
+  roles: RoleChoice[]
 }
 
 /** The query of `orchestrator.list_runs`. */
@@ -8246,6 +8284,71 @@ export type OrchestratorStartRunBody = {
 
 /** The reply of `orchestrator.start_run`. */
 export type OrchestratorStartRunReply = Run
+
+/** The reply of `orchestrator.stats`. */
+export type OrchestratorStatsReply = {
+  /** Agents */
+  agents_total: number
+  /** Agents that are enabled */
+  agents_active: number
+  /** Runs */
+  runs_total: number
+  /** Runs that have not ended */
+  runs_active: number
+  /** Runs by state */
+  runs: Counts
+  /** Steps */
+  steps_total: number
+  /** Steps that a policy or a person denied */
+  steps_denied: number
+  /** Steps that waited for a person, or wait */
+  steps_escalated: number
+  /** Calls of tools */
+  calls_total: number
+  /** Calls that a policy or a person denied */
+  calls_denied: number
+  /** Calls that waited for a person, or wait */
+  calls_escalated: number
+  /** Receipts that were signed */
+  receipts_total: number
+  /** Tokens that runs have used */
+  tokens_total: number
+  /** Cost of runs, in millionths of the currency */
+  cost_micro_total: number
+}
+
+/** The body of `orchestrator.update_agent`. */
+export type OrchestratorUpdateAgentBody = {
+  /** Unique among the agents of the tenant */
+  name?: string | null
+  /** What it is for */
+  role?: AgentRole | null
+  /** Model that it asks unless a step names another */
+  model_id?: string | null
+  /** What it does */
+  description?: string | null
+  /** Instructions for the model */
+  system_prompt?: string | null
+  /** Stores that its steps may read; empty: every store */
+  memory_stores?: string[] | null
+  /** The only one of `memory_stores`, in its place */
+  store_id?: string | null
+  /** Models that a managed run asks, in this order, where `model_id` does not answer */
+  fallback_models?: string[] | null
+  /** Names of tools that it may call; empty: every tool */
+  tools?: string[] | null
+  /** Steps of a run that it starts */
+  max_steps?: number | null
+  /** Tokens of one step, in and out */
+  max_tokens_per_step?: number | null
+  /** Temperature for the model */
+  temperature?: number | null
+  /** Whether it may begin steps */
+  enabled?: boolean | null
+}
+
+/** The reply of `orchestrator.update_agent`. */
+export type OrchestratorUpdateAgentReply = Agent
 
 /** The reply of `platform.health`. */
 export type PlatformHealthReply = {

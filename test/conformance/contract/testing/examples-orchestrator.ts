@@ -20,6 +20,13 @@ export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> 
   'orchestrator.create_agent': () => ({ body: { name: newName(), model_id: 'model-a' } }),
   'orchestrator.list_agents': page,
   'orchestrator.get_agent': ({ agent_id }) => ({ params: { agent_id } }),
+  'orchestrator.update_agent': ({ agent_id }) => ({
+    params: { agent_id },
+    body: { description: newName(), temperature: 0.5 },
+  }),
+  'orchestrator.delete_agent': ({ idle_agent_id }) => ({ params: { agent_id: idle_agent_id } }),
+  'orchestrator.list_roles': () => ({}),
+  'orchestrator.stats': () => ({}),
   'orchestrator.start_run': ({ agent_id }) => ({ body: { agent_id, deadline_s: 3_600 } }),
   'orchestrator.list_runs': page,
   'orchestrator.get_run': ofRun,

@@ -9,6 +9,8 @@ const DAY_US = 86_400_000_000
 export async function buildRuns(tenant: Tenant, store_id: string, word: string) {
   const agent = { name: word, model_id: 'model-a', memory_stores: [store_id] }
   const { agent_id } = await tenant.ok('orchestrator.create_agent', { body: agent })
+  const idle = { name: `idle ${word}`, model_id: 'model-a' }
+  const { agent_id: idle_agent_id } = await tenant.ok('orchestrator.create_agent', { body: idle })
   const model_id = `models/${word}`
   const base_url = `https://models.invalid/${word}`
   await tenant.ok('llm.create_provider', { body: { provider: 'openai', model_id, base_url } })
@@ -37,7 +39,7 @@ export async function buildRuns(tenant: Tenant, store_id: string, word: string) 
   const unresolved = await buildUncertain(tenant, await start(), step)
   const tool = { name: `tool_${word}`, description: word, input_schema: { type: 'object' } }
   await tenant.ok('llm.create_tool', { body: { ...tool, url: `${base_url}/tool` } })
-  const made = { agent_id, agent_run_id, step_id, agent_action_id, model_id }
+  const made = { agent_id, idle_agent_id, agent_run_id, step_id, agent_action_id, model_id }
   return { ...made, ...unresolved, tool_name: tool.name }
 }
 

@@ -115,6 +115,8 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
   ),
   ...Object.fromEntries([
     ofNone('orchestrator.get_agent', 'agent_not_found'),
+    ofNone('orchestrator.update_agent', 'agent_not_found'),
+    ofNone('orchestrator.delete_agent', 'agent_not_found'),
     ofNone('orchestrator.start_run', 'agent_not_found'),
     ofNone('llm.delete_provider', 'provider_not_found'),
     badCursor('llm.list_providers'),
@@ -144,6 +146,19 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
       )
     return tenant.ask('orchestrator.create_agent', { body: bodyOf('orchestrator.create_agent') })
   },
+  ...Object.fromEntries(
+    ['orchestrator.create_agent', 'orchestrator.update_agent'].map((id) => [
+      `${id} rejected`,
+      withBody(id, { store_id: 'one', memory_stores: ['two'] }),
+    ]),
+  ),
+  'orchestrator.update_agent name_taken': async (world) => {
+    const body = { name: 'another one', model_id: 'model-a' }
+    await world.tenant.ok('orchestrator.create_agent', { body })
+    return askWith(world, 'orchestrator.update_agent', { name: body.name })
+  },
+  'orchestrator.delete_agent wrong_state': ({ tenant, ids: { agent_id } }) =>
+    tenant.ask('orchestrator.delete_agent', { params: { agent_id } }),
   'orchestrator.start_run provider_not_found': withBody('orchestrator.start_run', {
     executor: 'managed',
     input_text: 'x',

@@ -3,6 +3,8 @@
 import type { memoryIngestion, orchestrator } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { changeAgent, deleteAgent } from './agents/change-agent.ts'
+import { listRoles, showStats } from './agents/overview.ts'
 import { ingest } from './ingest/ingest.ts'
 import { failRun, managedRunner } from './managed/managed-run.ts'
 import { approveAction, getAction, listActions, rejectAction } from './runs/agent-actions.ts'
@@ -29,6 +31,10 @@ export const orchestratorHandlers = {
   create_agent: createAgent,
   list_agents: listAgentPage,
   get_agent: getAgent,
+  update_agent: changeAgent,
+  delete_agent: deleteAgent,
+  list_roles: listRoles,
+  stats: showStats,
   start_run: startRun,
   list_runs: listRunPage,
   get_run: getRun,

@@ -22,6 +22,7 @@ const AGENT = [
   'secret_no',
   'sealed',
   'created_us',
+  'updated_us',
 ] as const
 
 interface PageOfRows {
@@ -38,15 +39,14 @@ export const findAgentByName = (db: TenantDb, name_key: string) =>
   db.first(from(db, 'agents').select('agent_id').where('name_key', '=', name_key))
 
 /** Oldest first. */
-export const listAgents = (db: TenantDb, { limit, offset }: PageOfRows) =>
-  db.all(
-    from(db, 'agents')
-      .select(AGENT)
-      .orderBy('created_us')
-      .orderBy('agent_id')
-      .limit(limit)
-      .offset(offset),
-  )
+export function listAgents(
+  db: TenantDb,
+  { limit, offset, enabled_only }: PageOfRows & { readonly enabled_only: boolean },
+) {
+  const all = from(db, 'agents').select(AGENT)
+  const some = enabled_only ? all.where('enabled', '=', 1) : all
+  return db.all(some.orderBy('created_us').orderBy('agent_id').limit(limit).offset(offset))
+}
 
 export const listAgentsAfter = (db: TenantDb, after: string, limit: number) =>
   db.all(
