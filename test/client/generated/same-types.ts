@@ -379,6 +379,8 @@ export type SameTypes = [
   SameType<client.RetentionSetReply, Static<(typeof contract.retention.set)['reply']>>,
   SameType<client.StreamsEventsQuery, Static<(typeof contract.streams.events)['query']>>,
   SameType<client.StreamsEventsReply, Static<(typeof contract.streams.events)['reply']>>,
+  SameType<client.StreamsRunQuery, Static<(typeof contract.streams.run)['query']>>,
+  SameType<client.StreamsRunReply, Static<(typeof contract.streams.run)['reply']>>,
   SameType<client.StreamsTicketBody, Static<(typeof contract.streams.ticket)['body']>>,
   SameType<client.StreamsTicketReply, Static<(typeof contract.streams.ticket)['reply']>>,
   SameType<client.SubjectsAccessQuery, Static<(typeof contract.subjects.access)['query']>>,

@@ -1672,6 +1672,15 @@ export interface StreamsGroup {
    */
   events(query?: types.StreamsEventsQuery & { readonly signal?: AbortSignal }, options?: CallOptions): EventFrames<types.StreamsEventsReply>
   /**
+   * Streams what happens in a run, from its first event to its end.
+   *
+   * Use it to follow a run: each entry of the audit log about the run, its steps and its calls is
+   * one frame, without texts. The stream ends after the end of the run; of a run that has ended
+   * everything is sent. A client that reconnects with `Last-Event-ID` continues after that frame,
+   * and gets 204 once there is nothing after it.
+   */
+  run(runId: string, query?: types.StreamsRunQuery & { readonly signal?: AbortSignal }, options?: CallOptions): EventFrames<types.StreamsRunReply>
+  /**
    * Makes a ticket that opens one event stream.
    *
    * Use it for browsers, whose `EventSource` sends no API key: add `?ticket=` to the path. The
@@ -2308,6 +2317,7 @@ stores/{store_id}~ GET holds q .holds
 streams
 events/stream GET events qe
 events/tickets POST ticket b
+orchestrator/runs/{run_id}/stream GET run qe
 subjects
 erasure/subject GET list q .requests
 erasure/subject POST erase bi

@@ -1822,6 +1822,15 @@ export const streamsEvents: Operation<[query?: types.StreamsEventsQuery & { read
   answer: eventFrames,
 }
 
+/** Streams what happens in a run, from its first event to its end. */
+export const streamsRun: Operation<[runId: string, query?: types.StreamsRunQuery & { readonly signal?: AbortSignal }, options?: CallOptions], EventFrames<types.StreamsRunReply>> = {
+  id: 'streams.run',
+  method: 'GET',
+  path: '/v1/orchestrator/runs/{run_id}/stream',
+  takes: 'query',
+  answer: eventFrames,
+}
+
 /** Makes a ticket that opens one event stream. */
 export const streamsTicket: Operation<[body: types.StreamsTicketBody, options?: CallOptions], Pending<types.StreamsTicketReply>> = {
   id: 'streams.ticket',
@@ -2377,6 +2386,7 @@ export const OPERATIONS: readonly object[] = [
   retentionRun,
   retentionSet,
   streamsEvents,
+  streamsRun,
   streamsTicket,
   subjectsAccess,
   subjectsErase,

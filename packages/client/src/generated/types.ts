@@ -1118,6 +1118,9 @@ export interface Refusals {
     | 'store_deleting'
   'streams.events':
     | CommonRefusal
+  'streams.run':
+    | CommonRefusal
+    | 'run_not_found'
   'streams.ticket':
     | CommonRefusal
   'subjects.access':
@@ -8815,10 +8818,23 @@ export type StreamsEventsQuery = {
 /** The reply of `streams.events`. */
 export type StreamsEventsReply = StreamedEntry
 
+/** The query of `streams.run`. */
+export type StreamsRunQuery = {
+  /** Id of the last frame received; absent: from the first event of the run */
+  from?: string
+  /** `message`: frames without `event:`, so that all reach `onmessage` */
+  format?: 'named' | 'message'
+  /** A ticket in place of an API key */
+  ticket?: string
+}
+
+/** The reply of `streams.run`. */
+export type StreamsRunReply = StreamedEntry
+
 /** The body of `streams.ticket`. */
 export type StreamsTicketBody = {
-  /** The stream it opens */
-  path: '/v1/events/stream'
+  /** The stream it opens: `/v1/events/stream`, or that of a run */
+  path: string
   /** Seconds it can be used */
   ttl_s?: number
 }

@@ -173,7 +173,7 @@ const REPLIES: Readonly<Record<string, string>> = {
 }
 
 function success(operation: OperationSpec, parts: OpenapiParts): Json {
-  const { reply, reply_type = 'application/json', accepted, preview } = operation
+  const { reply, reply_type = 'application/json', accepted, preview, ends } = operation
   const headers = parts.headersOf(operation)
   if (operation.status === 302)
     return {
@@ -196,6 +196,7 @@ function success(operation: OperationSpec, parts: OpenapiParts): Json {
     },
     ...(accepted ? { 202: json('The operation was accepted and is not finished', accepted) } : {}),
     ...(preview ? { 200: json('A preview; nothing was changed', preview) } : {}),
+    ...(ends ? { 204: { description: 'Nothing is left of the stream', headers } } : {}),
   }
 }
 

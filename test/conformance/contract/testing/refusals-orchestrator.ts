@@ -107,7 +107,7 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
     waiting: ({ ids }) => ids.agent_action_id,
     asker,
   }),
-  ...Object.fromEntries(OF_RUN.map((id) => ofNone(id, 'run_not_found'))),
+  ...Object.fromEntries([...OF_RUN, 'streams.run'].map((id) => ofNone(id, 'run_not_found'))),
   ...Object.fromEntries(
     ['get_action', 'approve_action', 'reject_action'].map((verb) =>
       ofNone(`orchestrator.${verb}`, 'action_not_found'),

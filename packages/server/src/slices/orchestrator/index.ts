@@ -24,7 +24,8 @@ import {
 } from './runs/runs.ts'
 
 export { agentActionRegistry } from './runs/agent-actions.ts'
-export { agentTextSource } from './runs/agents.ts'
+export { agentTextSource, refuseLimited } from './runs/agents.ts'
+export { loadRun } from './runs/runs.ts'
 export { settleDueRuns } from './runs/settle-runs.ts'
 
 export const orchestratorHandlers = {
