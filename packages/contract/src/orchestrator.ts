@@ -12,9 +12,11 @@ import {
   JsonObject,
   Label,
   Limit,
+  Nullable,
   Offset,
   OptionalNullable,
   page,
+  text,
 } from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
@@ -29,6 +31,7 @@ import {
   RunReceipt,
   RunState,
   RunStep,
+  RunStepTexts,
   RunText,
   runFields,
   runLimits,
@@ -130,6 +133,22 @@ export const orchestrator = {
     reply: Type.Object({
       ...runFields,
       steps: Type.Array(RunStep, { description: 'Its steps, oldest first' }),
+    }),
+    refuses: ['run_not_found'],
+  }),
+  list_steps: operation({
+    ...run,
+    id: 'orchestrator.list_steps',
+    method: 'GET',
+    path: `${runPath}/steps`,
+    summary: 'Lists the steps of a run, oldest first; with `decisions:read` their texts too',
+    description: 'Use it to read what was asked and answered.',
+    params: runParams,
+    status: 200,
+    reply: Type.Object({
+      run_id: Hex16,
+      steps: Type.Array(RunStepTexts, { description: 'Its steps' }),
+      count: count('Number of steps'),
     }),
     refuses: ['run_not_found'],
   }),
@@ -334,6 +353,28 @@ export const orchestrator = {
       count: count('Number of receipts'),
     }),
     refuses: ['run_not_found'],
+  }),
+  verify: operation({
+    ...run,
+    id: 'orchestrator.verify',
+    method: 'GET',
+    path: `${runPath}/verify`,
+    summary: 'Checks the receipts of a run and everything its bundle proves',
+    description:
+      'Use it to see whether anything of a run was changed in the database. Whoever does not ' +
+      'trust the service verifies the bundle offline: these are the same checks.',
+    params: runParams,
+    status: 200,
+    reply: Type.Object({
+      run_id: Hex16,
+      status: Type.Enum(['intact', 'tampered', 'empty'], {
+        description: '`empty`: no step has ended yet',
+      }),
+      steps_verified: count('Receipts that are valid and follow each other, from the first'),
+      tampered_at_step: Nullable(count('First step whose receipt is not; null: none')),
+      reason: Nullable(text('The check that failed; null: none did')),
+    }),
+    refuses: ['run_not_found', 'no_signing_key'],
   }),
   bundle: operation({
     ...run,

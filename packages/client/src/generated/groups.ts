@@ -1438,6 +1438,12 @@ export interface OrchestratorGroup {
    */
   readonly listRuns: PagedMethod<[query?: types.OrchestratorListRunsQuery, options?: CallOptions], types.OrchestratorListRunsReply, types.OrchestratorListRunsReply['runs'][number]>
   /**
+   * Lists the steps of a run, oldest first; with `decisions:read` their texts too.
+   *
+   * Use it to read what was asked and answered.
+   */
+  listSteps(runId: string, options?: CallOptions): Pending<types.OrchestratorListStepsReply>
+  /**
    * Lists the receipts of a run, oldest first.
    *
    * Use it to keep what a run did. Receipts hold no text.
@@ -1478,6 +1484,13 @@ export interface OrchestratorGroup {
    * new version from their next step on. A disabled agent begins no step.
    */
   updateAgent(agentId: string, body: types.OrchestratorUpdateAgentBody, options?: CallOptions): Pending<types.OrchestratorUpdateAgentReply>
+  /**
+   * Checks the receipts of a run and everything its bundle proves.
+   *
+   * Use it to see whether anything of a run was changed in the database. Whoever does not trust the
+   * service verifies the bundle offline: these are the same checks.
+   */
+  verify(runId: string, options?: CallOptions): Pending<types.OrchestratorVerifyReply>
 }
 
 /** The operations `platform.*`. */
@@ -2279,12 +2292,14 @@ orchestrator/runs POST start_run bi
 orchestrator/runs/{run_id} GET get_run
 orchestrator/runs/{run_id}/calls/{call_id}/resolve POST resolve_call b
 orchestrator/runs/{run_id}/cancel POST cancel_run
+orchestrator/runs/{run_id}/steps GET list_steps
 orchestrator/runs/{run_id}/steps POST begin_step bi
 orchestrator/runs/{run_id}/steps/{step_id} GET get_step
 orchestrator/runs/{run_id}/steps/{step_id}/calls POST call_tool bi
 orchestrator/runs/{run_id}/steps/{step_id}/complete POST complete_step bi
 orchestrator/runs/{run_id}~ GET bundle l
 orchestrator/runs/{run_id}~ GET receipts
+orchestrator/runs/{run_id}~ GET verify
 orchestrator~ GET stats
 platform
 ~ GET health

@@ -1579,6 +1579,13 @@ export const orchestratorListRuns: Operation<[query?: types.OrchestratorListRuns
   items: 'runs',
 }
 
+/** Lists the steps of a run, oldest first; with `decisions:read` their texts too. */
+export const orchestratorListSteps: Operation<[runId: string, options?: CallOptions], Pending<types.OrchestratorListStepsReply>> = {
+  id: 'orchestrator.list_steps',
+  method: 'GET',
+  path: '/v1/orchestrator/runs/{run_id}/steps',
+}
+
 /** Lists the receipts of a run, oldest first. */
 export const orchestratorReceipts: Operation<[runId: string, options?: CallOptions], Pending<types.OrchestratorReceiptsReply>> = {
   id: 'orchestrator.receipts',
@@ -1625,6 +1632,13 @@ export const orchestratorUpdateAgent: Operation<[agentId: string, body: types.Or
   method: 'PUT',
   path: '/v1/orchestrator/agents/{agent_id}',
   takes: 'body',
+}
+
+/** Checks the receipts of a run and everything its bundle proves. */
+export const orchestratorVerify: Operation<[runId: string, options?: CallOptions], Pending<types.OrchestratorVerifyReply>> = {
+  id: 'orchestrator.verify',
+  method: 'GET',
+  path: '/v1/orchestrator/runs/{run_id}/verify',
 }
 
 /** Reports that the service answers. */
@@ -2355,12 +2369,14 @@ export const OPERATIONS: readonly object[] = [
   orchestratorListAgents,
   orchestratorListRoles,
   orchestratorListRuns,
+  orchestratorListSteps,
   orchestratorReceipts,
   orchestratorRejectAction,
   orchestratorResolveCall,
   orchestratorStartRun,
   orchestratorStats,
   orchestratorUpdateAgent,
+  orchestratorVerify,
   platformHealth,
   platformHealthz,
   platformReadyz,

@@ -997,6 +997,9 @@ export interface Refusals {
   'orchestrator.list_runs':
     | CommonRefusal
     | 'rejected'
+  'orchestrator.list_steps':
+    | CommonRefusal
+    | 'run_not_found'
   'orchestrator.receipts':
     | CommonRefusal
     | 'run_not_found'
@@ -1030,6 +1033,10 @@ export interface Refusals {
     | 'agent_not_found'
     | 'name_taken'
     | 'rejected'
+  'orchestrator.verify':
+    | CommonRefusal
+    | 'run_not_found'
+    | 'no_signing_key'
   'platform.health':
     | CommonRefusal
   'platform.healthz':
@@ -3599,6 +3606,61 @@ export type RunStep = {
   created_at: string
   /** When it ended */
   ended_at: string | null
+}
+
+/** A step with its texts */
+export type RunStepTexts = {
+  step_id: string
+  run_id: string
+  /** Place in the run, from 1 */
+  step_no: number
+  agent_id: string
+  /** State of the step */
+  state: StepState
+  /** Why it ended other than completed */
+  reason: RunReason | null
+  /** Model that is asked */
+  model_id: string
+  /** Store that was read; null: none */
+  store_id: string | null
+  /** Log position at which memory was read */
+  memory_seq: number
+  /** Memories that the step read */
+  retrieved_refs: number[]
+  /** Memories that its input was made from */
+  inherited_refs: number[]
+  /** Number of the policies that were evaluated */
+  policy_set: number
+  /** Id of the evaluation; null: there were no policies */
+  evaluation_id: string | null
+  /** Id of the action that waited for a person; null: none had to */
+  action_id: string | null
+  /** Id of the permit; null: there is none */
+  permit: string | null
+  /** Tokens that are reserved for it, in and out */
+  max_tokens: number
+  /** Millionths of the currency */
+  max_cost_micro: number
+  /** When the permit ends; null: there is none, or it has ended */
+  expires_at: string | null
+  /** Tokens of the prompt, as reported */
+  tokens_in: number | null
+  /** Tokens of the output, as reported */
+  tokens_out: number | null
+  /** Millionths of the currency */
+  cost_micro: number | null
+  /** Id of the logged decision; null: none yet */
+  decision_id: string | null
+  /** Its calls, oldest first */
+  calls: RunCall[]
+  /** When it was created */
+  created_at: string
+  /** When it ended */
+  ended_at: string | null
+  /** Input as policies redacted it; null: erased, or no right */
+  input_text: string | null
+  /** What the model answered; null: nothing yet, denied, erased, or no right */
+  output_text: string | null
 }
 
 /** Tokens and cost */
@@ -8245,6 +8307,15 @@ export type OrchestratorListRunsReply = {
   next_cursor: string | null
 }
 
+/** The reply of `orchestrator.list_steps`. */
+export type OrchestratorListStepsReply = {
+  run_id: string
+  /** Its steps */
+  steps: RunStepTexts[]
+  /** Number of steps */
+  count: number
+}
+
 /** The reply of `orchestrator.receipts`. */
 export type OrchestratorReceiptsReply = {
   run_id: string
@@ -8352,6 +8423,19 @@ export type OrchestratorUpdateAgentBody = {
 
 /** The reply of `orchestrator.update_agent`. */
 export type OrchestratorUpdateAgentReply = Agent
+
+/** The reply of `orchestrator.verify`. */
+export type OrchestratorVerifyReply = {
+  run_id: string
+  /** `empty`: no step has ended yet */
+  status: 'intact' | 'tampered' | 'empty'
+  /** Receipts that are valid and follow each other, from the first */
+  steps_verified: number
+  /** First step whose receipt is not; null: none */
+  tampered_at_step: number | null
+  /** The check that failed; null: none did */
+  reason: string | null
+}
 
 /** The reply of `platform.health`. */
 export type PlatformHealthReply = {

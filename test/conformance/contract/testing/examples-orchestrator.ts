@@ -45,6 +45,8 @@ export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> 
     body: { output: 'Nothing changed', tokens_in: 10, tokens_out: 2 },
   }),
   'orchestrator.receipts': ofRun,
+  'orchestrator.list_steps': ofRun,
+  'orchestrator.verify': ofRun,
   'orchestrator.bundle': ofRun,
   'llm.create_provider': () => ({
     body: { provider: 'anthropic', model_id: newName(), base_url: 'https://models.invalid/v1' },

@@ -42,7 +42,7 @@ const OF_RUN = [
   'call_tool',
   'complete_step',
 ]
-  .concat('receipts', 'bundle')
+  .concat('list_steps', 'receipts', 'verify', 'bundle')
   .map((verb) => `orchestrator.${verb}`)
 
 const noStep = (id: string): [string, Provoke] => [

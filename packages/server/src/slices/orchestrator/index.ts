@@ -13,6 +13,7 @@ import { beginStep, getStep } from './runs/begin-step.ts'
 import { bundle } from './runs/bundle.ts'
 import { callTool } from './runs/call-tool.ts'
 import { completeStep } from './runs/complete-step.ts'
+import { listRunSteps, verifyRun } from './runs/run-reads.ts'
 import {
   cancelRun,
   getRun,
@@ -39,6 +40,7 @@ export const orchestratorHandlers = {
   start_run: startRun,
   list_runs: listRunPage,
   get_run: getRun,
+  list_steps: listRunSteps,
   cancel_run: cancelRun,
   begin_step: beginStep,
   get_step: getStep,
@@ -46,6 +48,7 @@ export const orchestratorHandlers = {
   resolve_call: resolveCall,
   complete_step: completeStep,
   receipts: listReceipts,
+  verify: verifyRun,
   bundle,
   list_actions: listActions,
   get_action: getAction,
