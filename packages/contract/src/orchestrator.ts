@@ -361,8 +361,8 @@ export const orchestrator = {
     path: `${runPath}/verify`,
     summary: 'Checks the receipts of a run and everything its bundle proves',
     description:
-      'Use it to see whether anything of a run was changed in the database. Whoever does not ' +
-      'trust the service verifies the bundle offline: these are the same checks.',
+      'Use it to see whether anything of a run was changed in the database. Those who do not ' +
+      'trust the service verify the bundle offline: these are the same checks.',
     params: runParams,
     status: 200,
     reply: Type.Object({

@@ -1487,8 +1487,8 @@ export interface OrchestratorGroup {
   /**
    * Checks the receipts of a run and everything its bundle proves.
    *
-   * Use it to see whether anything of a run was changed in the database. Whoever does not trust the
-   * service verifies the bundle offline: these are the same checks.
+   * Use it to see whether anything of a run was changed in the database. Those who do not trust the
+   * service verify the bundle offline: these are the same checks.
    */
   verify(runId: string, options?: CallOptions): Pending<types.OrchestratorVerifyReply>
 }

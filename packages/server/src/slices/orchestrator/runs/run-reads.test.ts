@@ -25,7 +25,7 @@ async function threeSteps(tenant: RunningTenant): Promise<string> {
 const verify = (tenant: RunningTenant, run_id: string) =>
   tenant.ok('GET', `/orchestrator/runs/${run_id}/verify`)
 
-test('steps are listed with their texts, for who may read them and until they are erased', async () => {
+test('steps are listed with their texts, to who may read them, until they are erased', async () => {
   const tenant = await scene.tenant()
   const run_id = await threeSteps(tenant)
   const path = `/orchestrator/runs/${run_id}/steps`
