@@ -154,7 +154,7 @@ export const policyConfigs = {
       effects: Type.Optional(Type.Array(Type.Enum(TOOL_EFFECTS), { maxItems: 3 })),
       origins: Type.Optional(LabelsOrNone),
     },
-    'Requires an approval for these operations or tools (`tool_name`), one of which must be named; ' +
+    'Requires an approval for these operations or tools (`tool_name`); one must be named; ' +
       'with `effects` and `origins` only for tools of these effects (`effect`) and where the ' +
       'context has one of these origins (`context_origins`; `tool:*` is any tool)',
   ),

@@ -257,6 +257,8 @@ export type SameTypes = [
   SameType<client.LlmListProvidersReply, Static<(typeof contract.llm.list_providers)['reply']>>,
   SameType<client.LlmListToolsQuery, Static<(typeof contract.llm.list_tools)['query']>>,
   SameType<client.LlmListToolsReply, Static<(typeof contract.llm.list_tools)['reply']>>,
+  SameType<client.LlmSeedBuiltinsBody, Static<(typeof contract.llm.seed_builtins)['body']>>,
+  SameType<client.LlmSeedBuiltinsReply, Static<(typeof contract.llm.seed_builtins)['reply']>>,
   SameType<client.ManifoldClearCacheReply, Static<(typeof contract.manifold.clear_cache)['reply']>>,
   SameType<client.ManifoldExportQuery, Static<(typeof contract.manifold.export)['query']>>,
   SameType<client.ManifoldExportReply, Static<(typeof contract.manifold.export)['reply']>>,

@@ -1071,7 +1071,8 @@ export interface LlmGroup {
    *
    * Use it to let a model act. The address is fixed here: the model fills declared parameters only.
    * Each request carries `Idempotency-Key`, the id of the call. A `once` tool is never called twice
-   * for one call, whatever fails.
+   * for one call, whatever fails. A tool of memories has the schema and the effect of its kind, and
+   * no address.
    */
   createTool(body: types.LlmCreateToolBody, options?: CallOptions): Pending<types.LlmCreateToolReply>
   /**
@@ -1098,6 +1099,14 @@ export interface LlmGroup {
    * Use it to see what models may have done. Values of headers are never shown.
    */
   readonly listTools: PagedMethod<[query?: types.LlmListToolsQuery, options?: CallOptions], types.LlmListToolsReply, types.LlmListToolsReply['tools'][number]>
+  /**
+   * Creates the tools of memories that are not there: retrieve, write and supersede.
+   *
+   * Use it to let models use memory by themselves. The tools are `memory_retrieve`, `memory_write`
+   * and `memory_supersede`; they do what the key of the run may do, in the stores of its agent.
+   * Agents name them, or have no list of `tools`.
+   */
+  seedBuiltins(body?: types.LlmSeedBuiltinsBody, options?: CallOptions): Pending<types.LlmSeedBuiltinsReply>
 }
 
 /** The operations `manifold.*`. */
@@ -2243,6 +2252,7 @@ llm/providers/{model_id} DELETE delete_provider
 llm/tools GET list_tools q .tools
 llm/tools POST create_tool bi
 llm/tools/{tool_name} DELETE delete_tool
+llm/tools~ POST seed_builtins bi
 manifold
 manifold/clear_cache POST clear_cache
 manifold/field.svg GET picture q

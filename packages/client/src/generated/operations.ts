@@ -1213,6 +1213,15 @@ export const llmListTools: Operation<[query?: types.LlmListToolsQuery, options?:
   items: 'tools',
 }
 
+/** Creates the tools of memories that are not there: retrieve, write and supersede. */
+export const llmSeedBuiltins: Operation<[body?: types.LlmSeedBuiltinsBody, options?: CallOptions], Pending<types.LlmSeedBuiltinsReply>> = {
+  id: 'llm.seed_builtins',
+  method: 'POST',
+  path: '/v1/llm/tools/seed-builtins',
+  takes: 'body',
+  idempotent: true,
+}
+
 /** Discards the cached maps of the tenant in this process. */
 export const manifoldClearCache: Operation<[options?: CallOptions], Pending<types.ManifoldClearCacheReply>> = {
   id: 'manifold.clear_cache',
@@ -2324,6 +2333,7 @@ export const OPERATIONS: readonly object[] = [
   llmDeleteTool,
   llmListProviders,
   llmListTools,
+  llmSeedBuiltins,
   manifoldClearCache,
   manifoldExport,
   manifoldField,

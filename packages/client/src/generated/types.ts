@@ -733,6 +733,7 @@ export interface Refusals {
     | CommonRefusal
     | 'url_refused'
     | 'rejected'
+    | 'name_taken'
     | 'too_many'
     | 'idempotency_key_reused'
   'llm.delete_provider':
@@ -747,6 +748,10 @@ export interface Refusals {
   'llm.list_tools':
     | CommonRefusal
     | 'rejected'
+  'llm.seed_builtins':
+    | CommonRefusal
+    | 'too_many'
+    | 'idempotency_key_reused'
   'manifold.clear_cache':
     | CommonRefusal
   'manifold.export':
@@ -4074,12 +4079,12 @@ export type Tool = {
   effect: ToolEffect
   /** JSON Schema of the arguments: an object */
   input_schema: { [key: string]: unknown }
-  method: ToolMethod
-  /**
-   * Address; `{name}` in its path or query is the argument of that name. Other arguments are the
-   * query of a GET and the JSON body of a POST
-   */
-  url: string
+  /** Method; null: it sends no request */
+  method: ToolMethod | null
+  /** Address; null: it sends no request */
+  url: string | null
+  /** Whether its name is reserved for `seed-builtins` */
+  builtin: boolean
   /** Names of headers that are sent; their values are never shown */
   headers: string[]
   /** 1, or one more than the version before */
@@ -4093,8 +4098,8 @@ export type Tool = {
 /** `read`: changes nothing. `idempotent`: may be repeated. `once`: never repeat it */
 export type ToolEffect = 'read' | 'idempotent' | 'once'
 
-/** Kind of tool */
-export type ToolKind = 'http'
+/** `http`: a request. The others: the operations of these names */
+export type ToolKind = 'http' | 'memory.retrieve' | 'memory.write' | 'memory.supersede'
 
 /** Method of the request */
 export type ToolMethod = 'GET' | 'POST'
@@ -6981,16 +6986,14 @@ export type LlmCreateToolBody = {
   /** What it does, for the model */
   description: string
   tool_type?: ToolKind
-  /** What repeating a call does */
-  effect?: ToolEffect
-  /** JSON Schema of the arguments: an object */
-  input_schema: { [key: string]: unknown }
-  method?: ToolMethod
-  /**
-   * Address; `{name}` in its path or query is the argument of that name. Other arguments are the
-   * query of a GET and the JSON body of a POST
-   */
-  url: string
+  /** What repeating a call does; default: `once`, or that of the kind */
+  effect?: ToolEffect | null
+  /** JSON Schema of the arguments: an object; needed by `http` */
+  input_schema?: { [key: string]: unknown } | null
+  /** Method of the request; default: `POST` */
+  method?: ToolMethod | null
+  /** Address; see `Tool.url`. Needed by `http` */
+  url?: string | null
   /** Headers to send, for example a key; they are sealed */
   headers?: { [key: string]: string } | null
   /** Whether managed runs may call it */
@@ -7062,6 +7065,15 @@ export type LlmListToolsReply = {
   offset: number
   /** Cursor of the next page; null on the last page */
   next_cursor: string | null
+}
+
+/** The body of `llm.seed_builtins`. */
+export type LlmSeedBuiltinsBody = object
+
+/** The reply of `llm.seed_builtins`. */
+export type LlmSeedBuiltinsReply = {
+  /** Tools that were created */
+  seeded: number
 }
 
 /** The reply of `manifold.clear_cache`. */

@@ -151,6 +151,7 @@ OPERATIONS: dict[str, tuple[str, str, bool, bool, tuple[str, ...]]] = {
     "llm.delete_tool": ("DELETE", "/v1/llm/tools/{tool_name}", True, False, ()),
     "llm.list_providers": ("GET", "/v1/llm/providers", True, False, ("limit", "offset", "cursor",)),
     "llm.list_tools": ("GET", "/v1/llm/tools", True, False, ("limit", "offset", "cursor",)),
+    "llm.seed_builtins": ("POST", "/v1/llm/tools/seed-builtins", True, True, ()),
     "manifold.clear_cache": ("POST", "/v1/manifold/clear_cache", False, False, ()),
     "manifold.export": ("GET", "/v1/manifold/export", True, False, ("dimension",)),
     "manifold.field": ("GET", "/v1/manifold/field", True, False, ("dimension",)),

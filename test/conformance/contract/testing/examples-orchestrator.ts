@@ -61,6 +61,7 @@ export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> 
       url: 'https://tools.invalid/count',
     },
   }),
+  'llm.seed_builtins': () => ({ body: {} }),
   'llm.list_tools': page,
   'llm.delete_tool': ({ tool_name }) => ({ params: { tool_name } }),
   'orchestrator.resolve_call': ({ unresolved_run_id, call_id }) => ({

@@ -16,6 +16,7 @@ export const ORCHESTRATOR_REUSED = [
   'orchestrator.start_run',
   'llm.create_provider',
   'llm.create_tool',
+  'llm.seed_builtins',
   BEGIN,
   CALL,
   COMPLETE,
@@ -93,6 +94,19 @@ const step = { input_text: 'x', budget_tokens: 0, max_tokens: 10 }
 const LONG = 'é'.repeat(200_000)
 const bodyOf = (id: string) => Object(exampleOf(id, GHOSTS).body)
 
+async function fillTools(tenant: World['tenant']): Promise<void> {
+  await tenant.ok('llm.create_tool', { body: bodyOf('llm.create_tool') })
+  const columns = 'version, kind, effect, enabled, definition_label, secret_no'
+  for (let count = 1, i = 0; count < llmLimits.tools_per_tenant; count *= 2, i += 1)
+    await runSql(
+      tenant.service,
+      `insert into llm_tools (tenant_id, tool_id, name_key, ${columns}, sealed, created_us)
+       select tenant_id, tool_id || '-${i}', name_key || '-${i}', ${columns}, sealed, created_us
+       from llm_tools where tenant_id = ?`,
+      tenant.tenant_id,
+    )
+}
+
 async function asker({ tenant, ids }: World): Promise<string> {
   const params = { action_id: ids.agent_action_id }
   return (await tenant.ok('orchestrator.get_action', { params })).requested_by
@@ -165,18 +179,14 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
   }),
   'llm.create_tool url_refused': withBody('llm.create_tool', { url: 'https://10.0.0.1:8443/' }),
   'llm.create_tool rejected': withBody('llm.create_tool', { input_schema: { type: 'array' } }),
+  'llm.create_tool name_taken': withBody('llm.create_tool', { name: 'memory_write' }),
   'llm.create_tool too_many': async ({ tenant }) => {
-    await tenant.ok('llm.create_tool', { body: bodyOf('llm.create_tool') })
-    const columns = 'version, kind, effect, enabled, definition_label, secret_no'
-    for (let count = 1, i = 0; count < llmLimits.tools_per_tenant; count *= 2, i += 1)
-      await runSql(
-        tenant.service,
-        `insert into llm_tools (tenant_id, tool_id, name_key, ${columns}, sealed, created_us)
-         select tenant_id, tool_id || '-${i}', name_key || '-${i}', ${columns}, sealed, created_us
-         from llm_tools where tenant_id = ?`,
-        tenant.tenant_id,
-      )
+    await fillTools(tenant)
     return tenant.ask('llm.create_tool', { body: bodyOf('llm.create_tool') })
+  },
+  'llm.seed_builtins too_many': async ({ tenant }) => {
+    await fillTools(tenant)
+    return tenant.ask('llm.seed_builtins', { body: {} })
   },
   'orchestrator.resolve_call call_not_found': ({ tenant, ids }) =>
     tenant.ask(

@@ -51,7 +51,9 @@ async function obedientTenant(): Promise<RunningTenant> {
     ['look_up', 'read'],
   ] as const)
     await tenant.ok('POST', '/llm/tools', {
-      ...{ name, effect, input_schema },
+      name,
+      effect,
+      input_schema,
       description: name,
       url: `${url}/${name}/{id}`,
     })
