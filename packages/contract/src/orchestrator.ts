@@ -40,6 +40,7 @@ import {
   ToolEffect,
   WaitingReply,
 } from './orchestrator-records.ts'
+import { replayOperations } from './orchestrator-replay.ts'
 import {
   APPROVAL_REFUSALS,
   DECISION_REFUSALS,
@@ -63,6 +64,7 @@ const actionParams = Type.Object({ action_id: about(Hex16, 'Id of the action') }
 
 export const orchestrator = {
   ...agentOperations,
+  ...replayOperations,
   start_run: operation({
     ...run,
     id: 'orchestrator.start_run',

@@ -338,6 +338,8 @@ export type SameTypes = [
   SameType<client.OrchestratorReceiptsReply, Static<(typeof contract.orchestrator.receipts)['reply']>>,
   SameType<client.OrchestratorRejectActionBody, Static<(typeof contract.orchestrator.reject_action)['body']>>,
   SameType<client.OrchestratorRejectActionReply, Static<(typeof contract.orchestrator.reject_action)['reply']>>,
+  SameType<client.OrchestratorReplayBody, Static<(typeof contract.orchestrator.replay)['body']>>,
+  SameType<client.OrchestratorReplayReply, Static<(typeof contract.orchestrator.replay)['reply']>>,
   SameType<client.OrchestratorResolveCallBody, Static<(typeof contract.orchestrator.resolve_call)['body']>>,
   SameType<client.OrchestratorResolveCallReply, Static<(typeof contract.orchestrator.resolve_call)['reply']>>,
   SameType<client.OrchestratorStartRunBody, Static<(typeof contract.orchestrator.start_run)['body']>>,

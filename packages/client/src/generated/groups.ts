@@ -1465,6 +1465,15 @@ export interface OrchestratorGroup {
    */
   rejectAction(actionId: string, body: types.OrchestratorRejectActionBody, options?: CallOptions): Pending<types.OrchestratorRejectActionReply>
   /**
+   * Asks the model again what led to a decision of a managed run, and compares.
+   *
+   * Use it to see whether a decision can be repeated. The question is built from the texts and
+   * memories of then; where one is erased, or agent or tools have changed since, it is `impossible`
+   * and nothing is sent. It costs what the model costs, and policies are asked as for a step.
+   * Nothing of the answer is stored, and no tool is called.
+   */
+  replay(decisionId: string, body?: types.OrchestratorReplayBody, options?: CallOptions): Pending<types.OrchestratorReplayReply>
+  /**
    * Says whether an uncertain call of a `once` tool has acted; the run goes on.
    *
    * Use it after looking at the receiver: a process died while it called the tool, which is never
@@ -2296,6 +2305,7 @@ orchestrator/agents POST create_agent bi
 orchestrator/agents/{agent_id} DELETE delete_agent
 orchestrator/agents/{agent_id} GET get_agent
 orchestrator/agents/{agent_id} PUT update_agent b
+orchestrator/replay/{decision_id} POST replay b
 orchestrator/roles GET list_roles
 orchestrator/runs GET list_runs q .runs
 orchestrator/runs POST start_run bi

@@ -1611,6 +1611,14 @@ export const orchestratorRejectAction: Operation<[actionId: string, body: types.
   idempotent: true,
 }
 
+/** Asks the model again what led to a decision of a managed run, and compares. */
+export const orchestratorReplay: Operation<[decisionId: string, body?: types.OrchestratorReplayBody, options?: CallOptions], Pending<types.OrchestratorReplayReply>> = {
+  id: 'orchestrator.replay',
+  method: 'POST',
+  path: '/v1/orchestrator/replay/{decision_id}',
+  takes: 'body',
+}
+
 /** Says whether an uncertain call of a `once` tool has acted; the run goes on. */
 export const orchestratorResolveCall: Operation<[runId: string, callId: string, body: types.OrchestratorResolveCallBody, options?: CallOptions], Pending<types.OrchestratorResolveCallReply>> = {
   id: 'orchestrator.resolve_call',
@@ -2382,6 +2390,7 @@ export const OPERATIONS: readonly object[] = [
   orchestratorListSteps,
   orchestratorReceipts,
   orchestratorRejectAction,
+  orchestratorReplay,
   orchestratorResolveCall,
   orchestratorStartRun,
   orchestratorStats,

@@ -1017,6 +1017,12 @@ export interface Refusals {
     | 'attestation_required'
     | 'no_signing_key'
     | 'idempotency_key_reused'
+  'orchestrator.replay':
+    | CommonRefusal
+    | 'decision_not_found'
+    | 'budget_exhausted'
+    | 'policy_denied'
+    | 'approval_required'
   'orchestrator.resolve_call':
     | CommonRefusal
     | 'run_not_found'
@@ -3272,6 +3278,48 @@ export type RejectedComposition = {
   approver: string
   /** Id of the composition */
   composition_id: string
+}
+
+/** What a model answers to the question of a decision */
+export type ReplayVerdict = {
+  replay_id: string
+  /** Id of the decision */
+  decision_id: string
+  /** Id of the tenant */
+  tenant_id: string
+  /**
+   * `degraded`: nearly the same words. `impossible`: the model was not asked. `error`: it did not
+   * answer, or a policy refused what it answered
+   */
+  status: 'identical' | 'degraded' | 'diverged' | 'impossible' | 'error'
+  /** Code of why it is not identical; null: it is */
+  divergence_reason: string | null
+  /** Begin of the answer of then; null: erased, or not compared */
+  original_output: string | null
+  /** Begin of the answer of now; null: there is none */
+  replayed_output: string | null
+  /** Likeness of the two answers by their words */
+  confidence: number
+  /** Whether the model was asked exactly what it was asked then */
+  input_reconstructed: boolean
+  /** Whether every memory of then is still there */
+  memory_match: boolean
+  /** Whether a provider of the model is configured */
+  model_available: boolean
+  /** Whether the two answers are the same bytes */
+  output_hash_match: boolean
+  /** Version that answered now; null: it did not say */
+  model_version_used: string | null
+  /** Tokens of the prompt */
+  tokens_in: number
+  /** Tokens of the answer */
+  tokens_out: number
+  /** Cost in millionths of the currency */
+  cost_micro: number
+  /** Milliseconds until the model answered */
+  replay_latency_ms: number
+  /** When it was replayed */
+  replayed_at: string
 }
 
 /** A signed report */
@@ -8342,6 +8390,17 @@ export type OrchestratorRejectActionBody = ResumeRequest
 
 /** The reply of `orchestrator.reject_action`. */
 export type OrchestratorRejectActionReply = RejectedAction
+
+/** The body of `orchestrator.replay`. */
+export type OrchestratorReplayBody = {
+  /** Tokens, in and out; default: as the step had */
+  max_tokens?: number | null
+  /** Cost in millionths of the currency; default: as the step had */
+  max_cost_micro?: number | null
+}
+
+/** The reply of `orchestrator.replay`. */
+export type OrchestratorReplayReply = ReplayVerdict
 
 /** The body of `orchestrator.resolve_call`. */
 export type OrchestratorResolveCallBody = {

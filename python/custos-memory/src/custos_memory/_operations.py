@@ -199,6 +199,7 @@ OPERATIONS: dict[str, tuple[str, str, bool, bool, tuple[str, ...]]] = {
     "orchestrator.list_steps": ("GET", "/v1/orchestrator/runs/{run_id}/steps", True, False, ()),
     "orchestrator.receipts": ("GET", "/v1/orchestrator/runs/{run_id}/receipts", True, False, ()),
     "orchestrator.reject_action": ("POST", "/v1/orchestrator/actions/{action_id}/reject", True, True, ()),
+    "orchestrator.replay": ("POST", "/v1/orchestrator/replay/{decision_id}", False, False, ()),
     "orchestrator.resolve_call": ("POST", "/v1/orchestrator/runs/{run_id}/calls/{call_id}/resolve", False, False, ()),
     "orchestrator.start_run": ("POST", "/v1/orchestrator/runs", True, True, ()),
     "orchestrator.stats": ("GET", "/v1/orchestrator/stats", True, False, ()),

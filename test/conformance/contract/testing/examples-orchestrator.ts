@@ -27,6 +27,10 @@ export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> 
   'orchestrator.delete_agent': ({ idle_agent_id }) => ({ params: { agent_id: idle_agent_id } }),
   'orchestrator.list_roles': () => ({}),
   'orchestrator.stats': () => ({}),
+  'orchestrator.replay': ({ step_decision_id }) => ({
+    params: { decision_id: step_decision_id },
+    body: { max_tokens: 200 },
+  }),
   'orchestrator.start_run': ({ agent_id }) => ({ body: { agent_id, deadline_s: 3_600 } }),
   'orchestrator.list_runs': page,
   'orchestrator.get_run': ofRun,

@@ -29,6 +29,7 @@ export async function buildRuns(tenant: Tenant, store_id: string, word: string) 
   const later_us = service.kernel.clock.now() + DAY_US
   const sql = 'update run_steps set expires_us = ? where step_id = ?'
   await rawSql(service, sql, [later_us, step_id])
+  const step_decision_id = await buildDecided(tenant, await start(), model_id)
   const config = { operations: ['inference'] }
   const policy = { name: 'a person first', policy_type: 'hitl_required', config }
   const { policy_id } = await tenant.ok('governance.create_policy', { body: policy })
@@ -39,8 +40,31 @@ export async function buildRuns(tenant: Tenant, store_id: string, word: string) 
   const unresolved = await buildUncertain(tenant, await start(), step)
   const tool = { name: `tool_${word}`, description: word, input_schema: { type: 'object' } }
   await tenant.ok('llm.create_tool', { body: { ...tool, url: `${base_url}/tool` } })
-  const made = { agent_id, idle_agent_id, agent_run_id, step_id, agent_action_id, model_id }
+  const made = {
+    agent_id,
+    idle_agent_id,
+    step_decision_id,
+    agent_run_id,
+    step_id,
+    agent_action_id,
+    model_id,
+  }
   return { ...made, ...unresolved, tool_name: tool.name }
+}
+
+/** A decision of a step as a run that the service executes has them. */
+async function buildDecided(tenant: Tenant, run_id: string, model_id: string): Promise<string> {
+  const { step_id } = await tenant.ok('orchestrator.begin_step', {
+    params: { run_id },
+    body: { input_text: 'x', model_id, budget_tokens: 0, max_tokens: 200 },
+  })
+  const { step } = await tenant.ok('orchestrator.complete_step', {
+    params: { run_id, step_id },
+    body: { output: 'y', tokens_in: 1, tokens_out: 1, final: true },
+  })
+  const sql = "update runs set executor = 'managed' where run_id = ?"
+  await rawSql(tenant.service, sql, [run_id])
+  return step.decision_id
 }
 
 /** A call of a tool of which nobody knows whether it acted, as a process that dies leaves it. */

@@ -6,6 +6,7 @@ import { askWith, decidingCases, type Provoke } from './refusals-deciding.ts'
 import { runSql } from './rows.ts'
 import { GHOSTS, type World } from './world.ts'
 
+const REPLAY = 'orchestrator.replay'
 const BEGIN = 'orchestrator.begin_step'
 const CALL = 'orchestrator.call_tool'
 const COMPLETE = 'orchestrator.complete_step'
@@ -132,6 +133,7 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
     ofNone('orchestrator.update_agent', 'agent_not_found'),
     ofNone('orchestrator.delete_agent', 'agent_not_found'),
     ofNone('orchestrator.start_run', 'agent_not_found'),
+    ofNone(REPLAY, 'decision_not_found'),
     ofNone('llm.delete_provider', 'provider_not_found'),
     badCursor('llm.list_providers'),
     ofNone('llm.delete_tool', 'tool_not_found'),
@@ -188,6 +190,9 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
     await fillTools(tenant)
     return tenant.ask('llm.seed_builtins', { body: {} })
   },
+  [`${REPLAY} budget_exhausted`]: withBody(REPLAY, { max_tokens: 1 }),
+  [`${REPLAY} policy_denied`]: underGate(REPLAY, 'inference', 'deny'),
+  [`${REPLAY} approval_required`]: underGate(REPLAY, 'inference', 'escalate'),
   'orchestrator.resolve_call call_not_found': ({ tenant, ids }) =>
     tenant.ask(
       'orchestrator.resolve_call',

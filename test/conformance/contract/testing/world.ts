@@ -77,6 +77,8 @@ export interface Ids extends LoginIds {
   /** Without a run. */
   readonly idle_agent_id: string
   readonly agent_run_id: string
+  /** Of a step of a managed run. */
+  readonly step_decision_id: string
   /** Of a run with an uncertain call, and the call. */
   readonly unresolved_run_id: string
   readonly call_id: string
@@ -136,6 +138,7 @@ export const GHOSTS: Ids = {
   agent_id: 'ffffffffffffffffffffffffffffffff',
   idle_agent_id: 'ffffffffffffffffffffffffffffffff',
   agent_run_id: 'ffffffffffffffffffffffffffffffff',
+  step_decision_id: 'ffffffffffffffffffffffffffffffff',
   unresolved_run_id: 'ffffffffffffffffffffffffffffffff',
   call_id: 'ffffffffffffffffffffffffffffffff',
   tool_name: 'tool_ffffffffffff',
@@ -213,7 +216,7 @@ const PARTS: readonly Part[] = [
     part(
       [
         ...(['agent_id', 'idle_agent_id', 'agent_run_id', 'step_id', 'agent_action_id'] as const),
-        ...(['unresolved_run_id', 'call_id', 'tool_name', 'model_id'] as const),
+        ...(['unresolved_run_id', 'call_id', 'tool_name', 'model_id', 'step_decision_id'] as const),
       ],
       ({ tenant, ids, word }) => buildRuns(tenant, ids.store_id, word),
     ),

@@ -7,6 +7,7 @@ import { changeAgent, deleteAgent } from './agents/change-agent.ts'
 import { listRoles, showStats } from './agents/overview.ts'
 import { ingest } from './ingest/ingest.ts'
 import { failRun, managedRunner } from './managed/managed-run.ts'
+import { replayDecision } from './managed/replay-decision.ts'
 import { approveAction, getAction, listActions, rejectAction } from './runs/agent-actions.ts'
 import { createAgent, getAgent, listAgentPage } from './runs/agents.ts'
 import { beginStep, getStep } from './runs/begin-step.ts'
@@ -37,6 +38,7 @@ export const orchestratorHandlers = {
   delete_agent: deleteAgent,
   list_roles: listRoles,
   stats: showStats,
+  replay: replayDecision,
   start_run: startRun,
   list_runs: listRunPage,
   get_run: getRun,

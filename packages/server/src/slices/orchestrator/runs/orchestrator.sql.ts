@@ -132,6 +132,13 @@ export const findStep = (
     from(db, 'run_steps').selectAll().where('step_id', '=', step_id).where('run_id', '=', run_id),
   )
 
+/** The step that logged the decision. */
+export const findStepOfDecision = (
+  db: TenantDb,
+  decision_id: string,
+): Promise<StepRow | undefined> =>
+  db.first(from(db, 'run_steps').selectAll().where('decision_id', '=', decision_id))
+
 export const listSteps = (db: TenantDb, run_id: string): Promise<StepRow[]> =>
   db.all(from(db, 'run_steps').selectAll().where('run_id', '=', run_id).orderBy('step_no'))
 
