@@ -53,7 +53,7 @@ export const replayOperations = {
     path: '/v1/orchestrator/replay/{decision_id}',
     summary: 'Asks the model again what led to a decision of a managed run, and compares',
     description:
-      'Use it to see whether a decision can be repeated. The question is built from the texts and ' +
+      'Use it to see whether a decision can be repeated. The question is built from texts and ' +
       'memories of then; where one is erased, or agent or tools have changed since, it is ' +
       '`impossible` and nothing is sent. It costs what the model costs, and policies are asked ' +
       'as for a step. Nothing of the answer is stored, and no tool is called.',
