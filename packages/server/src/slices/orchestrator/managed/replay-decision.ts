@@ -6,6 +6,7 @@ import { canonicalize, type JsonObject } from '@custos/proof'
 import { formatTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import { Refusal } from '../../../platform/refusal.ts'
 import { noteDisclosure, openTextsOfRun } from '../../decisions/index.ts'
 import { gate, redactedOr, refusalOf } from '../../governance/index.ts'
 import {
@@ -32,6 +33,7 @@ import {
   RULE,
   roomFor,
 } from './conversation.ts'
+import { requireModelTokens } from './model-quota.ts'
 import { callsOf } from './next-act.ts'
 
 type Replay = typeof contract.replay
@@ -75,6 +77,12 @@ async function askAgain(
 ): Promise<Findings> {
   const { kernel } = call
   const { step, prompt, provider } = earlier
+  try {
+    await requireModelTokens(kernel, call.tenant_id)
+  } catch (error) {
+    if (error instanceof Refusal) return impossible(error.code)
+    throw error
+  }
   const prompt_tokens = await countPrompt(kernel, provider.row.kind, prompt)
   const tokens = Math.min(body.max_tokens ?? step.reserved_tokens, step.reserved_tokens)
   const cost_micro = body.max_cost_micro ?? step.reserved_cost_micro

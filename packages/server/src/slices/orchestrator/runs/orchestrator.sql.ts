@@ -88,6 +88,20 @@ export async function countLiveRuns(db: TenantDb): Promise<number> {
   return Number(row?.count ?? 0)
 }
 
+/** Tokens that managed runs begun since then have used or reserved. */
+export async function sumManagedTokens(db: TenantDb, since_us: number): Promise<number> {
+  const row = await db.first(
+    from(db, 'runs')
+      .select((e) => [
+        e.fn.sum<number>('spent_tokens').as('spent'),
+        e.fn.sum<number>('reserved_tokens').as('reserved'),
+      ])
+      .where('created_us', '>=', since_us)
+      .where('executor', '=', 'managed'),
+  )
+  return Number(row?.spent ?? 0) + Number(row?.reserved ?? 0)
+}
+
 export const listRunsToCheck = (db: TenantDb, now_us: number, limit: number) =>
   db.all(
     from(db, 'runs')
