@@ -7,8 +7,8 @@ import { calendarMonth, planLimits } from '../../tenants/index.ts'
 import { sumManagedTokens } from '../runs/orchestrator.sql.ts'
 
 /**
- * Refuses `quota_exceeded` once the managed runs that began this month have used the tokens; what is
- * reserved counts too. What is above is at most what steps under way use.
+ * Refuses `quota_exceeded` once the managed runs that began this month have used the tokens, with
+ * what is reserved. What is above is at most what steps under way use.
  */
 export async function requireModelTokens(kernel: Kernel, tenant_id: string): Promise<void> {
   const { start_at } = calendarMonth(kernel.clock.now(), 0)
