@@ -127,8 +127,8 @@ function queryArgument(operation: OperationSpec): string {
 
 function argumentsOf(operation: OperationSpec): string[] {
   const sent = takes(operation)
-  const { id } = operation
-  const signal = id === 'streams.events' ? ' & { readonly signal?: AbortSignal }' : ''
+  const events = operation.reply_type === 'text/event-stream'
+  const signal = events ? ' & { readonly signal?: AbortSignal }' : ''
   return [
     ...pathArguments(operation),
     ...(sent === 'body' || sent === 'both' ? [bodyArgument(operation)] : []),

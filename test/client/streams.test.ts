@@ -69,6 +69,35 @@ test('streams.events continues after the last frame when its connection is cut',
   }
 })
 
+test('streams.run ends with its run, also over a connection that is cut', async () => {
+  const proxy = await startProxy(() => service.url, {
+    cut: (request, sent) => request === 1 && sent.includes('event: step.permitted'),
+  })
+  try {
+    const custos = new Custos({ url: service.url, apiKey })
+    const { agent_id } = await custos.orchestrator.createAgent({ name: 'a', model_id: 'm' })
+    const { run_id } = await custos.orchestrator.startRun({ agent_id })
+    const begun = await custos.orchestrator.beginStep(run_id, { input_text: 'x', budget_tokens: 0 })
+    assert.ok('step_id' in begun)
+    const done = { output: 'y', tokens_in: 1, tokens_out: 1, final: true }
+    const reader = new Custos({ url: proxy.url, apiKey })
+    const events: string[] = []
+    for await (const { event } of reader.streams.run(run_id)) {
+      events.push(event)
+      if (event === 'step.permitted')
+        await custos.orchestrator.completeStep(run_id, begun.step_id, done)
+    }
+    assert.deepEqual(events, ['run.started', 'step.permitted', 'step.completed', 'run.completed'])
+    assert.equal(proxy.seen.length, 2)
+    let last = ''
+    for await (const { id } of custos.streams.run(run_id)) last = id
+    for await (const { event } of custos.streams.run(run_id, { from: last }))
+      assert.fail(`${event} after the end`)
+  } finally {
+    await proxy.stop()
+  }
+})
+
 /** A server whose answers stop in the phase that the path of the call names. */
 async function startStalling() {
   const server = createServer((request, response) => {

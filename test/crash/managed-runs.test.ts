@@ -165,7 +165,7 @@ test('a workflow goes on wherever its process dies, in each mode', async (t) => 
     return (await stage.client.ok('POST', '/v1/orchestrator/agents', { body })).agent_id
   }
   const [agent_id, worker] = [await create('first'), await create('second')]
-  // Whoever has the tool delegates once; its answer is the last.
+  // The agent that has the tool delegates once; its answer is the last.
   model.answer = ({ body }) =>
     body.tools?.length > 0 && body.messages.at(-1).role !== 'tool'
       ? { calls: [{ tool: 'delegate', args: { agent_id: worker, task: 'look' } }] }
@@ -177,7 +177,9 @@ test('a workflow goes on wherever its process dies, in each mode', async (t) => 
       const supervised = mode === 'supervisor'
       const { workflow_id } = await stage.client.ok('POST', '/v1/orchestrator/workflows', {
         body: {
-          ...{ name: what, mode, agent_ids: supervised ? [worker] : [agent_id, worker] },
+          name: what,
+          mode,
+          agent_ids: supervised ? [worker] : [agent_id, worker],
           ...(supervised && { supervisor_agent_id: agent_id }),
         },
       })

@@ -14,16 +14,25 @@ export interface EventFrame<T> {
   readonly data: T
 }
 
-/** The frames of a stream without end: it ends by `signal`, by `break` or by a refusal. */
+/** After it the stream of a run has no frame. */
+const RUN_END = /^run\.(completed|denied|failed|terminated)$/
+
+/**
+ * The frames of a stream without end: it ends by `signal`, by `break` or by a refusal. The stream
+ * of a run ends with the run.
+ */
 export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
   readonly #exchange: Exchange
+  /** The service has said that nothing is left. */
+  #over = false
 
   constructor(exchange: Exchange) {
     this.#exchange = exchange
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<EventFrame<T>, void, undefined> {
-    const { signal } = this.#exchange.options
+    const { id, options } = this.#exchange
+    const { signal } = options
     let last: string | undefined
     for (;;) {
       try {
@@ -31,7 +40,9 @@ export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
           signal?.throwIfAborted()
           if (frame.id !== '') last = frame.id
           yield frame
+          if (id === 'streams.run' && RUN_END.test(frame.event)) return
         }
+        if (this.#over) return
       } catch (error) {
         if (signal?.aborted) throw signal.reason
         if (!(error instanceof ConnectionError) || last === undefined) throw error
@@ -43,7 +54,10 @@ export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
   async *#connect(last: string | undefined): AsyncGenerator<EventFrame<T>, void, undefined> {
     const extra = last === undefined ? {} : { 'last-event-id': last }
     const { data } = await this.#exchange.run(
-      (response, limit) => textOf(response, limit, this.#exchange.id),
+      (response, limit) => {
+        this.#over = response.status === 204
+        return textOf(response, limit, this.#exchange.id)
+      },
       false,
       { accept: 'text/event-stream', ...extra },
     )

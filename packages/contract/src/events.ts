@@ -285,8 +285,10 @@ export const eventPayloads = {
   'agent_action.denied': RecordChange,
   'agent_action.expired': RecordChange,
   'agent.changed': closed({
-    change: Type.Enum(['created']),
+    change: Type.Enum(['created', 'updated', 'deleted']),
     version: Count,
+    /** Absent: it was created. */
+    enabled: Type.Optional(Type.Boolean()),
     /** Of the whole definition. */
     definition: LabelMac,
     changed_by: MintedId,

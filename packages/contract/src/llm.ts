@@ -10,6 +10,7 @@ import {
   JsonObject,
   Label,
   Limit,
+  Nullable,
   Offset,
   OptionalNullable,
   page,
@@ -23,8 +24,11 @@ import { ToolEffect } from './orchestrator-records.ts'
 /** The form of requests: chat completions of OpenAI, or messages of Anthropic. */
 export const PROVIDER_KINDS = ['openai', 'anthropic'] as const
 
-/** `http`: one request to an address that is fixed but for declared parameters. */
-export const TOOL_KINDS = ['http'] as const
+/**
+ * `http`: one request to an address that is fixed but for declared parameters. The others are the
+ * operations of these names, with the rights of the run.
+ */
+export const TOOL_KINDS = ['http', 'memory.retrieve', 'memory.write', 'memory.supersede'] as const
 
 export const llmLimits = {
   tools_per_tenant: 500,
@@ -78,7 +82,10 @@ export type ModelProvider = Static<typeof ModelProvider>
 const toolFields = {
   name: text('Name, as agents and models use it', { pattern: llmLimits.tool_name }),
   description: text('What it does, for the model', { maxLength: limits.reason_chars }),
-  tool_type: Type.Enum(TOOL_KINDS, { title: 'ToolKind', description: 'Kind of tool' }),
+  tool_type: Type.Enum(TOOL_KINDS, {
+    title: 'ToolKind',
+    description: '`http`: a request. The others: the operations of these names',
+  }),
   effect: about(ToolEffect, 'What repeating a call does'),
   input_schema: about(JsonObject, 'JSON Schema of the arguments: an object'),
   method: Type.Enum(['GET', 'POST'], { title: 'ToolMethod', description: 'Method of the request' }),
@@ -93,6 +100,9 @@ export const Tool = Type.Object(
   {
     tool_id: Hex16,
     ...toolFields,
+    method: Nullable(about(toolFields.method, 'Method; null: it sends no request')),
+    url: Nullable(about(toolFields.url, 'Address; null: it sends no request')),
+    builtin: boolean('Whether its name is reserved for `seed-builtins`'),
     headers: Type.Array(Type.String(), {
       description: 'Names of headers that are sent; their values are never shown',
     }),
@@ -176,12 +186,20 @@ export const llm = {
     description:
       'Use it to let a model act. The address is fixed here: the model fills declared parameters ' +
       'only. Each request carries `Idempotency-Key`, the id of the call. A `once` tool is never ' +
-      'called twice for one call, whatever fails.',
+      'called twice for one call, whatever fails. A tool of memories has the schema and the ' +
+      'effect of its kind, and no address.',
     body: Type.Object({
-      ...toolFields,
+      name: toolFields.name,
+      description: toolFields.description,
       tool_type: Type.Optional({ ...toolFields.tool_type, default: 'http' }),
-      effect: Type.Optional({ ...toolFields.effect, default: 'once' }),
-      method: Type.Optional({ ...toolFields.method, default: 'POST' }),
+      effect: OptionalNullable(
+        about(ToolEffect, 'What repeating a call does; default: `once`, or that of the kind'),
+      ),
+      input_schema: OptionalNullable(
+        about(JsonObject, 'JSON Schema of the arguments: an object; needed by `http`'),
+      ),
+      method: OptionalNullable(about(toolFields.method, 'Method of the request; default: `POST`')),
+      url: OptionalNullable(about(toolFields.url, 'Address; see `Tool.url`. Needed by `http`')),
       headers: OptionalNullable(
         Type.Record(
           Type.String({ pattern: '^[A-Za-z][A-Za-z0-9-]{0,63}$' }),
@@ -207,7 +225,25 @@ export const llm = {
     },
     status: 201,
     reply: Tool,
-    refuses: ['url_refused', 'rejected', 'too_many', 'idempotency_key_reused'],
+    refuses: ['url_refused', 'rejected', 'name_taken', 'too_many', 'idempotency_key_reused'],
+    idempotent: true,
+  }),
+  seed_builtins: operation({
+    ...admin,
+    id: 'llm.seed_builtins',
+    method: 'POST',
+    path: `${tools}/seed-builtins`,
+    summary: 'Creates the tools of memories that are not there: retrieve, write and supersede',
+    description:
+      'Use it to let models use memory by themselves. The tools are `memory_retrieve`, ' +
+      '`memory_write` and `memory_supersede`; they do what the key of the run may do, in the ' +
+      'stores of its agent. Agents name them, or have no list of `tools`.',
+    body: Type.Object({}),
+    body_optional: true,
+    example: {},
+    status: 200,
+    reply: Type.Object({ seeded: count('Tools that were created') }),
+    refuses: ['too_many', 'idempotency_key_reused'],
     idempotent: true,
   }),
   list_tools: operation({

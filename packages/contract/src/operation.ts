@@ -75,6 +75,8 @@ export interface OperationSpec {
     | 'image/svg+xml'
     | 'text/event-stream'
     | 'text/plain'
+  /** The event stream has an end: 204 where nothing is left of it. */
+  readonly ends?: true
   /** The reply may also be a file of one of these types: see FileReply. */
   readonly file_types?: readonly FileType[]
   /** The reply may also be a stream of NDJSON lines: see StreamReply. */
@@ -208,8 +210,8 @@ interface CutSignal {
 /** A reply that stays open: frames of server-sent events, sent as they come. */
 export interface EventStreamReply {
   readonly [REPLY_KIND]: 'events'
-  /** One or more whole frames each. */
-  readonly frames: AsyncIterable<string>
+  /** One or more whole frames each; null: there are none left, and the answer is 204. */
+  readonly frames: AsyncIterable<string> | null
   /** Once aborted, a connection that does not take its frames is cut. */
   readonly cut: CutSignal
 }

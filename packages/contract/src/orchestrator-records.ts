@@ -271,6 +271,16 @@ export const RunStep = Type.Object(
   { title: 'RunStep', description: 'One question to a model, with what it was allowed' },
 )
 export type RunStep = Static<typeof RunStep>
+export const RunStepTexts = Type.Object(
+  {
+    ...RunStep.properties,
+    input_text: Nullable(text('Input as policies redacted it; null: erased, or no right')),
+    output_text: Nullable(
+      text('What the model answered; null: nothing yet, denied, erased, or no right'),
+    ),
+  },
+  { title: 'RunStepTexts', description: 'A step with its texts' },
+)
 
 export const runFields = {
   run_id: Hex16,

@@ -12,17 +12,17 @@ import {
   JsonObject,
   Label,
   Limit,
+  Nullable,
   Offset,
   OptionalNullable,
   page,
+  text,
 } from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
+import { agentOperations } from './orchestrator-agents.ts'
 import {
-  Agent,
   AgentAction,
-  AgentRole,
-  agentFields,
   boundedInteger,
   Run,
   RunBudget,
@@ -31,6 +31,7 @@ import {
   RunReceipt,
   RunState,
   RunStep,
+  RunStepTexts,
   RunText,
   runFields,
   runLimits,
@@ -39,6 +40,7 @@ import {
   ToolEffect,
   WaitingReply,
 } from './orchestrator-records.ts'
+import { replayOperations } from './orchestrator-replay.ts'
 import {
   APPROVAL_REFUSALS,
   DECISION_REFUSALS,
@@ -58,60 +60,11 @@ const stepParams = Type.Object({
   ...runParams.properties,
   step_id: about(Hex16, 'Id of the step'),
 })
-const pageQuery = Type.Object({ limit: Limit(runLimits.page), offset: Offset, cursor: Cursor })
 const actionParams = Type.Object({ action_id: about(Hex16, 'Id of the action') })
 
 export const orchestrator = {
-  create_agent: operation({
-    ...admin,
-    id: 'orchestrator.create_agent',
-    method: 'POST',
-    path: `${path}/agents`,
-    summary: 'Creates an agent',
-    description: 'Use it once for each part that a model plays. Its words are sealed.',
-    body: Type.Object({
-      name: agentFields.name,
-      role: Type.Optional(about({ ...AgentRole, default: 'custom' }, 'What it is for')),
-      description: OptionalNullable(agentFields.description),
-      model_id: agentFields.model_id,
-      system_prompt: OptionalNullable(agentFields.system_prompt),
-      memory_stores: OptionalNullable(agentFields.memory_stores),
-      fallback_models: OptionalNullable(agentFields.fallback_models),
-      tools: OptionalNullable(agentFields.tools),
-      max_steps: OptionalNullable(agentFields.max_steps),
-      max_tokens_per_step: OptionalNullable(agentFields.max_tokens_per_step),
-      temperature: OptionalNullable(agentFields.temperature),
-    }),
-    example: { name: 'researcher', role: 'researcher', model_id: 'gpt-example' },
-    status: 201,
-    reply: Agent,
-    refuses: ['name_taken', 'too_many', 'idempotency_key_reused'],
-    idempotent: true,
-  }),
-  list_agents: operation({
-    ...run,
-    id: 'orchestrator.list_agents',
-    method: 'GET',
-    path: `${path}/agents`,
-    summary: 'Lists the agents, oldest first',
-    description: 'Use it to find the id of an agent.',
-    query: pageQuery,
-    status: 200,
-    reply: page('agents', Agent),
-    refuses: ['rejected'],
-  }),
-  get_agent: operation({
-    ...run,
-    id: 'orchestrator.get_agent',
-    method: 'GET',
-    path: `${path}/agents/{agent_id}`,
-    summary: 'Returns one agent',
-    description: 'Use it to see its model, prompt and stores.',
-    params: Type.Object({ agent_id: about(Hex16, 'Id of the agent') }),
-    status: 200,
-    reply: Agent,
-    refuses: ['agent_not_found'],
-  }),
+  ...agentOperations,
+  ...replayOperations,
   start_run: operation({
     ...run,
     id: 'orchestrator.start_run',
@@ -187,6 +140,22 @@ export const orchestrator = {
     reply: Type.Object({
       ...runFields,
       steps: Type.Array(RunStep, { description: 'Its steps, oldest first' }),
+    }),
+    refuses: ['run_not_found'],
+  }),
+  list_steps: operation({
+    ...run,
+    id: 'orchestrator.list_steps',
+    method: 'GET',
+    path: `${runPath}/steps`,
+    summary: 'Lists the steps of a run, oldest first; with `decisions:read` their texts too',
+    description: 'Use it to read what was asked and answered.',
+    params: runParams,
+    status: 200,
+    reply: Type.Object({
+      run_id: Hex16,
+      steps: Type.Array(RunStepTexts, { description: 'Its steps' }),
+      count: count('Number of steps'),
     }),
     refuses: ['run_not_found'],
   }),
@@ -391,6 +360,28 @@ export const orchestrator = {
       count: count('Number of receipts'),
     }),
     refuses: ['run_not_found'],
+  }),
+  verify: operation({
+    ...run,
+    id: 'orchestrator.verify',
+    method: 'GET',
+    path: `${runPath}/verify`,
+    summary: 'Checks the receipts of a run and everything its bundle proves',
+    description:
+      'Use it to see whether anything of a run was changed in the database. Those who do not ' +
+      'trust the service verify the bundle offline: these are the same checks.',
+    params: runParams,
+    status: 200,
+    reply: Type.Object({
+      run_id: Hex16,
+      status: Type.Enum(['intact', 'tampered', 'empty'], {
+        description: '`empty`: no step has ended yet',
+      }),
+      steps_verified: count('Receipts that are valid and follow each other, from the first'),
+      tampered_at_step: Nullable(count('First step whose receipt is not; null: none')),
+      reason: Nullable(text('The check that failed; null: none did')),
+    }),
+    refuses: ['run_not_found', 'no_signing_key'],
   }),
   bundle: operation({
     ...run,

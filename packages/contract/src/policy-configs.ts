@@ -3,6 +3,7 @@
 import Type, { type Static, type TObject, type TProperties } from 'typebox'
 import { Label, label } from './common.ts'
 import { limits } from './limits.ts'
+import { TOOL_EFFECTS } from './orchestrator-records.ts'
 
 export const POLICY_TYPES = [
   'rate_limit',
@@ -147,8 +148,15 @@ export const policyConfigs = {
     'Limits the tokens of a request (`tokens`)',
   ),
   hitl_required: config(
-    { operations: Type.Optional(OperationNames), tools: Type.Optional(LabelsOrNone) },
-    'Requires an approval for these operations or tools (`tool_name`); one list must not be empty',
+    {
+      operations: Type.Optional(OperationNames),
+      tools: Type.Optional(LabelsOrNone),
+      effects: Type.Optional(Type.Array(Type.Enum(TOOL_EFFECTS), { maxItems: 3 })),
+      origins: Type.Optional(LabelsOrNone),
+    },
+    'Requires an approval for these operations or tools (`tool_name`); one must be named; ' +
+      'with `effects` and `origins` only for tools of these effects (`effect`) and where the ' +
+      'context has one of these origins (`context_origins`; `tool:*` is any tool)',
   ),
   pii_guard: config(
     {

@@ -1,16 +1,23 @@
-// Event streams: the audit log as server-sent events, and tickets that open one in a browser.
+// Event streams: the audit log and runs as server-sent events, and tickets that open one in a
+// browser.
 
 import Type from 'typebox'
-import { text, time } from './common.ts'
+import { about, Hex16, text, time } from './common.ts'
 import { eventPayloads } from './events.ts'
 import { Breadcrumb } from './gcrumbs.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 
 const EVENTS_PATH = '/v1/events/stream'
+const RUN_PATH = '/v1/orchestrator/runs/{run_id}/stream'
 
-/** The paths a ticket opens. */
-export const STREAM_PATHS = [EVENTS_PATH] as const
+const format = Type.Optional(
+  Type.Enum(['named', 'message'], {
+    description: '`message`: frames without `event:`, so that all reach `onmessage`',
+    default: 'named',
+  }),
+)
+const ticket = Type.Optional(text('A ticket in place of an API key', { maxLength: 100 }))
 
 const eventsExample = Object.keys(eventPayloads)
   .filter((event) => event.startsWith('memory.'))
@@ -57,18 +64,42 @@ export const streams = {
           { pattern: '^(head|start|\\d{1,15}|\\d{1,15}\\.(-1|\\d{1,15}))$', default: 'head' },
         ),
       ),
-      format: Type.Optional(
-        Type.Enum(['named', 'message'], {
-          description: '`message`: frames without `event:`, so that all reach `onmessage`',
-          default: 'named',
-        }),
-      ),
-      ticket: Type.Optional(text('A ticket in place of an API key', { maxLength: 100 })),
+      format,
+      ticket,
     }),
     status: 200,
     reply: StreamedEntry,
     reply_type: 'text/event-stream',
     refuses: [],
+  }),
+  run: operation({
+    id: 'streams.run',
+    method: 'GET',
+    path: RUN_PATH,
+    summary: 'Streams what happens in a run, from its first event to its end',
+    description:
+      'Use it to follow a run: each entry of the audit log about the run, its steps and its ' +
+      'calls is one frame, without texts. The stream ends after the end of the run; of a run ' +
+      'that has ended everything is sent. A client that reconnects with `Last-Event-ID` ' +
+      'continues after that frame, and gets 204 once there is nothing after it.',
+    access: 'tenant',
+    scope: 'orchestrator:run',
+    headers: { 'last-event-id': 'Id of the last frame received; it wins over `from`' },
+    params: Type.Object({ run_id: about(Hex16, 'Id of the run') }),
+    query: Type.Object({
+      from: Type.Optional(
+        text('Id of the last frame received; absent: from the first event of the run', {
+          pattern: '^\\d{1,15}\\.(-1|\\d{1,15})$',
+        }),
+      ),
+      format,
+      ticket,
+    }),
+    status: 200,
+    reply: StreamedEntry,
+    reply_type: 'text/event-stream',
+    ends: true,
+    refuses: ['run_not_found'],
   }),
   ticket: operation({
     id: 'streams.ticket',
@@ -80,7 +111,10 @@ export const streams = {
       'The stream has the rights of the key that made the ticket and ends with that key.',
     access: 'tenant',
     body: Type.Object({
-      path: Type.Enum(STREAM_PATHS, { description: 'The stream it opens' }),
+      path: text('The stream it opens: `/v1/events/stream`, or that of a run', {
+        pattern: '^/v1/(events|orchestrator/runs/[0-9a-f]{32})/stream$',
+        examples: [EVENTS_PATH],
+      }),
       ttl_s: Type.Optional(
         Type.Integer({
           minimum: ticket_ttl_s.min,

@@ -151,6 +151,7 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'gcrumbs.stats': nothing,
 
   'streams.events': () => ({ query: { from: 'start', events: 'tenant.created,memory.written' } }),
+  'streams.run': ({ agent_run_id }) => ({ params: { run_id: agent_run_id } }),
   'streams.ticket': nothing,
 
   'governance.stats': nothing,

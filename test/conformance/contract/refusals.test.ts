@@ -85,6 +85,7 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
     'orchestrator.begin_step',
     'orchestrator.call_tool',
     'orchestrator.complete_step',
+    'orchestrator.verify',
     'orchestrator.bundle',
     'orchestrator.approve_action',
     'orchestrator.reject_action',

@@ -1071,7 +1071,8 @@ export interface LlmGroup {
    *
    * Use it to let a model act. The address is fixed here: the model fills declared parameters only.
    * Each request carries `Idempotency-Key`, the id of the call. A `once` tool is never called twice
-   * for one call, whatever fails.
+   * for one call, whatever fails. A tool of memories has the schema and the effect of its kind, and
+   * no address.
    */
   createTool(body: types.LlmCreateToolBody, options?: CallOptions): Pending<types.LlmCreateToolReply>
   /**
@@ -1098,6 +1099,14 @@ export interface LlmGroup {
    * Use it to see what models may have done. Values of headers are never shown.
    */
   readonly listTools: PagedMethod<[query?: types.LlmListToolsQuery, options?: CallOptions], types.LlmListToolsReply, types.LlmListToolsReply['tools'][number]>
+  /**
+   * Creates the tools of memories that are not there: retrieve, write and supersede.
+   *
+   * Use it to let models use memory by themselves. The tools are `memory_retrieve`, `memory_write`
+   * and `memory_supersede`; they do what the key of the run may do, in the stores of its agent.
+   * Agents name them, or have no list of `tools`.
+   */
+  seedBuiltins(body?: types.LlmSeedBuiltinsBody, options?: CallOptions): Pending<types.LlmSeedBuiltinsReply>
 }
 
 /** The operations `manifold.*`. */
@@ -1383,6 +1392,13 @@ export interface OrchestratorGroup {
    */
   createAgent(body: types.OrchestratorCreateAgentBody, options?: CallOptions): Pending<types.OrchestratorCreateAgentReply>
   /**
+   * Deletes an agent that has no run under way; its words are destroyed.
+   *
+   * Use it when nobody starts runs of it any longer. While a run of it is under way it is refused:
+   * cancel the run, or disable the agent. Ended runs and their receipts stay.
+   */
+  deleteAgent(agentId: string, options?: CallOptions): Pending<types.OrchestratorDeleteAgentReply>
+  /**
    * Returns one action; with `decisions:read` its text too.
    *
    * Use it to read what is to be approved.
@@ -1419,11 +1435,23 @@ export interface OrchestratorGroup {
    */
   readonly listAgents: PagedMethod<[query?: types.OrchestratorListAgentsQuery, options?: CallOptions], types.OrchestratorListAgentsReply, types.OrchestratorListAgentsReply['agents'][number]>
   /**
+   * Lists the roles that an agent can have.
+   *
+   * Use it to offer a choice. A role gives no rights.
+   */
+  listRoles(options?: CallOptions): Pending<types.OrchestratorListRolesReply>
+  /**
    * Lists the runs, newest first.
    *
    * Use it to find runs that wait for a person.
    */
   readonly listRuns: PagedMethod<[query?: types.OrchestratorListRunsQuery, options?: CallOptions], types.OrchestratorListRunsReply, types.OrchestratorListRunsReply['runs'][number]>
+  /**
+   * Lists the steps of a run, oldest first; with `decisions:read` their texts too.
+   *
+   * Use it to read what was asked and answered.
+   */
+  listSteps(runId: string, options?: CallOptions): Pending<types.OrchestratorListStepsReply>
   /**
    * Lists the receipts of a run, oldest first.
    *
@@ -1436,6 +1464,15 @@ export interface OrchestratorGroup {
    * Use it to refuse what an agent proposes.
    */
   rejectAction(actionId: string, body: types.OrchestratorRejectActionBody, options?: CallOptions): Pending<types.OrchestratorRejectActionReply>
+  /**
+   * Asks the model again what led to a decision of a managed run, and compares.
+   *
+   * Use it to see whether a decision can be repeated. The question is built from texts and memories
+   * of then; where one is erased, or agent or tools have changed since, it is `impossible` and
+   * nothing is sent. It costs what the model costs, and policies are asked as for a step. Nothing
+   * of the answer is stored, and no tool is called.
+   */
+  replay(decisionId: string, body?: types.OrchestratorReplayBody, options?: CallOptions): Pending<types.OrchestratorReplayReply>
   /**
    * Says whether an uncertain call of a `once` tool has acted; the run goes on.
    *
@@ -1452,6 +1489,26 @@ export interface OrchestratorGroup {
    * `memory:read` too, whose rights are looked up at every permit.
    */
   startRun(body: types.OrchestratorStartRunBody, options?: CallOptions): Pending<types.OrchestratorStartRunReply>
+  /**
+   * Counts agents, runs, steps and calls, and what all runs have used.
+   *
+   * Use it for an overview. Everything is counted from what is stored.
+   */
+  stats(options?: CallOptions): Pending<types.OrchestratorStatsReply>
+  /**
+   * Changes an agent: its next version, which the reply names.
+   *
+   * Use it to change what you send; null and what is absent stays. Runs under way go on, with the
+   * new version from their next step on. A disabled agent begins no step.
+   */
+  updateAgent(agentId: string, body: types.OrchestratorUpdateAgentBody, options?: CallOptions): Pending<types.OrchestratorUpdateAgentReply>
+  /**
+   * Checks the receipts of a run and everything its bundle proves.
+   *
+   * Use it to see whether anything of a run was changed in the database. Those who do not trust the
+   * service verify the bundle offline: these are the same checks.
+   */
+  verify(runId: string, options?: CallOptions): Pending<types.OrchestratorVerifyReply>
 }
 
 /** The operations `platform.*`. */
@@ -1645,6 +1702,15 @@ export interface StreamsGroup {
    * when its reader falls too far behind.
    */
   events(query?: types.StreamsEventsQuery & { readonly signal?: AbortSignal }, options?: CallOptions): EventFrames<types.StreamsEventsReply>
+  /**
+   * Streams what happens in a run, from its first event to its end.
+   *
+   * Use it to follow a run: each entry of the audit log about the run, its steps and its calls is
+   * one frame, without texts. The stream ends after the end of the run; of a run that has ended
+   * everything is sent. A client that reconnects with `Last-Event-ID` continues after that frame,
+   * and gets 204 once there is nothing after it.
+   */
+  run(runId: string, query?: types.StreamsRunQuery & { readonly signal?: AbortSignal }, options?: CallOptions): EventFrames<types.StreamsRunReply>
   /**
    * Makes a ticket that opens one event stream.
    *
@@ -2262,6 +2328,7 @@ llm/providers/{model_id} DELETE delete_provider
 llm/tools GET list_tools q .tools
 llm/tools POST create_tool bi
 llm/tools/{tool_name} DELETE delete_tool
+llm/tools~ POST seed_builtins bi
 manifold
 manifold/clear_cache POST clear_cache
 manifold/field.svg GET picture q
@@ -2302,18 +2369,25 @@ orchestrator/actions/{action_id}/approve POST approve_action bi
 orchestrator/actions/{action_id}/reject POST reject_action bi
 orchestrator/agents GET list_agents q .agents
 orchestrator/agents POST create_agent bi
+orchestrator/agents/{agent_id} DELETE delete_agent
 orchestrator/agents/{agent_id} GET get_agent
+orchestrator/agents/{agent_id} PUT update_agent b
+orchestrator/replay/{decision_id} POST replay b
+orchestrator/roles GET list_roles
 orchestrator/runs GET list_runs q .runs
 orchestrator/runs POST start_run bi
 orchestrator/runs/{run_id} GET get_run
 orchestrator/runs/{run_id}/calls/{call_id}/resolve POST resolve_call b
 orchestrator/runs/{run_id}/cancel POST cancel_run
+orchestrator/runs/{run_id}/steps GET list_steps
 orchestrator/runs/{run_id}/steps POST begin_step bi
 orchestrator/runs/{run_id}/steps/{step_id} GET get_step
 orchestrator/runs/{run_id}/steps/{step_id}/calls POST call_tool bi
 orchestrator/runs/{run_id}/steps/{step_id}/complete POST complete_step bi
 orchestrator/runs/{run_id}~ GET bundle l
 orchestrator/runs/{run_id}~ GET receipts
+orchestrator/runs/{run_id}~ GET verify
+orchestrator~ GET stats
 platform
 ~ GET health
 ~ GET healthz
@@ -2345,6 +2419,7 @@ stores/{store_id}~ GET holds q .holds
 streams
 events/stream GET events qe
 events/tickets POST ticket b
+orchestrator/runs/{run_id}/stream GET run qe
 subjects
 erasure/subject GET list q .requests
 erasure/subject POST erase bi

@@ -1213,6 +1213,15 @@ export const llmListTools: Operation<[query?: types.LlmListToolsQuery, options?:
   items: 'tools',
 }
 
+/** Creates the tools of memories that are not there: retrieve, write and supersede. */
+export const llmSeedBuiltins: Operation<[body?: types.LlmSeedBuiltinsBody, options?: CallOptions], Pending<types.LlmSeedBuiltinsReply>> = {
+  id: 'llm.seed_builtins',
+  method: 'POST',
+  path: '/v1/llm/tools/seed-builtins',
+  takes: 'body',
+  idempotent: true,
+}
+
 /** Discards the cached maps of the tenant in this process. */
 export const manifoldClearCache: Operation<[options?: CallOptions], Pending<types.ManifoldClearCacheReply>> = {
   id: 'manifold.clear_cache',
@@ -1510,6 +1519,13 @@ export const orchestratorCreateAgent: Operation<[body: types.OrchestratorCreateA
   idempotent: true,
 }
 
+/** Deletes an agent that has no run under way; its words are destroyed. */
+export const orchestratorDeleteAgent: Operation<[agentId: string, options?: CallOptions], Pending<types.OrchestratorDeleteAgentReply>> = {
+  id: 'orchestrator.delete_agent',
+  method: 'DELETE',
+  path: '/v1/orchestrator/agents/{agent_id}',
+}
+
 /** Returns one action; with `decisions:read` its text too. */
 export const orchestratorGetAction: Operation<[actionId: string, options?: CallOptions], Pending<types.OrchestratorGetActionReply>> = {
   id: 'orchestrator.get_action',
@@ -1556,6 +1572,13 @@ export const orchestratorListAgents: Operation<[query?: types.OrchestratorListAg
   items: 'agents',
 }
 
+/** Lists the roles that an agent can have. */
+export const orchestratorListRoles: Operation<[options?: CallOptions], Pending<types.OrchestratorListRolesReply>> = {
+  id: 'orchestrator.list_roles',
+  method: 'GET',
+  path: '/v1/orchestrator/roles',
+}
+
 /** Lists the runs, newest first. */
 export const orchestratorListRuns: Operation<[query?: types.OrchestratorListRunsQuery, options?: CallOptions], Pending<types.OrchestratorListRunsReply>> = {
   id: 'orchestrator.list_runs',
@@ -1563,6 +1586,13 @@ export const orchestratorListRuns: Operation<[query?: types.OrchestratorListRuns
   path: '/v1/orchestrator/runs',
   takes: 'query',
   items: 'runs',
+}
+
+/** Lists the steps of a run, oldest first; with `decisions:read` their texts too. */
+export const orchestratorListSteps: Operation<[runId: string, options?: CallOptions], Pending<types.OrchestratorListStepsReply>> = {
+  id: 'orchestrator.list_steps',
+  method: 'GET',
+  path: '/v1/orchestrator/runs/{run_id}/steps',
 }
 
 /** Lists the receipts of a run, oldest first. */
@@ -1581,6 +1611,14 @@ export const orchestratorRejectAction: Operation<[actionId: string, body: types.
   idempotent: true,
 }
 
+/** Asks the model again what led to a decision of a managed run, and compares. */
+export const orchestratorReplay: Operation<[decisionId: string, body?: types.OrchestratorReplayBody, options?: CallOptions], Pending<types.OrchestratorReplayReply>> = {
+  id: 'orchestrator.replay',
+  method: 'POST',
+  path: '/v1/orchestrator/replay/{decision_id}',
+  takes: 'body',
+}
+
 /** Says whether an uncertain call of a `once` tool has acted; the run goes on. */
 export const orchestratorResolveCall: Operation<[runId: string, callId: string, body: types.OrchestratorResolveCallBody, options?: CallOptions], Pending<types.OrchestratorResolveCallReply>> = {
   id: 'orchestrator.resolve_call',
@@ -1596,6 +1634,28 @@ export const orchestratorStartRun: Operation<[body: types.OrchestratorStartRunBo
   path: '/v1/orchestrator/runs',
   takes: 'body',
   idempotent: true,
+}
+
+/** Counts agents, runs, steps and calls, and what all runs have used. */
+export const orchestratorStats: Operation<[options?: CallOptions], Pending<types.OrchestratorStatsReply>> = {
+  id: 'orchestrator.stats',
+  method: 'GET',
+  path: '/v1/orchestrator/stats',
+}
+
+/** Changes an agent: its next version, which the reply names. */
+export const orchestratorUpdateAgent: Operation<[agentId: string, body: types.OrchestratorUpdateAgentBody, options?: CallOptions], Pending<types.OrchestratorUpdateAgentReply>> = {
+  id: 'orchestrator.update_agent',
+  method: 'PUT',
+  path: '/v1/orchestrator/agents/{agent_id}',
+  takes: 'body',
+}
+
+/** Checks the receipts of a run and everything its bundle proves. */
+export const orchestratorVerify: Operation<[runId: string, options?: CallOptions], Pending<types.OrchestratorVerifyReply>> = {
+  id: 'orchestrator.verify',
+  method: 'GET',
+  path: '/v1/orchestrator/runs/{run_id}/verify',
 }
 
 /** Reports that the service answers. */
@@ -1789,6 +1849,15 @@ export const streamsEvents: Operation<[query?: types.StreamsEventsQuery & { read
   id: 'streams.events',
   method: 'GET',
   path: '/v1/events/stream',
+  takes: 'query',
+  answer: eventFrames,
+}
+
+/** Streams what happens in a run, from its first event to its end. */
+export const streamsRun: Operation<[runId: string, query?: types.StreamsRunQuery & { readonly signal?: AbortSignal }, options?: CallOptions], EventFrames<types.StreamsRunReply>> = {
+  id: 'streams.run',
+  method: 'GET',
+  path: '/v1/orchestrator/runs/{run_id}/stream',
   takes: 'query',
   answer: eventFrames,
 }
@@ -2351,6 +2420,7 @@ export const OPERATIONS: readonly object[] = [
   llmDeleteTool,
   llmListProviders,
   llmListTools,
+  llmSeedBuiltins,
   manifoldClearCache,
   manifoldExport,
   manifoldField,
@@ -2387,17 +2457,24 @@ export const OPERATIONS: readonly object[] = [
   orchestratorCancelRun,
   orchestratorCompleteStep,
   orchestratorCreateAgent,
+  orchestratorDeleteAgent,
   orchestratorGetAction,
   orchestratorGetAgent,
   orchestratorGetRun,
   orchestratorGetStep,
   orchestratorListActions,
   orchestratorListAgents,
+  orchestratorListRoles,
   orchestratorListRuns,
+  orchestratorListSteps,
   orchestratorReceipts,
   orchestratorRejectAction,
+  orchestratorReplay,
   orchestratorResolveCall,
   orchestratorStartRun,
+  orchestratorStats,
+  orchestratorUpdateAgent,
+  orchestratorVerify,
   platformHealth,
   platformHealthz,
   platformReadyz,
@@ -2423,6 +2500,7 @@ export const OPERATIONS: readonly object[] = [
   retentionRun,
   retentionSet,
   streamsEvents,
+  streamsRun,
   streamsTicket,
   subjectsAccess,
   subjectsErase,

@@ -734,6 +734,7 @@ export interface Refusals {
     | CommonRefusal
     | 'url_refused'
     | 'rejected'
+    | 'name_taken'
     | 'too_many'
     | 'idempotency_key_reused'
   'llm.delete_provider':
@@ -748,6 +749,10 @@ export interface Refusals {
   'llm.list_tools':
     | CommonRefusal
     | 'rejected'
+  'llm.seed_builtins':
+    | CommonRefusal
+    | 'too_many'
+    | 'idempotency_key_reused'
   'manifold.clear_cache':
     | CommonRefusal
   'manifold.export':
@@ -967,8 +972,13 @@ export interface Refusals {
   'orchestrator.create_agent':
     | CommonRefusal
     | 'name_taken'
+    | 'rejected'
     | 'too_many'
     | 'idempotency_key_reused'
+  'orchestrator.delete_agent':
+    | CommonRefusal
+    | 'agent_not_found'
+    | 'wrong_state'
   'orchestrator.get_action':
     | CommonRefusal
     | 'action_not_found'
@@ -988,9 +998,14 @@ export interface Refusals {
   'orchestrator.list_agents':
     | CommonRefusal
     | 'rejected'
+  'orchestrator.list_roles':
+    | CommonRefusal
   'orchestrator.list_runs':
     | CommonRefusal
     | 'rejected'
+  'orchestrator.list_steps':
+    | CommonRefusal
+    | 'run_not_found'
   'orchestrator.receipts':
     | CommonRefusal
     | 'run_not_found'
@@ -1003,6 +1018,12 @@ export interface Refusals {
     | 'attestation_required'
     | 'no_signing_key'
     | 'idempotency_key_reused'
+  'orchestrator.replay':
+    | CommonRefusal
+    | 'decision_not_found'
+    | 'budget_exhausted'
+    | 'policy_denied'
+    | 'approval_required'
   'orchestrator.resolve_call':
     | CommonRefusal
     | 'run_not_found'
@@ -1019,6 +1040,17 @@ export interface Refusals {
     | 'too_many'
     | 'no_signing_key'
     | 'idempotency_key_reused'
+  'orchestrator.stats':
+    | CommonRefusal
+  'orchestrator.update_agent':
+    | CommonRefusal
+    | 'agent_not_found'
+    | 'name_taken'
+    | 'rejected'
+  'orchestrator.verify':
+    | CommonRefusal
+    | 'run_not_found'
+    | 'no_signing_key'
   'platform.health':
     | CommonRefusal
   'platform.healthz':
@@ -1107,6 +1139,9 @@ export interface Refusals {
     | 'store_deleting'
   'streams.events':
     | CommonRefusal
+  'streams.run':
+    | CommonRefusal
+    | 'run_not_found'
   'streams.ticket':
     | CommonRefusal
   'subjects.access':
@@ -3305,6 +3340,48 @@ export type RejectedComposition = {
   composition_id: string
 }
 
+/** What a model answers to the question of a decision */
+export type ReplayVerdict = {
+  replay_id: string
+  /** Id of the decision */
+  decision_id: string
+  /** Id of the tenant */
+  tenant_id: string
+  /**
+   * `degraded`: nearly the same words. `impossible`: the model was not asked. `error`: it did not
+   * answer, or a policy refused what it answered
+   */
+  status: 'identical' | 'degraded' | 'diverged' | 'impossible' | 'error'
+  /** Code of why it is not identical; null: it is */
+  divergence_reason: string | null
+  /** Begin of the answer of then; null: erased, or not compared */
+  original_output: string | null
+  /** Begin of the answer of now; null: there is none */
+  replayed_output: string | null
+  /** Likeness of the two answers by their words */
+  confidence: number
+  /** Whether the model was asked exactly what it was asked then */
+  input_reconstructed: boolean
+  /** Whether every memory of then is still there */
+  memory_match: boolean
+  /** Whether a provider of the model is configured */
+  model_available: boolean
+  /** Whether the two answers are the same bytes */
+  output_hash_match: boolean
+  /** Version that answered now; null: it did not say */
+  model_version_used: string | null
+  /** Tokens of the prompt */
+  tokens_in: number
+  /** Tokens of the answer */
+  tokens_out: number
+  /** Cost in millionths of the currency */
+  cost_micro: number
+  /** Milliseconds until the model answered */
+  replay_latency_ms: number
+  /** When it was replayed */
+  replayed_at: string
+}
+
 /** A signed report */
 export type Report = {
   /** Kind of signed record */
@@ -3470,6 +3547,13 @@ export type ReviewRequest = {
 
 /** What a person may do; each role is a list of scopes, see docs/people.md */
 export type Role = 'owner' | 'admin' | 'operator_of_stores' | 'approver' | 'auditor' | 'viewer'
+
+/** A role of agents */
+export type RoleChoice = {
+  value: AgentRole
+  /** The role for people */
+  label: string
+}
 
 /** Roles by values of the claim */
 export type RoleMap = RoleMapping[]
@@ -3640,6 +3724,63 @@ export type RunStep = {
   created_at: string
   /** When it ended */
   ended_at: string | null
+}
+
+/** A step with its texts */
+export type RunStepTexts = {
+  step_id: string
+  run_id: string
+  /** Place in the run, from 1 */
+  step_no: number
+  /** Turn of the workflow, from 0; null: the run is of one agent */
+  turn_no: number | null
+  agent_id: string
+  /** State of the step */
+  state: StepState
+  /** Why it ended other than completed */
+  reason: RunReason | null
+  /** Model that is asked */
+  model_id: string
+  /** Store that was read; null: none */
+  store_id: string | null
+  /** Log position at which memory was read */
+  memory_seq: number
+  /** Memories that the step read */
+  retrieved_refs: number[]
+  /** Memories that its input was made from */
+  inherited_refs: number[]
+  /** Number of the policies that were evaluated */
+  policy_set: number
+  /** Id of the evaluation; null: there were no policies */
+  evaluation_id: string | null
+  /** Id of the action that waited for a person; null: none had to */
+  action_id: string | null
+  /** Id of the permit; null: there is none */
+  permit: string | null
+  /** Tokens that are reserved for it, in and out */
+  max_tokens: number
+  /** Millionths of the currency */
+  max_cost_micro: number
+  /** When the permit ends; null: there is none, or it has ended */
+  expires_at: string | null
+  /** Tokens of the prompt, as reported */
+  tokens_in: number | null
+  /** Tokens of the output, as reported */
+  tokens_out: number | null
+  /** Millionths of the currency */
+  cost_micro: number | null
+  /** Id of the logged decision; null: none yet */
+  decision_id: string | null
+  /** Its calls, oldest first */
+  calls: RunCall[]
+  /** When it was created */
+  created_at: string
+  /** When it ended */
+  ended_at: string | null
+  /** Input as policies redacted it; null: erased, or no right */
+  input_text: string | null
+  /** What the model answered; null: nothing yet, denied, erased, or no right */
+  output_text: string | null
 }
 
 /** Tokens and cost */
@@ -4055,12 +4196,12 @@ export type Tool = {
   effect: ToolEffect
   /** JSON Schema of the arguments: an object */
   input_schema: { [key: string]: unknown }
-  method: ToolMethod
-  /**
-   * Address; `{name}` in its path or query is the argument of that name. Other arguments are the
-   * query of a GET and the JSON body of a POST
-   */
-  url: string
+  /** Method; null: it sends no request */
+  method: ToolMethod | null
+  /** Address; null: it sends no request */
+  url: string | null
+  /** Whether its name is reserved for `seed-builtins` */
+  builtin: boolean
   /** Names of headers that are sent; their values are never shown */
   headers: string[]
   /** 1, or one more than the version before */
@@ -4074,8 +4215,8 @@ export type Tool = {
 /** `read`: changes nothing. `idempotent`: may be repeated. `once`: never repeat it */
 export type ToolEffect = 'read' | 'idempotent' | 'once'
 
-/** Kind of tool */
-export type ToolKind = 'http'
+/** `http`: a request. The others: the operations of these names */
+export type ToolKind = 'http' | 'memory.retrieve' | 'memory.write' | 'memory.supersede'
 
 /** Method of the request */
 export type ToolMethod = 'GET' | 'POST'
@@ -7091,16 +7232,14 @@ export type LlmCreateToolBody = {
   /** What it does, for the model */
   description: string
   tool_type?: ToolKind
-  /** What repeating a call does */
-  effect?: ToolEffect
-  /** JSON Schema of the arguments: an object */
-  input_schema: { [key: string]: unknown }
-  method?: ToolMethod
-  /**
-   * Address; `{name}` in its path or query is the argument of that name. Other arguments are the
-   * query of a GET and the JSON body of a POST
-   */
-  url: string
+  /** What repeating a call does; default: `once`, or that of the kind */
+  effect?: ToolEffect | null
+  /** JSON Schema of the arguments: an object; needed by `http` */
+  input_schema?: { [key: string]: unknown } | null
+  /** Method of the request; default: `POST` */
+  method?: ToolMethod | null
+  /** Address; see `Tool.url`. Needed by `http` */
+  url?: string | null
   /** Headers to send, for example a key; they are sealed */
   headers?: { [key: string]: string } | null
   /** Whether managed runs may call it */
@@ -7172,6 +7311,15 @@ export type LlmListToolsReply = {
   offset: number
   /** Cursor of the next page; null on the last page */
   next_cursor: string | null
+}
+
+/** The body of `llm.seed_builtins`. */
+export type LlmSeedBuiltinsBody = object
+
+/** The reply of `llm.seed_builtins`. */
+export type LlmSeedBuiltinsReply = {
+  /** Tools that were created */
+  seeded: number
 }
 
 /** The reply of `manifold.clear_cache`. */
@@ -8256,14 +8404,16 @@ export type OrchestratorCreateAgentBody = {
   name: string
   /** What it is for */
   role?: AgentRole
-  /** What it does */
-  description?: string | null
   /** Model that it asks unless a step names another */
   model_id: string
+  /** What it does */
+  description?: string | null
   /** Instructions for the model */
   system_prompt?: string | null
   /** Stores that its steps may read; empty: every store */
   memory_stores?: string[] | null
+  /** The only one of `memory_stores`, in its place */
+  store_id?: string | null
   /** Models that a managed run asks, in this order, where `model_id` does not answer */
   fallback_models?: string[] | null
   /** Names of tools that it may call; empty: every tool */
@@ -8278,6 +8428,13 @@ export type OrchestratorCreateAgentBody = {
 
 /** The reply of `orchestrator.create_agent`. */
 export type OrchestratorCreateAgentReply = Agent
+
+/** The reply of `orchestrator.delete_agent`. */
+export type OrchestratorDeleteAgentReply = {
+  /** Always true */
+  deleted: true
+  agent_id: string
+}
 
 /** The reply of `orchestrator.get_action`. */
 export type OrchestratorGetActionReply = AgentAction
@@ -8355,6 +8512,8 @@ export type OrchestratorListActionsReply = {
 
 /** The query of `orchestrator.list_agents`. */
 export type OrchestratorListAgentsQuery = {
+  /** Returns only enabled agents */
+  enabled_only?: boolean
   /** Largest number of items in a page */
   limit?: number
   /** Number of items to skip before the page */
@@ -8375,6 +8534,12 @@ export type OrchestratorListAgentsReply = {
   offset: number
   /** Cursor of the next page; null on the last page */
   next_cursor: string | null
+}
+
+/** The reply of `orchestrator.list_roles`. */
+export type OrchestratorListRolesReply = {
+  /** Every role */
+  roles: RoleChoice[]
 }
 
 /** The query of `orchestrator.list_runs`. */
@@ -8403,6 +8568,15 @@ export type OrchestratorListRunsReply = {
   next_cursor: string | null
 }
 
+/** The reply of `orchestrator.list_steps`. */
+export type OrchestratorListStepsReply = {
+  run_id: string
+  /** Its steps */
+  steps: RunStepTexts[]
+  /** Number of steps */
+  count: number
+}
+
 /** The reply of `orchestrator.receipts`. */
 export type OrchestratorReceiptsReply = {
   run_id: string
@@ -8417,6 +8591,17 @@ export type OrchestratorRejectActionBody = ResumeRequest
 
 /** The reply of `orchestrator.reject_action`. */
 export type OrchestratorRejectActionReply = RejectedAction
+
+/** The body of `orchestrator.replay`. */
+export type OrchestratorReplayBody = {
+  /** Tokens, in and out; default: as the step had */
+  max_tokens?: number | null
+  /** Cost in millionths of the currency; default: as the step had */
+  max_cost_micro?: number | null
+}
+
+/** The reply of `orchestrator.replay`. */
+export type OrchestratorReplayReply = ReplayVerdict
 
 /** The body of `orchestrator.resolve_call`. */
 export type OrchestratorResolveCallBody = {
@@ -8447,6 +8632,84 @@ export type OrchestratorStartRunBody = {
 
 /** The reply of `orchestrator.start_run`. */
 export type OrchestratorStartRunReply = Run
+
+/** The reply of `orchestrator.stats`. */
+export type OrchestratorStatsReply = {
+  /** Agents */
+  agents_total: number
+  /** Agents that are enabled */
+  agents_active: number
+  /** Runs */
+  runs_total: number
+  /** Runs that have not ended */
+  runs_active: number
+  /** Runs by state */
+  runs: Counts
+  /** Steps */
+  steps_total: number
+  /** Steps that a policy or a person denied */
+  steps_denied: number
+  /** Steps that waited for a person, or wait */
+  steps_escalated: number
+  /** Calls of tools */
+  calls_total: number
+  /** Calls that a policy or a person denied */
+  calls_denied: number
+  /** Calls that waited for a person, or wait */
+  calls_escalated: number
+  /** Receipts that were signed */
+  receipts_total: number
+  /** Tokens that runs have used */
+  tokens_total: number
+  /** Cost of runs, in millionths of the currency */
+  cost_micro_total: number
+}
+
+/** The body of `orchestrator.update_agent`. */
+export type OrchestratorUpdateAgentBody = {
+  /** Unique among the agents of the tenant */
+  name?: string | null
+  /** What it is for */
+  role?: AgentRole | null
+  /** Model that it asks unless a step names another */
+  model_id?: string | null
+  /** What it does */
+  description?: string | null
+  /** Instructions for the model */
+  system_prompt?: string | null
+  /** Stores that its steps may read; empty: every store */
+  memory_stores?: string[] | null
+  /** The only one of `memory_stores`, in its place */
+  store_id?: string | null
+  /** Models that a managed run asks, in this order, where `model_id` does not answer */
+  fallback_models?: string[] | null
+  /** Names of tools that it may call; empty: every tool */
+  tools?: string[] | null
+  /** Steps of a run that it starts */
+  max_steps?: number | null
+  /** Tokens of one step, in and out */
+  max_tokens_per_step?: number | null
+  /** Temperature for the model */
+  temperature?: number | null
+  /** Whether it may begin steps */
+  enabled?: boolean | null
+}
+
+/** The reply of `orchestrator.update_agent`. */
+export type OrchestratorUpdateAgentReply = Agent
+
+/** The reply of `orchestrator.verify`. */
+export type OrchestratorVerifyReply = {
+  run_id: string
+  /** `empty`: no step has ended yet */
+  status: 'intact' | 'tampered' | 'empty'
+  /** Receipts that are valid and follow each other, from the first */
+  steps_verified: number
+  /** First step whose receipt is not; null: none */
+  tampered_at_step: number | null
+  /** The check that failed; null: none did */
+  reason: string | null
+}
 
 /** The reply of `platform.health`. */
 export type PlatformHealthReply = {
@@ -8913,10 +9176,23 @@ export type StreamsEventsQuery = {
 /** The reply of `streams.events`. */
 export type StreamsEventsReply = StreamedEntry
 
+/** The query of `streams.run`. */
+export type StreamsRunQuery = {
+  /** Id of the last frame received; absent: from the first event of the run */
+  from?: string
+  /** `message`: frames without `event:`, so that all reach `onmessage` */
+  format?: 'named' | 'message'
+  /** A ticket in place of an API key */
+  ticket?: string
+}
+
+/** The reply of `streams.run`. */
+export type StreamsRunReply = StreamedEntry
+
 /** The body of `streams.ticket`. */
 export type StreamsTicketBody = {
-  /** The stream it opens */
-  path: '/v1/events/stream'
+  /** The stream it opens: `/v1/events/stream`, or that of a run */
+  path: string
   /** Seconds it can be used */
   ttl_s?: number
 }

@@ -441,8 +441,8 @@ function checkTexts(bundle: Bundle, findings: VerdictDraft): void {
   const refs = new Set(
     receipts.flatMap(({ memory }) =>
       isObject(memory)
-        ? [memory['retrieved_refs'], memory['inherited_refs']].flatMap((list) =>
-            Array.isArray(list) ? list : [],
+        ? [memory['retrieved_refs'], memory['inherited_refs'], memory['called_refs']].flatMap(
+            (list) => (Array.isArray(list) ? list : []),
           )
         : [],
     ),

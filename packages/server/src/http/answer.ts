@@ -10,6 +10,7 @@ export type Headers = Record<string, string | number>
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
+export const NO_CONTENT = 204
 const STREAM_CHUNK_CHARS = 32 * 1024
 
 /** Headers of every answer of an operation. */
@@ -33,6 +34,12 @@ export function sendText(
   // The same bytes, and of a long text a good deal sooner on the way.
   raw.end(text, bytes === text.length ? 'latin1' : 'utf8')
   return bytes
+}
+
+/** 204: no body, and no length of one (RFC 9110, 8.6). */
+export function sendNothing(raw: ServerResponse, { 'content-type': _, ...headers }: Headers): void {
+  raw.writeHead(NO_CONTENT, headers)
+  raw.end()
 }
 
 /** A page of this service runs nothing and loads nothing, wherever it is opened. */
@@ -110,7 +117,8 @@ const BEHIND_BYTES_MAX = 256 * 1024
 export async function sendEvents(
   raw: ServerResponse,
   headers: Headers,
-  { frames, cut }: EventStreamReply,
+  frames: AsyncIterable<string>,
+  cut: EventStreamReply['cut'],
 ): Promise<void> {
   // Proxies that collect answers would hold the frames back; the connection ends with the stream.
   raw.writeHead(200, { ...headers, 'x-accel-buffering': 'no', connection: 'close' })

@@ -32,8 +32,10 @@ import {
   answerHeaders,
   type Headers,
   JSON_TYPE,
+  NO_CONTENT,
   sendEvents,
   sendFile,
+  sendNothing,
   sendStream,
   sendText,
 } from './answer.ts'
@@ -260,9 +262,15 @@ export class Endpoint {
           reply,
         )
         return status
-      case 'events':
-        await sendEvents(response, answering, reply)
+      case 'events': {
+        const { frames, cut } = reply
+        if (frames === null) {
+          sendNothing(response, answering)
+          return NO_CONTENT
+        }
+        await sendEvents(response, answering, frames, cut)
         return status
+      }
       case 'file':
         trace.bytes = sendFile(response, status, answering, reply)
         return status

@@ -174,7 +174,7 @@ const REPLIES: Readonly<Record<string, string>> = {
 }
 
 function success(operation: OperationSpec, parts: OpenapiParts): Json {
-  const { reply, reply_type = 'application/json', accepted, preview } = operation
+  const { reply, reply_type = 'application/json', accepted, preview, ends } = operation
   const headers = parts.headersOf(operation)
   if (operation.status === 302)
     return {
@@ -197,6 +197,7 @@ function success(operation: OperationSpec, parts: OpenapiParts): Json {
     },
     ...(accepted ? { 202: json('The operation was accepted and is not finished', accepted) } : {}),
     ...(preview ? { 200: json('A preview; nothing was changed', preview) } : {}),
+    ...(ends ? { 204: { description: 'Nothing is left of the stream', headers } } : {}),
   }
 }
 

@@ -5,6 +5,7 @@ import { Refusal } from './refusal.ts'
 
 /** What can change between the read that a unit of work is prepared from and the unit itself. */
 type ConflictSubject =
+  | 'agent'
   | 'approver'
   | 'decision_id'
   | 'erasure_plan'

@@ -37,6 +37,7 @@ export const CONSUMING: ReadonlySet<string> = new Set([
   'identity.delete_connection',
   'identity.backchannel',
   'orchestrator.create_agent',
+  'orchestrator.delete_agent',
   'orchestrator.cancel_run',
   'llm.delete_provider',
   'llm.delete_tool',

@@ -24,6 +24,17 @@ export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> 
   'orchestrator.create_agent': () => ({ body: { name: newName(), model_id: 'model-a' } }),
   'orchestrator.list_agents': page,
   'orchestrator.get_agent': ({ agent_id }) => ({ params: { agent_id } }),
+  'orchestrator.update_agent': ({ agent_id }) => ({
+    params: { agent_id },
+    body: { description: newName(), temperature: 0.5 },
+  }),
+  'orchestrator.delete_agent': ({ idle_agent_id }) => ({ params: { agent_id: idle_agent_id } }),
+  'orchestrator.list_roles': () => ({}),
+  'orchestrator.stats': () => ({}),
+  'orchestrator.replay': ({ step_decision_id }) => ({
+    params: { decision_id: step_decision_id },
+    body: { max_tokens: 200 },
+  }),
   'orchestrator.start_run': ({ agent_id }) => ({ body: { agent_id, deadline_s: 3_600 } }),
   'orchestrator.list_runs': page,
   'orchestrator.get_run': ofRun,
@@ -42,6 +53,8 @@ export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> 
     body: { output: 'Nothing changed', tokens_in: 10, tokens_out: 2 },
   }),
   'orchestrator.receipts': ofRun,
+  'orchestrator.list_steps': ofRun,
+  'orchestrator.verify': ofRun,
   'orchestrator.bundle': ofRun,
   'llm.create_provider': () => ({
     body: { provider: 'anthropic', model_id: newName(), base_url: 'https://models.invalid/v1' },
@@ -56,6 +69,7 @@ export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> 
       url: 'https://tools.invalid/count',
     },
   }),
+  'llm.seed_builtins': () => ({ body: {} }),
   'llm.list_tools': page,
   'llm.delete_tool': ({ tool_name }) => ({ params: { tool_name } }),
   'orchestrator.resolve_call': ({ unresolved_run_id, call_id }) => ({

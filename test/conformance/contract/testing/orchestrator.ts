@@ -9,6 +9,8 @@ const DAY_US = 86_400_000_000
 export async function buildRuns(tenant: Tenant, store_id: string, word: string) {
   const agent = { name: word, model_id: 'model-a', memory_stores: [store_id] }
   const { agent_id } = await tenant.ok('orchestrator.create_agent', { body: agent })
+  const idle = { name: `idle ${word}`, model_id: 'model-a' }
+  const { agent_id: idle_agent_id } = await tenant.ok('orchestrator.create_agent', { body: idle })
   const model_id = `models/${word}`
   const base_url = `https://models.invalid/${word}`
   await tenant.ok('llm.create_provider', { body: { provider: 'openai', model_id, base_url } })
@@ -27,6 +29,7 @@ export async function buildRuns(tenant: Tenant, store_id: string, word: string) 
   const later_us = service.kernel.clock.now() + DAY_US
   const sql = 'update run_steps set expires_us = ? where step_id = ?'
   await rawSql(service, sql, [later_us, step_id])
+  const step_decision_id = await buildDecided(tenant, await start(), model_id)
   const config = { operations: ['inference'] }
   const policy = { name: 'a person first', policy_type: 'hitl_required', config }
   const { policy_id } = await tenant.ok('governance.create_policy', { body: policy })
@@ -39,7 +42,15 @@ export async function buildRuns(tenant: Tenant, store_id: string, word: string) 
   const tool = { name: `tool_${word}`, description: word, input_schema: { type: 'object' } }
   await tenant.ok('llm.create_tool', { body: { ...tool, url: `${base_url}/tool` } })
   const workflows = await buildWorkflows(tenant, { word, model_id, waiting_run_id })
-  const made = { agent_id, agent_run_id, step_id, agent_action_id, model_id }
+  const made = {
+    agent_id,
+    idle_agent_id,
+    step_decision_id,
+    agent_run_id,
+    step_id,
+    agent_action_id,
+    model_id,
+  }
   return { ...made, ...unresolved, ...workflows, tool_name: tool.name }
 }
 
@@ -59,6 +70,21 @@ async function buildWorkflows(
   const sql = 'update workflows set run_id = ? where workflow_id = ?'
   await rawSql(tenant.service, sql, [waiting_run_id, waiting_workflow_id])
   return { workflow_id, waiting_workflow_id, modelled_agent_id: String(agent_id) }
+}
+
+/** A decision of a step as a run that the service executes has them. */
+async function buildDecided(tenant: Tenant, run_id: string, model_id: string): Promise<string> {
+  const { step_id } = await tenant.ok('orchestrator.begin_step', {
+    params: { run_id },
+    body: { input_text: 'x', model_id, budget_tokens: 0, max_tokens: 200 },
+  })
+  const { step } = await tenant.ok('orchestrator.complete_step', {
+    params: { run_id, step_id },
+    body: { output: 'y', tokens_in: 1, tokens_out: 1, final: true },
+  })
+  const sql = "update runs set executor = 'managed' where run_id = ?"
+  await rawSql(tenant.service, sql, [run_id])
+  return step.decision_id
 }
 
 /** A call of a tool of which nobody knows whether it acted, as a process that dies leaves it. */

@@ -6,6 +6,7 @@ import { askWith, decidingCases, type Provoke } from './refusals-deciding.ts'
 import { runSql } from './rows.ts'
 import { GHOSTS, type World } from './world.ts'
 
+const REPLAY = 'orchestrator.replay'
 const BEGIN = 'orchestrator.begin_step'
 const CALL = 'orchestrator.call_tool'
 const COMPLETE = 'orchestrator.complete_step'
@@ -19,6 +20,7 @@ export const ORCHESTRATOR_REUSED = [
   'workflows.run_step',
   'llm.create_provider',
   'llm.create_tool',
+  'llm.seed_builtins',
   BEGIN,
   CALL,
   COMPLETE,
@@ -45,7 +47,7 @@ const OF_RUN = [
   'call_tool',
   'complete_step',
 ]
-  .concat('receipts', 'bundle')
+  .concat('list_steps', 'receipts', 'verify', 'bundle')
   .map((verb) => `orchestrator.${verb}`)
 
 const noStep = (id: string): [string, Provoke] => [
@@ -95,6 +97,19 @@ async function startedBy({ tenant }: World, agent: object, run: object = {}) {
 const step = { input_text: 'x', budget_tokens: 0, max_tokens: 10 }
 const LONG = 'é'.repeat(200_000)
 const bodyOf = (id: string) => Object(exampleOf(id, GHOSTS).body)
+
+async function fillTools(tenant: World['tenant']): Promise<void> {
+  await tenant.ok('llm.create_tool', { body: bodyOf('llm.create_tool') })
+  const columns = 'version, kind, effect, enabled, definition_label, secret_no'
+  for (let count = 1, i = 0; count < llmLimits.tools_per_tenant; count *= 2, i += 1)
+    await runSql(
+      tenant.service,
+      `insert into llm_tools (tenant_id, tool_id, name_key, ${columns}, sealed, created_us)
+       select tenant_id, tool_id || '-${i}', name_key || '-${i}', ${columns}, sealed, created_us
+       from llm_tools where tenant_id = ?`,
+      tenant.tenant_id,
+    )
+}
 
 async function asker({ tenant, ids }: World): Promise<string> {
   const params = { action_id: ids.agent_action_id }
@@ -214,7 +229,7 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
     asker,
   }),
   ...provokingWorkflows,
-  ...Object.fromEntries(OF_RUN.map((id) => ofNone(id, 'run_not_found'))),
+  ...Object.fromEntries([...OF_RUN, 'streams.run'].map((id) => ofNone(id, 'run_not_found'))),
   ...Object.fromEntries(
     ['get_action', 'approve_action', 'reject_action'].map((verb) =>
       ofNone(`orchestrator.${verb}`, 'action_not_found'),
@@ -222,7 +237,10 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
   ),
   ...Object.fromEntries([
     ofNone('orchestrator.get_agent', 'agent_not_found'),
+    ofNone('orchestrator.update_agent', 'agent_not_found'),
+    ofNone('orchestrator.delete_agent', 'agent_not_found'),
     ofNone('orchestrator.start_run', 'agent_not_found'),
+    ofNone(REPLAY, 'decision_not_found'),
     ofNone('llm.delete_provider', 'provider_not_found'),
     badCursor('llm.list_providers'),
     ofNone('llm.delete_tool', 'tool_not_found'),
@@ -251,25 +269,37 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
       )
     return tenant.ask('orchestrator.create_agent', { body: bodyOf('orchestrator.create_agent') })
   },
+  ...Object.fromEntries(
+    ['orchestrator.create_agent', 'orchestrator.update_agent'].map((id) => [
+      `${id} rejected`,
+      withBody(id, { store_id: 'one', memory_stores: ['two'] }),
+    ]),
+  ),
+  'orchestrator.update_agent name_taken': async (world) => {
+    const body = { name: 'another one', model_id: 'model-a' }
+    await world.tenant.ok('orchestrator.create_agent', { body })
+    return askWith(world, 'orchestrator.update_agent', { name: body.name })
+  },
+  'orchestrator.delete_agent wrong_state': ({ tenant, ids: { agent_id } }) =>
+    tenant.ask('orchestrator.delete_agent', { params: { agent_id } }),
   'orchestrator.start_run provider_not_found': withBody('orchestrator.start_run', {
     executor: 'managed',
     input_text: 'x',
   }),
   'llm.create_tool url_refused': withBody('llm.create_tool', { url: 'https://10.0.0.1:8443/' }),
   'llm.create_tool rejected': withBody('llm.create_tool', { input_schema: { type: 'array' } }),
+  'llm.create_tool name_taken': withBody('llm.create_tool', { name: 'memory_write' }),
   'llm.create_tool too_many': async ({ tenant }) => {
-    await tenant.ok('llm.create_tool', { body: bodyOf('llm.create_tool') })
-    const columns = 'version, kind, effect, enabled, definition_label, secret_no'
-    for (let count = 1, i = 0; count < llmLimits.tools_per_tenant; count *= 2, i += 1)
-      await runSql(
-        tenant.service,
-        `insert into llm_tools (tenant_id, tool_id, name_key, ${columns}, sealed, created_us)
-         select tenant_id, tool_id || '-${i}', name_key || '-${i}', ${columns}, sealed, created_us
-         from llm_tools where tenant_id = ?`,
-        tenant.tenant_id,
-      )
+    await fillTools(tenant)
     return tenant.ask('llm.create_tool', { body: bodyOf('llm.create_tool') })
   },
+  'llm.seed_builtins too_many': async ({ tenant }) => {
+    await fillTools(tenant)
+    return tenant.ask('llm.seed_builtins', { body: {} })
+  },
+  [`${REPLAY} budget_exhausted`]: withBody(REPLAY, { max_tokens: 1 }),
+  [`${REPLAY} policy_denied`]: underGate(REPLAY, 'inference', 'deny'),
+  [`${REPLAY} approval_required`]: underGate(REPLAY, 'inference', 'escalate'),
   'orchestrator.resolve_call call_not_found': ({ tenant, ids }) =>
     tenant.ask(
       'orchestrator.resolve_call',

@@ -74,7 +74,11 @@ export interface Ids extends LoginIds {
   readonly invitation: string
   /** With a step that is permitted, and another that waits for a person. */
   readonly agent_id: string
+  /** Without a run. */
+  readonly idle_agent_id: string
   readonly agent_run_id: string
+  /** Of a step of a managed run. */
+  readonly step_decision_id: string
   /** Of a run with an uncertain call, and the call. */
   readonly unresolved_run_id: string
   readonly call_id: string
@@ -137,7 +141,9 @@ export const GHOSTS: Ids = {
   invitation: `ffffffffffffffffffffffffffffffff.${'f'.repeat(43)}`,
   ...NOBODY,
   agent_id: 'ffffffffffffffffffffffffffffffff',
+  idle_agent_id: 'ffffffffffffffffffffffffffffffff',
   agent_run_id: 'ffffffffffffffffffffffffffffffff',
+  step_decision_id: 'ffffffffffffffffffffffffffffffff',
   unresolved_run_id: 'ffffffffffffffffffffffffffffffff',
   call_id: 'ffffffffffffffffffffffffffffffff',
   tool_name: 'tool_ffffffffffff',
@@ -217,8 +223,8 @@ const PARTS: readonly Part[] = [
   inStore(
     part(
       [
-        ...(['agent_id', 'agent_run_id', 'step_id', 'agent_action_id'] as const),
-        ...(['unresolved_run_id', 'call_id', 'tool_name', 'model_id'] as const),
+        ...(['agent_id', 'idle_agent_id', 'agent_run_id', 'step_id', 'agent_action_id'] as const),
+        ...(['unresolved_run_id', 'call_id', 'tool_name', 'model_id', 'step_decision_id'] as const),
         ...(['workflow_id', 'waiting_workflow_id', 'modelled_agent_id'] as const),
       ],
       ({ tenant, ids, word }) => buildRuns(tenant, ids.store_id, word),

@@ -58,10 +58,9 @@ const isPersonWord = (place: string): boolean =>
 const isConnectionWord = (place: string): boolean =>
   /^identity\.(create_connection|configure|update_connection) body\.(?!client_secret)/.test(place)
 /** Of an agent, and of who decided its actions: sealed, and kept while there is the agent. */
+const AGENT_WORDS = 'create_agent|update_agent|approve_action|reject_action'
 const isAgentWord = (place: string): boolean =>
-  /^(orchestrator\.(create_agent|approve_action|reject_action)|workflows\.create) body\./.test(
-    place,
-  )
+  new RegExp(`^(orchestrator.(${AGENT_WORDS})|workflows.create) body.`).test(place)
 
 /** Which models and tools are asked, and where: sealed, and kept while they are there. */
 const isProviderWord = (place: string): boolean =>

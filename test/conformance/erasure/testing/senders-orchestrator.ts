@@ -26,6 +26,7 @@ export async function sendRuns(parts: SendParts): Promise<void> {
   )
   const open = { name: `open ${agent_id}`, model_id: 'model-a' }
   const plain = await client.ok('POST', `${PATH}/agents`, { body: open })
+  await sendChanges(parts, agent.label('body.store_id'))
   const start = marks(parts, 'orchestrator.start_run')
   const run = await twice(
     parts,
@@ -114,6 +115,29 @@ async function sendWorkflow(parts: SendParts, agent_id: string): Promise<void> {
   await refused(parts, `${PATH}/step`, { body: asked, headers: step.headers() })
 }
 
+/** Next versions of agents, one with its stores and one with the only one. */
+async function sendChanges({ client, canaries }: SendParts, store_id: string): Promise<void> {
+  const { label, text } = marks({ canaries }, 'orchestrator.update_agent')
+  const create = async (more: object) => {
+    const body = { name: `changed ${canaries.places.size}`, model_id: 'model-a', ...more }
+    return (await client.ok('POST', `${PATH}/agents`, { body })).agent_id
+  }
+  await client.ok('PUT', `${PATH}/agents/${await create({})}`, {
+    body: {
+      name: label('body.name'),
+      description: label('body.description'),
+      model_id: label('body.model_id'),
+      system_prompt: text('body.system_prompt'),
+      memory_stores: [label('body.memory_stores[]')],
+      fallback_models: [label('body.fallback_models[]')],
+      tools: [label('body.tools[]')],
+    },
+  })
+  await create({ store_id })
+  const body = { store_id: label('body.store_id') }
+  await client.ok('PUT', `${PATH}/agents/${await create({ name: 'of one store' })}`, { body })
+}
+
 /** Who answers for a model; its key is nowhere to be read. */
 async function sendProvider(parts: SendParts): Promise<void> {
   const { word, label, headers } = marks(parts, 'llm.create_provider')
@@ -136,6 +160,8 @@ async function sendProvider(parts: SendParts): Promise<void> {
   }
   const made = { body: defined, headers: tool.headers() }
   await twice(parts, { status: 201, path: '/v1/llm/tools' }, made)
+  const seed = { body: {}, headers: marks(parts, 'llm.seed_builtins').headers() }
+  await twice(parts, { status: 200, path: '/v1/llm/tools/seed-builtins' }, seed)
 }
 
 /** What people say who decide about waiting steps. */

@@ -92,6 +92,22 @@ test('hitl_required honours its action, operations and tools', async () => {
   assert.equal((await said('tool_execution', { tool_name: 'pay' })).result, 'logged')
 })
 
+test('hitl_required may ask for some effects and origins only', async () => {
+  const operations = ['tool_execution']
+  await policy('hitl_required', { operations, effects: ['once'], origins: ['tool:*', 'memory'] })
+  const call = (effect: unknown, context_origins: unknown) =>
+    said('tool_execution', { tool_name: 'pay', effect, context_origins })
+  assert.equal((await call('once', ['caller', 'tool:search'])).result, 'escalated')
+  assert.equal((await call('once', ['memory'])).result, 'escalated')
+  assert.equal((await call(null, ['tool:search'])).result, 'escalated')
+  assert.deepEqual(await call('once', ['caller', 'model', 'tooling']), PASSED)
+  assert.deepEqual(await call('once', null), PASSED)
+  assert.deepEqual(await call('read', ['tool:search']), PASSED)
+  assert.equal((await call('once', 'tool:search')).reason, 'wrong_type')
+  assert.equal((await call('twice', ['tool:search'])).reason, 'wrong_type')
+  assert.deepEqual(await said('inference', { context_origins: ['tool:search'] }), UNCONCERNED)
+})
+
 test('a PII guard names the field and says nothing of what it found', async () => {
   await policy('pii_guard', { patterns: ['\\b\\d{16}\\b'], check_fields: ['query', 'output'] })
   const found = await said('inference', { model_id: 'm', query: 'card 4111111111111111' })

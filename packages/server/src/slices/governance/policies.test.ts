@@ -178,7 +178,7 @@ test("'governance.delete_policy' keeps the history of what is out of force", asy
 
 test("'governance.seed_defaults' makes what is missing, by its key", async () => {
   await ask('POST', '/governance/policies', { name: 'Own', ...SHORT_LIST })
-  assert.deepEqual((await ask('POST', '/governance/seed-defaults')).body, { seeded: 2 })
+  assert.deepEqual((await ask('POST', '/governance/seed-defaults')).body, { seeded: 3 })
   assert.deepEqual((await ask('POST', '/governance/seed-defaults')).body, { seeded: 0 })
   const { policies } = (await ask('GET', '/governance/policies')).body
   assert.deepEqual(
@@ -186,6 +186,7 @@ test("'governance.seed_defaults' makes what is missing, by its key", async () =>
     [
       ['Default Rate Limit', 10],
       ['PII Output Guard', 20],
+      ['Tool Text Guard', 30],
       ['Own', 100],
     ],
   )

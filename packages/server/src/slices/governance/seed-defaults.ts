@@ -43,6 +43,18 @@ const DEFAULT_POLICIES: readonly Default[] = [
       },
     },
   },
+  {
+    // What a tool answers may be somebody else's words that give orders.
+    seed_key: 'tool-text-guard',
+    policy_type: 'hitl_required',
+    action: 'escalate',
+    priority: 30,
+    words: {
+      name: 'Tool Text Guard',
+      description: 'A person approves calls that cannot be undone once a tool has answered',
+      config: { operations: ['tool_execution'], effects: ['once'], origins: ['tool:*'] },
+    },
+  },
 ]
 
 export const seedDefaults: Handler<typeof contract.seed_defaults> = (call) =>

@@ -3,9 +3,10 @@
 import type { llm } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { createProvider, deleteProvider, listProviderPage } from './providers.ts'
-import { createTool, deleteTool, listTools } from './tools.ts'
+import { createTool, deleteTool, listTools, seedBuiltins } from './tools.ts'
 
 export { type AskResult, askModel } from './ask-model.ts'
+export type { MemoryKind } from './builtin-tools.ts'
 export type { ModelAnswer, ModelQuestion } from './chat.ts'
 export { findModel, type OpenProvider, providerTextSource } from './providers.ts'
 export { callHttp, type ToolOutcome } from './tool-request.ts'
@@ -16,6 +17,7 @@ export const llmHandlers = {
   list_providers: listProviderPage,
   delete_provider: deleteProvider,
   create_tool: createTool,
+  seed_builtins: seedBuiltins,
   list_tools: listTools,
   delete_tool: deleteTool,
 } satisfies HandlersOf<typeof llm>

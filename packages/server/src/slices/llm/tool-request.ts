@@ -10,9 +10,11 @@ export interface HttpTarget {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** `unsent`: the tool did not act. `unknown`: it may have. */
+/**
+ * `refs`: memories that the result tells. `unsent`: the tool did not act. `unknown`: it may have.
+ */
 export type ToolOutcome =
-  | { readonly result: string }
+  | { readonly result: string; readonly refs?: readonly number[] }
   | { readonly fault: string; readonly acted: 'unsent' | 'refused' | 'unknown' }
 
 const CALL_MS = 30_000

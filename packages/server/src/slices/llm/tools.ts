@@ -1,7 +1,7 @@
 // Tools of managed runs: defined, listed and deleted. Their words and headers are sealed.
 
 import assert from 'node:assert/strict'
-import { type llm as contract, llmLimits, type Tool } from '@custos/contract'
+import { type llm as contract, llmLimits, TOOL_KINDS, type Tool } from '@custos/contract'
 import { canonicalize, isObject, type JsonObject } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
@@ -13,6 +13,7 @@ import { pageOf } from '../../platform/page.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { findProblems, readJsonSchema, SpecRefused, showProblem } from '../world-model/index.ts'
+import { isBuiltinName, MEMORY_TOOLS, type MemoryKind } from './builtin-tools.ts'
 import {
   countTools,
   deleteToolRow,
@@ -76,8 +77,10 @@ function showTool(row: ToolRow, words: ToolWords | null): Tool {
     tool_type: row.kind,
     effect: row.effect,
     input_schema: words?.input_schema ?? {},
-    method: words?.method ?? 'POST',
-    url: words?.url ?? '',
+    method: row.kind === 'http' ? (words?.method ?? 'POST') : null,
+    // A redacted tool has no address.
+    url: words?.url || null,
+    builtin: isBuiltinName(words?.name ?? ''),
     headers: Object.keys(words?.headers ?? {}),
     version: row.version,
     enabled: row.enabled === 1,
@@ -88,34 +91,14 @@ function showTool(row: ToolRow, words: ToolWords | null): Tool {
 export const createTool: Handler<Operation<'create_tool'>> = async (call, { body }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
-  const { input_schema } = body
-  assert(isObject(input_schema), 'the schema of the body says that it is an object')
-  const words: ToolWords = {
-    name: body.name,
-    description: body.description,
-    input_schema,
-    method: body.method ?? 'POST',
-    url: body.url,
-    headers: body.headers ?? {},
-  }
-  requireSchema(call, words)
-  const problem = checkTemplate(words)
-  if (problem !== null) return call.refuse('rejected', problem)
-  if (await kernel.egress.isRefused(words.url.replace(/\{\w+\}/g, 'x')))
-    return call.refuse('url_refused')
-  const tool_id = kernel.ids.hex(ID_BYTES)
-  const keys = await kernel.keyring.tenant(tenant_id)
-  const given = {
-    tool_id,
-    name_key: await labelOf(kernel, tenant_id, words.name),
+  if (isBuiltinName(body.name)) return call.refuse('name_taken', 'the name is that of a built-in')
+  const { words, effect } = await defineTool(call, body)
+  const given = await prepareTool(kernel, tenant_id, words, {
     kind: body.tool_type ?? 'http',
-    effect: body.effect ?? 'once',
+    effect,
     enabled: Number(body.enabled ?? true),
-    definition_label: keys.label(
-      `llm tool definition\n${canonicalize({ ...words, effect: body.effect ?? 'once' })}`,
-    ),
-    ...(await toolColumn.sealNew(kernel, tenant_id, { tool_id }, words)),
-  }
+  })
+  const { tool_id } = given
   const replaced: { secret_no: number | null } = { secret_no: null }
   const shown = await call.once<Tool>({
     async run(tx) {
@@ -136,7 +119,97 @@ export const createTool: Handler<Operation<'create_tool'>> = async (call, { body
   return shown
 }
 
-function requireSchema(call: Call<Operation<'create_tool'>>, { input_schema }: ToolWords): void {
+type CreateCall = Call<Operation<'create_tool'>>
+type ToolBody = Parameters<Handler<Operation<'create_tool'>>>[1]['body']
+
+/** Refuses what does not belong to the kind. */
+async function defineTool(
+  call: CreateCall,
+  body: ToolBody,
+): Promise<{ words: ToolWords; effect: ToolRow['effect'] }> {
+  const { name, description, tool_type: kind = 'http', effect } = body
+  const { input_schema, url, method, headers } = body
+  if (kind !== 'http') {
+    const fixed = MEMORY_TOOLS[kind]
+    const more = input_schema ?? url ?? method ?? headers
+    if (more != null || (effect ?? fixed.effect) !== fixed.effect)
+      return call.refuse('rejected', `a tool of the kind ${kind} has its own schema and effect`)
+    return { words: { name, description, ...memoryWords(kind) }, effect: fixed.effect }
+  }
+  if (input_schema == null || url == null)
+    return call.refuse('rejected', 'a tool of the kind http needs input_schema and url')
+  assert(isObject(input_schema), 'the schema of the body says that it is an object')
+  const target = { input_schema, method: method ?? 'POST', url, headers: headers ?? {} }
+  const words: ToolWords = { name, description, ...target }
+  requireSchema(call, words)
+  const problem = checkTemplate(words)
+  if (problem !== null) return call.refuse('rejected', problem)
+  if (await call.kernel.egress.isRefused(words.url.replace(/\{\w+\}/g, 'x')))
+    return call.refuse('url_refused')
+  return { words, effect: effect ?? 'once' }
+}
+
+const memoryWords = (kind: MemoryKind): Omit<ToolWords, 'name' | 'description'> => ({
+  input_schema: MEMORY_TOOLS[kind].input_schema,
+  method: 'POST',
+  url: '',
+  headers: {},
+})
+
+async function prepareTool(
+  kernel: Kernel,
+  tenant_id: string,
+  words: ToolWords,
+  numbers: Pick<ToolRow, 'kind' | 'effect' | 'enabled'>,
+): Promise<Omit<ToolRow, 'created_us' | 'version'>> {
+  const tool_id = kernel.ids.hex(ID_BYTES)
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const { kind, effect } = numbers
+  const definition = { ...words, effect, ...(kind !== 'http' && { kind }) }
+  return {
+    ...numbers,
+    tool_id,
+    name_key: await labelOf(kernel, tenant_id, words.name),
+    definition_label: keys.label(`llm tool definition\n${canonicalize(definition)}`),
+    ...(await toolColumn.sealNew(kernel, tenant_id, { tool_id }, words)),
+  }
+}
+
+/** Those that are not there, all or none. */
+export const seedBuiltins: Handler<Operation<'seed_builtins'>> = async (call) => {
+  refuseLimited(call)
+  const { kernel, tenant_id } = call
+  const prepared = await Promise.all(
+    MEMORY_KINDS.map((kind) => {
+      const { name, description, effect } = MEMORY_TOOLS[kind]
+      const words = { name, description, ...memoryWords(kind) }
+      return prepareTool(kernel, tenant_id, words, { kind, effect, enabled: 1 })
+    }),
+  )
+  let unused = prepared
+  const reply = await call.once<{ seeded: number }>({
+    async run(tx) {
+      const stored: typeof prepared = []
+      for (const given of prepared) {
+        if (await findToolByName(tx, given.name_key)) continue
+        await replace(call, tx, given, { secret_no: null })
+        stored.push(given)
+      }
+      unused = prepared.filter((one) => !stored.includes(one))
+      const seeded = stored.length
+      return { reply: { seeded }, ids: { seeded } }
+    },
+    // Written by run above.
+    replay: async (_, ids) => ({ seeded: Number(ids['seeded']) }),
+  })
+  const secrets = unused.map(({ secret_no }) => secret_no)
+  if (secrets.length > 0) await kernel.keyring.destroySecrets(tenant_id, 'decision', secrets)
+  return reply
+}
+
+const MEMORY_KINDS = TOOL_KINDS.filter((kind) => kind !== 'http')
+
+function requireSchema(call: CreateCall, { input_schema }: ToolWords): void {
   try {
     readJsonSchema(input_schema, ['body', 'input_schema'])
   } catch (error) {
@@ -146,7 +219,7 @@ function requireSchema(call: Call<Operation<'create_tool'>>, { input_schema }: T
 }
 
 async function replace(
-  call: Call<Operation<'create_tool'>>,
+  call: CreateCall | Call<Operation<'seed_builtins'>>,
   tx: Tx,
   given: Omit<ToolRow, 'created_us' | 'version'>,
   replaced: { secret_no: number | null },

@@ -3,14 +3,18 @@
 import type { memoryIngestion, orchestrator, workflows } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { changeAgent, deleteAgent } from './agents/change-agent.ts'
+import { listRoles, showStats } from './agents/overview.ts'
 import { ingest } from './ingest/ingest.ts'
 import { failRun, managedRunner } from './managed/managed-run.ts'
+import { replayDecision } from './managed/replay-decision.ts'
 import { approveAction, getAction, listActions, rejectAction } from './runs/agent-actions.ts'
 import { createAgent, getAgent, listAgentPage } from './runs/agents.ts'
 import { beginStep, getStep } from './runs/begin-step.ts'
 import { bundle } from './runs/bundle.ts'
 import { callTool } from './runs/call-tool.ts'
 import { completeStep } from './runs/complete-step.ts'
+import { listRunSteps, verifyRun } from './runs/run-reads.ts'
 import {
   cancelRun,
   getRun,
@@ -36,7 +40,8 @@ import {
 } from './workflows/workflows.ts'
 
 export { agentActionRegistry } from './runs/agent-actions.ts'
-export { agentTextSource } from './runs/agents.ts'
+export { agentTextSource, refuseLimited } from './runs/agents.ts'
+export { loadRun } from './runs/runs.ts'
 export { settleDueRuns } from './runs/settle-runs.ts'
 export { workflowTextSource } from './workflows/workflows.ts'
 
@@ -44,9 +49,15 @@ export const orchestratorHandlers = {
   create_agent: createAgent,
   list_agents: listAgentPage,
   get_agent: getAgent,
+  update_agent: changeAgent,
+  delete_agent: deleteAgent,
+  list_roles: listRoles,
+  stats: showStats,
+  replay: replayDecision,
   start_run: startRun,
   list_runs: listRunPage,
   get_run: getRun,
+  list_steps: listRunSteps,
   cancel_run: cancelRun,
   begin_step: beginStep,
   get_step: getStep,
@@ -54,6 +65,7 @@ export const orchestratorHandlers = {
   resolve_call: resolveCall,
   complete_step: completeStep,
   receipts: listReceipts,
+  verify: verifyRun,
   bundle,
   list_actions: listActions,
   get_action: getAction,

@@ -1,6 +1,6 @@
 // Frames of server-sent events (WHATWG HTML, 9.2), rendered once for all streams that show them.
 
-import type { EventType } from '@custos/contract'
+import { type EventType, eventPayloads } from '@custos/contract'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { type LogEnd, type LogPage, readLogPage } from '../gcrumbs/index.ts'
 import { formatMark } from './start-position.ts'
@@ -10,9 +10,19 @@ export type FrameFormat = 'named' | 'message'
 
 const PAGE_ENTRIES = 100
 
+export const isEvent = (name: string): name is EventType => Object.hasOwn(eventPayloads, name)
+
+/** The entry that ends a run. */
+export const RUN_ENDS = ['run.completed', 'run.denied', 'run.failed', 'run.terminated'] as const
+
 export interface RenderedPage extends Pick<LogPage, 'next_seq' | 'end'> {
   /** The frames of the page; empty where no entry of it was asked for. */
   render(format: FrameFormat): string
+  /** Those about one run, and whether the entry that ends it is among them. */
+  renderRun(
+    run_id: string,
+    format: FrameFormat,
+  ): { readonly frames: string; readonly over: boolean }
 }
 
 /** Streams that wait for the same entries read them together. */
@@ -45,21 +55,38 @@ export const renderedPages = perKernel((kernel) => new RenderedPages(kernel))
 
 function renderable({ entries, next_seq, end }: LogPage): RenderedPage {
   const rendered = new Map<FrameFormat, string>()
+  const frameOfEntry = (
+    { seq, event_type, breadcrumb_id, record }: LogPage['entries'][number],
+    format: FrameFormat,
+  ) => {
+    const id = Buffer.from(breadcrumb_id).toString('hex')
+    // A record is canonical JSON: one line, and an object with members.
+    const data = `{"type":"${event_type}","breadcrumb_id":"${id}",${record.slice(1)}`
+    return frameOf({ generation: end.generation, seq, event: event_type, data }, format)
+  }
   const render = (format: FrameFormat) => {
     const known = rendered.get(format)
     if (known !== undefined) return known
-    const frames = entries.map(({ seq, event_type, breadcrumb_id, record }) => {
-      const id = Buffer.from(breadcrumb_id).toString('hex')
-      // A record is canonical JSON: one line, and an object with members.
-      const data = `{"type":"${event_type}","breadcrumb_id":"${id}",${record.slice(1)}`
-      return frameOf({ generation: end.generation, seq, event: event_type, data }, format)
-    })
-    const text = frames.join('')
+    const text = entries.map((entry) => frameOfEntry(entry, format)).join('')
     rendered.set(format, text)
     return text
   }
-  return { next_seq, end, render }
+  const renderRun = (run_id: string, format: FrameFormat) => {
+    const own = entriesOfRun(entries, run_id)
+    const frames = own.map((entry) => frameOfEntry(entry, format)).join('')
+    return { frames, over: own.some(endsRun) }
+  }
+  return { next_seq, end, render, renderRun }
 }
+
+/** An entry about a run names it, as its subject or in its payload; no other holds its id. */
+export const entriesOfRun = <E extends { readonly record: string }>(
+  entries: readonly E[],
+  run_id: string,
+): E[] => entries.filter(({ record }) => record.includes(`"${run_id}"`))
+
+const endsRun = ({ event_type }: { readonly event_type: string }): boolean =>
+  RUN_ENDS.some((event) => event === event_type)
 
 /** Tells a client where it is: its next connection continues from there. */
 export function renderMark(

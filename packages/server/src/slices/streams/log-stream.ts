@@ -26,6 +26,8 @@ export interface StreamRequest {
   readonly format: FrameFormat
   readonly from: string
   readonly last_event_id: string | null
+  /** The only run whose entries are shown, to its end, and where they begin; null: all entries. */
+  readonly run: { readonly run_id: string; readonly first_seq: number } | null
 }
 
 export class LogStream {
@@ -99,10 +101,13 @@ export class LogStream {
     this.#learn(end)
     const find = (generation: number, end_seq: number) => this.#findRestored(generation, end_seq)
     const start = await decideStart(this.request, end, find)
-    if (start.told !== null) yield renderMark(start.told, end, this.request.format)
+    const { format, run } = this.request
+    if (start.told !== null && !run) yield renderMark(start.told, end, format)
     const pause = yieldBetweenChunks()
     const { generation } = end
-    let next_seq = start.first_seq
+    // Of what a client of a run had and is not known here, all of the run is shown again.
+    const known = start.told === null ? start.first_seq : 0
+    let next_seq = run ? Math.max(run.first_seq, known) : start.first_seq
     while (this.#ended === null && this.#end.generation === generation) {
       if (this.#beatDue) {
         this.#beatDue = false
@@ -115,8 +120,11 @@ export class LogStream {
       const page = await this.#read(next_seq)
       if (page.end.generation !== generation) return
       next_seq = page.next_seq
-      const frames = page.render(this.request.format)
+      const { frames, over } = run
+        ? page.renderRun(run.run_id, format)
+        : { frames: page.render(format), over: false }
       if (frames !== '') yield frames
+      if (over) return
       await pause()
     }
   }

@@ -38,6 +38,8 @@ import { cosignatures } from './0036-cosignatures.ts'
 import { sessionDigests } from './0037-session-digests.ts'
 import { disclosures } from './0042-disclosures.ts'
 import { workflows } from './0043-workflows.ts'
+import { agentVersions } from './0050-agent-versions.ts'
+import { stepDecisions } from './0051-step-decisions.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -78,6 +80,8 @@ export const migrations: readonly Migration[] = [
   sessionDigests,
   disclosures,
   workflows,
+  agentVersions,
+  stepDecisions,
 ]
 
 /** Raised when the database was written by a newer version. */

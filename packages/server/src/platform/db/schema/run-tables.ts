@@ -58,6 +58,8 @@ export const runTables = {
     secret_no: integer,
     sealed: blob('sealed', 'name, description, prompt and tools'),
     created_us: integer,
+    /** Null: it is as it was created. */
+    updated_us: nullable(integer),
   },
   llm_providers: {
     tenant_id: tenantId,

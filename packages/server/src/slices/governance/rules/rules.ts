@@ -1,6 +1,6 @@
 // The rules of the policy types: each a pure function of a request, made once per policy.
 
-import { CHECK_FIELDS, type PolicyConfig, type PolicyType } from '@custos/contract'
+import { CHECK_FIELDS, type PolicyConfig, type PolicyType, TOOL_EFFECTS } from '@custos/contract'
 import { constraintRule } from './constraint-rule.ts'
 import { namesOperation, storedName } from './operation-names.ts'
 import { type Detail, Fault, type Finding } from './outcome.ts'
@@ -8,6 +8,7 @@ import { compileAll, findFirst, type Pattern } from './patterns.ts'
 import type { Recognisers } from './personal-data.ts'
 import { piiRule } from './pii-rule.ts'
 import {
+  type GateRequest,
   requiredText,
   requiredValue,
   type SearchedField,
@@ -59,11 +60,13 @@ export const makers: { readonly [T in PolicyType]: Make<T> } = {
     },
   }),
 
-  hitl_required({ operations, tools = [] }) {
+  hitl_required({ operations, tools = [], effects = [], origins = [] }) {
     const isOf = operationFilter(operations)
     return {
       find(request) {
         if (!isOf(request.operation)) return 'unconcerned'
+        if (effects.length > 0 && !effects.includes(effectOf(request))) return 'clear'
+        if (origins.length > 0 && !hasOrigin(request, origins)) return 'clear'
         if (tools.length === 0) return { reason: 'approval_needed' }
         const names = toolNames(request)
         if (names === undefined) return 'unconcerned'
@@ -107,6 +110,25 @@ export function operationFilter(
   if (operations.length === 0) return () => true
   const names = new Set(operations.map(storedName))
   return (operation) => namesOperation(names, operation)
+}
+
+/** Without one a call counts as what must not be repeated, as in a run. */
+function effectOf(request: GateRequest): (typeof TOOL_EFFECTS)[number] {
+  const value = requiredText(request, 'effect') ?? 'once'
+  const known = TOOL_EFFECTS.find((effect) => effect === value)
+  if (known === undefined) throw new Fault({ reason: 'wrong_type', field: 0 })
+  return known
+}
+
+/** Whether the context has one of them; one that ends with `*` stands for all that begin so. */
+function hasOrigin(request: GateRequest, origins: readonly string[]): boolean {
+  const present = requiredValue(request, 'context_origins') ?? []
+  if (!Array.isArray(present)) throw new Fault({ reason: 'wrong_type', field: 0 })
+  return present.some((one) =>
+    origins.some((origin) =>
+      origin.endsWith('*') ? String(one).startsWith(origin.slice(0, -1)) : one === origin,
+    ),
+  )
 }
 
 function listRule(key: string, allowed: readonly string[], reason: Detail['reason']): Rule {

@@ -20,20 +20,15 @@ import {
   storeText,
 } from '../../decisions/index.ts'
 import { gate, refusalOf } from '../../governance/index.ts'
-import {
-  callHttp,
-  findArgsProblem,
-  type ModelAnswer,
-  type OpenTool,
-  type ToolOutcome,
-} from '../../llm/index.ts'
+import { callHttp, findArgsProblem, type ModelAnswer, type ToolOutcome } from '../../llm/index.ts'
 import { argsOf, callToolBy } from '../runs/call-tool.ts'
 import { prepareStepDecision, refuseOutput } from '../runs/complete-step.ts'
 import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
 import { RunUnit } from '../runs/run-unit.ts'
-import { refsOf } from '../runs/run-view.ts'
+import { noteTold, refsOf } from '../runs/run-view.ts'
 import { type KeptAnswer, keptAnswerOf, originsOf } from './conversation.ts'
+import { callMemory } from './memory-tool.ts'
 import { callsOf } from './next-act.ts'
 import { NOT_SENT, type RunWorker, type TurnState } from './run-worker.ts'
 import { answerOf, turnOfCall } from './workflow-plan.ts'
@@ -232,7 +227,20 @@ async function execute(
   if (!tool || !given || given.version !== tool.row.version)
     return endCall(worker, { step, row }, { fault: 'tool_changed', acted: 'unsent' })
   if (!(await worker.mark((unit) => markSent(unit, step, row), 'sending'))) return NOT_SENT
-  const outcome = await worker.whileLive((signal) => send(worker, { tool, row, given }, signal))
+  const { kind } = tool.row
+  const request = {
+    call_id: row.call_id,
+    run_id: step.run_id,
+    step_id: step.step_id,
+    args: given.args,
+    refs: refsOf([step]),
+    stores: state.agent?.words.memory_stores ?? [],
+  }
+  const act = (signal: AbortSignal) =>
+    kind === 'http'
+      ? callHttp(worker.kernel, tool.words, request, signal)
+      : callMemory(worker.callerOf(principal), { ...request, kind })
+  const outcome = await worker.whileLive((signal) => send(row, () => act(signal)))
   await worker.kernel.step('run:acted')
   if (outcome === null) return null
   return endCall(worker, { step, row }, outcome)
@@ -266,21 +274,10 @@ async function markSent(
   return true
 }
 
-interface SentCall {
-  readonly tool: OpenTool
-  readonly row: CallRow
-  readonly given: ReturnType<typeof argsOf>
-}
-
-async function send(
-  { kernel }: RunWorker,
-  { tool, row, given }: SentCall,
-  signal: AbortSignal,
-): Promise<ToolOutcome> {
-  const { call_id } = row
+async function send({ effect }: CallRow, act: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
   for (let attempt = 1; ; attempt += 1) {
-    const outcome = await callHttp(kernel, tool.words, { args: given.args, call_id }, signal)
-    const again = 'fault' in outcome && outcome.acted === 'unknown' && row.effect !== 'once'
+    const outcome = await act()
+    const again = 'fault' in outcome && outcome.acted === 'unknown' && effect !== 'once'
     if (!again || attempt >= TRIES) return outcome
   }
 }
@@ -291,7 +288,8 @@ async function endCall(
   outcome: ToolOutcome,
 ): Promise<null> {
   const { kernel, tenant_id, run_id } = worker
-  const refs = refsOf(made_from)
+  const told = 'fault' in outcome ? [] : (outcome.refs ?? [])
+  const refs = [...new Set([...refsOf(made_from), ...told])]
   const uncertain = 'fault' in outcome && outcome.acted === 'unknown' && row.effect === 'once'
   const text = 'fault' in outcome ? `tool_failed: ${outcome.fault}` : outcome.result
   await retryWhileErasing(async () => {
@@ -306,6 +304,7 @@ async function endCall(
         : 'fault' in outcome
           ? ({ state: 'failed', reason: 'tool_failed', ...named } as const)
           : ({ state: 'done', reason: null, ...named } as const)
+      await noteTold(unit.tx, step, told)
       await unit.endCall(now, step.step_id, change)
       await unit.refresh()
     }, 'called')

@@ -31,6 +31,7 @@ import {
   resultsOf,
   roomFor,
 } from './conversation.ts'
+import { requireModelTokens } from './model-quota.ts'
 import { decideNext, type NextAct } from './next-act.ts'
 import { NOT_SENT, RunWorker, type TurnState } from './run-worker.ts'
 import { isLooping, listOpenTurns, stepsOfTurn, type Turn } from './workflow-plan.ts'
@@ -177,7 +178,10 @@ async function begin(
     turn: { turn_no: turn.turn_no, seen: state.seen.steps },
   }
   const call = ownCall(contract.begin_step, worker.callerOf(principal))
-  const pause = await worker.operate(() => beginStepBy('managed', call, input))
+  const pause = await worker.operate(async () => {
+    await requireModelTokens(worker.kernel, worker.tenant_id)
+    await beginStepBy('managed', call, input)
+  })
   await worker.kernel.step('run:begun')
   return pause
 }

@@ -37,7 +37,7 @@ type Operation<K extends keyof typeof contract> = (typeof contract)[K]
 const ID_BYTES = 16
 const TEMPERATURE_DEFAULT = 0.7
 
-interface AgentWords {
+export interface AgentPayload {
   readonly name: string
   readonly role: (typeof AGENT_ROLES)[number]
   readonly description: string
@@ -51,17 +51,17 @@ interface AgentWords {
 
 export interface OpenAgent {
   readonly row: AgentRow
-  readonly words: AgentWords
+  readonly words: AgentPayload
 }
 
-const agentColumn = sealedColumn({
+export const agentColumn = sealedColumn({
   domain: 'agent',
   ids: (tenant_id, { agent_id, version }: Pick<AgentRow, 'agent_id' | 'version'>) => [
     tenant_id,
     agent_id,
     version,
   ],
-  payload: jsonPayload<AgentWords>(),
+  payload: jsonPayload<AgentPayload>(),
 })
 
 /** A run quotes memory of every store. */
@@ -70,8 +70,11 @@ export function refuseLimited({ principal }: { readonly principal: Principal }):
     throw new Refusal('scope_missing', 'runs may read every store; the key is limited to some')
 }
 
-const nameKey = async ({ keyring }: Kernel, tenant_id: string, name: string): Promise<string> =>
-  (await keyring.tenant(tenant_id)).label(`agent name\n${name}`)
+export const agentNameKey = async (
+  { keyring }: Kernel,
+  tenant_id: string,
+  name: string,
+): Promise<string> => (await keyring.tenant(tenant_id)).label(`agent name\n${name}`)
 
 async function openAgents(
   kernel: Kernel,
@@ -96,9 +99,8 @@ export async function loadAgent(
   return row ? ((await openAgents(kernel, db.tenant_id, [row]))[0] ?? null) : null
 }
 
-function showAgent({ row, words }: OpenAgent, tenant_id: string): Agent {
+export function showAgent({ row, words }: OpenAgent, tenant_id: string): Agent {
   const { memory_stores, fallback_models = [], tools, ...shown } = words
-  const created_at = formatTime(row.created_us)
   return {
     agent_id: row.agent_id,
     tenant_id,
@@ -110,8 +112,8 @@ function showAgent({ row, words }: OpenAgent, tenant_id: string): Agent {
     max_tokens_per_step: row.max_tokens_per_step,
     version: row.version,
     enabled: row.enabled === 1,
-    created_at,
-    updated_at: created_at,
+    created_at: formatTime(row.created_us),
+    updated_at: formatTime(row.updated_us ?? row.created_us),
   }
 }
 
@@ -119,35 +121,28 @@ export const createAgent: Handler<Operation<'create_agent'>> = async (call, { bo
   refuseLimited(call)
   const { kernel, tenant_id } = call
   const agent_id = kernel.ids.hex(ID_BYTES)
-  const words: AgentWords = {
+  const memory_stores = storesOf(body) ?? []
+  const words: AgentPayload = {
     name: body.name,
     role: body.role ?? 'custom',
     description: body.description ?? '',
     model_id: body.model_id,
     system_prompt: body.system_prompt ?? '',
-    memory_stores: body.memory_stores ?? [],
+    memory_stores,
     fallback_models: body.fallback_models ?? [],
     tools: body.tools ?? [],
     temperature: body.temperature ?? TEMPERATURE_DEFAULT,
   }
-  const keys = await kernel.keyring.tenant(tenant_id)
   const numbers = {
     max_steps: body.max_steps ?? runLimits.max_steps.default,
     max_tokens_per_step: body.max_tokens_per_step ?? runLimits.max_tokens_per_step.default,
-  }
-  const definition: JsonObject = {
-    ...words,
-    ...numbers,
-    memory_stores: [...words.memory_stores],
-    fallback_models: [...(words.fallback_models ?? [])],
-    tools: [...words.tools],
   }
   const given = {
     ...numbers,
     agent_id,
     version: 1,
-    name_key: await nameKey(kernel, tenant_id, words.name),
-    definition_label: keys.label(`agent\n${canonicalize(definition)}`),
+    name_key: await agentNameKey(kernel, tenant_id, words.name),
+    definition_label: await labelDefinition(kernel, tenant_id, words, numbers),
     enabled: 1,
     ...(await agentColumn.sealNew(kernel, tenant_id, { agent_id, version: 1 }, words)),
   }
@@ -163,14 +158,45 @@ export const createAgent: Handler<Operation<'create_agent'>> = async (call, { bo
   return known ? showAgent(known, tenant_id) : call.refuse('unavailable')
 }
 
+/** Null: neither was given. Refuses both. */
+export function storesOf({
+  memory_stores,
+  store_id,
+}: {
+  readonly memory_stores?: readonly string[] | null | undefined
+  readonly store_id?: string | null | undefined
+}): readonly string[] | null {
+  if (store_id == null) return memory_stores ?? null
+  if (memory_stores == null) return [store_id]
+  throw new Refusal('rejected', 'give either store_id or memory_stores')
+}
+
+/** What the audit log says of a whole definition. */
+export async function labelDefinition(
+  { keyring }: Kernel,
+  tenant_id: string,
+  words: AgentPayload,
+  numbers: Pick<AgentRow, 'max_steps' | 'max_tokens_per_step'>,
+): Promise<string> {
+  const definition: JsonObject = {
+    ...words,
+    max_steps: numbers.max_steps,
+    max_tokens_per_step: numbers.max_tokens_per_step,
+    memory_stores: [...words.memory_stores],
+    fallback_models: [...(words.fallback_models ?? [])],
+    tools: [...words.tools],
+  }
+  return (await keyring.tenant(tenant_id)).label(`agent\n${canonicalize(definition)}`)
+}
+
 async function insertNew(
   call: Call<Operation<'create_agent'>>,
   tx: Tx,
-  given: Omit<AgentRow, 'created_us'>,
+  given: Omit<AgentRow, 'created_us' | 'updated_us'>,
 ): Promise<AgentRow> {
   if (await findAgentByName(tx, given.name_key)) return call.refuse('name_taken')
   if ((await countAgents(tx)) >= runLimits.agents_per_tenant) return call.refuse('too_many')
-  const row: AgentRow = { ...given, created_us: tx.now() }
+  const row: AgentRow = { ...given, created_us: tx.now(), updated_us: null }
   await insertAgent(tx, row)
   meter(tx, call.operation.id, row.sealed.length)
   await appendCrumb(tx, {
@@ -189,7 +215,8 @@ async function insertNew(
 export const listAgentPage: Handler<Operation<'list_agents'>> = async (call, { query }) => {
   refuseLimited(call)
   const page = pageOf(query, runLimits.page.default)
-  const rows = await call.read((db) => listAgents(db, page))
+  const { enabled_only = false } = query
+  const rows = await call.read((db) => listAgents(db, { ...page, enabled_only }))
   const opened = await openAgents(call.kernel, call.tenant_id, rows)
   return page.envelope(
     'agents',

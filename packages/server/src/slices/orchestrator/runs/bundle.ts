@@ -3,7 +3,7 @@
 
 import type { orchestrator as contract } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import { type Handler, streamed } from '../../../platform/kernel/call.ts'
+import { type Call, type Handler, streamed } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { openTextsOfRun } from '../../decisions/index.ts'
 import { findStandingCertificate, parseCertificate, showCertificate } from '../../erasure/index.ts'
@@ -31,17 +31,24 @@ interface RunRows {
 
 export const bundle: Handler<(typeof contract)['bundle']> = async (call, { params }) => {
   refuseLimited(call)
-  const { kernel, tenant_id } = call
   await call.read((db) => loadRun(db, params.run_id))
+  const stream = await openBundle(call, params.run_id)
+  return streamed({ stream, filename: `run-${params.run_id}.ndjson` })
+}
+
+/** The lines of the bundle of a run that the tenant has. */
+export async function openBundle(
+  { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
+  run_id: string,
+): Promise<AsyncGenerator<string>> {
   // Every entry so far is under a checkpoint when its proof is made.
   await rollEpoch(kernel, tenant_id)
-  const rows = await call.read(async (db) => ({
-    run: await loadRun(db, params.run_id),
-    steps: await listSteps(db, params.run_id),
-    calls: await listCalls(db, params.run_id),
+  const rows = await kernel.db.read(tenant_id, async (db) => ({
+    run: await loadRun(db, run_id),
+    steps: await listSteps(db, run_id),
+    calls: await listCalls(db, run_id),
   }))
-  const stream = listLines(kernel, tenant_id, rows)
-  return streamed({ stream, filename: `run-${params.run_id}.ndjson` })
+  return listLines(kernel, tenant_id, rows)
 }
 
 async function* listLines(

@@ -3,16 +3,18 @@
 
 import { type orchestrator as contract, type Run, runLimits } from '@custos/contract'
 import { canonicalize, type JsonObject } from '@custos/proof'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
-import { prepareText, retryWhileErasing, storeText } from '../../decisions/index.ts'
+import { openTextsOfRun, prepareText, retryWhileErasing, storeText } from '../../decisions/index.ts'
 import { gate, redactedOr, refusalOf } from '../../governance/index.ts'
 import { insertPrepared, prepareWaitingRecord } from '../../records/index.ts'
 import { meter } from '../../tenants/index.ts'
 import { actionRequest, agentActionRegistry, answerAction, callContext } from './agent-actions.ts'
 import { loadAgent, refuseLimited } from './agents.ts'
 import { findEarlierIds } from './earlier-answer.ts'
-import { type CallRow, findCall, findStep, type StepRow } from './orchestrator.sql.ts'
+import { type CallRow, findCall, findStep, listCalls, type StepRow } from './orchestrator.sql.ts'
 import { RunUnit, signerOf } from './run-unit.ts'
 import { refsOf, showCall } from './run-view.ts'
 import { loadRunOf, requireShort } from './runs.ts'
@@ -61,10 +63,14 @@ export async function callToolBy(
   const { run_id, step_id } = params
   signerOf(kernel)
   await settleRun(kernel, tenant_id, run_id)
-  const { step, agent } = await call.read(async (db) => {
+  const { step, agent, context_origins } = await call.read(async (db) => {
     await loadRunOf(db, run_id, executor)
     const found = requireCallable(await findStep(db, run_id, step_id), executor)
-    return { step: found, agent: await loadAgent(kernel, db, found.agent_id) }
+    return {
+      step: found,
+      agent: await loadAgent(kernel, db, found.agent_id),
+      context_origins: own?.context_origins ?? (await originsOfCaller(kernel, db, found)),
+    }
   })
   const { tool, effect = 'once' } = body
   if (executor === 'managed' && agent?.row.enabled !== 1)
@@ -74,11 +80,8 @@ export async function callToolBy(
   if (tools.length > 0 && !tools.includes(tool) && !delegates) return call.refuse('tool_refused')
   const { agent_id } = step
   const given = { tool, args: (body.args ?? {}) as JsonObject }
-  const { context_origins, version } = own ?? {}
-  const context = {
-    ...callContext({ run_id, agent_id, effect }, given),
-    ...(context_origins && { context_origins }),
-  }
+  const { version } = own ?? {}
+  const context = { ...callContext({ run_id, agent_id, effect }, given), context_origins }
   const gated = await gate(call, 'tool_execution', context, { minted: ['agent_id', 'run_id'] })
   if (gated.exceeded) throw refusalOf(gated)
   const args = redactedOr(gated.redactions[0] ?? {}, 'args', given.args)
@@ -156,6 +159,24 @@ export async function callToolBy(
   })
   if (denied) throw refusalOf(gated)
   return answerCall(call, step_id, stored)
+}
+
+/**
+ * Whose texts the model of a caller may have read. What a call answered is known to the caller
+ * before it is reported.
+ */
+async function originsOfCaller(kernel: Kernel, db: TenantDb, step: StepRow): Promise<string[]> {
+  const acting = (await listCalls(db, step.run_id)).filter(({ state }) =>
+    ['intended', 'done', 'uncertain'].includes(state),
+  )
+  const texts = acting.length > 0 ? await openTextsOfRun(kernel, db, step.run_id) : new Map()
+  const tools = acting.map(({ args_text_id }) => {
+    const args: { text: string } | undefined = texts.get(args_text_id)
+    // Written by callToolBy.
+    return `tool:${args ? String(JSON.parse(args.text).tool) : 'erased'}`
+  })
+  const memory = refsOf([step]).length > 0 ? ['memory'] : []
+  return ['caller', 'model', ...memory, ...new Set(tools)]
 }
 
 async function answerCall(call: Call<CallTool>, step_id: string, call_id: string) {

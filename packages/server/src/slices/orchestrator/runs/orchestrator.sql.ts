@@ -22,6 +22,7 @@ const AGENT = [
   'secret_no',
   'sealed',
   'created_us',
+  'updated_us',
 ] as const
 
 interface PageOfRows {
@@ -38,15 +39,14 @@ export const findAgentByName = (db: TenantDb, name_key: string) =>
   db.first(from(db, 'agents').select('agent_id').where('name_key', '=', name_key))
 
 /** Oldest first. */
-export const listAgents = (db: TenantDb, { limit, offset }: PageOfRows) =>
-  db.all(
-    from(db, 'agents')
-      .select(AGENT)
-      .orderBy('created_us')
-      .orderBy('agent_id')
-      .limit(limit)
-      .offset(offset),
-  )
+export function listAgents(
+  db: TenantDb,
+  { limit, offset, enabled_only }: PageOfRows & { readonly enabled_only: boolean },
+) {
+  const all = from(db, 'agents').select(AGENT)
+  const some = enabled_only ? all.where('enabled', '=', 1) : all
+  return db.all(some.orderBy('created_us').orderBy('agent_id').limit(limit).offset(offset))
+}
 
 export const listAgentsAfter = (db: TenantDb, after: string, limit: number) =>
   db.all(
@@ -91,6 +91,20 @@ export async function countLiveRuns(db: TenantDb): Promise<number> {
       .where('check_us', 'is not', null),
   )
   return Number(row?.count ?? 0)
+}
+
+/** Tokens that managed runs begun since then have used or reserved. */
+export async function sumManagedTokens(db: TenantDb, since_us: number): Promise<number> {
+  const row = await db.first(
+    from(db, 'runs')
+      .select((e) => [
+        e.fn.sum<number>('spent_tokens').as('spent'),
+        e.fn.sum<number>('reserved_tokens').as('reserved'),
+      ])
+      .where('created_us', '>=', since_us)
+      .where('executor', '=', 'managed'),
+  )
+  return Number(row?.spent ?? 0) + Number(row?.reserved ?? 0)
 }
 
 export const listRunsToCheck = (db: TenantDb, now_us: number, limit: number) =>
@@ -139,6 +153,13 @@ export const findStep = (
 
 export const findStepById = (db: TenantDb, step_id: string): Promise<StepRow | undefined> =>
   db.first(from(db, 'run_steps').selectAll().where('step_id', '=', step_id))
+
+/** The step that logged the decision. */
+export const findStepOfDecision = (
+  db: TenantDb,
+  decision_id: string,
+): Promise<StepRow | undefined> =>
+  db.first(from(db, 'run_steps').selectAll().where('decision_id', '=', decision_id))
 
 export const listSteps = (db: TenantDb, run_id: string): Promise<StepRow[]> =>
   db.all(from(db, 'run_steps').selectAll().where('run_id', '=', run_id).orderBy('step_no'))

@@ -25,7 +25,7 @@ import {
   updateRun,
   updateStep,
 } from './orchestrator.sql.ts'
-import { executorOf, refsOf, sourcesOf } from './run-view.ts'
+import { executorOf, receiptMemory, refsOf, sourcesOf } from './run-view.ts'
 
 type Reason = (typeof RUN_REASONS)[number]
 
@@ -293,7 +293,6 @@ export class RunUnit {
   ): Promise<JsonObject> {
     const signer = signerOf(this.#kernel)
     const { run } = this
-    const { retrieved, inherited } = sourcesOf(step)
     const document: JsonObject = {
       schema_version: 'run/1',
       tenant_id: this.tx.tenant_id,
@@ -308,12 +307,7 @@ export class RunUnit {
       claimed: executorOf(run) === 'client' ? [...CLAIMED] : [],
       state: step.state,
       reason: step.reason,
-      memory: {
-        store_id: step.store_id,
-        memory_seq: step.memory_seq,
-        retrieved_refs: [...retrieved],
-        inherited_refs: [...inherited],
-      },
+      memory: receiptMemory(step),
       policy: { policy_set: step.policy_set, evaluation_id: step.evaluation_id },
       action_id: step.action_id,
       permit: step.permit,

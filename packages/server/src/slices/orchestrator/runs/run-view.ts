@@ -1,14 +1,24 @@
 // How runs, steps and calls are shown: without their texts.
 
 import type { Run, RunCall, RunStep } from '@custos/contract'
+import type { JsonObject } from '@custos/proof'
 import { formatTime } from '../../../platform/clock.ts'
-import type { CallRow, RunRow, StepRow } from './orchestrator.sql.ts'
+import type { Tx } from '../../../platform/db/tenant-db.ts'
+import {
+  type CallRow,
+  findStep,
+  type RunRow,
+  type StepRow,
+  updateStep,
+} from './orchestrator.sql.ts'
 
 const time = (us: number | null): string | null => (us === null ? null : formatTime(us))
 
 interface StepSources {
   readonly retrieved: readonly number[]
   readonly inherited: readonly number[]
+  /** What its calls were told: not of its input, and of all that comes after them. */
+  readonly called?: readonly number[]
 }
 
 // Written by begin-step.ts.
@@ -16,8 +26,31 @@ export const sourcesOf = ({ sources }: Pick<StepRow, 'sources'>): StepSources =>
 
 /** Every memory that a step, and so what comes of it, is made from; ascending. */
 export function refsOf(steps: readonly Pick<StepRow, 'sources'>[]): number[] {
-  const all = steps.map(sourcesOf).flatMap((one) => [...one.retrieved, ...one.inherited])
+  const all = steps
+    .map(sourcesOf)
+    .flatMap(({ retrieved, inherited, called = [] }) => [...retrieved, ...inherited, ...called])
   return [...new Set(all)].sort((a, b) => a - b)
+}
+
+/** A call was told memories: the step is of them from here on. */
+export async function noteTold(tx: Tx, step: StepRow, refs: readonly number[]): Promise<void> {
+  if (refs.length === 0) return
+  const now = (await findStep(tx, step.run_id, step.step_id)) ?? step
+  const sources = sourcesOf(now)
+  const called = [...new Set([...(sources.called ?? []), ...refs])]
+  await updateStep(tx, step.step_id, { sources: JSON.stringify({ ...sources, called }) })
+}
+
+/** The memory of a step, as its receipt says it. */
+export function receiptMemory(step: StepRow): JsonObject {
+  const { retrieved, inherited, called = [] } = sourcesOf(step)
+  return {
+    store_id: step.store_id,
+    memory_seq: step.memory_seq,
+    retrieved_refs: [...retrieved],
+    inherited_refs: [...inherited],
+    ...(called.length > 0 && { called_refs: [...called] }),
+  }
 }
 
 export const executorOf = ({ executor }: Pick<RunRow, 'executor'>): Run['executor'] =>

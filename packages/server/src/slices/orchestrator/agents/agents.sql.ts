@@ -1,0 +1,61 @@
+// SQL of changed agents, and of the numbers of all runs.
+
+import { deleteFrom, from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
+
+/** How many runs of the agent have not ended. */
+export async function countLiveRunsOf(db: TenantDb, agent_id: string): Promise<number> {
+  const row = await db.first(
+    from(db, 'runs')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('check_us', 'is not', null)
+      .where('agent_id', '=', agent_id),
+  )
+  return Number(row?.count ?? 0)
+}
+
+export const deleteAgentRow = (tx: Tx, agent_id: string) =>
+  tx.run(deleteFrom(tx, 'agents').where('agent_id', '=', agent_id))
+
+export const countAgentsByEnabled = (db: TenantDb) =>
+  db.all(
+    from(db, 'agents')
+      .select('enabled')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .groupBy('enabled'),
+  )
+
+export const sumRunsByState = (db: TenantDb) =>
+  db.all(
+    from(db, 'runs')
+      .select('state')
+      .select((e) => [
+        e.fn.countAll<number>().as('count'),
+        e.fn.count<number>('check_us').as('live'),
+        e.fn.sum<number>('receipts').as('receipts'),
+        e.fn.sum<number>('spent_tokens').as('tokens'),
+        e.fn.sum<number>('spent_cost_micro').as('cost_micro'),
+      ])
+      .groupBy('state'),
+  )
+
+export const countStepsByState = (db: TenantDb) =>
+  db.all(
+    from(db, 'run_steps')
+      .select('state')
+      .select((e) => [
+        e.fn.countAll<number>().as('count'),
+        e.fn.count<number>('action_id').as('escalated'),
+      ])
+      .groupBy('state'),
+  )
+
+export const countCallsByState = (db: TenantDb) =>
+  db.all(
+    from(db, 'run_calls')
+      .select('state')
+      .select((e) => [
+        e.fn.countAll<number>().as('count'),
+        e.fn.count<number>('action_id').as('escalated'),
+      ])
+      .groupBy('state'),
+  )
