@@ -37,6 +37,7 @@ import { tools } from './0035-tools.ts'
 import { cosignatures } from './0036-cosignatures.ts'
 import { sessionDigests } from './0037-session-digests.ts'
 import { disclosures } from './0042-disclosures.ts'
+import { extractedFacts } from './0055-extracted-facts.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -76,6 +77,7 @@ export const migrations: readonly Migration[] = [
   cosignatures,
   sessionDigests,
   disclosures,
+  extractedFacts,
 ]
 
 /** Raised when the database was written by a newer version. */
