@@ -51,8 +51,8 @@ const ExtractedFact = Type.Object(
         Type.Enum(FACT_REASONS, {
           title: 'FactReason',
           description:
-            '`not_shown`: it would replace a memory that the model was not shown. `changed`: that ' +
-            'memory was replaced, ended or erased meanwhile, or is a digest or an item. ' +
+            '`not_shown`: it would replace a memory that the model was not shown. `changed`: ' +
+            'that memory was replaced, ended or erased meanwhile, or is a digest or an item. ' +
             '`policy`: a policy on `memory.write`. `too_long`: longer than a memory may be.',
         }),
       ),
