@@ -161,6 +161,8 @@ test('a conversation is remembered turn by turn in its namespace, all or none', 
   assert.ok(found.some(({ speaker, session_id }) => speaker === 'Ana' && session_id === 's1'))
   const other = custos.memoryOf({ store: 'talks', namespace: 'ben' })
   assert.deepEqual((await other.recall('where does Ana live')).memories, [])
+  const extracting = memory.remember(messages, { mode: 'extract', model: 'none' })
+  await assert.rejects(extracting, (error) => isRefusal(error, 'provider_not_found'))
   const bad = [{ content: 'fine' }, { content: ' ' }]
   await assert.rejects(memory.remember(bad), (error) => isRefusal(error, 'validation'))
   assert.equal((await custos.memory.stats('talks')).facts, 2)

@@ -21,6 +21,10 @@ export interface RememberOptions {
   readonly expiresAt?: Time | undefined
   /** Of messages: the session that they belong to. */
   readonly session?: string | undefined
+  /** Of messages: `extract` also remembers the facts that a model finds in them. */
+  readonly mode?: types.MemoryIngestBody['mode']
+  /** Of messages: the model that `extract` asks. */
+  readonly model?: string | undefined
 }
 
 export interface RecallOptions {
@@ -42,13 +46,13 @@ export class MemoryOf {
 
   remember(
     content: string,
-    how?: Omit<RememberOptions, 'session'>,
+    how?: Omit<RememberOptions, 'session' | 'mode' | 'model'>,
     options?: CallOptions,
   ): Pending<types.MemoryWriteReply>
   /** Each turn of a conversation as a memory, word for word: all of them or none. */
   remember(
     messages: types.MemoryIngestBody['messages'],
-    how?: Pick<RememberOptions, 'metadata' | 'session'>,
+    how?: Pick<RememberOptions, 'metadata' | 'session' | 'mode' | 'model'>,
     options?: CallOptions,
   ): Pending<types.MemoryIngestReply>
   remember(
@@ -56,12 +60,14 @@ export class MemoryOf {
     how: RememberOptions = {},
     options?: CallOptions,
   ): Pending<types.MemoryWriteReply> | Pending<types.MemoryIngestReply> {
-    const { metadata, validFrom, expiresAt, session } = how
+    const { metadata, validFrom, expiresAt, session, mode, model } = how
     if (typeof what !== 'string') {
       const body = {
         messages: what,
         ...this.#place(),
         ...(session === undefined ? {} : { session_id: session }),
+        ...(mode === undefined ? {} : { mode }),
+        ...(model === undefined ? {} : { model_id: model }),
         ...(metadata ? { metadata } : {}),
       }
       return this.#client.memory.ingest(this.#store, body, options)

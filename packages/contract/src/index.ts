@@ -43,7 +43,7 @@ export {
   type Explanation,
 } from './memory-explain.ts'
 export { MemoryVersion } from './memory-history.ts'
-export { memoryIngestion } from './memory-ingest.ts'
+export { type FactBecame, memoryIngestion } from './memory-ingest.ts'
 export {
   CAPABILITIES,
   type Capability,

@@ -1,10 +1,21 @@
 // What a conversation becomes in a store.
 
-import Type from 'typebox'
-import { about, JsonObject, Label, label, OptionalNullable, time } from './common.ts'
+import Type, { type Static } from 'typebox'
+import {
+  about,
+  Count,
+  Hex16,
+  JsonObject,
+  Label,
+  label,
+  Nullable,
+  OptionalNullable,
+  Ref,
+  time,
+} from './common.ts'
 import { limits } from './limits.ts'
 import { NewContent, namespaceFields } from './memory-records.ts'
-import { WRITE_REFUSALS, WrittenBatch, write } from './memory-shared.ts'
+import { Duplicate, WRITE_REFUSALS, write } from './memory-shared.ts'
 import { operation } from './operation.ts'
 
 const Message = Type.Object(
@@ -19,6 +30,60 @@ const Message = Type.Object(
   { title: 'IngestMessage', description: 'One turn of a conversation' },
 )
 
+const INGEST_MODES = ['verbatim', 'extract'] as const
+const FACT_OUTCOMES = ['new', 'duplicate', 'supersedes', 'refused'] as const
+const FACT_REASONS = ['not_shown', 'changed', 'policy', 'too_long'] as const
+
+const ExtractedFact = Type.Object(
+  {
+    outcome: Type.Enum(FACT_OUTCOMES, {
+      title: 'FactOutcome',
+      description:
+        '`new`: remembered. `duplicate`: the store has it already, nothing is written. ' +
+        '`supersedes`: remembered as the next version of another memory. `refused`: not written.',
+    }),
+    ref: about(Nullable(Ref), 'The memory that it became; null: none was written'),
+    duplicate_of: about(Nullable(Ref), 'The memory that says the same'),
+    superseded: about(Nullable(Ref), 'The memory that it replaces'),
+    source_refs: Type.Array(Ref, { description: 'The turns that say it' }),
+    reason: about(
+      Nullable(
+        Type.Enum(FACT_REASONS, {
+          title: 'FactReason',
+          description:
+            '`not_shown`: it would replace a memory that the model was not shown. `changed`: ' +
+            'that memory was replaced, ended or erased meanwhile, or is a digest or an item. ' +
+            '`policy`: a policy on `memory.write`. `too_long`: longer than a memory may be.',
+        }),
+      ),
+      'Why it was refused',
+    ),
+  },
+  { title: 'ExtractedFact', description: 'What became of a fact that the model found' },
+)
+
+export type FactBecame = Static<typeof ExtractedFact>
+
+const Extraction = Type.Object(
+  {
+    extraction_id: about(Hex16, 'Also in the metadata of each memory that was made'),
+    decision_id: about(Hex16, 'The signed record of the question and the answer'),
+    provider_id: about(Hex16, 'The `config_id` of the provider that was sent the turns'),
+    facts: Type.Array(ExtractedFact, { description: 'In the order of the answer' }),
+  },
+  { title: 'Extraction', description: 'What a model found in a conversation' },
+)
+
+const Ingested = Type.Object(
+  {
+    refs: Type.Array(Ref, { description: 'Numbers of the turns, in the order of the request' }),
+    duplicates: Type.Array(Duplicate, { description: 'Turns with the content of another memory' }),
+    log_seq: Nullable(Count),
+    extraction: Type.Optional(about(Nullable(Extraction), 'With `extract` only')),
+  },
+  { title: 'IngestedConversation', description: 'What a conversation became in a store' },
+)
+
 /** What a conversation becomes; its handler is in the orchestrator slice. */
 export const memoryIngestion = {
   ingest: operation({
@@ -31,7 +96,9 @@ export const memoryIngestion = {
       'Use it at the end of a turn or a session. Each message becomes one memory, word for word, ' +
       'with who said it and when in its metadata: `role`, `speaker`, `timestamp`, `message_id`, ' +
       '`session_id`. In a store with `bi_temporal` it is valid from its time, unless that is to ' +
-      'come. Exact duplicates are stored and reported.',
+      'come. Exact duplicates are stored and reported. With `extract` a model also says which ' +
+      'facts the turns hold: each is compared with the store and remembered with the turns it is ' +
+      'from. The key then also needs `memory:read` and `orchestrator:run`.',
     body: Type.Object({
       messages: Type.Array(Message, {
         minItems: 1,
@@ -39,10 +106,16 @@ export const memoryIngestion = {
         description: 'The turns, oldest first',
       }),
       mode: Type.Optional(
-        Type.Enum(['verbatim'], {
+        Type.Enum(INGEST_MODES, {
+          title: 'IngestMode',
           default: 'verbatim',
-          description: 'What becomes of the messages: each is remembered as it is',
+          description:
+            '`verbatim`: each message is remembered as it is. `extract`: also the facts that a ' +
+            'model finds in them',
         }),
+      ),
+      model_id: OptionalNullable(
+        about(Label, 'The model that `extract` asks: one that a provider is configured for'),
       ),
       session_id: OptionalNullable(about(Label, 'The session that the messages belong to')),
       ...namespaceFields,
@@ -57,8 +130,8 @@ export const memoryIngestion = {
         { role: 'assistant', content: 'How do you like it?' },
       ],
     },
-    reply: WrittenBatch,
-    refuses: WRITE_REFUSALS,
+    reply: Ingested,
+    refuses: [...WRITE_REFUSALS, 'provider_not_found', 'model_unavailable', 'model_answer_invalid'],
     idempotent: true,
   }),
 } as const

@@ -40,10 +40,13 @@ export const WRITE_REFUSALS = [
   'quota_exceeded',
 ] as const
 
-const Duplicate = Type.Object({
-  index: count('Position in the list of the request, from 0'),
-  duplicate_of: about(Ref, 'A memory with exactly this content'),
-})
+export const Duplicate = Type.Object(
+  {
+    index: count('Position in the list of the request, from 0'),
+    duplicate_of: about(Ref, 'A memory with exactly this content'),
+  },
+  { title: 'DuplicateMemory', description: 'A new memory with the content of another' },
+)
 
 export const WrittenBatch = Type.Object(
   {

@@ -11,6 +11,7 @@ export const refusals = {
   signing_key_refused: { status: 422, title: 'Private keys are never accepted' },
   url_refused: { status: 422, title: 'Requests to this URL are not allowed' },
   too_many_sources: { status: 422, title: 'The step is made from too many memories' },
+  model_answer_invalid: { status: 422, title: 'The answer of the model cannot be used' },
   import_refused: { status: 422, title: 'A line of the import cannot be accepted' },
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: {
@@ -127,6 +128,7 @@ export const refusals = {
   // service
   no_signing_key: { status: 503, title: 'No signing key is available' },
   index_building: { status: 503, title: 'The search index is being built' },
+  model_unavailable: { status: 503, title: 'The model does not answer' },
   idp_unavailable: { status: 503, title: 'The provider does not answer' },
   billing_not_configured: { status: 503, title: 'No payment provider is configured' },
   payment_unavailable: { status: 503, title: 'The payment provider does not answer' },

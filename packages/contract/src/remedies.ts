@@ -213,6 +213,18 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     when: 'The tenant has no such workflow.',
     advice: 'List them: `GET /v1/orchestrator/workflows`.',
   },
+  model_unavailable: {
+    when: 'The provider of the model cannot be reached, or answers with an error.',
+    advice:
+      'Nothing was written. Try again with the same `Idempotency-Key`; the model may be asked, ' +
+      'and paid, again.',
+  },
+  model_answer_invalid: {
+    when:
+      'The model answered something else than the JSON that it was asked for, or more than is ' +
+      'accepted.',
+    advice: 'Nothing was written. Try again, ask another model, or use the mode `verbatim`.',
+  },
   step_not_found: {
     when: 'The run has no such step.',
     advice: 'Read the run with its steps: `GET /v1/orchestrator/runs/{run_id}`.',

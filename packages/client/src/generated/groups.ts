@@ -1235,7 +1235,9 @@ export interface MemoryGroup {
    * Use it at the end of a turn or a session. Each message becomes one memory, word for word, with
    * who said it and when in its metadata: `role`, `speaker`, `timestamp`, `message_id`,
    * `session_id`. In a store with `bi_temporal` it is valid from its time, unless that is to come.
-   * Exact duplicates are stored and reported.
+   * Exact duplicates are stored and reported. With `extract` a model also says which facts the
+   * turns hold: each is compared with the store and remembered with the turns it is from. The key
+   * then also needs `memory:read` and `orchestrator:run`.
    */
   ingest(storeId: string, body: types.MemoryIngestBody, options?: CallOptions): Pending<types.MemoryIngestReply>
   /**

@@ -11,6 +11,7 @@ export type RefusalCode =
   | 'signing_key_refused'
   | 'url_refused'
   | 'too_many_sources'
+  | 'model_answer_invalid'
   | 'import_refused'
   | 'body_too_large'
   | 'unsupported_media_type'
@@ -109,6 +110,7 @@ export type RefusalCode =
   | 'idempotency_key_reused'
   | 'no_signing_key'
   | 'index_building'
+  | 'model_unavailable'
   | 'idp_unavailable'
   | 'billing_not_configured'
   | 'payment_unavailable'
@@ -831,6 +833,9 @@ export interface Refusals {
     | 'capability_not_supported'
     | 'rejected'
     | 'quota_exceeded'
+    | 'provider_not_found'
+    | 'model_unavailable'
+    | 'model_answer_invalid'
   'memory.ingestion_stats':
     | CommonRefusal
     | 'store_not_found'
@@ -2265,6 +2270,14 @@ export type Destruction = {
 /** `regression`: it passed at the baseline. `changed`: it passes and differs */
 export type DriftType = 'regression' | 'changed'
 
+/** A new memory with the content of another */
+export type DuplicateMemory = {
+  /** Position in the list of the request, from 0 */
+  index: number
+  /** A memory with exactly this content */
+  duplicate_of: number
+}
+
 /** What computes the vectors of a store; `none` means search by words alone */
 export type Embedder = 'static' | 'none' | 'http' | 'onnx'
 
@@ -2376,6 +2389,46 @@ export type ExecutionReceipt = {
   /** Id of the signing key */
   key_id: string
 }
+
+/** What became of a fact that the model found */
+export type ExtractedFact = {
+  outcome: FactOutcome
+  /** The memory that it became; null: none was written */
+  ref: number | null
+  /** The memory that says the same */
+  duplicate_of: number | null
+  /** The memory that it replaces */
+  superseded: number | null
+  /** The turns that say it */
+  source_refs: number[]
+  /** Why it was refused */
+  reason: FactReason | null
+}
+
+/** What a model found in a conversation */
+export type Extraction = {
+  /** Also in the metadata of each memory that was made */
+  extraction_id: string
+  /** The signed record of the question and the answer */
+  decision_id: string
+  /** The `config_id` of the provider that was sent the turns */
+  provider_id: string
+  /** In the order of the answer */
+  facts: ExtractedFact[]
+}
+
+/**
+ * `new`: remembered. `duplicate`: the store has it already, nothing is written. `supersedes`:
+ * remembered as the next version of another memory. `refused`: not written.
+ */
+export type FactOutcome = 'new' | 'duplicate' | 'supersedes' | 'refused'
+
+/**
+ * `not_shown`: it would replace a memory that the model was not shown. `changed`: that memory was
+ * replaced, ended or erased meanwhile, or is a digest or an item. `policy`: a policy on
+ * `memory.write`. `too_long`: longer than a memory may be.
+ */
+export type FactReason = 'not_shown' | 'changed' | 'policy' | 'too_long'
 
 /** An item, or null */
 export type GetResult = {
@@ -2492,6 +2545,24 @@ export type IngestMessage = {
   timestamp?: string | null
   /** The id of the message */
   message_id?: string | null
+}
+
+/**
+ * `verbatim`: each message is remembered as it is. `extract`: also the facts that a model finds in
+ * them
+ */
+export type IngestMode = 'verbatim' | 'extract'
+
+/** What a conversation became in a store */
+export type IngestedConversation = {
+  /** Numbers of the turns, in the order of the request */
+  refs: number[]
+  /** Turns with the content of another memory */
+  duplicates: DuplicateMemory[]
+  /** Position in the audit log */
+  log_seq: number | null
+  /** With `extract` only */
+  extraction?: Extraction | null
 }
 
 /** What an invoice has to show */
@@ -4609,12 +4680,7 @@ export type WrittenBatch = {
   /** Numbers of the memories, in the order of the request */
   refs: number[]
   /** Those with the content of another memory */
-  duplicates: Array<{
-    /** Position in the list of the request, from 0 */
-    index: number
-    /** A memory with exactly this content */
-    duplicate_of: number
-  }>
+  duplicates: DuplicateMemory[]
   /** Position in the audit log */
   log_seq: number | null
 }
@@ -7772,8 +7838,9 @@ export type MemoryImportReply = {
 export type MemoryIngestBody = {
   /** The turns, oldest first */
   messages: IngestMessage[]
-  /** What becomes of the messages: each is remembered as it is */
-  mode?: 'verbatim'
+  mode?: IngestMode
+  /** The model that `extract` asks: one that a provider is configured for */
+  model_id?: string | null
   /** The session that the messages belong to */
   session_id?: string | null
   /** Same as `namespace` */
@@ -7785,7 +7852,7 @@ export type MemoryIngestBody = {
 }
 
 /** The reply of `memory.ingest`. */
-export type MemoryIngestReply = WrittenBatch
+export type MemoryIngestReply = IngestedConversation
 
 /** The reply of `memory.ingestion_stats`. */
 export type MemoryIngestionStatsReply = {

@@ -1,6 +1,10 @@
 // For every refusal an operation of the orchestrator declares, a request that provokes it.
 
 import { llmLimits, type RefusalCode, runLimits } from '@custos/contract'
+import {
+  type ModelServer,
+  startModelServer,
+} from '../../../../packages/server/src/slices/orchestrator/testing/model-server.ts'
 import { exampleOf } from '../examples.ts'
 import { askWith, decidingCases, type Provoke } from './refusals-deciding.ts'
 import { runSql } from './rows.ts'
@@ -85,6 +89,19 @@ const withBody =
   (id: string, more: object): Provoke =>
   (world) =>
     askWith(world, id, more)
+
+const EXTRACT = { mode: 'extract', model_id: 'another' }
+
+async function extract(world: World, reply: Awaited<ReturnType<ModelServer['answer']>>) {
+  const closing: (() => void)[] = []
+  const model = await startModelServer({ after: (close) => closing.push(close) })
+  model.answer = () => reply
+  const body = { provider: 'openai', model_id: 'another', base_url: model.base_url }
+  await world.tenant.ok('llm.create_provider', { body })
+  const answer = await askWith(world, 'memory.ingest', EXTRACT)
+  for (const close of closing) close()
+  return answer
+}
 
 /** A run of another agent. */
 async function startedBy({ tenant }: World, agent: object, run: object = {}) {
@@ -286,6 +303,9 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
     executor: 'managed',
     input_text: 'x',
   }),
+  'memory.ingest provider_not_found': (world) => askWith(world, 'memory.ingest', EXTRACT),
+  'memory.ingest model_unavailable': (world) => extract(world, { status: 401 }),
+  'memory.ingest model_answer_invalid': (world) => extract(world, { text: 'no JSON' }),
   'llm.create_tool url_refused': withBody('llm.create_tool', { url: 'https://10.0.0.1:8443/' }),
   'llm.create_tool rejected': withBody('llm.create_tool', { input_schema: { type: 'array' } }),
   'llm.create_tool name_taken': withBody('llm.create_tool', { name: 'memory_write' }),

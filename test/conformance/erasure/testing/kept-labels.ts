@@ -60,7 +60,7 @@ const isConnectionWord = (place: string): boolean =>
 /** Of an agent, and of who decided its actions: sealed, and kept while there is the agent. */
 const AGENT_WORDS = 'create_agent|update_agent|approve_action|reject_action'
 const isAgentWord = (place: string): boolean =>
-  new RegExp(`^(orchestrator.(${AGENT_WORDS})|workflows.create) body.`).test(place)
+  new RegExp(`^(orchestrator[.](${AGENT_WORDS})|workflows[.]create) body[.]`).test(place)
 
 /** Which models and tools are asked, and where: sealed, and kept while they are there. */
 const isProviderWord = (place: string): boolean =>

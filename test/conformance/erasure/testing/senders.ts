@@ -155,6 +155,8 @@ async function ingest(parts: SendParts): Promise<void> {
   const body = { messages, session_id: label('body.session_id'), metadata: json('body.metadata') }
   const path = `/v1/stores/${made.stores[0]}/ingest`
   made.refs.push(...(await client.ok('POST', path, { body, headers: headers() })).refs)
+  const asking = { messages: [{ content: 'Nobody answers' }], mode: 'extract' }
+  await refused(parts, path, { body: { ...asking, model_id: label('body.model_id') } })
   for (const name of ['tenant_id', 'namespace'] as const) {
     const more = { messages: [{ content: 'Elsewhere' }], [name]: label(`body.${name}`) }
     made.refs.push(...(await client.ok('POST', path, { body: more })).refs)

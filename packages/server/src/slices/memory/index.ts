@@ -111,7 +111,12 @@ export {
 } from './write/erase-facts.ts'
 export { purgeErased } from './write/purge-erased.ts'
 export { type PreparedItem, putItem, type StoredItem } from './write/put-item.ts'
-export { writeAll } from './write/write.ts'
+export { gateWrites, writeAll } from './write/write.ts'
+export {
+  type FactCandidate,
+  type WrittenConversation,
+  writeConversation,
+} from './write/write-extraction.ts'
 
 export const memoryHandlers = {
   list_stores: listStores,

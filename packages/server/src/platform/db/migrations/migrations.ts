@@ -40,6 +40,7 @@ import { disclosures } from './0042-disclosures.ts'
 import { workflows } from './0043-workflows.ts'
 import { agentVersions } from './0050-agent-versions.ts'
 import { stepDecisions } from './0051-step-decisions.ts'
+import { extractedFacts } from './0055-extracted-facts.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -82,6 +83,7 @@ export const migrations: readonly Migration[] = [
   workflows,
   agentVersions,
   stepDecisions,
+  extractedFacts,
 ]
 
 /** Raised when the database was written by a newer version. */

@@ -117,11 +117,13 @@ export const memoryTables = {
     /** The last digest; null: none, or erased. */
     digest_ref: nullable(integer),
   },
-  /** What each digest was made from. Goes with the digest. */
+  /** What each digest or extracted fact was made from. Goes with it. */
   digest_sources: {
     tenant_id: tenantId,
     ref: integer,
     digest_ref: integer,
+    /** 1: a fact that a model found in `ref`; null: a digest. */
+    extracted: nullable(integer),
   },
   store_retention: {
     tenant_id: tenantId,

@@ -11,14 +11,21 @@ import { insertDisclosures, listDisclosures } from './disclosures.sql.ts'
 export async function noteDisclosure(
   tx: Tx,
   refs: readonly number[],
-  recipient: Pick<Tables['disclosures'], 'kind' | 'recipient_id' | 'step_id'>,
+  {
+    kind,
+    recipient_id,
+    step_id,
+    sent_us = tx.now(),
+  }: Pick<Tables['disclosures'], 'kind' | 'recipient_id' | 'step_id'> & {
+    /** Where it was sent before the memories were written. */
+    readonly sent_us?: number
+  },
 ): Promise<boolean> {
   const states = await loadFactStates(tx, refs)
   if ([...states.values()].some((state) => state !== 'live')) return false
-  const sent_us = tx.now()
   tx.gather(
     insertDisclosures,
-    refs.map((ref) => ({ ref, ...recipient, sent_us })),
+    refs.map((ref) => ({ ref, kind, recipient_id, step_id, sent_us })),
   )
   return true
 }

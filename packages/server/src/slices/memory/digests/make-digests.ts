@@ -93,7 +93,7 @@ async function digestSession(
     await insertDigest(kernel, tx, current.digest_ref, { head, fact, interval })
     tx.gather(
       insertDigestSources,
-      facts.map(({ ref }) => ({ ref, digest_ref: fact.ref })),
+      facts.map(({ ref }) => ({ ref, digest_ref: fact.ref, extracted: null })),
     )
     await updateSession(tx, session, { ...next, digest_ref: fact.ref })
     return true

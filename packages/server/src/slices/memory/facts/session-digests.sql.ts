@@ -34,7 +34,9 @@ export const insertDigestSources = insertRowsStatement<Omit<Tables['digest_sourc
   (k, rows, tenant_id) =>
     k
       .insertInto('digest_sources')
-      .values(rows.map((row) => ({ tenant_id, ref: row.ref, digest_ref: row.digest_ref }))),
+      .values(
+        rows.map(({ ref, digest_ref, extracted }) => ({ tenant_id, ref, digest_ref, extracted })),
+      ),
 )
 
 /** A session that is known keeps its digest. */
@@ -125,12 +127,12 @@ export const listSessionsOf = (db: TenantDb, refs: readonly number[]): Promise<S
 const usesStatement = refsStatement()((k, p, isListed) =>
   k
     .selectFrom('digest_sources')
-    .select(['ref', 'digest_ref'])
+    .select(['ref', 'digest_ref', 'extracted'])
     .where('tenant_id', '=', p.tenant_id)
     .where(isListed),
 )
 
-/** Every digest that was made from one of the memories, earlier versions too, with the memory. */
+/** Every digest and fact made from one of the memories, earlier versions too, with the memory. */
 export const listDigestsUsing = (db: TenantDb, refs: readonly number[]) =>
   usesStatement.all(db, refs, {})
 
@@ -148,11 +150,22 @@ export async function listDigestsAmong(
       from(db, 'digest_sources')
         .select('digest_ref')
         .distinct()
-        .where('digest_ref', 'in', refs.slice(at, at + IN_MAX)),
+        .where('digest_ref', 'in', refs.slice(at, at + IN_MAX))
+        .where('extracted', 'is', null),
     )
     for (const { digest_ref } of rows) found.add(digest_ref)
   }
   return found
+}
+
+/** Forgets what extracted facts were made from. */
+export async function deleteExtractedSources(tx: Tx, refs: readonly number[]): Promise<void> {
+  for (let at = 0; at < refs.length; at += IN_MAX)
+    await tx.run(
+      deleteFrom(tx, 'digest_sources')
+        .where('digest_ref', 'in', refs.slice(at, at + IN_MAX))
+        .where('extracted', 'is not', null),
+    )
 }
 
 const deleteFactsStatement = refsStatement()((k, p, isListed) =>

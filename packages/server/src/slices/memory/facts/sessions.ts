@@ -10,6 +10,7 @@ import { findSession } from './conversation.ts'
 import type { FactDraft } from './fact-document.ts'
 import {
   deleteDigest,
+  deleteExtractedSources,
   deleteSessionFacts,
   insertSessionFacts,
   listDigestsAmong,
@@ -79,7 +80,7 @@ export async function endDigests(
   for (const session of sessions)
     await updateSession(tx, session, { changed_seq: seq, due_us: now_us })
   const ended: { ref: number; valid_until_us: number }[] = []
-  const uses = await listDigestsUsing(tx, refs)
+  const uses = (await listDigestsUsing(tx, refs)).filter(({ extracted }) => extracted === null)
   for (const ref of new Set(uses.map(({ digest_ref }) => digest_ref))) {
     const until_us = (await findCurrentValidity(tx, ref))?.valid_until_us ?? null
     if (until_us !== null && until_us <= now_us) continue
@@ -101,6 +102,7 @@ export async function removeSessionFacts(
 ): Promise<ReadonlySet<number>> {
   const digests = await listDigestsAmong(tx, refs)
   for (const digest_ref of digests) await deleteDigest(tx, digest_ref)
+  await deleteExtractedSources(tx, refs)
   const sessions = await listSessionsOf(tx, refs)
   if (sessions.length === 0) return digests
   await deleteSessionFacts(tx, refs)

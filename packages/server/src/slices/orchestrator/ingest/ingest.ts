@@ -1,9 +1,11 @@
-// POST /v1/stores/{store_id}/ingest: the turns of a conversation become memories, word for word.
+// POST /v1/stores/{store_id}/ingest: the turns of a conversation become memories, word for word,
+// and where it is asked for, facts that a model finds in them.
 
 import type { InputOf, memoryIngestion, WriteRequest } from '@custos/contract'
 import { parseTime } from '../../../platform/clock.ts'
 import type { Handler } from '../../../platform/kernel/call.ts'
 import { writeAll } from '../../memory/index.ts'
+import { extract } from './extract.ts'
 
 type Ingest = (typeof memoryIngestion)['ingest']
 
@@ -13,6 +15,9 @@ export const ingest: Handler<Ingest> = async (call, { params, body }) => {
   const place = { namespace: namespace ?? null, tenant_id: tenant_id ?? null }
   const now_us = call.kernel.clock.now()
   const items = messages.map((message) => ({ ...place, ...toMemory(message, shared, now_us) }))
+  if (body.mode === 'extract') return extract(call, { ...params, body, items })
+  if (body.model_id != null)
+    return call.refuse('rejected', 'model_id is for the mode extract: verbatim asks no model')
   return writeAll(call, { ...params, items, loc: ['body', 'messages'] })
 }
 

@@ -84,7 +84,7 @@ const memoriesOf = ({ facts }: RunTexts, step: StepRow): string[] =>
     return content === undefined ? [] : [fence(`memory ${ref}`, content, step.permit ?? '')]
   })
 
-const fence = (label: string, text: string, mark: string): string =>
+export const fence = (label: string, text: string, mark: string): string =>
   `<<<data ${label} ${mark}>>>\n${text}\n<<<end ${mark}>>>`
 
 /** Written by `resultsOf`; policies may have redacted it since. */

@@ -3,7 +3,6 @@
 
 import {
   type orchestrator as contract,
-  memory as memoryContract,
   type Run,
   runLimits,
   type StepPermit,
@@ -11,7 +10,6 @@ import {
 import { formatTime } from '../../../platform/clock.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
-import { RawJson } from '../../../platform/raw-json.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import {
   openText,
@@ -22,7 +20,7 @@ import {
 } from '../../decisions/index.ts'
 import { findHead } from '../../gcrumbs/index.ts'
 import { type GateResult, gate, redactedOr, refusalOf } from '../../governance/index.ts'
-import { loadLiveFacts, memoryHandlers } from '../../memory/index.ts'
+import { loadLiveFacts } from '../../memory/index.ts'
 import { insertPrepared, type PreparedRecord, prepareWaitingRecord } from '../../records/index.ts'
 import { meter } from '../../tenants/index.ts'
 import {
@@ -42,7 +40,7 @@ import {
   type RunRow,
   type StepRow,
 } from './orchestrator.sql.ts'
-import { ownCall } from './own-call.ts'
+import { retrieveMemories } from './own-call.ts'
 import { RunUnit, signerOf } from './run-unit.ts'
 import { refsOf, showStep, sourcesOf } from './run-view.ts'
 import { loadRun, loadRunOf, requireShort } from './runs.ts'
@@ -191,32 +189,12 @@ function chooseStore(call: BeginCall, { words }: OpenAgent, body: BeginBody): st
   return store_id
 }
 
-interface RetrievedMemory {
-  readonly memories: readonly { readonly ref: number; readonly content: string }[]
-  readonly log_seq: number
-}
-
-/** The ordinary retrieval, its policies included. */
 async function retrieve(
   call: BeginCall,
   { row: { store_id }, query, budget_tokens }: PlannedStep,
-): Promise<RetrievedMemory> {
+): Promise<Pick<Awaited<ReturnType<typeof retrieveMemories>>, 'memories' | 'log_seq'>> {
   if (store_id === null) return { memories: [], log_seq: await lastSeq(call) }
-  const reading: Call<typeof memoryContract.retrieve> = {
-    ...ownCall(memoryContract.retrieve, call),
-    refuse: (code, message, extras) => {
-      throw new Refusal(code === 'index_building' ? 'unavailable' : code, message, extras)
-    },
-  }
-  const body = { query, budget_tokens, view: 'compact' as const }
-  const answered = await memoryHandlers.retrieve(reading, {
-    params: { store_id },
-    query: undefined,
-    body,
-  })
-  // The handler writes its answer as text.
-  const answer = answered instanceof RawJson ? JSON.parse(answered.text) : answered
-  return { memories: answer.memories, log_seq: answer.log_seq }
+  return retrieveMemories(call, store_id, { query, budget_tokens })
 }
 
 const lastSeq = (call: BeginCall): Promise<number> =>

@@ -1,9 +1,15 @@
 // An operation that this service calls for itself, with the rights of somebody who called before.
 
-import type { OperationSpec } from '@custos/contract'
+import {
+  memory as memoryContract,
+  type OperationSpec,
+  type RetrieveRequest,
+} from '@custos/contract'
 import type { Call, Principal } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { RawJson } from '../../../platform/raw-json.ts'
 import { Refusal } from '../../../platform/refusal.ts'
+import { memoryHandlers } from '../../memory/index.ts'
 
 interface OwnCaller {
   readonly kernel: Kernel
@@ -44,3 +50,28 @@ export const passOn = <S extends OperationSpec>(call: Call, operation: S): Call<
   transact: (unit) => call.transact(unit),
   once: (unit, tenant) => call.once(unit, tenant),
 })
+
+/** The ordinary retrieval, its policies included. */
+export async function retrieveMemories(
+  caller: OwnCaller,
+  store_id: string,
+  request: RetrieveRequest,
+): Promise<{
+  readonly memories: readonly { readonly ref: number; readonly content: string }[]
+  readonly log_seq: number
+}> {
+  const reading: Call<typeof memoryContract.retrieve> = {
+    ...ownCall(memoryContract.retrieve, caller),
+    refuse: (code, message, extras) => {
+      throw new Refusal(code === 'index_building' ? 'unavailable' : code, message, extras)
+    },
+  }
+  const body = { ...request, view: 'compact' as const }
+  const answered = await memoryHandlers.retrieve(reading, {
+    params: { store_id },
+    query: undefined,
+    body,
+  })
+  // The handler writes its answer as text.
+  return answered instanceof RawJson ? JSON.parse(answered.text) : answered
+}

@@ -1,0 +1,534 @@
+#!/usr/bin/env python3
+"""Checks the bundle of a run offline: python3 verify_run.py run.ndjson keys.json
+
+A second verifier, written from the documentation and in another language, with the standard library
+alone. `keys.json` is the answer of GET /v1/gcrumbs/public_key, obtained before the run. It says
+`valid` and ends with 0, or says what does not hold and ends with 1.
+"""
+
+import base64
+import hashlib
+import json
+import sys
+from datetime import datetime
+
+# Ed25519, RFC 8032 section 5.1: verification only, so nothing here is secret.
+P = 2**255 - 19
+Q = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+ROOT = pow(2, (P - 1) // 4, P)
+
+
+def recover_x(y, sign):
+    if y >= P:
+        raise ValueError("a point is out of range")
+    square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if (x * x - square) % P != 0:
+        x = x * ROOT % P
+    if (x * x - square) % P != 0 or (x == 0 and sign):
+        raise ValueError("not a point")
+    return P - x if (x & 1) != sign else x
+
+
+def add(a, b):
+    s = (a[1] - a[0]) * (b[1] - b[0]) % P
+    t = (a[1] + a[0]) * (b[1] + b[0]) % P
+    u = 2 * a[3] * b[3] * D % P
+    v = 2 * a[2] * b[2] % P
+    e, f, g, h = t - s, v - u, v + u, t + s
+    return e * f % P, g * h % P, f * g % P, e * h % P
+
+
+def multiply(factor, point):
+    result = (0, 1, 1, 0)
+    while factor > 0:
+        if factor & 1:
+            result = add(result, point)
+        point, factor = add(point, point), factor >> 1
+    return result
+
+
+def decompress(data):
+    number = int.from_bytes(data, "little")
+    y, sign = number & (2**255 - 1), number >> 255
+    x = recover_x(y, sign)
+    return x, y, 1, x * y % P
+
+
+BASE_Y = 4 * pow(5, P - 2, P) % P
+BASE_X = recover_x(BASE_Y, 0)
+BASE = (BASE_X, BASE_Y, 1, BASE_X * BASE_Y % P)
+
+
+def is_signed(public_key, message, signature):
+    if len(public_key) != 32 or len(signature) != 64:
+        return False
+    try:
+        key, point = decompress(public_key), decompress(signature[:32])
+    except ValueError:
+        return False
+    s = int.from_bytes(signature[32:], "little")
+    if s >= Q:
+        return False
+    digest = hashlib.sha512(signature[:32] + public_key + message).digest()
+    h = int.from_bytes(digest, "little") % Q
+    a, b = multiply(s, BASE), add(point, multiply(h, key))
+    return (a[0] * b[2] - b[0] * a[2]) % P == 0 and (a[1] * b[2] - b[1] * a[2]) % P == 0
+
+
+class Invalid(Exception):
+    """What does not hold."""
+
+
+def require(holds, what):
+    if not holds:
+        raise Invalid(what)
+
+
+def canonical(value):
+    """RFC 8785 for what records hold: texts, whole numbers, lists, objects."""
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+        inside = ",".join(canonical(name) + ":" + canonical(value[name]) for name in names)
+        return "{" + inside + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical, value)) + "]"
+    require(not isinstance(value, float), "a number that is not whole")
+    return json.dumps(value, ensure_ascii=False)
+
+
+UNSIGNED = {"signature", "public_key", "key_id", "signed_bytes"}
+NOTES = {
+    "content_salt",
+    "verified",
+    "deleted",
+    "memory_deleted",
+    "decision_records_scrubbed",
+}
+
+
+def signed_bytes(kind, record, version=1, without=frozenset()):
+    left_out = UNSIGNED | set(without)
+    members = {name: value for name, value in record.items() if name not in left_out}
+    return f"custos/{kind}/v{version}\n{canonical(members)}".encode()
+
+
+def sha256(*parts):
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def moment(text):
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def find_key(keys, purpose, public_key, at):
+    for key in keys:
+        if key["purpose"] != purpose or key["public_key"] != public_key.hex():
+            continue
+        if at is None:
+            return key
+        after_end = key["retired_at"] is not None and moment(at) > moment(key["retired_at"])
+        if moment(key["valid_from"]) <= moment(at) and not after_end:
+            return key
+    raise Invalid(f"no {purpose} key of the list was valid then")
+
+
+def check_signature(keys, record, message, purpose, at):
+    public_key = base64.b64decode(record["public_key"], validate=True)
+    key = find_key(keys, purpose, public_key, at)
+    require(key["key_id"] == record["key_id"], "a record names another key")
+    signature = base64.b64decode(record["signature"], validate=True)
+    require(is_signed(public_key, message, signature), "a signature is not over the record")
+    shown = record.get("signed_bytes")
+    same = shown is None or base64.b64decode(shown) == message
+    require(same, "the signed bytes shown are not those of the record")
+
+
+CHECKPOINTS = {}
+
+
+def read_checkpoint(keys, text, at):
+    """The size and root that a published key signed."""
+    if (text, at) in CHECKPOINTS:
+        return CHECKPOINTS[text, at]
+    body, _, lines = text.partition("\n\n")
+    origin, size, root = body.split("\n")
+    for line in lines.splitlines():
+        _, name, encoded = line.split(" ")
+        blob = base64.b64decode(encoded)
+        if name != origin or len(blob) != 68:
+            continue
+        for key in keys:
+            public_key = bytes.fromhex(key["public_key"])
+            named = sha256(origin.encode(), b"\n\x01", public_key)[:4] == blob[:4]
+            if named and is_signed(public_key, (body + "\n").encode(), blob[4:]):
+                find_key(keys, "checkpoint", public_key, at)
+                CHECKPOINTS[text, at] = int(size), base64.b64decode(root)
+                return CHECKPOINTS[text, at]
+    raise Invalid("a checkpoint that no published key signed")
+
+
+CRUMB = {
+    "breadcrumb_id",
+    "tenant_id",
+    "seq",
+    "event_type",
+    "subject",
+    "payload",
+    "prev_id",
+    "created_at",
+}
+
+
+def check_entry(keys, proof):
+    """RFC 9162, section 2.1.3.2."""
+    crumb = proof["breadcrumb"]
+    require(set(crumb) == CRUMB, "a log entry with other members")
+    data = {name: value for name, value in crumb.items() if name != "breadcrumb_id"}
+    node = sha256(b"\0", canonical(data).encode())
+    require(node.hex() == crumb["breadcrumb_id"], "a log entry is not the one of its id")
+    require(node.hex() == proof["leaf_hash"], "a proof is of another log entry")
+    size, root = read_checkpoint(keys, proof["checkpoint"], proof.get("created_at"))
+    require((proof["tree_size"], proof["root_hash"]) == (size, root.hex()), "another tree")
+    index, last = crumb["seq"], size - 1
+    require(index == proof["breadcrumb_seq"] and index < size, "another position")
+    for sibling in map(bytes.fromhex, proof["audit_path"]):
+        require(last > 0, "a path is too long")
+        if index & 1 or index == last:
+            node = sha256(b"\1", sibling, node)
+            while not index & 1 and index:
+                index, last = index >> 1, last >> 1
+        else:
+            node = sha256(b"\1", node, sibling)
+        index, last = index >> 1, last >> 1
+    require(last == 0 and node == root, "a path does not lead to the root")
+    return crumb
+
+
+STEP_END = {"step.completed", "step.denied", "step.failed"}
+RUN_END = {"run.completed", "run.denied", "run.failed", "run.terminated"}
+CALL_END = {"tool.completed", "tool.failed", "tool.uncertain", "tool.resolved"}
+STEP_NEXT = {
+    None: {"permitted", "denied", "failed"},
+    "permitted": {"answered", "completed", "denied", "failed"},
+    "answered": {"completed", "denied", "failed"},
+}
+CALL_NEXT = {
+    None: {"intended", "denied", "failed"},
+    "intended": {"done", "failed", "uncertain"},
+    "uncertain": {"done", "failed"},
+}
+
+
+def check_order(head, entries):
+    start = entries[0]
+    begins = [one for one in entries if one["event_type"] == "run.started"]
+    require(begins == [start], "the first entry, and no other, is the start of the run")
+    require(start["subject"] == head["run_id"], "another run was started")
+    may_call = "answered" if executor(entries) == "managed" else "permitted"
+    steps, calls, over, position = {}, {}, None, -1
+    for one in entries:
+        event, subject, payload = one["event_type"], one["subject"], one["payload"]
+        require(one["seq"] > position, "log positions do not rise")
+        position = one["seq"]
+        require(one["tenant_id"] == head["tenant_id"], "an entry of another tenant")
+        require(payload.get("run_id", head["run_id"]) == head["run_id"], "an entry of another run")
+        after = event.split(".")[0] in ("agent_action", "approval", "decision")
+        require(over is None or after, "something happened after the end of the run")
+        state = payload.get("state")
+        if event in ("step.permitted", "step.answered"):
+            state = event.split(".")[1]
+        if event in STEP_END:
+            require(event == f"step.{state}", "a step ends in two states")
+        if event.startswith("step."):
+            require(state in STEP_NEXT.get(steps.get(subject), ()), f"step to {state}")
+            steps[subject] = state
+        elif event == "tool.intended":
+            require(calls.get(subject) is None, "a call is intended twice")
+            require(steps.get(payload["step_id"]) == may_call, "a call of a step without permit")
+            calls[subject] = "intended"
+        elif event in CALL_END:
+            before = calls.get(subject)
+            require((event == "tool.resolved") == (before == "uncertain"), "settled by nobody")
+            require(state in CALL_NEXT.get(before, ()), f"call to {state}")
+            calls[subject] = state
+        elif event in RUN_END:
+            require(event == f"run.{state}", "the run ends in two states")
+            over = payload
+    require((over is not None) == head["ended"], "head and log differ about the end")
+    if over is not None:
+        left = {"permitted", "answered"} & set(steps.values()) | {"intended"} & set(calls.values())
+        require(not left, "a step or call has no end")
+    return over
+
+
+def executor(entries):
+    return entries[0]["payload"].get("executor", "client")
+
+
+def receipt_digest(receipt):
+    return sha256(signed_bytes("run_receipt", receipt)).hex()
+
+
+def check_receipts(keys, head, entries, receipts, over):
+    before = None
+    for number, receipt in enumerate(receipts):
+        message = signed_bytes("run_receipt", receipt)
+        check_signature(keys, receipt, message, "record", receipt["ended_at"])
+        require(receipt["receipt_no"] == number, "a receipt is missing")
+        require(receipt["previous"] == before, "a receipt does not follow the one before it")
+        before = receipt_digest(receipt)
+        require(receipt["run_id"] == head["run_id"], "a receipt of another run")
+        require(receipt["tenant_id"] == head["tenant_id"], "a receipt of another tenant")
+        require(receipt["executor"] == executor(entries), "another executor than that of the run")
+    ended = [one for one in entries if one["event_type"] in STEP_END]
+    require(len(ended) == len(receipts), "the log has other receipts")
+    for one, receipt in zip(ended, receipts):
+        logged = one["payload"]
+        require(one["subject"] == receipt["step_id"], "the log has other receipts")
+        require(logged["receipt_digest"] == receipt_digest(receipt), "not the logged receipt")
+        same = (logged["state"], logged["reason"]) == (receipt["state"], receipt["reason"])
+        require(same, "a receipt has another end than the log")
+    require(over is None or over["receipts"] == len(receipts), "the log counts other receipts")
+    for receipt in receipts:
+        check_receipt(entries, receipt)
+
+
+def logged(entries, event, subject):
+    for one in entries:
+        if one["event_type"] == event and one["subject"] == subject:
+            return one["payload"]
+    return None
+
+
+def check_receipt(entries, receipt):
+    step_id, memory, budget = receipt["step_id"], receipt["memory"], receipt["budget"]
+    permit = logged(entries, "step.permitted", step_id)
+    require((receipt["permit"] is None) == (permit is None), "a permit and the log differ")
+    if permit is not None:
+        refs = set(memory["retrieved_refs"]) | set(memory["inherited_refs"])
+        said = {
+            **{
+                name: receipt[name]
+                for name in ("agent_id", "step_no", "permit", "input_commitment", "action_id")
+            },
+            **{name: receipt["policy"][name] for name in ("policy_set", "evaluation_id")},
+            **{name: budget[name] for name in ("max_tokens", "max_cost_micro")},
+            "memory_seq": memory["memory_seq"],
+            "refs": len(refs),
+        }
+        require(all(permit[name] == value for name, value in said.items()), "another permit")
+    completed = receipt["state"] == "completed"
+    answered = logged(entries, "step.answered", step_id)
+    if answered is not None:
+        used = [answered["tokens_in"], answered["tokens_out"]]
+        require(used == [budget["tokens_in"], budget["tokens_out"]], "another answer")
+        same = answered["output_commitment"] == receipt["output_commitment"]
+        require(same or not completed, "another answer")
+    else:
+        asked = executor(entries) == "managed" and receipt["calls"]
+        require(not asked, "an answer that asked for calls is not on the log")
+    require(completed == (receipt["decision_id"] is not None), "a decision without an answer")
+    if completed:
+        decision = logged(entries, "decision.logged", receipt["decision_id"]) or {}
+        same = decision.get("record_digest") == receipt["record_digest"]
+        require(same, "the decision is not on the log")
+    intended = {
+        one["subject"]
+        for one in entries
+        if one["event_type"] == "tool.intended" and one["payload"]["step_id"] == step_id
+    }
+    acted = {call["call_id"] for call in receipt["calls"] if call["state"] != "denied"}
+    require(intended <= acted, "a call is not in the receipt")
+    for call in receipt["calls"]:
+        check_call(entries, call)
+
+
+def check_call(entries, call):
+    intent = logged(entries, "tool.intended", call["call_id"])
+    ends = [
+        one["payload"]
+        for one in entries
+        if one["subject"] == call["call_id"] and one["event_type"] in CALL_END
+    ]
+    if intent is not None:
+        names = ("args_commitment", "effect", "action_id", "policy_set", "evaluation_id")
+        require(all(intent[name] == call[name] for name in names), "another call was intended")
+    said = (call["state"], call["reason"])
+    if ends:
+        require((ends[-1]["state"], ends[-1]["reason"]) == said, "a call ended otherwise")
+    else:
+        require(intent is None and said == ("denied", "policy"), "a call has no end")
+
+
+def check_budget(entries, receipts, over):
+    start = entries[0]["payload"]
+    limits = {"tokens": start["budget_tokens"], "cost_micro": start["budget_cost_micro"]}
+    used, excess, permits = dict.fromkeys(limits, 0), dict.fromkeys(limits, 0), {}
+    by_step = {receipt["step_id"]: receipt["budget"] for receipt in receipts}
+    for one in entries:
+        payload, step_id = one["payload"], one["subject"]
+        if one["event_type"] == "step.permitted":
+            permits[step_id] = {name: payload[f"max_{name}"] for name in limits}
+            for name, limit in limits.items():
+                taken = sum(permit[name] for permit in permits.values())
+                room = limit is None or used[name] - excess[name] + taken <= limit
+                require(room, "a permit is above the budget")
+        if one["event_type"] not in STEP_END:
+            continue
+        budget = by_step[step_id]
+        permit = permits.pop(step_id, dict.fromkeys(limits, 0))
+        reported = [budget["tokens_in"], budget["tokens_out"]]
+        due = permit["tokens"] if None in reported else sum(reported)
+        require(budget["charged_tokens"] == due, "charged otherwise than reported")
+        for name, limit in limits.items():
+            charged = budget[f"charged_{name}"]
+            used[name] += charged
+            excess[name] += max(0, charged - permit[name])
+            require(budget[f"spent_{name}"] == used[name], "what was spent does not add up")
+            require(budget[name] == limit, "another budget than that of the run")
+    for name in limits:
+        require(over is None or over[f"spent_{name}"] == used[name], "the run spent otherwise")
+
+
+REQUEST = (
+    "run_id",
+    "step_id",
+    "call_id",
+    "agent_id",
+    "operation",
+    "effect",
+    "text_id",
+    "commitment",
+)
+
+
+def check_approvals(keys, entries, actions, approvals):
+    """What waited for a person was approved, exactly as it was executed, before its permit."""
+    for action in actions:
+        message = signed_bytes("agent_action", action)
+        check_signature(keys, action, message, "record", action["issued_at"])
+        proposal = {
+            "tenant_id": action["tenant_id"],
+            "kind": "agent_action",
+            "request": {name: action[name] for name in REQUEST},
+            "created_at": action["created_at"],
+            "nonce": action["nonce"],
+        }
+        data = canonical(proposal).encode()
+        digest = hashlib.blake2b(data, digest_size=16).hexdigest()
+        require(action["action_id"] == digest, "an action is not the one of its id")
+        require(action["proposal_digest"] == sha256(data).hex(), "another proposal")
+    for approval in approvals:
+        message = signed_bytes("approval", approval)
+        check_signature(keys, approval, message, "record", approval["decided_at"])
+        in_time = approval["issued_at"] <= approval["decided_at"] <= approval["expires_at"]
+        require(in_time, "an approval came too late")
+    known = {action["action_id"]: action for action in actions}
+    requests = {approval["request_id"]: approval for approval in approvals}
+    for one in entries:
+        if one["event_type"] not in ("step.permitted", "tool.intended"):
+            continue
+        action_id = one["payload"]["action_id"]
+        if action_id is None:
+            continue
+        action = known.pop(action_id, None)
+        require(action is not None, "an action is missing")
+        commitment = one["payload"].get("input_commitment") or one["payload"]["args_commitment"]
+        target = action["call_id"] or action["step_id"]
+        require(target == one["subject"], "something else was approved")
+        require(action["commitment"] == commitment, "another text was approved")
+        approval = requests.get((action["approval"] or {}).get("request_id"), {})
+        require(approval.get("decision") == "approve", "nobody approved")
+        require(approval["record_id"] == action_id, "another record was approved")
+        same = approval["proposal_digest"] == action["proposal_digest"]
+        require(same, "another proposal was approved")
+        # The permit and the two entries of its approval are appended together.
+        approved = logged(entries, "agent_action.approved", action_id) or {}
+        digest = sha256(signed_bytes("agent_action", action)).hex()
+        require(approved.get("record_digest") == digest, "the log has no such approval")
+    require(not known, "an action that nothing of the run names")
+
+
+def check_texts(keys, head, entries, receipts, texts, certificates):
+    committed, refs, gone = set(), set(), 0
+    for one in entries:
+        for name in ("input_commitment", "args_commitment"):
+            committed.add(one["payload"].get(name))
+    for receipt in receipts:
+        committed |= {receipt["input_commitment"], receipt["output_commitment"]}
+        refs |= set(receipt["memory"]["retrieved_refs"]) | set(receipt["memory"]["inherited_refs"])
+        for call in receipt["calls"]:
+            committed |= {call["args_commitment"], call["result_commitment"]}
+    committed.discard(None)
+    for certificate in certificates:
+        version = 2 if "subject_kind" in certificate else 1
+        message = signed_bytes("erasure", certificate, version, NOTES)
+        completed = certificate["erasure_completed_at"]
+        check_signature(keys, certificate, message, "erasure", completed)
+    certified = any(one["fact_ref"] in refs for one in certificates)
+    redacted = {one.get("subject_id") for one in certificates}
+    for text in texts:
+        if text["text"] is None and text["salt"] is None:
+            gone += 1
+            explained = certified or text["text_id"] in redacted
+            require(explained, "a text is gone, and no certificate says why")
+            continue
+        require(text["text"] is not None and text["salt"] is not None, "half a text")
+        opened = sha256(bytes.fromhex(text["salt"]), text["text"].encode()).hex()
+        require(opened == text["commitment"], "a text does not open its commitment")
+    shown = {text["commitment"] for text in texts}
+    require(committed <= shown, "a text is missing")
+    require(shown <= committed or not head["ended"], "a text that nothing commits to")
+    return gone
+
+
+KINDS = {
+    "entry": "proof",
+    "receipt": "receipt",
+    "action": "record",
+    "approval": "record",
+    "text": None,
+    "erasure": "certificate",
+}
+
+
+def verify(lines, keys):
+    """Raises Invalid; returns how many texts are erased."""
+    head, *rest = lines
+    require(head.get("type") == "run_bundle" and head.get("version") == 1, "no head of version 1")
+    kinds = {kind: [] for kind in KINDS}
+    for line in rest:
+        require(line.get("type") in KINDS, "a line of an unknown type")
+        member = KINDS[line["type"]]
+        kinds[line["type"]].append(line if member is None else line[member])
+    proofs = kinds["entry"]
+    require(len({proof["root_hash"] for proof in proofs}) == 1, "not under one checkpoint")
+    entries = [check_entry(keys, proof) for proof in proofs]
+    over = check_order(head, entries)
+    check_receipts(keys, head, entries, kinds["receipt"], over)
+    check_budget(entries, kinds["receipt"], over)
+    check_approvals(keys, entries, kinds["action"], kinds["approval"])
+    texts, certificates = kinds["text"], kinds["erasure"]
+    return check_texts(keys, head, entries, kinds["receipt"], texts, certificates)
+
+
+def main(bundle_path, keys_path):
+    with open(keys_path, encoding="utf-8") as file:
+        keys = json.load(file)["keys"]
+    try:
+        with open(bundle_path, encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file if line.strip()]
+        gone = verify(lines, keys)
+    except Invalid as problem:
+        sys.exit(f"not valid: {problem}")
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as problem:
+        sys.exit(f"not valid: a line is not of the shape of its type ({problem!r})")
+    print(f"valid; {gone} texts are erased" if gone else "valid")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(sys.argv[1], sys.argv[2])

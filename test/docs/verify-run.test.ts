@@ -1,0 +1,180 @@
+// docs/verify_run.py agrees with the offline verifier: on bundles of runs that are valid, and on
+// changes of them, each of which both find.
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, beforeEach, test } from 'node:test'
+import { type PublishedKey, readSavedDocuments, verifySavedDocument } from '@custos/proof'
+import {
+  type ModelServer,
+  startModelServer,
+} from '../../packages/server/src/slices/orchestrator/testing/model-server.ts'
+import {
+  openRunScene,
+  type RunningTenant,
+} from '../../packages/server/src/slices/orchestrator/testing/run-scene.ts'
+import type { Answer } from '../../packages/server/src/testing/harness.ts'
+
+type Line = Answer['body']
+
+const PROGRAM = join(import.meta.dirname, '../../docs/verify_run.py')
+const scene = openRunScene({ config: { egress: { allow: ['127.0.0.1'], proxy: null } } })
+const model: ModelServer = await startModelServer({ after })
+const dir = mkdtempSync(join(tmpdir(), 'custos-verify-run-'))
+after(() => rmSync(dir, { recursive: true, force: true }))
+
+interface SavedRun {
+  readonly lines: readonly Line[]
+  readonly keys: readonly PublishedKey[]
+}
+let client: SavedRun
+let managed: SavedRun
+let erased: SavedRun
+
+const saved = async (tenant: RunningTenant, run_id: string): Promise<SavedRun> => ({
+  lines: await tenant.bundle(run_id),
+  keys: await tenant.keys(),
+})
+
+async function makeRuns(): Promise<void> {
+  client = await clientRun()
+  managed = await managedRun()
+  erased = await erasedRun()
+}
+
+let made: Promise<void> | undefined
+beforeEach(() => {
+  made ??= makeRuns()
+  return made
+})
+
+/** A call that a person approved, two steps under a budget. */
+async function clientRun(): Promise<SavedRun> {
+  const tenant = await scene.tenant()
+  const config = { operations: ['tool_execution'] }
+  await tenant.policy({ policy_type: 'hitl_required', config })
+  await tenant.remember('The ferry leaves at ten')
+  const run_id = await tenant.start({ input_text: 'plan', budget: { tokens: 500, cost_micro: 90 } })
+  const first = await tenant.permitted(run_id, { input_text: 'when? ½ past', max_tokens: 200 })
+  const called = await tenant.call(run_id, first.step_id, { tool: 'book', args: { at: 10 } })
+  const { action_id, call_id } = called.body.detail
+  await tenant.ok('POST', `/orchestrator/actions/${action_id}/approve`, { approver: 'ana' })
+  const calls = [{ call_id, result: 'booked' }]
+  await tenant.complete(run_id, first.step_id, { output: 'At ten.', calls, cost_micro: 30 })
+  const second = await tenant.permitted(run_id, { input_from: first.step_id, max_tokens: 100 })
+  await tenant.complete(run_id, second.step_id, { output: 'Done.', cost_micro: 1, final: true })
+  return saved(tenant, run_id)
+}
+
+/** One question is lost, one answer asks for a call that stays uncertain until a person says so. */
+async function managedRun(): Promise<SavedRun> {
+  const tenant = await scene.tenant()
+  await tenant.provider(model.base_url)
+  await tenant.ok('POST', '/llm/tools', {
+    name: 'book',
+    description: 'Books a ferry',
+    input_schema: { type: 'object' },
+    url: `${model.base_url}/tool`,
+  })
+  model.answer = ({ path }) => {
+    if (path.endsWith('/tool') || model.asked.length === 1) return { cut: true }
+    const asked = model.asked.filter((one) => !one.path.endsWith('/tool')).length
+    return asked === 2 ? { calls: [{ tool: 'book', args: { at: 10 } }] } : { text: 'Booked.' }
+  }
+  const start = { executor: 'managed', input_text: 'book', budget: { tokens: 20_000 } }
+  const run_id = await tenant.start(start)
+  const waiting = await tenant.inState(run_id, (state) => state === 'waiting_resolution')
+  const path = `/orchestrator/runs/${run_id}/calls/${waiting.steps[1].calls[0].call_id}/resolve`
+  await tenant.ok('POST', path, { happened: true })
+  assert.equal((await tenant.ended(run_id)).state, 'completed')
+  return saved(tenant, run_id)
+}
+
+async function erasedRun(): Promise<SavedRun> {
+  const tenant = await scene.tenant()
+  const ref = await tenant.remember('Gil is allergic to nuts')
+  const run_id = await tenant.start()
+  const { step_id } = await tenant.permitted(run_id, { input_text: 'what about Gil?' })
+  await tenant.complete(run_id, step_id, { output: 'Gil is allergic to nuts', final: true })
+  await tenant.ok('POST', '/erasure/issue', { fact_ref: ref })
+  return saved(tenant, run_id)
+}
+
+/** What each of the two says. */
+async function judge({ lines, keys }: SavedRun): Promise<[boolean, boolean, string]> {
+  const text = lines.map((line) => JSON.stringify(line)).join('\n')
+  const [document] = readSavedDocuments(text)
+  assert.ok(document)
+  const ours = await verifySavedDocument(document, { keys, entry: undefined })
+  const [bundle, list] = [join(dir, 'run.ndjson'), join(dir, 'keys.json')]
+  writeFileSync(bundle, text)
+  writeFileSync(list, JSON.stringify({ keys }))
+  const [theirs, said] = await new Promise<[boolean, string]>((resolve) => {
+    execFile('python3', ['-B', PROGRAM, bundle, list], (error, stdout, stderr) =>
+      resolve([error === null && stdout.startsWith('valid'), stdout + stderr]),
+    )
+  })
+  assert.ok(theirs || said.startsWith('not valid: '), said)
+  return [ours.valid, theirs, `${ours.reason} / ${said}`]
+}
+
+test('both verifiers accept runs of both executors, and one with erased texts', async () => {
+  for (const run of [client, managed, erased]) {
+    const [ours, theirs, said] = await judge(run)
+    assert.deepEqual([ours, theirs], [true, true], said)
+  }
+  const [ours, theirs] = await judge({ ...client, keys: [] })
+  assert.deepEqual([ours, theirs], [false, false])
+})
+
+const of = (all: readonly Line[], type: string, nth = 0): Line =>
+  all.filter((line) => line.type === type)[nth]
+const entry = (all: readonly Line[], event: string): Line =>
+  all.find(({ proof }) => proof?.breadcrumb.event_type === event)
+const crumb = (all: readonly Line[], event: string): Line => entry(all, event).proof.breadcrumb
+const drop = (all: readonly Line[], line: Line): Line[] => all.filter((one) => one !== line)
+
+/** Each changes the bundle in place, or returns another. */
+const OF_CLIENT: Readonly<Record<string, (all: Line[]) => unknown>> = {
+  'head-other-run': (all) => (of(all, 'run_bundle').run_id = '0'.repeat(32)),
+  'permit-dropped': (all) => drop(all, entry(all, 'step.permitted')),
+  'end-dropped': (all) => drop(all, entry(all, 'run.completed')),
+  'decision-dropped': (all) => drop(all, entry(all, 'decision.logged')),
+  'approval-entry-dropped': (all) => drop(all, entry(all, 'agent_action.approved')),
+  'budget-raised-in-log': (all) => (crumb(all, 'run.started').payload.budget_tokens = 9_999),
+  'path-cut': (all) => entry(all, 'run.started').proof.audit_path.pop(),
+  'checkpoint-edited': (all) => {
+    const { proof } = entry(all, 'run.started')
+    proof.checkpoint = proof.checkpoint.replace('\n', 'x\n')
+  },
+  'last-receipt-dropped': (all) => drop(all, of(all, 'receipt', 1)),
+  'receipt-model-changed': (all) => (of(all, 'receipt').receipt.model_id = 'model-z'),
+  'receipt-charge-lowered': (all) => (of(all, 'receipt').receipt.budget.charged_tokens = 1),
+  'action-approver-changed': (all) => (of(all, 'action').record.approval.approver = 'ben'),
+  'approval-turned': (all) => (of(all, 'approval').record.decision = 'deny'),
+  'text-edited': (all) => (of(all, 'text').text += '.'),
+  'text-gone-without-certificate': (all) =>
+    Object.assign(of(all, 'text'), { text: null, salt: null }),
+}
+const OF_MANAGED: typeof OF_CLIENT = {
+  'answer-dropped': (all) => drop(all, entry(all, 'step.answered')),
+  'resolution-dropped': (all) => drop(all, entry(all, 'tool.resolved')),
+  'executor-dropped-in-log': (all) => delete crumb(all, 'run.started').payload.executor,
+  'lost-question-dropped': (all) => drop(all, entry(all, 'step.failed')),
+  'receipt-provider-changed': (all) => (of(all, 'receipt', 1).receipt.model.provider_id = '0'),
+}
+
+for (const [kind, mutations] of Object.entries({ client: OF_CLIENT, managed: OF_MANAGED }))
+  for (const [name, mutate] of Object.entries(mutations))
+    test(`both verifiers refuse a bundle of a ${kind} run with ${name}`, async () => {
+      const run = kind === 'client' ? client : managed
+      const lines = structuredClone(run.lines) as Line[]
+      const result = mutate(lines)
+      const changed = Array.isArray(result) ? result : lines
+      assert.notDeepEqual(changed, run.lines)
+      const [ours, theirs, said] = await judge({ ...run, lines: changed })
+      assert.deepEqual([ours, theirs], [false, false], said)
+    })
