@@ -1,5 +1,6 @@
 // The connection to one service: its address, the credential, and how calls are made.
 
+import { isBrowser } from './ambient.ts'
 import { CustosError } from './errors.ts'
 import type { CallContext, Hooks } from './hooks.ts'
 
@@ -63,7 +64,13 @@ export class Client {
     const sent = new Headers(this.#options.headers)
     for (const [name, value] of headers) sent.set(name, value)
     if (key !== undefined) sent.set('authorization', `Bearer ${checkKey(key)}`)
-    return send(`${this.#url}${path}`, { ...init, headers: sent, redirect: 'manual' })
+    return send(`${this.#url}${path}`, {
+      ...init,
+      headers: sent,
+      redirect: 'manual',
+      // The session of a person who is signed in to the console is not sent beside a key.
+      ...(key !== undefined && isBrowser() && { credentials: 'omit' }),
+    })
   }
 }
 

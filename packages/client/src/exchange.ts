@@ -57,8 +57,8 @@ export interface Operation<Args extends readonly unknown[] = readonly never[], R
 
 type Read<T> = (response: Response, limit: Limit) => T | Promise<T>
 
-/** Refusals with 503 that pass; the others stay until an operator acts. */
-const PASSING = /^(unavailable|index_building|payment_unavailable)$/
+/** Status and code of what passes; other refusals with 503 stay until an operator acts. */
+const PASSING = /^50(2|4|3 (unavailable|index_building|payment_unavailable)$)/
 const RETRY_AFTER_MS_MAX = 60_000
 
 /** Calls an operation: path parameters, then body, query and options, as its method takes them. */
@@ -252,12 +252,9 @@ function waitBefore(attempt: number, error: unknown, limit: Limit): number | und
   if (!(error instanceof ApiError)) return undefined
   const { status, code, retryAfterMs } = error
   // A limit that names no end may last for a day.
-  if (status === 429 ? retryAfterMs === undefined : !passes(status, code)) return undefined
-  return Math.min(retryAfterMs ?? backoff, RETRY_AFTER_MS_MAX)
+  const passes = status === 429 ? retryAfterMs !== undefined : PASSING.test(`${status} ${code}`)
+  return passes ? Math.min(retryAfterMs ?? backoff, RETRY_AFTER_MS_MAX) : undefined
 }
-
-const passes = (status: number, code: string): boolean =>
-  status === 502 || status === 504 || (status === 503 && PASSING.test(code))
 
 /** Pictures and signed notes. */
 const TEXT_TYPES = /^(?:image\/|text\/plain)/
