@@ -354,6 +354,37 @@ describe('CustosMemoryStorage', () => {
     assert.ok(storage.certificates('t1').length >= 7)
   })
 
+  test('a message whose saving a deletion of its thread overtakes is deleted with it', async () => {
+    const { api_key } = await service.createTenant('mastra')
+    const own = new Custos({ url: service.url, apiKey: api_key })
+    const other = new CustosMemoryStorage({ client: own })
+    let deletions = 0
+    const racing = new Custos({
+      url: service.url,
+      apiKey: api_key,
+      fetch: async (input, init) => {
+        // The saving has read the thread; all of the deletion happens before it writes.
+        if (
+          deletions === 0 &&
+          /"op":"put","namespace":\["mastra","messages"/.test(`${init?.body}`)
+        ) {
+          deletions += 1
+          await other.deleteThread({ threadId: 't1' })
+        }
+        return fetch(input, init)
+      },
+    })
+    await other.saveThread({ thread: { id: 't1', ...base } })
+    const storage = new CustosMemoryStorage({ client: racing })
+    await storage.saveMessages({ messages: [say('m1', 'late'), say('m2', 'later')] })
+    assert.equal(deletions, 1)
+    assert.deepEqual((await other.listMessages({ threadId: 't1' })).messages, [])
+    assert.equal((await own.memory.memories('default', {})).memories.length, 0)
+    // To a thread that was never there, as in memory, messages are saved.
+    await storage.saveMessages({ messages: [say('m1', 'early')] })
+    assert.equal((await other.listMessages({ threadId: 't1' })).messages.length, 1)
+  })
+
   test('a copy of a thread has all of its messages, or the last ones', async () => {
     const storage = new CustosMemoryStorage({ client })
     await storage.saveThread({ thread: { id: 't1', title: 'Trip', ...base } })
