@@ -296,7 +296,9 @@ async function refusalOf(response: Response, id: string, url: string): Promise<C
         ? 'bad_request'
         : 'unavailable') as RefusalCode,
     title: typeof title === 'string' ? title : response.statusText,
-    detail: detailText(detail) ?? (error ? '' : `${url} did not answer like a Custos service`),
+    detail:
+      detailText(detail) ??
+      (error ? '' : `${url} did not answer like a Custos service: check \`url\``),
     requestId: headers.get('x-request-id'),
     ...(seconds !== null && /^\d+$/.test(seconds) && { retryAfterMs: Number(seconds) * 1_000 }),
     body: body ?? text,
@@ -326,7 +328,7 @@ function detailText(detail: unknown): string | undefined {
 // The message of fetch is "fetch failed"; the reason is in its cause.
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason'
-  const { cause } = error
-  if (cause instanceof Error) return cause.message || ('code' in cause ? `${cause.code}` : '')
-  return error.message
+  const { message, code } = Object(error.cause ?? error)
+  // That of a failed TLS handshake has lines for its developers, that of many addresses is empty.
+  return `${!message || /\n/.test(message) ? code : message}`
 }

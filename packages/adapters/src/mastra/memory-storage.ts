@@ -40,7 +40,7 @@ export class CustosMemoryStorage extends MemoryStorage {
 
   constructor(options: CustosStorageOptions) {
     super()
-    requireClient('CustosMemoryStorage', options?.client)
+    requireClient('CustosMemoryStorage', options)
     this.#tables = new ItemTables(options.client, storeOf(options))
   }
 
