@@ -290,7 +290,7 @@ describe('in a browser', () => {
   })
 })
 
-/** Breaks the first attempt of each write, in turn before and after its commit. */
+/** Breaks the first attempt of each write, before and after its commit by turns. */
 function everyOther() {
   let count = 0
   const seen = new Set<string>()

@@ -1,4 +1,4 @@
-// What a program with a mistake is told: one sentence that says what to do, never a stack of ours.
+// What a program with a mistake is told: one sentence that says what to do, never a stack trace.
 
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
