@@ -245,7 +245,7 @@ const [url = '', apiKey = ''] = process.argv.slice(2)
 const client = new Custos({ url, apiKey })
 const inner = new MockLanguageModelV4({
   doGenerate: async ({ prompt }) => ({
-    content: [{ type: 'text' as const, text: String(/lives in Porto/.test(JSON.stringify(prompt))) }],
+    content: [{ type: 'text' as const, text: String(JSON.stringify(prompt).includes('in Porto')) }],
     finishReason: { unified: 'stop' as const, raw: undefined },
     usage: {
       inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
