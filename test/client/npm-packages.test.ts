@@ -178,6 +178,12 @@ const refused = await custos.memory.memory('default', 999).catch((error: unknown
 console.log(JSON.stringify([found.memories.length, verdict.valid, altered.valid, refused]))
 `
 
+const ARGUMENTS = 'declare const process: { readonly argv: string[] }\n'
+const RESOLUTIONS = [
+  ['nodenext', 'nodenext'],
+  ['bundler', 'esnext'],
+] as const
+
 /** In the long form other versions come from npm: what they are named here has been released. */
 const OTHER_NODES = casesOf(['22.23.3', '26.10.0'], 0)
 const TYPESCRIPTS = ['this', ...casesOf(['5.4.5', '7.0.2'], 0)]
@@ -217,6 +223,103 @@ test('installed packages remember, forget and verify under each Node of the mach
   }
 })
 
+/** What the adapters are for, as a project has it beside them. */
+const FRAMEWORKS = [
+  ...['ai', '@langchain/core', '@langchain/langgraph-checkpoint', '@mastra/core'],
+  '@openai/agents-core',
+]
+
+/** Uses every adapter once: prints what is remembered through each. */
+const ADAPTED = `
+import { custosApproval, custosMemory, custosTools } from '@custos/adapters/ai'
+import { CustosChatHistory, CustosRetriever } from '@custos/adapters/langchain'
+import { CustosStore } from '@custos/adapters/langgraph'
+import { CustosMemoryStorage, custosRecall } from '@custos/adapters/mastra'
+import { CustosSession } from '@custos/adapters/openai-agents'
+import { Custos } from '@custos/client'
+import { HumanMessage } from '@langchain/core/messages'
+import { generateText, wrapLanguageModel } from 'ai'
+import { MockLanguageModelV4 } from 'ai/test'
+
+const [url = '', apiKey = ''] = process.argv.slice(2)
+const client = new Custos({ url, apiKey })
+const inner = new MockLanguageModelV4({
+  doGenerate: async ({ prompt }) => ({
+    content: [{ type: 'text' as const, text: String(JSON.stringify(prompt).includes('in Porto')) }],
+    finishReason: { unified: 'stop' as const, raw: undefined },
+    usage: {
+      inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+      outputTokens: { total: 1, text: 1, reasoning: undefined },
+    },
+    warnings: [],
+  }),
+})
+await client.memory.write('default', { content: 'Ana lives in Porto' })
+const model = wrapLanguageModel({ model: inner, middleware: custosMemory({ client }) })
+const { text } = await generateText({ model, prompt: 'Where does Ana live?' })
+const tools = Object.keys(custosTools({ client })).length
+const approval = await custosApproval({ client })({
+  toolCall: { toolName: 'look', input: {} },
+})
+
+const store = new CustosStore({ client })
+await store.put(['users'], 'ana', { city: 'Porto' })
+const item = await store.get(['users'], 'ana')
+
+const history = new CustosChatHistory({ client, sessionId: 'ana-1' })
+await history.addMessage(new HumanMessage('I like tea'))
+const [said] = await history.getMessages()
+const found = await new CustosRetriever({ client }).invoke('where does Ana live')
+
+const session = new CustosSession({ client, sessionId: 'ana-2' })
+await session.addItems([{ type: 'message', role: 'user', content: 'I like tea' }])
+
+const storage = new CustosMemoryStorage({ client })
+const now = new Date()
+await storage.saveThread({
+  thread: { id: 't1', resourceId: 'ana', title: 'Trip', createdAt: now, updatedAt: now },
+})
+const thread = await storage.getThreadById({ threadId: 't1' })
+const recall = custosRecall({ client }).id
+
+console.log(JSON.stringify([
+  text, tools, approval, item?.value['city'], said?.text, found[0]?.pageContent,
+  (await session.getItems()).length, thread?.title, recall,
+]))
+`
+
+test('installed adapters work with their frameworks, also for the compiler', async () => {
+  const cwd = join(folder, 'with-frameworks')
+  cpSync(project(), cwd, { recursive: true })
+  for (const name of FRAMEWORKS) {
+    const link = join(cwd, 'node_modules', name)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(join(ROOT, 'node_modules', name), link)
+  }
+  const { code } = await transform(ADAPTED, { loader: 'ts', target: 'es2022' })
+  writeFileSync(join(cwd, 'adapted.js'), code)
+  const { api_key } = await service.createTenant()
+  const args = [join(cwd, 'adapted.js'), service.url, api_key]
+  const { stdout } = await execute(process.execPath, args, { cwd })
+  assert.deepEqual(JSON.parse(stdout), [
+    ...['true', 3, 'not-applicable', 'Porto', 'I like tea', 'Ana lives in Porto', 1, 'Trip'],
+    'custos-recall',
+  ])
+
+  writeFileSync(join(cwd, 'adapted.ts'), `${ADAPTED}${ARGUMENTS}export {}\n`)
+  for (const [resolution, module] of RESOLUTIONS) {
+    // Declarations of the frameworks need types of their own neighbours.
+    const options = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2022']
+    const libraries = ['--lib', 'es2022,dom,dom.iterable', '--typeRoots', 'none']
+    const modules = ['--module', module, '--moduleResolution', resolution]
+    const compile = [tscOf('this'), ...options, ...libraries, ...modules, 'adapted.ts']
+    const checked = execute(process.execPath, compile, { cwd })
+    await checked.catch((error: { stdout: string }) =>
+      assert.fail(`${resolution}: ${error.stdout}`),
+    )
+  }
+})
+
 const tscOf = (version: string): string =>
   version === 'this'
     ? createRequire(import.meta.url).resolve('typescript/bin/tsc')
@@ -224,17 +327,13 @@ const tscOf = (version: string): string =>
 
 for (const version of TYPESCRIPTS)
   test(`a program with the installed types compiles with ${version} TypeScript`, () => {
-    const argument = 'declare const process: { readonly argv: string[] }\n'
-    writeFileSync(join(project(), 'program.ts'), `${PROGRAM}${argument}export {}\n`)
+    writeFileSync(join(project(), 'program.ts'), `${PROGRAM}${ARGUMENTS}export {}\n`)
     const tsc = tscOf(version)
-    for (const [resolution, module] of [
-      ['nodenext', 'nodenext'],
-      ['bundler', 'esnext'],
-    ]) {
+    for (const [resolution, module] of RESOLUTIONS) {
       const options = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'es2022']
       // Without the types of the folders above.
       const libraries = ['--lib', 'es2022,dom,dom.iterable', '--typeRoots', 'none']
-      const modules = ['--module', `${module}`, '--moduleResolution', `${resolution}`]
+      const modules = ['--module', module, '--moduleResolution', resolution]
       const args = [tsc, ...options, ...libraries, ...modules, 'program.ts']
       const { status, stdout } = spawnSync(process.execPath, args, {
         cwd: project(),

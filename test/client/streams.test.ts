@@ -98,6 +98,31 @@ test('streams.run ends with its run, also over a connection that is cut', async 
   }
 })
 
+test('streams.events goes on when its first connection ends before a frame arrived', async () => {
+  const frame = 'id: 0.1\nevent: position\ndata: {}\n\n'
+  let asked = 0
+  const server = createServer((_request, response) => {
+    asked += 1
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    if (asked === 1) response.write(frame.slice(0, 9), () => response.destroy())
+    else response.write(frame)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // A TCP server has an address object, never a path.
+  const { port } = server.address() as AddressInfo
+  try {
+    const seen: string[] = []
+    for await (const { id } of new Custos({ url: `http://127.0.0.1:${port}` }).streams.events()) {
+      seen.push(id)
+      break
+    }
+    assert.deepEqual([asked, seen], [2, ['0.1']])
+  } finally {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+})
+
 /** A server whose answers stop in the phase that the path of the call names. */
 async function startStalling() {
   const server = createServer((request, response) => {

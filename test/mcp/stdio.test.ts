@@ -144,6 +144,8 @@ test('a wrong option, address, key or store is one sentence and exit code 2', as
   const cases = [
     [['--tools', 'none'], env],
     [['--url', 'nowhere'], env],
+    [['--budget', '-3'], env],
+    [['--print-config', 'another'], env],
     [url(), { CUSTOS_API_KEY: 'wrong' }],
     [[...url(), '--store', 'missing'], env],
   ] as const
@@ -160,7 +162,8 @@ test('the quick start: the printed entry starts a server that finds what it save
   const guide = readFileSync(join(ROOT, 'docs/mcp.md'), 'utf8')
   const [, line = ''] = /^npx custos (mcp .*--print-config claude)$/m.exec(guide) ?? []
   const args = line.split(' ').map((word) => (word === '~/.custos' ? dir : word))
-  const { stdout } = await spawnCustos(args)
+  const { stdout, stderr } = await spawnCustos(args)
+  assert.match(stderr, /^custos mcp: add this to claude_desktop_config\.json .*\n$/)
   const entry = JSON.parse(stdout).mcpServers.custos
   assert.deepEqual(entry.args.slice(1, 4), ['mcp', '--data-dir', dir])
   const client = new ClientV2(INFO)

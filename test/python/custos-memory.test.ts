@@ -23,18 +23,22 @@ test('the Python client, its LangGraph store and its verifier', async (t) => {
       await execute('python3', ['-m', 'venv', join(dir, 'venv')])
       // A copy: a build writes beside the sources.
       cpSync(PACKAGE, join(dir, 'package'), { recursive: true })
-      const install = [
-        '-m',
-        'pip',
-        'install',
-        '--quiet',
-        `${join(dir, 'package')}[langgraph,verify]`,
-      ]
-      await execute(python, install, { timeout: 240_000 })
+      const pip = (...what: string[]) =>
+        execute(python, ['-m', 'pip', 'install', '--quiet', ...what], { timeout: 240_000 })
+      await pip('setuptools>=70')
+      // As it is published: the archive of the sources, from which pip makes a wheel.
+      const build = "import setuptools.build_meta as b; print(b.build_sdist('.'))"
+      const { stdout } = await execute(python, ['-c', build], { cwd: join(dir, 'package') })
+      const archive = stdout.trim().split('\n').at(-1) ?? ''
+      await pip(`${join(dir, 'package', archive)}[langgraph,verify]`)
     } catch (error) {
       t.diagnostic(`NOT TESTED: Python 3.10 with pip and an index is needed: ${error}`)
       return
     }
+    // Type checkers read the package only with this file in it.
+    const installed = 'import custos_memory, os; print(os.listdir(custos_memory.__path__[0]))'
+    const listed = await execute(python, ['-c', installed], { cwd: dir })
+    assert.match(listed.stdout, /'py\.typed'/)
     const service = await startTestService()
     try {
       const { api_key } = await service.createTenant('python')

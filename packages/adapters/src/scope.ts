@@ -47,7 +47,8 @@ export const fenceMemories = (memories: readonly RecalledMemory[]): string =>
   fence(memories.map(({ ref, content, written_at }) => ({ ref, content, written_at })))
 
 /** Refuses options that only make sense elsewhere, before anything is sent. */
-export function requireClient(adapter: string, client: unknown): void {
+export function requireClient(adapter: string, options: { client?: unknown } | undefined): void {
+  const client = options?.client
   const isClient = typeof client === 'object' && client !== null && 'memory' in client
   if (!isClient)
     throw new TypeError(

@@ -62,17 +62,22 @@ export const unchecked = <T extends object>(
   values: Readonly<Partial<Record<keyof NoInfer<T>, unknown>>>,
 ): T => values as T
 
-function commandError(
+/** What a command says of an error of the client. */
+export function commandError(
   error: unknown,
   { url, role }: { url: string; role: keyof typeof KEY_ADVICE },
 ): unknown {
   if (error instanceof ApiError) {
-    const { status, detail, title } = error
+    const { status, code, detail, title } = error
     const line = `${status} ${detail || title}`
+    if (code === 'store_not_found') return new CommandError(`${line}: name one that is there`)
     return new CommandError(status === 401 ? `${line}: ${KEY_ADVICE[role]}` : line)
   }
   if (error instanceof ConnectionError && error.cause !== undefined)
-    return new CommandError(`no answer from ${new URL(url).origin}: ${reasonOf(error.cause)}`)
+    return new CommandError(
+      `no answer from ${new URL(url).origin}: ${reasonOf(error.cause)}: check that the service ` +
+        'runs there, or give its address with --url',
+    )
   return error instanceof CustosError ? new CommandError(error.message) : error
 }
 

@@ -41,9 +41,15 @@ export function readArguments<const O extends Options>(args: readonly string[], 
   } catch (error) {
     const message = error instanceof Error ? error.message : 'unknown option'
     const name = /^Unknown option '--([^']+)'/.exec(message)?.[1]
-    if (name === undefined) throw new UsageError(message)
+    if (name === undefined) throw new UsageError(valueAdvice(message) ?? message)
     throw new UsageError(`unknown option --${name}`, { name, known: Object.keys(options) })
   }
+}
+
+/** For `--budget -3`, of which the platform says three sentences. */
+function valueAdvice(message: string): string | undefined {
+  const option = /^Option '(?:-\w, )?(--[\w-]+)[^']*' argument is ambiguous/.exec(message)?.[1]
+  return option && `${option} needs a value; one that begins with a dash is ${option}=VALUE`
 }
 
 /** Throws UsageError unless there is one positional for each name. */

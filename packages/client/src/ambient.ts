@@ -1,10 +1,13 @@
-// The only place that reads the clock, randomness and timers of the platform.
+// The only place that reads the clock, randomness and timers of the platform, and asks which it is.
 
 /** Milliseconds on a clock that only goes forward. */
 export const nowMs = (): number => performance.now()
 
 /** A number of [0, 1) that spreads retries. */
 export const jitter = (): number => Math.random()
+
+/** Browsers keep cookies, and send a stream as a body over HTTP/2 only. */
+export const isBrowser = (): boolean => 'location' in globalThis
 
 /** 128 random bits in hexadecimal; `randomUUID` is missing on pages without https. */
 export const newKey = (): string =>

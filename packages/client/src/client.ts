@@ -1,5 +1,6 @@
 // The connection to one service: its address, the credential, and how calls are made.
 
+import { isBrowser } from './ambient.ts'
 import { CustosError } from './errors.ts'
 import type { CallContext, Hooks } from './hooks.ts'
 
@@ -31,7 +32,8 @@ export class Client {
 
   constructor(options: ClientOptions) {
     this.#options = options
-    this.#url = baseUrl(options)
+    // A program without types may pass nothing.
+    this.#url = baseUrl(options ?? {})
     if (typeof options.apiKey === 'string') checkKey(options.apiKey)
   }
 
@@ -63,17 +65,23 @@ export class Client {
     const sent = new Headers(this.#options.headers)
     for (const [name, value] of headers) sent.set(name, value)
     if (key !== undefined) sent.set('authorization', `Bearer ${checkKey(key)}`)
-    return send(`${this.#url}${path}`, { ...init, headers: sent, redirect: 'manual' })
+    return send(`${this.#url}${path}`, {
+      ...init,
+      headers: sent,
+      redirect: 'manual',
+      // The session of a person who is signed in to the console is not sent beside a key.
+      ...(key !== undefined && isBrowser() && { credentials: 'omit' }),
+    })
   }
 }
 
 // The platform would repeat a key that cannot be a header in its own error.
 function checkKey(key: string): string {
   if (/^[\x21-\x7e]+$/.test(key)) return key
-  throw new CustosError('apiKey has characters that no key has: check for spaces and line breaks')
+  throw new CustosError('apiKey is empty or has characters that no key has, such as a line break')
 }
 
-function baseUrl({ url, apiKey, allowInsecure }: ClientOptions): string {
+function baseUrl({ url = '', apiKey, allowInsecure }: Partial<ClientOptions>): string {
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (!parsed || !/^https?:$/.test(parsed.protocol))
     throw new CustosError('url must be an http or https address, such as http://127.0.0.1:8420')

@@ -2,9 +2,10 @@
 
 import type { ApprovalsRequestReply, JobsGetReply, RefusalCode } from './generated/types.ts'
 
+// Each class states its name: bundlers shorten the one that it is declared with.
 export class CustosError extends Error {
   override get name(): string {
-    return this.constructor.name
+    return 'CustosError'
   }
 }
 
@@ -35,6 +36,10 @@ export class ApiError extends CustosError implements RefusalDetails {
   declare readonly body: unknown
   declare readonly operation: string
 
+  override get name(): string {
+    return 'ApiError'
+  }
+
   constructor(refused: RefusalDetails) {
     const { operation, status, code, detail } = refused
     const advice = ADVICE[code]
@@ -50,13 +55,47 @@ const ADVICE: Readonly<Record<string, string>> = {
   route_not_found: 'Check that `url` is the base address of a Custos service of this version',
 }
 
-export class ValidationError extends ApiError {}
-export class AuthenticationError extends ApiError {}
-export class PermissionError extends ApiError {}
-export class NotFoundError extends ApiError {}
-export class ConflictError extends ApiError {}
-export class RateLimitError extends ApiError {}
-export class ServiceError extends ApiError {}
+export class ValidationError extends ApiError {
+  override get name(): string {
+    return 'ValidationError'
+  }
+}
+
+export class AuthenticationError extends ApiError {
+  override get name(): string {
+    return 'AuthenticationError'
+  }
+}
+
+export class PermissionError extends ApiError {
+  override get name(): string {
+    return 'PermissionError'
+  }
+}
+
+export class NotFoundError extends ApiError {
+  override get name(): string {
+    return 'NotFoundError'
+  }
+}
+
+export class ConflictError extends ApiError {
+  override get name(): string {
+    return 'ConflictError'
+  }
+}
+
+export class RateLimitError extends ApiError {
+  override get name(): string {
+    return 'RateLimitError'
+  }
+}
+
+export class ServiceError extends ApiError {
+  override get name(): string {
+    return 'ServiceError'
+  }
+}
 
 const BY_STATUS: Readonly<Record<number, typeof ApiError>> = {
   401: AuthenticationError,
@@ -73,10 +112,18 @@ export function apiError(refused: RefusalDetails): ApiError {
 }
 
 /** No complete answer arrived. */
-export class ConnectionError extends CustosError {}
+export class ConnectionError extends CustosError {
+  override get name(): string {
+    return 'ConnectionError'
+  }
+}
 
 /** No answer arrived in time. */
-export class TimeoutError extends ConnectionError {}
+export class TimeoutError extends ConnectionError {
+  override get name(): string {
+    return 'TimeoutError'
+  }
+}
 
 /** Whether an error is a refusal with one of these codes. */
 export function isRefusal<const C extends RefusalCode>(
@@ -90,6 +137,10 @@ export function isRefusal<const C extends RefusalCode>(
 export class NotCompletedError extends CustosError {
   /** The last state of the approval request or job. */
   readonly last: ApprovalsRequestReply | JobsGetReply
+
+  override get name(): string {
+    return 'NotCompletedError'
+  }
 
   constructor(message: string, last: ApprovalsRequestReply | JobsGetReply) {
     super(message)

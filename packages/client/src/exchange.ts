@@ -57,8 +57,8 @@ export interface Operation<Args extends readonly unknown[] = readonly never[], R
 
 type Read<T> = (response: Response, limit: Limit) => T | Promise<T>
 
-/** Refusals with 503 that pass; the others stay until an operator acts. */
-const PASSING = /^(unavailable|index_building|payment_unavailable)$/
+/** Status and code of what passes; other refusals with 503 stay until an operator acts. */
+const PASSING = /^50(2|4|3 (unavailable|index_building|payment_unavailable)$)/
 const RETRY_AFTER_MS_MAX = 60_000
 
 /** Calls an operation: path parameters, then body, query and options, as its method takes them. */
@@ -252,12 +252,9 @@ function waitBefore(attempt: number, error: unknown, limit: Limit): number | und
   if (!(error instanceof ApiError)) return undefined
   const { status, code, retryAfterMs } = error
   // A limit that names no end may last for a day.
-  if (status === 429 ? retryAfterMs === undefined : !passes(status, code)) return undefined
-  return Math.min(retryAfterMs ?? backoff, RETRY_AFTER_MS_MAX)
+  const passes = status === 429 ? retryAfterMs !== undefined : PASSING.test(`${status} ${code}`)
+  return passes ? Math.min(retryAfterMs ?? backoff, RETRY_AFTER_MS_MAX) : undefined
 }
-
-const passes = (status: number, code: string): boolean =>
-  status === 502 || status === 504 || (status === 503 && PASSING.test(code))
 
 /** Pictures and signed notes. */
 const TEXT_TYPES = /^(?:image\/|text\/plain)/
@@ -299,7 +296,9 @@ async function refusalOf(response: Response, id: string, url: string): Promise<C
         ? 'bad_request'
         : 'unavailable') as RefusalCode,
     title: typeof title === 'string' ? title : response.statusText,
-    detail: detailText(detail) ?? (error ? '' : `${url} did not answer like a Custos service`),
+    detail:
+      detailText(detail) ??
+      (error ? '' : `${url} did not answer like a Custos service: check \`url\``),
     requestId: headers.get('x-request-id'),
     ...(seconds !== null && /^\d+$/.test(seconds) && { retryAfterMs: Number(seconds) * 1_000 }),
     body: body ?? text,
@@ -329,7 +328,7 @@ function detailText(detail: unknown): string | undefined {
 // The message of fetch is "fetch failed"; the reason is in its cause.
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason'
-  const { cause } = error
-  if (cause instanceof Error) return cause.message || ('code' in cause ? `${cause.code}` : '')
-  return error.message
+  const { message, code } = Object(error.cause ?? error)
+  // That of a failed TLS handshake has lines for its developers, that of many addresses is empty.
+  return `${!message || /\n/.test(message) ? code : message}`
 }

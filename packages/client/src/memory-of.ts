@@ -38,7 +38,10 @@ export class MemoryOf {
   readonly #store: string
   readonly #namespace: string | undefined
 
-  constructor(client: Groups, { store, namespace }: MemoryOfOptions) {
+  constructor(client: Groups, options: MemoryOfOptions) {
+    // A program without types may pass nothing.
+    const { store, namespace } = options ?? {}
+    if (!store) throw new CustosError("memoryOf needs a store, such as { store: 'default' }")
     this.#client = client
     this.#store = store
     this.#namespace = namespace

@@ -34,9 +34,12 @@ export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
     const { id, options } = this.#exchange
     const { signal } = options
     let last: string | undefined
+    let answered = false
     for (;;) {
       try {
-        for await (const frame of this.#connect(last)) {
+        const texts = await this.#connect(last)
+        answered = true
+        for await (const frame of framesOf<T>(texts)) {
           signal?.throwIfAborted()
           if (frame.id !== '') last = frame.id
           yield frame
@@ -45,13 +48,13 @@ export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
         if (this.#over) return
       } catch (error) {
         if (signal?.aborted) throw signal.reason
-        if (!(error instanceof ConnectionError) || last === undefined) throw error
+        if (!(error instanceof ConnectionError) || !answered) throw error
       }
       await sleep(1_000 + 1_000 * jitter(), signal)
     }
   }
 
-  async *#connect(last: string | undefined): AsyncGenerator<EventFrame<T>, void, undefined> {
+  async #connect(last: string | undefined): Promise<AsyncIterable<string>> {
     const extra = last === undefined ? {} : { 'last-event-id': last }
     const { data } = await this.#exchange.run(
       (response, limit) => {
@@ -61,16 +64,22 @@ export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
       false,
       { accept: 'text/event-stream', ...extra },
     )
-    let rest = ''
-    for await (const text of data) {
-      const frames = `${rest}${text}`.split('\n\n')
-      rest = frames.pop() ?? ''
-      for (const frame of frames) {
-        const fields = fieldsOf(frame)
-        const { id = '', event = 'message' } = fields
-        // The contract states the shape of the data.
-        if (fields.data !== undefined) yield { id, event, data: JSON.parse(fields.data) as T }
-      }
+    return data
+  }
+}
+
+async function* framesOf<T>(
+  texts: AsyncIterable<string>,
+): AsyncGenerator<EventFrame<T>, void, undefined> {
+  let rest = ''
+  for await (const text of texts) {
+    const frames = `${rest}${text}`.split('\n\n')
+    rest = frames.pop() ?? ''
+    for (const frame of frames) {
+      const fields = fieldsOf(frame)
+      const { id = '', event = 'message' } = fields
+      // The contract states the shape of the data.
+      if (fields.data !== undefined) yield { id, event, data: JSON.parse(fields.data) as T }
     }
   }
 }

@@ -1,5 +1,6 @@
 // NDJSON in both directions: answers line by line, and bodies that are many records.
 
+import { isBrowser } from './ambient.ts'
 import type { Answer } from './call-result.ts'
 import { ConnectionError, CustosError } from './errors.ts'
 import type { Exchange, SentBody } from './exchange.ts'
@@ -100,8 +101,12 @@ async function* encoded(source: Iterable<unknown> | AsyncIterable<unknown>) {
     else yield encoder.encode(lineOf(item))
 }
 
-/** Whether fetch takes a stream as a body: it then asks for `duplex` and sets no content type. */
+/**
+ * Whether fetch takes a stream as a body: it then asks for `duplex` and sets no content type.
+ * Whether a browser uses HTTP/2, which it needs for that, is known when the body is half read.
+ */
 function canStream(): boolean {
+  if (isBrowser()) return false
   let asked = false
   try {
     const init = {

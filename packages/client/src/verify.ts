@@ -34,6 +34,10 @@ export interface WitnessResult {
 export class ProofError extends CustosError {
   readonly verdict: Verdict
 
+  override get name(): string {
+    return 'ProofError'
+  }
+
   constructor(what: string, verdict: Verdict) {
     super(`${what} does not verify: ${verdict.reason ?? verdict.type}`)
     this.verdict = verdict

@@ -7,6 +7,7 @@ import os
 import random
 import unittest
 import uuid
+from datetime import datetime, timezone
 from typing import Any
 
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
@@ -89,6 +90,47 @@ class ClientTest(unittest.TestCase):
         with self.assertRaises(ConnectionFailed) as failed:
             Custos("http://127.0.0.1:1", api_key=KEY, retries=0).memory.stats("x")
         self.assertNotIn(KEY, repr(failed.exception) + repr(self.client))
+
+    def test_a_namespace_remembers_recalls_corrects_and_forgets(self) -> None:
+        ana = self.client.memory_of(self.store, namespace="ana")
+        ben = self.client.memory_of(self.store, namespace="ben")
+        since = datetime(2024, 5, 1, tzinfo=timezone.utc)
+        ref = ana.remember("Ana lives in Porto", metadata={"by": "ana"}, valid_from=since)["ref"]
+        found = ana.recall("where does Ana live", budget_tokens=64, top_k=3)
+        self.assertEqual([one["ref"] for one in found["memories"]], [ref])
+        before = ana.recall("where does Ana live", as_of="2023-01-01T00:00:00Z")
+        self.assertEqual(before["memories"], [])
+        self.assertEqual(ben.recall("where does Ana live")["memories"], [])
+        for reach in (ben.forget, ben.history):
+            with self.assertRaisesRegex(CustosError, "no memory .* in the namespace ben"):
+                reach(ref)
+        newer = ana.correct(ref, "Ana lives in Lisbon")["ref"]
+        self.assertEqual([one["ref"] for one in ana.history(newer)["versions"]], [ref, newer])
+        erased = ana.forget(newer, reason="GDPR Art. 17(1)(b)")
+        certificate = self.client.erasure.get(erased["erasure_certificate_id"])
+        verify(certificate, self.client.gcrumbs.public_key())
+        said = [{"role": "user", "content": "I like tea"}, {"role": "user", "content": "And jam"}]
+        self.assertEqual(len(ana.remember(said, session="s-1")["refs"]), 2)
+        with self.assertRaisesRegex(CustosError, "needs a time zone"):
+            ana.remember("x", valid_from=datetime(2024, 5, 1))
+        with self.assertRaisesRegex(CustosError, "needs a store"):
+            self.client.memory_of("")
+
+    def test_a_namespace_does_the_same_with_coroutines(self) -> None:
+        async def run() -> list[int]:
+            async with AsyncCustos(URL, api_key=KEY) as client:
+                ana = client.memory_of(self.store, namespace="ana")
+                ref = (await ana.remember("Ana likes tea"))["ref"]
+                newer = (await ana.correct(ref, "Ana likes coffee"))["ref"]
+                versions = (await ana.history(newer))["versions"]
+                with self.assertRaises(CustosError):
+                    await client.memory_of(self.store, "ben").forget(newer)
+                for one in (newer, ref):
+                    await ana.forget(one)
+                left = (await ana.recall("what does Ana like"))["memories"]
+                return [len(versions), len(left)]
+
+        self.assertEqual(asyncio.run(run()), [2, 0])
 
     def test_the_asynchronous_client_calls_the_same_operations(self) -> None:
         async def run() -> list[str]:

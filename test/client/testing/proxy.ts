@@ -13,15 +13,19 @@ interface ProxyOptions {
   readonly alter?: (text: string, path: string) => string
   /** Whether the connection ends after this piece of an answer, of the `request`-th request. */
   readonly cut?: (request: number, sent: string) => boolean
+  /** Whether the connection ends before or after the service has this request, by its key. */
+  readonly breaks?: (idempotencyKey: string) => 'before' | 'after' | undefined
 }
 
-export async function startProxy(target: () => string, { alter, cut }: ProxyOptions = {}) {
+export async function startProxy(target: () => string, { alter, cut, breaks }: ProxyOptions = {}) {
   const seen: SeenRequest[] = []
   const server = createServer(async (request, response) => {
     const path = request.url ?? '/'
     const nth = seen.push({ path, headers: request.headers })
     const chunks: Uint8Array[] = []
     for await (const chunk of request) chunks.push(chunk)
+    const fault = breaks?.(String(request.headers['idempotency-key'] ?? ''))
+    if (fault === 'before') return request.socket.destroy()
     const leaving = new AbortController()
     response.once('close', () => leaving.abort())
     const answer = await fetch(`${target()}${path}`, {
@@ -31,6 +35,10 @@ export async function startProxy(target: () => string, { alter, cut }: ProxyOpti
       ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
     }).catch(() => null)
     if (!answer) return response.destroy()
+    if (fault === 'after') {
+      await answer.text()
+      return request.socket.destroy()
+    }
     response.writeHead(answer.status, {
       'content-type': answer.headers.get('content-type') ?? 'application/json',
     })

@@ -44,7 +44,7 @@ async function evaluate(
  * why, an escalated one waits for the approval of the user.
  */
 export function custosApproval(options: ApprovalOptions) {
-  requireClient('custosApproval', options.client)
+  requireClient('custosApproval', options)
   return async ({ toolCall }: { toolCall: ToolCallView }) => {
     const verdict = await evaluate(options, toolCall, false)
     if (verdict.type === 'allowed') return 'not-applicable' as const
@@ -68,7 +68,7 @@ export function custosGuard<Tools extends Record<string, GuardedTool>>(
   tools: Tools,
   options: ApprovalOptions,
 ): Tools {
-  requireClient('custosGuard', options.client)
+  requireClient('custosGuard', options)
   const guarded = Object.entries(tools).map(([toolName, tool]) => {
     const { execute } = tool
     if (execute === undefined) return [toolName, tool]

@@ -213,7 +213,7 @@ export function custosMemory(
 ): ReturnType<typeof middlewareOf<'v3'>>
 export function custosMemory(options: MemoryOptions): ReturnType<typeof middlewareOf<'v4'>>
 export function custosMemory(options: MemoryOptions) {
-  requireClient('custosMemory', options.client)
+  requireClient('custosMemory', options)
   const memory = new MemoryOfCalls(options)
   return options.spec === 'v3' ? middlewareOf('v3', memory) : middlewareOf('v4', memory)
 }

@@ -23,7 +23,7 @@ const schemaOf = <Input>(input: (typeof TOOL_TEXTS)[keyof typeof TOOL_TEXTS]['in
  * What the service refuses is thrown, and the SDK shows it to the model as the tool's error.
  */
 export function custosTools(scope: MemoryScope) {
-  requireClient('custosTools', scope.client)
+  requireClient('custosTools', scope)
   return {
     memory_search: tool({
       description: memory_search.description,

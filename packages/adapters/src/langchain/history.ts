@@ -22,7 +22,9 @@ export class CustosChatHistory extends BaseListChatMessageHistory {
 
   constructor(options: ChatHistoryOptions) {
     super()
-    requireClient('CustosChatHistory', options?.client)
+    requireClient('CustosChatHistory', options)
+    if (!options.sessionId)
+      throw new TypeError('CustosChatHistory needs a sessionId: the name of the conversation')
     const namespace = ['langchain', 'history', options.sessionId]
     this.#list = new ItemList({ client: options.client, store: storeOf(options), namespace })
   }

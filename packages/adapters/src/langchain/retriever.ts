@@ -16,7 +16,7 @@ export class CustosRetriever extends BaseRetriever {
 
   constructor(options: RetrieverOptions) {
     super()
-    requireClient('CustosRetriever', options?.client)
+    requireClient('CustosRetriever', options)
     this.#options = options
   }
 

@@ -41,7 +41,7 @@ export class CustosStore extends BaseStore {
 
   constructor(options: CustosStoreOptions) {
     super()
-    requireClient('CustosStore', options?.client)
+    requireClient('CustosStore', options)
     if ('index' in options)
       throw new TypeError(
         'CustosStore takes no `index`: the service embeds what it stores; choose the embedder ' +

@@ -36,7 +36,7 @@ function lastQuestion(messages: readonly MastraDBMessage[]): string | undefined 
  * adds one fenced system message behind yours.
  */
 export function custosRecall(options: RecallOptions) {
-  requireClient('custosRecall', options?.client)
+  requireClient('custosRecall', options)
   const { client, budgetTokens = 1024, failClosed = false } = options
   const { onError = (error: unknown) => console.warn(error) } = options
 
@@ -71,7 +71,7 @@ const { memory_search, memory_save, memory_forget } = TOOL_TEXTS
  * reach no memory outside it.
  */
 export function custosTools(scope: MemoryScope) {
-  requireClient('custosTools', scope?.client)
+  requireClient('custosTools', scope)
   return {
     memory_search: new Tool<SearchInput, object>({
       id: 'memory_search',

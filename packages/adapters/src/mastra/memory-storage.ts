@@ -40,7 +40,7 @@ export class CustosMemoryStorage extends MemoryStorage {
 
   constructor(options: CustosStorageOptions) {
     super()
-    requireClient('CustosMemoryStorage', options?.client)
+    requireClient('CustosMemoryStorage', options)
     this.#tables = new ItemTables(options.client, storeOf(options))
   }
 
@@ -190,21 +190,31 @@ export class CustosMemoryStorage extends MemoryStorage {
     return { messages: asMastraAnswers(found) }
   }
 
-  /** A message with the id of one that is there takes its place. */
+  /**
+   * A message with the id of one that is there takes its place. A thread that another writer
+   * deletes meanwhile takes along what is saved to it.
+   */
   override async saveMessages({
     messages,
   }: Parameters<MemoryStorage['saveMessages']>[0]): Promise<{ messages: MastraDBMessage[] }> {
     const last = [...new Map(messages.map((message) => [message.id, message])).values()]
     for (const { id, threadId } of last)
       if (!threadId) throw new TypeError(`the message ${id} has no threadId`)
+    const seen = new Set<string>()
     for (const part of partsOf(last))
       await this.#tables.untilUnchanged(async () => {
         const places = await this.#tables.threadsOf(part.map(({ id }) => id))
+        const touched = await this.#touched(part.map(({ threadId = '' }) => threadId))
+        for (const id of touched.keys()) seen.add(id)
         await this.#tables.change([
-          ...part.flatMap((message) =>
-            this.#tables.putMessage(message, message.threadId ?? '', places.get(message.id)),
-          ),
-          ...(await this.#touched(part.map(({ threadId = '' }) => threadId))),
+          ...part.flatMap((message) => {
+            const { id, threadId = '' } = message
+            const place = places.get(id)
+            if (touched.has(threadId) || !seen.has(threadId))
+              return this.#tables.putMessage(message, threadId, place)
+            return place === undefined ? [] : this.#tables.deleteMessage(id, place)
+          }),
+          ...touched.values(),
         ])
       })
     return { messages: asMastraAnswers(messages) }
@@ -240,7 +250,7 @@ export class CustosMemoryStorage extends MemoryStorage {
     }
     await this.#tables.change([
       ...this.#tables.putMessage(message, threadId, place),
-      ...(await this.#touched([place, threadId])),
+      ...(await this.#touched([place, threadId])).values(),
     ])
     const isKnown = message.role === 'user' || message.role === 'assistant'
     return { ...message, role: isKnown ? message.role : 'user' }
@@ -252,7 +262,7 @@ export class CustosMemoryStorage extends MemoryStorage {
       await this.#tables.untilUnchanged(async () => {
         const touched = await this.#touched(part.map(([, threadId]) => threadId))
         const operations = part.map(([id, place]) => this.#tables.deleteMessage(id, place))
-        const certificates = await this.#tables.change([...operations.flat(), ...touched])
+        const certificates = await this.#tables.change([...operations.flat(), ...touched.values()])
         for (const [i, [id]] of part.entries())
           this.#note(id, certificates.slice(2 * i, 2 * i + 2).flat())
       })
@@ -336,11 +346,13 @@ export class CustosMemoryStorage extends MemoryStorage {
   /** Puts that note the time of a change at its threads, if nobody changes them meanwhile. */
   async #touched(threadIds: readonly string[]) {
     const rows = await this.#tables.getMany('threads', threadIds)
-    return [...rows].map(([id, { value, ref }]) => {
-      const thread = threadOf(value)
-      const changed = { ...thread, updatedAt: laterThan(thread.updatedAt) }
-      return this.#tables.put('threads', id, jsonOf(changed), ref)
-    })
+    return new Map(
+      [...rows].map(([id, { value, ref }]) => {
+        const thread = threadOf(value)
+        const changed = { ...thread, updatedAt: laterThan(thread.updatedAt) }
+        return [id, this.#tables.put('threads', id, jsonOf(changed), ref)] as const
+      }),
+    )
   }
 
   #note(id: string, certificates: readonly string[]): void {

@@ -25,7 +25,7 @@ export class CustosSession implements Session, SessionHistoryTransactionAwareSes
   readonly #operations: ItemList
 
   constructor(options: SessionOptions) {
-    requireClient('CustosSession', options?.client)
+    requireClient('CustosSession', options)
     const { client, sessionId = newId() } = options
     this.#sessionId = sessionId
     const listOf = (kind: string) =>

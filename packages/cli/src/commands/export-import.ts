@@ -79,6 +79,9 @@ ${CLIENT_HELP}`,
   run: runImport,
 }
 
+/** Of messages in an export of ChatGPT. */
+const ROLES = ['user', 'assistant', 'system', 'tool']
+
 const FROM_OPTIONS = {
   from: { type: 'string' },
   store: { type: 'string' },
@@ -109,7 +112,7 @@ async function runImport(args: readonly string[]): Promise<number> {
   const system = Object.hasOwn(MEMORY_SYSTEMS, from) ? MEMORY_SYSTEMS[from] : undefined
   if (!system)
     throw new UsageError(`--from takes ${Object.keys(MEMORY_SYSTEMS).join(', ')} or ndjson`)
-  const roles = (given.roles ?? 'user').split(',').map((role) => role.trim())
+  const roles = rolesOf(given.roles ?? 'user')
   const options = { namespace: given.namespace, roles }
   const plan = { kind: from, system, file: positionals[0] ?? '', store, options }
   if (given['dry-run']) return showPreview(await previewImport(plan))
@@ -119,6 +122,14 @@ async function runImport(args: readonly string[]): Promise<number> {
     console.log(`${totals.duplicates} memories left out, because the store has them`)
   showSkipped(totals.skipped)
   return 0
+}
+
+function rolesOf(text: string): string[] {
+  const roles = text.split(',').map((role) => role.trim())
+  const wrong = roles.find((role) => !ROLES.includes(role))
+  if (wrong !== undefined)
+    throw new UsageError(`--roles takes ${ROLES.join(', ')}, not ${JSON.stringify(wrong)}`)
+  return roles
 }
 
 function showPreview({

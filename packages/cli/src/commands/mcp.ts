@@ -16,7 +16,13 @@ import { loadTokenizer } from '@custos/server/tokenizer'
 import { type Command, readArguments, requirePositionals, UsageError } from '../command.ts'
 import { SharedDirectory } from '../joined-directory.ts'
 
-const CLIENTS = ['claude', 'cursor', 'vscode', 'codex'] as const
+/** The file that each client reads its servers from. */
+const CLIENTS: Readonly<Record<string, string>> = {
+  claude: 'claude_desktop_config.json of Claude Desktop or .mcp.json of Claude Code',
+  cursor: '~/.cursor/mcp.json',
+  vscode: '.vscode/mcp.json',
+  codex: '~/.codex/config.toml',
+}
 
 export const mcp: Command = {
   usage: '[--url URL | --data-dir DIR] [options]',
@@ -154,14 +160,16 @@ function endOfInput(): Promise<void> {
 
 /**
  * The entry of a client's configuration that starts this command with the same options. Paths are
- * absolute: a client starts it in a folder of its own.
+ * absolute: a client starts it in a folder of its own. Standard error names the client's file.
  */
 function formatConfig(
   client: string,
   options: Readonly<Record<string, string | boolean | undefined>>,
 ): string {
-  if (!CLIENTS.some((one) => one === client))
-    throw new UsageError(`--print-config must be one of ${CLIENTS.join(', ')}`)
+  const file = Object.hasOwn(CLIENTS, client) ? CLIENTS[client] : undefined
+  if (file === undefined)
+    throw new UsageError(`--print-config must be one of ${Object.keys(CLIENTS).join(', ')}`)
+  console.error(`custos mcp: add this to ${file}`)
   const args = [process.argv[1] ?? 'custos', 'mcp']
   for (const [name, value] of Object.entries(options)) {
     if (name === 'print-config' || value === false || value === undefined) continue

@@ -240,6 +240,25 @@ async function startProxy(answers: (requests: number) => boolean) {
   return { url: `http://127.0.0.1:${port}`, stop }
 }
 
+test('a wrong role, store, key or address is one sentence, and nothing is imported', async () => {
+  const cases: readonly [RegExp, readonly string[]][] = [
+    [/--roles takes user, assistant, system, tool, not "bob"$/, ['--roles', 'user,bob']],
+    [/404 No such store: name one that is there \(nothing was imported\)$/, ['--store', 'absent']],
+    [
+      /no answer from http:\S+: .+ with --url \(nothing was imported\)$/,
+      ['--url', 'http://127.0.0.1:9'],
+    ],
+  ]
+  for (const [sentence, args] of cases) {
+    const given = ['--from', 'chatgpt', golden('chatgpt.json'), '--url', local.url, ...args]
+    const { status, stdout, stderr } = await runCustos(['import', ...given])
+    assert.notEqual(status, 0)
+    assert.equal(stdout, '')
+    assert.match(stderr.trimEnd(), sentence)
+    assert.equal(stderr.trimEnd().split('\n').length, 1)
+  }
+})
+
 test('running an import twice is running it once, whatever is in the file', async () => {
   const memory = fc.record({
     id: fc.uuid(),

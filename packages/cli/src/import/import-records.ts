@@ -2,9 +2,10 @@
 // however often the import is started again.
 
 import { createHash } from 'node:crypto'
-import { ApiError, Custos, CustosError } from '@custos/client'
+import { ApiError, Custos } from '@custos/client'
 import type { MemoryImportBody } from '@custos/client/types'
 import { limits } from '@custos/contract/limits'
+import { commandError } from '../client-calls.ts'
 import { CommandError } from '../command.ts'
 import { startProgress } from '../output.ts'
 import { hashFile, readInputs } from './input-file.ts'
@@ -162,18 +163,20 @@ async function sendBlock(custos: Custos, { plan, block, totals, key }: BlockToSe
     totals.imported += again ? 0 : data.imported
     totals.duplicates += data.duplicates + (again ? data.imported : 0)
   } catch (error) {
-    if (error instanceof ApiError) throw new CommandError(refusalText(error, block))
-    if (error instanceof CustosError) throw new CommandError(error.message)
-    throw error
+    const refusal = error instanceof ApiError ? lineRefusal(error, block) : undefined
+    throw refusal ?? commandError(error, { url: custos.url, role: 'tenant' })
   }
 }
 
-/** The service counts the lines of the block; the reader of the message has the file. */
-function refusalText({ status, detail, body }: ApiError, block: readonly PlacedLine[]): string {
+/**
+ * Of a line, if the refusal names one: the service counts those of the block, the reader of the
+ * message has the file.
+ */
+function lineRefusal({ detail, body }: ApiError, block: readonly PlacedLine[]) {
   const line = typeof body === 'object' && body !== null && 'line' in body ? Number(body.line) : 0
   const place = block[line - 1]?.place
-  const why = detail.replace(/^line \d+: /, '')
-  return place === undefined ? `${status} ${detail}` : `${place}: ${why}`
+  if (place === undefined) return undefined
+  return new CommandError(`${place}: ${detail.replace(/^line \d+: /, '')}`)
 }
 
 function withKept(error: unknown, { imported, duplicates }: ImportTotals): unknown {

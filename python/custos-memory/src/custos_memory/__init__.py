@@ -2,5 +2,14 @@
 
 from ._client import AsyncCustos, Custos
 from ._errors import ApiError, ConnectionFailed, CustosError
+from ._memory_of import AsyncMemoryOf, MemoryOf
 
-__all__ = ["ApiError", "AsyncCustos", "ConnectionFailed", "Custos", "CustosError"]
+__all__ = [
+    "ApiError",
+    "AsyncCustos",
+    "AsyncMemoryOf",
+    "ConnectionFailed",
+    "Custos",
+    "CustosError",
+    "MemoryOf",
+]

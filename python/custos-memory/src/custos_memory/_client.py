@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from ._errors import ApiError, ConnectionFailed, CustosError
+from ._memory_of import AsyncMemoryOf, MemoryOf
 from ._operations import OPERATIONS
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
@@ -189,6 +190,10 @@ class Custos(_Base):
         super().__init__(*args, **options)
         self._http = httpx.Client(timeout=self.timeout_s)
 
+    def memory_of(self, store: str, namespace: str | None = None) -> MemoryOf:
+        """The memories of one namespace of a store, in few words."""
+        return MemoryOf(self, store, namespace)
+
     def close(self) -> None:
         self._http.close()
 
@@ -229,6 +234,10 @@ class AsyncCustos(_Base):
             if wait is None:
                 raise failure
             await asyncio.sleep(wait)
+
+    def memory_of(self, store: str, namespace: str | None = None) -> AsyncMemoryOf:
+        """The memories of one namespace of a store, in few words."""
+        return AsyncMemoryOf(self, store, namespace)
 
     async def close(self) -> None:
         await self._http.aclose()
