@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findFreePort } from '../../packages/server/src/testing/postgres-cluster.ts'
-import { roundsOf } from '../../packages/server/src/testing/sweep.ts'
+import { noteCounts, roundsOf } from '../../packages/server/src/testing/sweep.ts'
 import { Client, createTenant, Interrupted } from '../crash/testing/client.ts'
 import { fsck } from '../crash/testing/command-line.ts'
 import { runLoad } from '../crash/testing/load.ts'
-import { Promises } from '../crash/testing/promises.ts'
+import { countsOf, Promises } from '../crash/testing/promises.ts'
 import { type Random, seeded, seedOfRun } from '../crash/testing/random.ts'
 import { ServerProcess } from '../crash/testing/server-process.ts'
 import { at, openFleet, optionsOf } from './testing/fleet.ts'
@@ -102,6 +102,7 @@ test('cut off from its database it answers 503, recovers, and has lost nothing',
   client.stop()
   await all
   t.diagnostic(`${promises.facts.size} memories, ${client.refused} requests refused`)
+  noteCounts({ cuts: CUTS, 'requests refused with 503': client.refused, ...countsOf(promises) })
   // A start finishes or undoes what the cuts have left; so would the timer, in its time.
   const [fresh] = await fleet.start(1)
   assert.ok(fresh)

@@ -67,3 +67,15 @@ export class Promises {
     this.roots.set(place, epoch.root_hash)
   }
 }
+
+/** Of what was acknowledged, and found again. */
+export const countsOf = (promises: Promises): Readonly<Record<string, number>> => ({
+  'memories acknowledged': promises.facts.size,
+  superseded: promises.superseded.size,
+  decisions: promises.decisions.size,
+  'memories erased': promises.erased.size,
+  'decisions redacted': promises.redacted.size,
+  'stores deleted': promises.deletedStores.size,
+  'checkpoints compared': promises.roots.size,
+  'log entries compared': promises.crumbs.size,
+})
