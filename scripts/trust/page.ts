@@ -6,7 +6,7 @@ import { SWEEPS, type Sweep } from './sweeps.ts'
 
 const COLUMNS = 100
 
-const INTRO = `What this project claims about failures, and what was done to break it. Every number here
+const INTRO = `What this project claims about failures, and what was done to break it. Every number
 comes from [trust-results.json](trust-results.json), which \`npm run trust\` writes. A sweep that
 was never run says so.
 
