@@ -4,6 +4,8 @@
 interface Form {
   readonly files: readonly string[]
   readonly rounds?: number
+  /** Of their tests, those whose name has this. */
+  readonly tests?: string
 }
 
 export interface Sweep {
@@ -45,6 +47,61 @@ export const SWEEPS: readonly Sweep[] = [
       files: ['test/crash/erasure-moments.slow.test.ts', 'test/crash/erasure-steps.test.ts'],
     },
     short: { files: ['test/crash/erasure-moments.test.ts', 'test/crash/erasure-steps.test.ts'] },
+  },
+  {
+    name: 'each-write',
+    claim: 'killed at each write and flush, the embedded engine keeps all it has acknowledged',
+    how: [
+      'A library loaded before the service counts its writes, flushes, truncations and renames and',
+      'ends it at the first of them under load, then from the same state at the second, and so on;',
+      'every other time in the middle of a write.',
+    ].join(' '),
+    long: { files: ['test/crash/each-write.slow.test.ts'], rounds: 300, tests: 'each write' },
+    short: { files: ['test/crash/each-write.test.ts'], tests: 'any write or flush' },
+  },
+  {
+    name: 'power-cut',
+    claim: 'a loss of power takes nothing acknowledged, whatever the disk had not flushed',
+    how: [
+      'The same library keeps a journal of all calls. From it the disk is made as a loss of power',
+      'leaves it: what was flushed, and of the rest nothing, everything, or any blocks of 512',
+      'bytes and the first of the changes of names. The service must start on each of these.',
+    ].join(' '),
+    long: { files: ['test/crash/each-write.slow.test.ts'], rounds: 100, tests: 'without power' },
+    short: {
+      files: ['test/crash/each-write.test.ts', 'test/crash/power-cut.test.ts'],
+      tests: 'without power|survives',
+    },
+  },
+  {
+    name: 'disk-full',
+    claim: 'with no space at any write the service answers 503, loses nothing and goes on',
+    how: [
+      'The library refuses up to twelve writes with ENOSPC, the first of them after a part, again',
+      'and again at other writes while clients go on.',
+    ].join(' '),
+    long: { files: ['test/crash/each-write.slow.test.ts'], rounds: 200, tests: 'no space' },
+    short: { files: ['test/crash/each-write.test.ts'], tests: 'no space' },
+  },
+  {
+    name: 'clock',
+    claim: 'a clock that jumps loses nothing, repeats nothing and forks no log',
+    how: [
+      'The clock of the process jumps by up to 400 days, forward and back, under load and between',
+      'its processes, by a library loaded before it.',
+    ].join(' '),
+    ...both('test/crash/clock-jumps.test.ts'),
+  },
+  {
+    name: 'process-memory',
+    claim: 'no erased word is in the memory of a process that starts after the erasure',
+    how: [
+      'Fifty memories with a word of their own are written, retrieved and erased; all writable',
+      'memory of the process is searched for the words. The process that did the erasing may hold',
+      'them until it collects garbage or ends: how many it does hold is counted here, and nothing',
+      'is claimed about it. Restart the service where that matters.',
+    ].join(' '),
+    ...both('test/crash/process-memory.test.ts'),
   },
   {
     name: 'processes',

@@ -68,6 +68,10 @@ export class Promises {
   }
 }
 
+/** The same promises for another future of the same past. */
+export const copyOf = (promises: Promises): Promises =>
+  Object.assign(new Promises(), structuredClone({ ...promises }))
+
 /** Of what was acknowledged, and found again. */
 export const countsOf = (promises: Promises): Readonly<Record<string, number>> => ({
   'memories acknowledged': promises.facts.size,

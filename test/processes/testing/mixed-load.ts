@@ -11,8 +11,8 @@ import { runLoad } from '../../crash/testing/load.ts'
 import { countsOf, Promises, TOKEN } from '../../crash/testing/promises.ts'
 import { type Random, seeded, seedOfRun } from '../../crash/testing/random.ts'
 import type { ServerProcess } from '../../crash/testing/server-process.ts'
+import { SpreadClient } from '../../crash/testing/spread-client.ts'
 import { at, openFleet } from './fleet.ts'
-import { SpreadClient } from './spread-client.ts'
 
 /** One tenant that everybody uses, and two beside it. */
 const WORKERS = [6, 1, 1]
