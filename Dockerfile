@@ -38,7 +38,8 @@ RUN install --directory --owner=node --group=node --mode=0700 /data /ledger
 ENV NODE_ENV=production \
     CUSTOS_HOST=0.0.0.0 \
     CUSTOS_DATA_DIR=/data
-USER node
+# The user node, by number: so a cluster can tell that it is not root.
+USER 1000:1000
 EXPOSE 8420
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.CUSTOS_PORT || 8420) + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]

@@ -5,6 +5,7 @@
 //   --choose-postgres      with --all, and slowly: check that every query runs on PostgreSQL, and
 //                          choose the files that `npm test` runs there
 //   --slow                 also the long forms of sweeps (*.slow.test.ts)
+//   --timeout=MINUTES      for a file, and for each test in it
 //   --slowest=N            how many of the slowest files to list
 //   --test-name-pattern=P  only the tests whose name matches
 //
@@ -32,6 +33,7 @@ const { values, positionals } = parseArgs({
     postgres: { type: 'boolean', default: false },
     'choose-postgres': { type: 'boolean', default: false },
     slow: { type: 'boolean', default: false },
+    timeout: { type: 'string' },
     slowest: { type: 'string', default: '10' },
     'test-name-pattern': { type: 'string', multiple: true, default: [] },
   },
@@ -49,7 +51,8 @@ if (Object.values(chosen).flat().length === 0) {
 const needsPostgres = postgres.length + with_postgres.length + alone.length > 0
 const server = needsPostgres ? await startPostgres() : undefined
 if (values.slow) process.env['CUSTOS_TEST_SLOW'] = '1'
-const timeout_ms = values.slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS
+const usual_ms = values.slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS
+const timeout_ms = values.timeout === undefined ? usual_ms : Number(values.timeout) * 60_000
 const each = { files_max: FILES_OF_A_PROCESS, timeout_ms }
 const covers = values['choose-postgres']
 const options: RunOptions = {

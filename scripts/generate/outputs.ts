@@ -4,6 +4,7 @@ import type { OperationSpec } from '@custos/contract'
 import * as contract from '@custos/contract'
 import { openapiDocument } from '@custos/server'
 import { commands } from '../../packages/cli/src/commands/index.ts'
+import { trustPage } from '../trust/page.ts'
 import { clientSources } from './client-operations.ts'
 import { compactJson } from './compact-json.ts'
 import { errorPages } from './error-pages.ts'
@@ -17,6 +18,7 @@ export async function generatedFiles(): Promise<Map<string, string>> {
     ['openapi.json', `${compactJson(openapiDocument())}\n`],
     ['docs/configuration.md', configurationPage()],
     ['docs/commands.md', await commandsPage(commands)],
+    ['docs/trust.md', trustPage()],
   ])
   const operations = allOperations()
   for (const [path, text] of clientSources(operations)) files.set(path, text)

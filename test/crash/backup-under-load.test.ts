@@ -5,6 +5,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { noteCounts } from '../../packages/server/src/testing/sweep.ts'
 import type { Client } from './testing/client.ts'
 import { custos, fsck } from './testing/command-line.ts'
 import { runLoad } from './testing/load.ts'
@@ -94,5 +95,6 @@ test('a live backup put back twice revives nothing and forks no log', async (t) 
     await assertOneTreeEach(client, promises)
     await stage.server.killed()
     await fsck(stage.options)
+    noteCounts({ 'restored copies checked': 1 })
   }
 })

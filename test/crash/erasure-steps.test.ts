@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { casesOf } from '../../packages/server/src/testing/sweep.ts'
+import { casesOf, noteCounts } from '../../packages/server/src/testing/sweep.ts'
 import { fsck } from './testing/command-line.ts'
 import { isInterrupted, type Scenario, scenarios } from './testing/erasures.ts'
 import { Stage } from './testing/stage.ts'
@@ -33,6 +33,7 @@ for (const scenario of scenarios) {
       await stage.server.arm([{ name: step, how: 'kill' }])
       assert.ok(await isInterrupted(() => subject.erase(stage.client)), step)
       await stage.died()
+      noteCounts({ 'kills at a named step': 1 })
       const client = await stage.start()
       const undone = UNDONE.has(step) && scenario.name !== 'a store'
       assert.equal(await subject.outcome(client), undone ? 'undone' : 'complete', step)

@@ -1,9 +1,10 @@
-// The long form: fifty rounds of load, kill -9 and restart.
+// The long form: many rounds of load, kill -9 and restart.
 
 import { test } from 'node:test'
+import { longRounds } from '../../packages/server/src/testing/sweep.ts'
 import { killRounds } from './testing/kill-rounds.ts'
 
-const ROUNDS = 50
+const ROUNDS = longRounds(50)
 
-test('killed fifty times, the service keeps all it has acknowledged and forks no log', (t) =>
+test('killed again and again, the service keeps all it has acknowledged and forks no log', (t) =>
   killRounds(t, ROUNDS))

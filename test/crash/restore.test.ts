@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { verifyBreadcrumbs, verifyEnvelope } from '@custos/proof'
-import { casesOf } from '../../packages/server/src/testing/sweep.ts'
+import { casesOf, noteCounts } from '../../packages/server/src/testing/sweep.ts'
 import type { Answer, Client } from './testing/client.ts'
 import { fsck } from './testing/command-line.ts'
 import { Promises } from './testing/promises.ts'
@@ -138,6 +138,7 @@ async function assertStable(stage: Stage): Promise<void> {
   assert.equal((await client.ok('GET', '/v1/gcrumbs/stats')).total_breadcrumbs, before)
   await stage.server.stop()
   await fsck(stage.options)
+  noteCounts({ 'restored copies checked': 1 })
 }
 
 test('old data beside the newer keyring are not served with what was erased', async (t) => {

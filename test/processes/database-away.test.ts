@@ -4,17 +4,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findFreePort } from '../../packages/server/src/testing/postgres-cluster.ts'
-import { roundsOf } from '../../packages/server/src/testing/sweep.ts'
+import { noteCounts, roundsOf } from '../../packages/server/src/testing/sweep.ts'
 import { Client, createTenant, Interrupted } from '../crash/testing/client.ts'
 import { fsck } from '../crash/testing/command-line.ts'
-import { runLoad } from '../crash/testing/load.ts'
-import { Promises } from '../crash/testing/promises.ts'
-import { type Random, seeded, seedOfRun } from '../crash/testing/random.ts'
+import { countsOf, Promises } from '../crash/testing/promises.ts'
+import { seeded, seedOfRun } from '../crash/testing/random.ts'
 import { ServerProcess } from '../crash/testing/server-process.ts'
+import { repeatLoad, SpreadClient } from '../crash/testing/spread-client.ts'
 import { at, openFleet, optionsOf } from './testing/fleet.ts'
 import { buildGate } from './testing/gate.ts'
 import { checkEverywhere, openTenant } from './testing/mixed-load.ts'
-import { SpreadClient } from './testing/spread-client.ts'
 
 const WORKERS = 6
 const CUTS = roundsOf(2, 3)
@@ -87,7 +86,7 @@ test('cut off from its database it answers 503, recovers, and has lost nothing',
   const client = new SpreadClient({ urls, key: tenant.api_key, random, refusals: true })
   const all = Promise.all(
     Array.from({ length: WORKERS }, (_, i) =>
-      goOn({ client, store_id, promises, random, first: i }),
+      repeatLoad({ client, store_id, promises, random, first: i, workers: WORKERS }),
     ),
   )
   for (let cut = 0; cut < CUTS; cut += 1) {
@@ -102,28 +101,13 @@ test('cut off from its database it answers 503, recovers, and has lost nothing',
   client.stop()
   await all
   t.diagnostic(`${promises.facts.size} memories, ${client.refused} requests refused`)
+  noteCounts({ cuts: CUTS, 'requests refused with 503': client.refused, ...countsOf(promises) })
   // A start finishes or undoes what the cuts have left; so would the timer, in its time.
   const [fresh] = await fleet.start(1)
   assert.ok(fresh)
   await checkEverywhere([fresh, ...servers], { tenant, promises })
   await fsck(fleet.options)
 })
-
-interface Goer {
-  readonly client: SpreadClient
-  readonly store_id: string
-  readonly promises: Promises
-  readonly random: Random
-  readonly first: number
-}
-
-/** A worker that begins anew, under a new name, whenever it was refused. */
-async function goOn({ client, first, ...parts }: Goer): Promise<void> {
-  for (let round = first; !client.stopped; round += WORKERS) {
-    await runLoad({ ...parts, client, round }, 1)
-    await delay(20)
-  }
-}
 
 async function untilKept(client: SpreadClient, more: number): Promise<void> {
   const kept = () => client.answered - client.refused

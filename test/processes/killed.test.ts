@@ -10,9 +10,9 @@ import { isInterrupted, scenarios } from '../crash/testing/erasures.ts'
 import { runLoad } from '../crash/testing/load.ts'
 import { Promises } from '../crash/testing/promises.ts'
 import { seeded, seedOfRun } from '../crash/testing/random.ts'
+import { SpreadClient } from '../crash/testing/spread-client.ts'
 import { at, openFleet } from './testing/fleet.ts'
 import { checkEverywhere, openTenant } from './testing/mixed-load.ts'
-import { SpreadClient } from './testing/spread-client.ts'
 
 const WORKERS = 4
 /** Instead of half a minute: a test waits for it. */

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import type { OperationSpec } from '@custos/contract'
 import { signedIn } from '../../../packages/server/src/slices/identity/testing/browser.ts'
 import type { Answer, TestService } from '../../../packages/server/src/testing/harness.ts'
+import { noteCounts } from '../../../packages/server/src/testing/sweep.ts'
 import { exampleOf } from './examples.ts'
 import { startContractService } from './testing/payments.ts'
 import { operations, type Sent } from './testing/table.ts'
@@ -110,6 +111,7 @@ describe('an id of another tenant', () => {
       assert.equal(foreign.status, expected, foreign.text)
       if (expected === 404) assert.deepEqual(comparable(foreign), comparable(ghost))
       for (const mark of marks) assert.ok(!foreign.text.includes(mark), foreign.text)
+      noteCounts({ 'operations that name a thing': 1 })
     })
 })
 
@@ -140,6 +142,7 @@ describe('a session of another tenant', () => {
       if (expected === 200) return
       const never = await send(service, operation.id, { ...ghost, headers })
       assert.deepEqual(comparable(answer), comparable(never))
+      noteCounts({ 'the same with a session': 1 })
     })
 })
 
@@ -154,6 +157,7 @@ describe('any answer to another tenant', () => {
       for (const mark of marks)
         if (!own.includes(mark)) assert.ok(!text.includes(mark), `${operation.id}: ${text}`)
       assert.ok(![...headers.values()].join('\n').includes(world.word))
+      noteCounts({ 'operations whose answer was searched': 1 })
     })
 })
 

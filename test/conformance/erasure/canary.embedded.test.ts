@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { withPostgres } from '../../../packages/server/src/platform/db/postgres/connection.ts'
 import { startCluster } from '../../../packages/server/src/testing/postgres-cluster.ts'
-import { casesOf } from '../../../packages/server/src/testing/sweep.ts'
+import { casesOf, noteCounts } from '../../../packages/server/src/testing/sweep.ts'
 import { Client } from '../../crash/testing/client.ts'
 import { readEverything } from '../../crash/testing/read-everything.ts'
 import { OPERATOR_KEY } from '../../crash/testing/server-process.ts'
@@ -65,6 +65,7 @@ function assertEveryPlaceSent({ canaries }: Sweep): void {
   assert.deepEqual(missing, [], 'text places without a canary')
   for (const place of Object.keys(KEPT_LABELS)) assert.ok(places.includes(place), place)
   assert.ok(places.some(isKeptHeader))
+  noteCounts({ 'text places with a canary': places.length })
 }
 
 function assertNotInClear({ stage, outputs, places }: Sweep, when: string): void {
@@ -72,6 +73,7 @@ function assertNotInClear({ stage, outputs, places }: Sweep, when: string): void
   const said = [...outputs, stage.server.output].join('\n')
   const lines = said.split('\n').filter((line) => encodingsIn(Buffer.from(line)).length > 0)
   assert.deepEqual(lines, [], `in clear in the log, ${when}`)
+  noteCounts({ 'searches of all files and outputs': 1 })
 }
 
 /** What is public or goes to people who may not see content holds none at any time. */
@@ -261,7 +263,10 @@ async function eraseSubject({ stage: { client } }: Sweep): Promise<void> {
   const { request_id } = await client.ok('POST', SUBJECT, { body })
   for (let waits = 0; waits < 3_000; waits += 1) {
     const { completed_at, status } = await client.ok('GET', `${SUBJECT}/${request_id}`)
-    if (completed_at !== null) return assert.equal(status, 'done')
+    if (completed_at !== null) {
+      noteCounts({ 'people erased by a request': 1 })
+      return assert.equal(status, 'done')
+    }
     await delay(20)
   }
   assert.fail('the erasure did not come to its end')

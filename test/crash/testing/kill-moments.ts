@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { noteCounts } from '../../../packages/server/src/testing/sweep.ts'
 import { fsck } from './command-line.ts'
 import { isInterrupted, type Outcome, type Subject, scenarios } from './erasures.ts'
 import { type Random, seeded, seedOfRun } from './random.ts'
@@ -33,6 +34,11 @@ export async function killMoments(t: TestContext, rounds: number): Promise<void>
     await fsck(stage.options)
   }
   t.diagnostic(`${counts.undone} undone, ${counts.complete} complete`)
+  noteCounts({
+    kills: rounds,
+    'erasures undone': counts.undone,
+    'erasures complete': counts.complete,
+  })
 }
 
 async function killOnce({ stage, random, counts }: Moments, round: number): Promise<void> {

@@ -5,11 +5,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { noteCounts } from '../../../packages/server/src/testing/sweep.ts'
 import { checkPromises } from './check.ts'
 import { Client, createTenant, type TenantKey } from './client.ts'
 import { fsck } from './command-line.ts'
 import { runLoad } from './load.ts'
-import { Promises } from './promises.ts'
+import { countsOf, Promises } from './promises.ts'
 import { type Random, seeded, seedOfRun } from './random.ts'
 import { type ServerOptions, ServerProcess } from './server-process.ts'
 import { tempDirectory } from './temp-directory.ts'
@@ -59,6 +60,7 @@ async function killWhileStarting(t: TestContext, { options, random, tenant }: Ro
   t.after(() => server.kill())
   await delay(random.int(START_MS_MAX))
   await server.killed()
+  noteCounts({ 'kills during a start': 1 })
 }
 
 async function killUnderLoad(t: TestContext, state: Rounds, round: number): Promise<void> {
@@ -72,6 +74,7 @@ async function killUnderLoad(t: TestContext, state: Rounds, round: number): Prom
   await server.killed()
   await load
   assert.equal(server.signal, 'SIGKILL', server.output.slice(-2_000))
+  noteCounts({ 'kills under load': 1 })
 }
 
 async function enter(state: Rounds, server: ServerProcess): Promise<void> {
@@ -86,10 +89,7 @@ function clientOf({ tenant }: Rounds, { url }: ServerProcess): Client {
 }
 
 function report(t: TestContext, promises: Promises): void {
-  const { facts, decisions, erased, redacted, superseded, roots, crumbs } = promises
-  t.diagnostic(
-    `${facts.size} memories, ${superseded.size} superseded, ${decisions.size} decisions, ` +
-      `${erased.size} erased, ${redacted.size} redacted, ${promises.deletedStores.size} stores ` +
-      `deleted, ${roots.size} checkpoints, ${crumbs.size} log entries`,
-  )
+  const counts = countsOf(promises)
+  t.diagnostic(JSON.stringify(counts))
+  noteCounts(counts)
 }

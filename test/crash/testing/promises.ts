@@ -67,3 +67,19 @@ export class Promises {
     this.roots.set(place, epoch.root_hash)
   }
 }
+
+/** The same promises for another future of the same past. */
+export const copyOf = (promises: Promises): Promises =>
+  Object.assign(new Promises(), structuredClone({ ...promises }))
+
+/** Of what was acknowledged, and found again. */
+export const countsOf = (promises: Promises): Readonly<Record<string, number>> => ({
+  'memories acknowledged': promises.facts.size,
+  superseded: promises.superseded.size,
+  decisions: promises.decisions.size,
+  'memories erased': promises.erased.size,
+  'decisions redacted': promises.redacted.size,
+  'stores deleted': promises.deletedStores.size,
+  'checkpoints compared': promises.roots.size,
+  'log entries compared': promises.crumbs.size,
+})

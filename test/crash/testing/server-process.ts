@@ -160,6 +160,10 @@ export class ServerProcess {
     return this.#ended
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
   get exitCode(): number | null {
     return this.#child.exitCode
   }

@@ -3,15 +3,16 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { noteCounts } from '../../../packages/server/src/testing/sweep.ts'
 import { checkPromises } from '../../crash/testing/check.ts'
 import { Client, createTenant, Interrupted, type TenantKey } from '../../crash/testing/client.ts'
 import { fsck } from '../../crash/testing/command-line.ts'
 import { runLoad } from '../../crash/testing/load.ts'
-import { Promises, TOKEN } from '../../crash/testing/promises.ts'
+import { countsOf, Promises, TOKEN } from '../../crash/testing/promises.ts'
 import { type Random, seeded, seedOfRun } from '../../crash/testing/random.ts'
 import type { ServerProcess } from '../../crash/testing/server-process.ts'
+import { SpreadClient } from '../../crash/testing/spread-client.ts'
 import { at, openFleet } from './fleet.ts'
-import { SpreadClient } from './spread-client.ts'
 
 /** One tenant that everybody uses, and two beside it. */
 const WORKERS = [6, 1, 1]
@@ -114,12 +115,11 @@ export async function loadAndCheck(
   await fsck(fleet.options)
   for (const server of servers) await server.stop()
   for (const load of loads) report(t, load)
+  noteCounts({ processes })
 }
 
 function report(t: TestContext, { promises, client }: Loaded): void {
-  const { facts, erased, superseded, roots, crumbs } = promises
-  t.diagnostic(
-    `${client.answered} answers: ${facts.size} memories, ${superseded.size} superseded, ` +
-      `${erased.size} erased, ${roots.size} checkpoints, ${crumbs.size} log entries`,
-  )
+  const counts = { answers: client.answered, ...countsOf(promises) }
+  t.diagnostic(JSON.stringify(counts))
+  noteCounts(counts)
 }

@@ -1,8 +1,11 @@
 // Short and long forms of sweeps: `npm test` runs some cases, `npm run test:slow` all.
 
 import { randomInt } from 'node:crypto'
+import { appendFileSync } from 'node:fs'
 
 const SEED = 'CUSTOS_TEST_SEED'
+const COUNTS = 'CUSTOS_TEST_COUNTS'
+const ROUNDS = 'CUSTOS_TEST_ROUNDS'
 
 const isLong = (): boolean => process.env['CUSTOS_TEST_SLOW'] === '1'
 
@@ -23,4 +26,13 @@ export function casesOf<T>(cases: readonly T[], count: number): readonly T[] {
     (_, i) => (first + Math.floor((i * cases.length) / count)) % cases.length,
   )
   return chosen.sort((a, b) => a - b).flatMap((index) => cases.slice(index, index + 1))
+}
+
+/** How many rounds a long sweep has: the number given, or its own. */
+export const longRounds = (own: number): number => Number(process.env[ROUNDS] ?? own)
+
+/** What a sweep has done, where somebody keeps results: `npm run trust` adds the lines up. */
+export function noteCounts(counts: Readonly<Record<string, number>>): void {
+  const path = process.env[COUNTS]
+  if (path !== undefined) appendFileSync(path, `${JSON.stringify(counts)}\n`)
 }

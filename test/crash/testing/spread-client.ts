@@ -1,7 +1,10 @@
 // A client of several processes at once: each request goes to any of them, until it is stopped.
 
-import { type Answer, Client, Interrupted, type RawSent } from '../../crash/testing/client.ts'
-import type { Random } from '../../crash/testing/random.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Answer, Client, Interrupted, type RawSent } from './client.ts'
+import { runLoad } from './load.ts'
+import type { Promises } from './promises.ts'
+import type { Random } from './random.ts'
 
 export interface Spread {
   readonly urls: readonly string[]
@@ -46,5 +49,22 @@ export class SpreadClient extends Client {
     this.refused += 1
     if (answer.retry_after === null) throw new Error(`${method} ${path}: 503 without Retry-After`)
     throw new Interrupted(`${method} ${path}`)
+  }
+}
+
+interface LoadOptions {
+  readonly client: SpreadClient
+  readonly store_id: string
+  readonly promises: Promises
+  readonly random: Random
+  readonly first: number
+  readonly workers: number
+}
+
+/** A worker, one of `workers`, that begins anew, under a new name, whenever it was refused. */
+export async function repeatLoad({ client, first, workers, ...parts }: LoadOptions): Promise<void> {
+  for (let round = first; !client.stopped; round += workers) {
+    await runLoad({ ...parts, client, round }, 1)
+    await delay(20)
   }
 }

@@ -1,0 +1,46 @@
+// The page of results says what was run, and nothing else.
+
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import test from 'node:test'
+import { trustPage } from './trust/page.ts'
+import { type Result, readResults, replaced } from './trust/results.ts'
+import { SWEEPS } from './trust/sweeps.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const held: Result = {
+  form: 'long',
+  outcome: 'held',
+  date: '2026-01-02T03:04Z',
+  commit: '0123456789ab',
+  seconds: 12,
+  machine: 'linux, 2 cores',
+  counts: { kills: 1_234 },
+}
+
+test('every sweep has files of tests, and every result belongs to a sweep', () => {
+  for (const { long, short } of SWEEPS)
+    for (const path of [...long.files, ...short.files])
+      assert.ok(existsSync(join(ROOT, path)), path)
+  const names = SWEEPS.map(({ name }) => name)
+  assert.equal(new Set(names).size, names.length)
+  for (const name of Object.keys(readResults())) assert.ok(names.includes(name), name)
+})
+
+test('a sweep without a result is not run yet, and one that failed says so', () => {
+  const none = trustPage({})
+  assert.equal(none.match(/\| not run yet \|/g)?.length, SWEEPS.length)
+  assert.doesNotMatch(none, /\bheld \|/)
+  const page = trustPage({ kill: { ...held, outcome: 'failed' } })
+  assert.match(page, /\*\*failed\*\* \| long \| 2026-01-02/)
+  assert.match(page, /\| kills \| 1,234 \|/)
+})
+
+test('a short run takes the place of a long one only when it fails', () => {
+  const kept = { kill: held }
+  assert.equal(replaced(kept, 'kill', { ...held, form: 'short' }), kept)
+  const failed: Result = { ...held, form: 'short', outcome: 'failed' }
+  assert.equal(replaced(kept, 'kill', failed)['kill'], failed)
+  assert.equal(replaced({ kill: failed }, 'kill', held)['kill'], held)
+})

@@ -1,0 +1,112 @@
+// Runs the sweeps behind docs/trust.md, one after another, keeps the results and writes the page.
+//
+//   --short      the short forms
+//   --only A,B   these sweeps
+//   --rounds N   another number of rounds than a sweep has
+
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { quietEnvironment, requireNode } from './node-version.ts'
+import { trustPage } from './trust/page.ts'
+import { type Result, readResults, replaced, writeResults } from './trust/results.ts'
+import { SWEEPS, type Sweep } from './trust/sweeps.ts'
+
+/** A thousand rounds take hours. */
+const LONG_MINUTES = 720
+const ROOT = join(import.meta.dirname, '..')
+
+requireNode()
+const { values } = parseArgs({
+  options: {
+    short: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+    rounds: { type: 'string' },
+  },
+})
+const form = values.short ? 'short' : 'long'
+
+function chosenSweeps(): readonly Sweep[] {
+  const names = values.only.split(',').filter((name) => name !== '')
+  const unknown = names.filter((name) => !SWEEPS.some((sweep) => sweep.name === name))
+  if (unknown.length > 0) {
+    console.error(`no sweep ${unknown.join(', ')}: ${SWEEPS.map(({ name }) => name).join(', ')}`)
+    process.exit(1)
+  }
+  return SWEEPS.filter(({ name }) => names.length === 0 || names.includes(name))
+}
+
+/** With `+` when the tree differs from the commit in more than the results themselves. */
+function commitOf(): string {
+  const git = (...args: string[]) =>
+    spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout.trim()
+  const changes = git('status', '--porcelain', '--', '.', ':!docs/trust*')
+  return `${git('rev-parse', '--short=12', 'HEAD')}${changes === '' ? '' : '+'}`
+}
+
+/** The lines that tests have left, each number added to the others of its name. */
+function addUp(text: string): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const line of text.split('\n').filter((one) => one !== ''))
+    for (const [what, count] of Object.entries<number>(JSON.parse(line)))
+      counts[what] = (counts[what] ?? 0) + count
+  return counts
+}
+
+/** Null: its tests have counted nothing, because they cannot run here. */
+function run(sweep: Sweep): Result | null {
+  const { files, rounds, tests } = sweep[form]
+  const scratch = mkdtempSync(join(tmpdir(), 'custos-trust-'))
+  const path = join(scratch, 'counts')
+  writeFileSync(path, '')
+  const given = values.rounds ?? rounds
+  const commit = commitOf()
+  const started = performance.now()
+  const { status } = spawnSync(
+    process.execPath,
+    [
+      'scripts/test.ts',
+      ...files,
+      ...(form === 'long' ? ['--slow', `--timeout=${LONG_MINUTES}`] : []),
+      ...(tests === undefined ? [] : [`--test-name-pattern=${tests}`]),
+    ],
+    {
+      cwd: ROOT,
+      stdio: 'inherit',
+      env: {
+        ...quietEnvironment(),
+        CUSTOS_TEST_COUNTS: path,
+        ...(given === undefined ? {} : { CUSTOS_TEST_ROUNDS: String(given) }),
+      },
+    },
+  )
+  const counts = addUp(readFileSync(path, 'utf8'))
+  rmSync(scratch, { recursive: true })
+  if (status === 0 && Object.keys(counts).length === 0) return null
+  return {
+    form,
+    outcome: status === 0 ? 'held' : 'failed',
+    date: `${new Date().toISOString().slice(0, 16)}Z`,
+    commit,
+    seconds: Math.round((performance.now() - started) / 1_000),
+    machine: `${process.platform}, ${cpus().length} cores, Node ${process.versions.node}`,
+    counts,
+  }
+}
+
+let failed = false
+for (const sweep of chosenSweeps()) {
+  console.log(`== ${sweep.name}: ${sweep.claim}`)
+  const result = run(sweep)
+  if (result === null) {
+    console.log(`== ${sweep.name}: NOT RUN ON THIS MACHINE, nothing recorded`)
+    continue
+  }
+  failed ||= result.outcome === 'failed'
+  writeResults(replaced(readResults(), sweep.name, result))
+  writeFileSync(join(ROOT, 'docs', 'trust.md'), trustPage())
+  console.log(`== ${sweep.name}: ${result.outcome} in ${result.seconds} s`)
+}
+process.exit(failed ? 1 : 0)
