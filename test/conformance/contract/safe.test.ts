@@ -29,7 +29,10 @@ const SAFE_POSTS = [
 ]
 
 /** A bundle ends in a signed checkpoint, made if the newest one is older than the run. */
-const BY_ITSELF: Readonly<Record<string, string>> = { 'orchestrator.bundle': 'epochs' }
+const BY_ITSELF: Readonly<Record<string, string>> = {
+  'orchestrator.bundle': 'epochs',
+  'orchestrator.verify': 'epochs',
+}
 
 let service: TestService
 let world: World
