@@ -131,7 +131,7 @@ async function runWithDeaths({ fleet, api_key, points, sent }: KilledRun) {
   return { run, kills }
 }
 
-test('a run whose processes are killed ends, and no effect is repeated that must not', async (t) => {
+test('a run whose processes are killed ends, and no effect is repeated wrongly', async (t) => {
   const random = seeded(seedOfRun())
   t.diagnostic(`CUSTOS_TEST_SEED=${random.seed}`)
   const certificate = writeTestCertificate(join(tempDirectory(t), 'model.pem'))
