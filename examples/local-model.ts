@@ -45,7 +45,7 @@ export async function askModel(
     body: JSON.stringify({ model: 'local-model', messages, max_tokens }),
   })
   if (!response.ok) throw new Error(`the model answered ${response.status}`)
-  const { choices, usage } = await response.json()
+  const { choices, usage } = JSON.parse(await response.text())
   const { prompt_tokens: tokens_in, completion_tokens: tokens_out } = usage
   return { text: choices[0].message.content, tokens_in, tokens_out }
 }
