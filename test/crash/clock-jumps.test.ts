@@ -82,6 +82,11 @@ test('whatever the clock does, nothing acknowledged is lost and the log stays on
   const [first] = await client.all('/v1/gcrumbs/breadcrumbs', 'breadcrumbs')
   assert.ok(Date.parse(first.created_at) < Date.now() - 399 * DAY, 'the clock was never set')
   await last.stop()
+  // Entries ahead of the clock are a finding, and none when the clock has caught up.
+  await assert.rejects(fsck(options), {
+    stdout: /log clock: the newest entry is \d+ s ahead/,
+  })
+  setAhead(401 * DAY)
   await fsck(options)
   assert.ok(promises.facts.size > 0)
   noteCounts(countsOf(promises))
