@@ -33,12 +33,7 @@ test('whatever the clock does, nothing acknowledged is lost and the log stays on
   const library = buildLibrary(t, dir, 'clock.c')
   if (library === null) return
   const control = join(dir, 'clock')
-  const setAhead = (ms: number) => {
-    const bytes = Buffer.alloc(8)
-    bytes.writeBigInt64LE(BigInt(ms) * 1_000n)
-    writeFileSync(control, bytes, { flag: 'r+' })
-  }
-  writeFileSync(control, Buffer.alloc(8))
+  const setAhead = aheadIn(control)
   const env = { LD_PRELOAD: library, CLOCK_CONTROL: control }
   const options = { data_dir: join(dir, 'data'), ledger_copy: join(dir, 'ledger.ndjson'), env }
   const promises = new Promises()
@@ -82,10 +77,25 @@ test('whatever the clock does, nothing acknowledged is lost and the log stays on
   const [first] = await client.all('/v1/gcrumbs/breadcrumbs', 'breadcrumbs')
   assert.ok(Date.parse(first.created_at) < Date.now() - 399 * DAY, 'the clock was never set')
   await last.stop()
+  // Entries ahead of the clock are a finding, and none when the clock has caught up.
+  await assert.rejects(fsck(options), {
+    stdout: /log clock: the newest entry is \d+ s ahead/,
+  })
+  setAhead(401 * DAY)
   await fsck(options)
   assert.ok(promises.facts.size > 0)
   noteCounts(countsOf(promises))
 })
+
+/** Sets how far the clock is ahead, in the file that the library reads. */
+function aheadIn(control: string): (ms: number) => void {
+  writeFileSync(control, Buffer.alloc(8))
+  return (ms) => {
+    const bytes = Buffer.alloc(8)
+    bytes.writeBigInt64LE(BigInt(ms) * 1_000n)
+    writeFileSync(control, bytes, { flag: 'r+' })
+  }
+}
 
 async function enter(server: ServerProcess): Promise<{ api_key: string; store_id: string }> {
   const { api_key } = await createTenant(server)

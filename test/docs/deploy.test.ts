@@ -92,7 +92,7 @@ test("probes ('platform.readyz'), port, image and stop time are those of the ser
   )
 })
 
-test('the Services, the budget and the policy choose the processes by labels they have', () => {
+test('Services, budget and policy choose the processes by labels that these have', () => {
   const [, labels = ''] =
     /\n {2}template:\n {4}metadata:\n {6}labels:\n((?: {8}.*\n)+)/.exec(service) ?? []
   const pods = labels.trim().split(/\n\s*/)
