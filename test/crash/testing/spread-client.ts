@@ -61,7 +61,7 @@ interface LoadOptions {
   readonly workers: number
 }
 
-/** A worker, one of `workers`, that begins anew, under a new name, whenever it was refused. */
+/** One of `workers`. After each refusal it starts again under a new name. */
 export async function repeatLoad({ client, first, workers, ...parts }: LoadOptions): Promise<void> {
   for (let round = first; !client.stopped; round += workers) {
     await runLoad({ ...parts, client, round }, 1)

@@ -17,7 +17,7 @@ import {
 import type { OpenAgent } from '../runs/agents.ts'
 import { beginStepBy } from '../runs/begin-step.ts'
 import { completeStepBy } from '../runs/complete-step.ts'
-import type { StepRow } from '../runs/orchestrator.sql.ts'
+import { findRun, listSteps, type StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
 import { RunUnit } from '../runs/run-unit.ts'
 import { refsOf } from '../runs/run-view.ts'
@@ -146,8 +146,12 @@ async function begin(
   model_id: string,
 ): Promise<JobPause | null> {
   const { steps, agent, turn } = state
-  const now = await worker.load()
-  const run = now?.run
+  // Turns that began since `state` was read have reserved.
+  const now = await worker.kernel.db.read(worker.tenant_id, async (db) => ({
+    run: await findRun(db, worker.run_id),
+    steps: await listSteps(db, worker.run_id),
+  }))
+  const { run } = now
   if (!run || run.ended_us !== null) return null
   const principal = await worker.findStarter(run)
   if (!principal) return null
@@ -162,7 +166,7 @@ async function begin(
     return worker.unit((unit) => unit.end('terminated', 'loop_detected'))
   const price = Math.max(provider.row.price_in_micro, provider.row.price_out_micro)
   const max_cost_micro = Math.ceil((agent.row.max_tokens_per_step * price) / MILLION)
-  if (!worker.hasRoom(now, agent, max_cost_micro)) return { again_ms: null }
+  if (!worker.hasRoom({ run, steps: now.steps }, agent, max_cost_micro)) return { again_ms: null }
   const input = {
     params: { run_id: worker.run_id },
     query: undefined,

@@ -133,7 +133,11 @@ export class RunWorker {
   }
 
   /** Whether the run may begin a step now: else another that is under way needs what is left. */
-  hasRoom({ run, steps }: RunRows, { row }: OpenAgent, max_cost_micro: number): boolean {
+  hasRoom(
+    { run, steps }: Pick<RunRows, 'run' | 'steps'>,
+    { row }: OpenAgent,
+    max_cost_micro: number,
+  ): boolean {
     if (!steps.some(({ ended_us }) => ended_us === null)) return true
     const { budget_tokens, budget_cost_micro } = run
     const tokens = run.spent_tokens + run.reserved_tokens + row.max_tokens_per_step

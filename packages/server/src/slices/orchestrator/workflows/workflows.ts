@@ -174,23 +174,27 @@ export const listWorkflows: Handler<Operation<'list'>> = async (call, { query })
   })
 }
 
-// The row first: what a crash leaves is a secret that nothing uses.
+// The secret first: a crash leaves a row that nobody can read and that can be deleted again.
 export const deleteWorkflow: Handler<Operation<'delete'>> = async (call, { params }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
   const { workflow_id } = params
-  const deleted = await call.transact(async (tx) => {
-    const row = await loadWorkflow(tx, workflow_id)
-    const run = row.run_id === null ? null : await findRun(tx, row.run_id)
+  const loadIdle = async (db: TenantDb): Promise<WorkflowRow> => {
+    const row = await loadWorkflow(db, workflow_id)
+    const run = row.run_id === null ? null : await findRun(db, row.run_id)
     if (run?.ended_us === null) return call.refuse('wrong_state', 'a run of it is under way')
+    return row
+  }
+  const { secret_no } = await call.read(loadIdle)
+  if (secret_no !== REDACTED_SECRET)
+    await kernel.keyring.destroySecrets(tenant_id, 'decision', [secret_no])
+  return call.transact(async (tx) => {
+    const row = await loadIdle(tx)
     await deleteWorkflowRow(tx, workflow_id)
     meter(tx, call.operation.id)
     await appendChange(tx, row, 'deleted', call.principal.key_id)
-    return row
+    return { deleted: true as const, workflow_id }
   })
-  if (deleted.secret_no !== REDACTED_SECRET)
-    await kernel.keyring.destroySecrets(tenant_id, 'decision', [deleted.secret_no])
-  return { deleted: true as const, workflow_id }
 }
 
 /** A redacted workflow has no words; its runs go on. */
