@@ -8,7 +8,7 @@ import {
   JsonObject,
   Label,
   label,
-  labelOr,
+  NOT_BLANK,
   Nullable,
   page,
   text,
@@ -36,8 +36,16 @@ export const LISTED_ARTIFACT_BYTES_MAX = 64 * 1024
 /** The name of an artifact or of a base model. */
 export const ArtifactRef = label({
   title: 'ArtifactRef',
-  description: 'A name of 1 to 512 characters without control characters',
+  description: 'A name of 1 to 512 characters without control characters, not blank',
+  pattern: NOT_BLANK,
   maxLength: limits.ref_chars,
+})
+
+/** Such as `lora+rag`. */
+export const ArtifactKind = label({
+  title: 'ArtifactKind',
+  description: 'A text of 1 to 256 characters without control characters, not blank',
+  pattern: NOT_BLANK,
 })
 
 const Layer = Type.Object({
@@ -62,7 +70,7 @@ export const RegisterArtifactRequest = Type.Object({
     maxItems: limits.layers_per_artifact,
     description: 'The layers, in order',
   }),
-  kind: Type.Optional(labelOr('lora+rag', 'Kind of artifact')),
+  kind: Type.Optional(about({ ...ArtifactKind, default: 'lora+rag' }, 'Kind of artifact')),
   metadata: Type.Optional(
     about(
       JsonObject,

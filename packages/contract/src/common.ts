@@ -70,6 +70,9 @@ export const Label = Type.String({
   ...labelRules,
 })
 
+/** The pattern of a text that is not only white space. */
+export const NOT_BLANK = '\\S'
+
 /** A label with other bounds or a meaning of its own. */
 export const label = (options: TStringOptions) => Type.String({ ...labelRules, ...options })
 

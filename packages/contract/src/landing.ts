@@ -1,7 +1,7 @@
 // Landing certificates (interface 4.6): what an artifact is, its data, authority and permissions.
 
 import Type, { type Static } from 'typebox'
-import { ArtifactRef } from './artifacts.ts'
+import { ArtifactKind, ArtifactRef } from './artifacts.ts'
 import {
   about,
   Base64,
@@ -88,7 +88,7 @@ const ConformanceRequest = Type.Object({
   layer_hashes: LayerHashes,
   data_provenance: DataProvenance,
   base_model_ref: OptionalNullable(about(ArtifactRef, 'Name of the base model')),
-  kind: OptionalNullable(about(Label, 'Kind of artifact')),
+  kind: OptionalNullable(about(ArtifactKind, 'Kind of artifact')),
   authority: OptionalNullable(Authority),
   layer_bytes: LayerBytes,
 })
@@ -125,7 +125,7 @@ const IssueLandingRequest = Type.Object({
     maxItems: PERMITTED_ACTIONS_MAX,
     description: 'What the artifact may do',
   }),
-  kind: OptionalNullable(about(Label, 'Kind of artifact; default: `lora+rag`')),
+  kind: OptionalNullable(about(ArtifactKind, 'Kind of artifact; default: `lora+rag`')),
   layer_bytes: LayerBytes,
 })
 export type IssueLandingRequest = Static<typeof IssueLandingRequest>

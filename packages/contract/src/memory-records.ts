@@ -10,6 +10,7 @@ import {
   integer,
   JsonObject,
   label,
+  NOT_BLANK,
   Nullable,
   number,
   OptionalNullable,
@@ -295,9 +296,6 @@ const WriteOptions = Type.Object(
   { title: 'WriteOptions', description: 'Options of a write' },
 )
 export type WriteOptions = Static<typeof WriteOptions>
-
-/** The pattern of a text that is not only white space. */
-export const NOT_BLANK = '\\S'
 
 /** The content of a new memory: not empty, and not only white space. */
 export const NewContent = Type.String({

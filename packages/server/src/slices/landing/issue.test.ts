@@ -32,6 +32,16 @@ async function assertUnissued(more: object): Promise<void> {
   assert.deepEqual(await scene.ok('GET', '/landing/stats'), before)
 }
 
+test('a blank name or kind is refused before anything is checked or stored', async () => {
+  for (const blank of [' ', '\ufeff', '\u3000'])
+    for (const field of ['artifact_ref', 'base_model_ref', 'kind']) {
+      const { status, body } = await scene.issue({ [field]: blank })
+      assert.deepEqual([status, body.error], [422, 'validation'], field)
+      assert.match(body.detail[0].msg, /white space/)
+    }
+  assert.deepEqual(await scene.ok('GET', '/landing/stats'), {})
+})
+
 test("G1 G2 G3: 'landing.get', 'landing.list', 'landing.stats' show what was signed", async () => {
   const document = await scene.issued()
   const { certificate_id } = document
