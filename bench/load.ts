@@ -91,6 +91,8 @@ function send(group: readonly CallerShare[], onStart: () => void): Promise<Answe
     const running = autocannon(options, (error, result) => {
       if (error) return reject(error)
       const errors = result.errors + result.non2xx
+      if (errors > 0)
+        process.stderr.write(`${errors} failed: ${JSON.stringify(result.statusCodeStats)}\n`)
       resolve({ times_ms, seconds: (last_ms - first_ms) / 1_000, errors })
     })
     running.once('start', () => {

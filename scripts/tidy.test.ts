@@ -56,7 +56,7 @@ describe('imports', () => {
       bad: "import { createHash } from 'node:crypto'",
       good: "import { sha256 } from '@noble/hashes/sha2.js'",
     })
-    assertRule('imports', 'packages/contract/src/limits.ts', {
+    assertRule('imports', 'packages/contract/src/core/limits.ts', {
       bad: "import { verify } from '@custos/proof'",
       good: "import type { Certificate } from '@custos/proof'",
     })
@@ -264,7 +264,7 @@ describe('files', () => {
     for (const name of ['factRef.ts', 'Fact.ts', 'fact_ref.ts', 'utils.ts', 'fact-manager.ts'])
       assert.equal(locations('file-name', { [`${SERVER}/platform/${name}`]: '' }).length, 1, name)
     assert.equal(locations('file-name', { [`${SERVER}/platform/helpers/a.ts`]: '' }).length, 1)
-    assert.deepEqual(locations('file-name', { 'packages/contract/src/common.ts': '' }), [])
+    assert.deepEqual(locations('file-name', { 'packages/contract/src/core/common.ts': '' }), [])
   })
 
   test('the first line says what the file is for', () => {
@@ -310,7 +310,7 @@ describe('guarantees', () => {
   })
 
   test('every operation is named by a test or by a row of the coverage page', () => {
-    const contract = 'packages/contract/src/memory.ts'
+    const contract = 'packages/contract/src/memory/memory.ts'
     const declared = "export const memory = { write: operation({ id: 'memory.write' }) }"
     const rule = 'operation-untested'
     assert.deepEqual(locations(rule, { [contract]: declared }), [`${contract}:2`])

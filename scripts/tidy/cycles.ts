@@ -42,7 +42,8 @@ export function checkFolderCycles(project: Project): Finding[] {
 
 function* productEdges({ code }: Project): Generator<[string, string]> {
   for (const { path, imports } of code.values()) {
-    if (isTest(path) || isTestSupport(path)) continue
+    // Generated code is written from the contract: its place is no choice of design.
+    if (isTest(path) || isTestSupport(path) || path.includes('/generated/')) continue
     for (const { target } of imports)
       if (target !== undefined && code.has(target)) yield [path, target]
   }

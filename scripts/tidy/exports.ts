@@ -4,8 +4,8 @@ import { isProduct, isTest, isTestSupport } from './architecture.ts'
 import type { Code, Declaration, Finding, Project } from './project.ts'
 
 const CONTRACT = 'packages/contract/'
-/** The face of a package, which programs outside this repository import. */
-const PACKAGE_FACE = /^packages\/([\w-]+\/src|adapters\/src\/[\w-]+)\/index\.ts$/
+/** The face of a package or of an adapter, which programs outside this repository import. */
+const INDEX = /^packages\/([\w-]+\/src|adapters\/src\/[\w-]+)\/index\.ts$/
 
 export function checkExports(project: Project): Finding[] {
   return [...unusedExports(project), ...typeDeclarations(project), ...typesPerFile(project)]
@@ -62,11 +62,24 @@ export function exportUse(project: Project): { none: ExportedName[]; tests: Expo
 
 type ExportedName = Pick<Declaration, 'name' | 'line' | 'kind'> & { readonly path: string }
 
+/** Other files that the `exports` of a package name. */
+function facesOf({ texts }: Project): Set<string> {
+  const faces = [...texts].flatMap(([path, text]) => {
+    const [, folder] = /^(packages\/[\w-]+\/)package\.json$/.exec(path) ?? []
+    if (folder === undefined) return []
+    const { exports = {} } = JSON.parse(text) as { exports?: Record<string, unknown> }
+    return Object.values(exports).map((target) => String(target).replace('./', folder))
+  })
+  return new Set(faces)
+}
+
 /** Declared exports, and the names a slice's face passes on. */
 function* exportedNames(project: Project): Generator<ExportedName> {
+  const faces = facesOf(project)
   for (const { path, declarations, imports } of productFiles(project)) {
+    if (faces.has(path) && !INDEX.test(path)) continue
     for (const declaration of declarations) if (declaration.exported) yield { ...declaration, path }
-    if (PACKAGE_FACE.test(path)) continue
+    if (faces.has(path) || INDEX.test(path)) continue
     for (const { reexport, names, line, kind } of imports)
       if (reexport) for (const name of names) yield { path, line, name, kind: isType(kind) }
   }
@@ -77,7 +90,9 @@ function isType(kind: string): 'type' | 'value' {
 }
 
 /** By `file#name`, whether product code or only tests import it; `export *` is looked through. */
-function importedNames({ code }: Project): Map<string, 'product' | 'tests'> {
+function importedNames(project: Project): Map<string, 'product' | 'tests'> {
+  const { code } = project
+  const faces = facesOf(project)
   const imported = new Map<string, 'product' | 'tests'>()
   const note = (path: string, name: string, user: 'product' | 'tests') => {
     const key = `${path}#${name}`
@@ -92,7 +107,7 @@ function importedNames({ code }: Project): Map<string, 'product' | 'tests'> {
     for (const { specifier, target, names, reexport } of imports) {
       const file = target ?? packageFace(specifier)
       // What a package's face passes on is public; other `export *` are looked through above.
-      const inner = reexport && !PACKAGE_FACE.test(path)
+      const inner = reexport && !faces.has(path) && !INDEX.test(path)
       for (const name of names) if (file && !(inner && name === '*')) note(file, name, user)
     }
   }

@@ -1,9 +1,13 @@
 // The face of the contract package.
 
-export * from './approvals.ts'
-export * from './artifacts.ts'
-export * from './assurance.ts'
-export * from './billing.ts'
+export * from './access/billing.ts'
+export * from './access/identity.ts'
+export * from './access/jobs.ts'
+export * from './access/keys.ts'
+export * from './access/monitoring.ts'
+export * from './access/offboarding.ts'
+export { SSO_ALGORITHMS, type SsoConnection } from './access/sso.ts'
+export * from './access/tenants.ts'
 export {
   Base64,
   Hex16,
@@ -16,88 +20,27 @@ export {
   page,
   Ref,
   Timestamp,
-} from './common.ts'
-export * from './compliance.ts'
-export * from './compositions.ts'
-export * from './decisions.ts'
-export * from './erasure.ts'
-export * from './events.ts'
-export * from './field-descriptions.ts'
-export * from './gcrumbs.ts'
-export * from './governance.ts'
-export * from './identity.ts'
-export * from './items.ts'
-export * from './jobs.ts'
-export * from './keys.ts'
-export * from './landing.ts'
-export * from './limits.ts'
-export * from './llm.ts'
-export * from './manifold.ts'
-export * from './memory.ts'
-export {
-  DROP_REASONS,
-  type DropReason,
-  EXPLAIN_DATES_MAX,
-  EXPLAIN_DROPPED_MAX,
-  EXPLAIN_PACKED_MAX,
-  EXPLAIN_TERMS_MAX,
-  type Explanation,
-} from './memory-explain.ts'
-export { MemoryVersion } from './memory-history.ts'
-export { type FactBecame, memoryIngestion } from './memory-ingest.ts'
-export {
-  CAPABILITIES,
-  type Capability,
-  EMBEDDERS,
-  type EmbedderName,
-  ExportHeader,
-  IMPORT_LINES_MAX,
-  ImportLine,
-  ItemName,
-  LANGUAGES,
-  type Language,
-  Memory,
-  MemorySource,
-  RankedMemory,
-  RETRIEVE_VIEWS,
-  RetrieveRequest,
-  type SessionDigest,
-  Store,
-  SupersedeReply,
-  TOKENIZERS,
-  type WriteOptions,
-  WriteReply,
-  WriteRequest,
-} from './memory-records.ts'
-export * from './monitoring.ts'
-export * from './offboarding.ts'
-export * from './operation.ts'
-export * from './orchestrator.ts'
-export {
-  AGENT_ROLES,
-  type Agent,
-  type AgentAction,
-  CALL_STATES,
-  RUN_EXECUTORS,
-  RUN_REASONS,
-  RUN_STATES,
-  type Run,
-  type RunCall,
-  type RunStep,
-  runLimits,
-  STEP_STATES,
-  type StepPermit,
-  TOOL_EFFECTS,
-  WORKFLOW_MODES,
-  type WorkflowStep,
-} from './orchestrator-records.ts'
-export * from './policy-configs.ts'
-export * from './provenance.ts'
-export * from './records.ts'
-export * from './refusals.ts'
-export * from './remedies.ts'
-export * from './reports.ts'
-export * from './reputation.ts'
+} from './core/common.ts'
+export * from './core/field-descriptions.ts'
+export * from './core/limits.ts'
+export * from './core/operation.ts'
+export * from './core/refusals.ts'
+export * from './core/remedies.ts'
+export * from './core/scopes.ts'
+export * from './erasure/erasure.ts'
+export * from './erasure/retention.ts'
+export * from './erasure/subjects.ts'
+export * from './events/events.ts'
+export * from './events/gcrumbs.ts'
+export * from './events/streams.ts'
+export * from './events/webhooks.ts'
+export * from './governance/assurance.ts'
+export * from './governance/compliance.ts'
+export * from './governance/governance.ts'
+export * from './governance/manifold.ts'
+export * from './governance/policy-configs.ts'
+export * from './governance/reports.ts'
+export * from './governance/reputation.ts'
 export {
   type AgentScore,
   type Attestation,
@@ -126,14 +69,71 @@ export {
   type ScoreObject,
   VERIFIABILITY_TAGS,
   VERIFY_BATCH_MAX,
-} from './reputation-records.ts'
-export * from './retention.ts'
-export * from './scopes.ts'
-export { SSO_ALGORITHMS, type SsoConnection } from './sso.ts'
-export * from './streams.ts'
-export * from './subjects.ts'
-export * from './templates.ts'
-export * from './tenants.ts'
-export * from './webhooks.ts'
-export * from './workflows.ts'
-export * from './world-model.ts'
+} from './governance/reputation-records.ts'
+export * from './memory/decisions.ts'
+export * from './memory/items.ts'
+export * from './memory/memory.ts'
+export {
+  DROP_REASONS,
+  type DropReason,
+  EXPLAIN_DATES_MAX,
+  EXPLAIN_DROPPED_MAX,
+  EXPLAIN_PACKED_MAX,
+  EXPLAIN_TERMS_MAX,
+  type Explanation,
+} from './memory/memory-explain.ts'
+export { MemoryVersion } from './memory/memory-history.ts'
+export { type FactBecame, memoryIngestion } from './memory/memory-ingest.ts'
+export {
+  CAPABILITIES,
+  type Capability,
+  EMBEDDERS,
+  type EmbedderName,
+  ExportHeader,
+  IMPORT_LINES_MAX,
+  ImportLine,
+  ItemName,
+  LANGUAGES,
+  type Language,
+  Memory,
+  MemorySource,
+  RankedMemory,
+  RETRIEVE_VIEWS,
+  RetrieveRequest,
+  type SessionDigest,
+  Store,
+  SupersedeReply,
+  TOKENIZERS,
+  type WriteOptions,
+  WriteReply,
+  WriteRequest,
+} from './memory/memory-records.ts'
+export * from './orchestrator/llm.ts'
+export * from './orchestrator/orchestrator.ts'
+export {
+  AGENT_ROLES,
+  type Agent,
+  type AgentAction,
+  CALL_STATES,
+  RUN_EXECUTORS,
+  RUN_REASONS,
+  RUN_STATES,
+  type Run,
+  type RunCall,
+  type RunStep,
+  runLimits,
+  STEP_STATES,
+  type StepPermit,
+  TOOL_EFFECTS,
+  WORKFLOW_MODES,
+  type WorkflowStep,
+} from './orchestrator/orchestrator-records.ts'
+export * from './orchestrator/workflows.ts'
+export * from './registries/approvals.ts'
+export * from './registries/artifacts.ts'
+export * from './registries/compositions.ts'
+export * from './registries/landing.ts'
+export * from './registries/provenance.ts'
+export * from './registries/records.ts'
+export * from './registries/templates.ts'
+export * from './registries/world-model.ts'

@@ -1617,6 +1617,12 @@ export type Artifact = {
   created_at: string
 }
 
+/** The report as assessment results of OSCAL */
+export type AssessmentResults = {
+  /** A NIST OSCAL 1.1.3 assessment-results document */
+  "assessment-results": { [key: string]: unknown }
+}
+
 /** The result of one check */
 export type AssuranceCheckResult = {
   status: AssuranceCheckStatus
@@ -2280,6 +2286,9 @@ export type DuplicateMemory = {
 
 /** What computes the vectors of a store; `none` means search by words alone */
 export type Embedder = 'static' | 'none' | 'http' | 'onnx'
+
+/** An object without members */
+export type EmptyBody = object
 
 /** A signed checkpoint of the audit log */
 export type Epoch = {
@@ -4366,6 +4375,12 @@ export type WaitingAction = {
   call_id: string | null
 }
 
+/** A person has to approve first */
+export type WaitingActionReply = {
+  /** The approval request */
+  detail: WaitingAction
+}
+
 /** An endpoint that log entries are sent to */
 export type Webhook = {
   /** Id of the webhook */
@@ -6195,7 +6210,7 @@ export type GcrumbsPublicKeyReply = {
 }
 
 /** The body of `gcrumbs.roll`. */
-export type GcrumbsRollBody = object
+export type GcrumbsRollBody = EmptyBody
 
 /** The reply of `gcrumbs.roll`. */
 export type GcrumbsRollReply = Epoch
@@ -6513,7 +6528,7 @@ export type GovernancePolicyTypesReply = {
 }
 
 /** The body of `governance.seed_defaults`. */
-export type GovernanceSeedDefaultsBody = object
+export type GovernanceSeedDefaultsBody = EmptyBody
 
 /** The reply of `governance.seed_defaults`. */
 export type GovernanceSeedDefaultsReply = {
@@ -7380,7 +7395,7 @@ export type LlmListToolsReply = {
 }
 
 /** The body of `llm.seed_builtins`. */
-export type LlmSeedBuiltinsBody = object
+export type LlmSeedBuiltinsBody = EmptyBody
 
 /** The reply of `llm.seed_builtins`. */
 export type LlmSeedBuiltinsReply = {
@@ -7722,7 +7737,7 @@ export type MemoryExportReply = {
 } | Memory
 
 /** The body of `memory.flush`. */
-export type MemoryFlushBody = object
+export type MemoryFlushBody = EmptyBody
 
 /** The reply of `memory.flush`. */
 export type MemoryFlushReply = object
@@ -8401,10 +8416,7 @@ export type OrchestratorBeginStepBody = {
 export type OrchestratorBeginStepReply = StepPermit
 
 /** The accepted of `orchestrator.begin_step`. */
-export type OrchestratorBeginStepAccepted = {
-  /** The approval request */
-  detail: WaitingAction
-}
+export type OrchestratorBeginStepAccepted = WaitingActionReply
 
 /** The reply of `orchestrator.bundle`. */
 export type OrchestratorBundleReply = RunBundleLine
@@ -8423,10 +8435,7 @@ export type OrchestratorCallToolBody = {
 export type OrchestratorCallToolReply = RunCall
 
 /** The accepted of `orchestrator.call_tool`. */
-export type OrchestratorCallToolAccepted = {
-  /** The approval request */
-  detail: WaitingAction
-}
+export type OrchestratorCallToolAccepted = WaitingActionReply
 
 /** The reply of `orchestrator.cancel_run`. */
 export type OrchestratorCancelRunReply = Run
@@ -8950,16 +8959,10 @@ export type ReportsDownloadQuery = {
 }
 
 /** The reply of `reports.download`. */
-export type ReportsDownloadReply = Report | {
-  /** A NIST OSCAL 1.1.3 assessment-results document */
-  "assessment-results": { [key: string]: unknown }
-}
+export type ReportsDownloadReply = Report | AssessmentResults
 
 /** The reply of `reports.download_format`. */
-export type ReportsDownloadFormatReply = Report | {
-  /** A NIST OSCAL 1.1.3 assessment-results document */
-  "assessment-results": { [key: string]: unknown }
-}
+export type ReportsDownloadFormatReply = Report | AssessmentResults
 
 /** The reply of `reports.frameworks`. */
 export type ReportsFrameworksReply = {

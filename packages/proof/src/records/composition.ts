@@ -10,7 +10,7 @@ import {
   type LicenseTerms,
   type LicenseVerdict,
   licenseVerdict,
-} from './license-verdict.ts'
+} from './licenses/license-verdict.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
 /** A member as the tenant's registries contained it when the composition was proposed. */

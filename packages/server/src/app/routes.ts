@@ -3,7 +3,7 @@
 import type { OperationSpec } from '@custos/contract'
 import * as contract from '@custos/contract'
 import type { Route } from '../http/endpoint.ts'
-import { buildOpenapi } from '../http/openapi.ts'
+import { buildOpenapi } from '../http/openapi/openapi.ts'
 import type { Handler, HandlersOf } from '../platform/kernel/call.ts'
 import { approvalsHandlers } from '../slices/approvals/index.ts'
 import { artifactsHandlers } from '../slices/artifacts/index.ts'

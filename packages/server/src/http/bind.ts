@@ -21,7 +21,7 @@ import { allowOrigins } from './cors.ts'
 import { Endpoint, LAST_PARAMETER, type Route } from './endpoint.ts'
 import { MCP_PATH, McpRoute } from './mcp.ts'
 import { METRICS_PATH, type MetricsOptions, MetricsRoute } from './metrics-route.ts'
-import { buildOpenapi } from './openapi.ts'
+import { buildOpenapi } from './openapi/openapi.ts'
 import {
   answerClientError,
   KnownPaths,

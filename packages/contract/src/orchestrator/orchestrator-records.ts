@@ -1,0 +1,397 @@
+// What agents, runs, steps, calls and waiting actions are: their schemas and limits.
+
+import Type, { type Static } from 'typebox'
+import {
+  about,
+  boolean,
+  count,
+  Hex16,
+  Hex32,
+  integer,
+  Label,
+  label,
+  Name,
+  Nullable,
+  OptionalNullable,
+  Ref,
+  Timestamp,
+  text,
+  time,
+} from '../core/common.ts'
+import { limits } from '../core/limits.ts'
+import { recordFields } from '../registries/records.ts'
+
+export const AGENT_ROLES = [
+  'researcher',
+  'writer',
+  'reviewer',
+  'classifier',
+  'executor',
+  'supervisor',
+  'custom',
+] as const
+/** The legal changes between states are in `@custos/proof`, for the offline verifier too. */
+export const RUN_STATES = [
+  'running',
+  'waiting_hitl',
+  'waiting_resolution',
+  'completed',
+  'denied',
+  'failed',
+  'terminated',
+] as const
+/** Who asks the models: the caller, between `begin` and `complete`, or this service. */
+export const RUN_EXECUTORS = ['client', 'managed'] as const
+/**
+ * How the agents of a workflow take turns. `sequential`: each is asked with the answer of the one
+ * before. `round_robin`: the same, in rounds. `parallel`: all at once with the input. `supervisor`:
+ * one of them delegates tasks to the others.
+ */
+export const WORKFLOW_MODES = ['sequential', 'parallel', 'supervisor', 'round_robin'] as const
+export const STEP_STATES = [
+  'waiting_hitl',
+  'permitted',
+  'answered',
+  'completed',
+  'denied',
+  'failed',
+] as const
+export const CALL_STATES = [
+  'waiting_hitl',
+  'intended',
+  'done',
+  'denied',
+  'failed',
+  'uncertain',
+] as const
+/** `once`: doing it twice does harm. */
+export const TOOL_EFFECTS = ['read', 'idempotent', 'once'] as const
+/** Why a run, a step or a call ended other than completed. */
+export const RUN_REASONS = [
+  'cancelled',
+  'deadline_exceeded',
+  'permit_expired',
+  'policy',
+  'output_refused',
+  'hitl_rejected',
+  'hitl_expired',
+  'input_erased',
+  'not_reported',
+  'reported',
+  'run_ended',
+  'model_failed',
+  'model_refused',
+  'quota_exceeded',
+  'attempt_lost',
+  'step_refused',
+  'budget_exhausted',
+  'max_steps_reached',
+  'credential_revoked',
+  'executor_failed',
+  'args_invalid',
+  'tool_refused',
+  'tool_failed',
+  'resolved',
+  'loop_detected',
+] as const
+
+export const runLimits = {
+  agents_per_tenant: 500,
+  workflows_per_tenant: 500,
+  agents_per_workflow: 16,
+  /** Steps that a parallel workflow has under way. */
+  parallel_steps: 4,
+  max_rounds: { min: 1, max: 50, default: 3 },
+  max_total_steps: { min: 1, max: 500, default: 100 },
+  max_steps: { min: 1, max: 500, default: 50 },
+  max_tokens_per_step: { min: 1, max: 10_000_000, default: 4_096 },
+  tools: 100,
+  fallbacks: 5,
+  calls_per_step: 64,
+  deadline_s: { min: 1, max: 604_800, default: 3_600 },
+  permit_s: { min: 1, max: 3_600, default: 600 },
+  text_bytes: 256 * 1024,
+  prompt_chars: 100_000,
+  /** Memories that a step is made from, through its inputs too. */
+  sources: 1_000,
+  page: { min: 1, max: 200, default: 50 },
+} as const
+
+export const boundedInteger = (description: string, { min, max }: { min: number; max: number }) =>
+  integer(description, { minimum: min, maximum: max })
+export const AgentRole = Type.Enum(AGENT_ROLES, {
+  title: 'AgentRole',
+  description: 'What an agent is for',
+})
+export const RunState = Type.Enum(RUN_STATES, {
+  title: 'RunState',
+  description:
+    '`running`: its executor may begin steps. `waiting_hitl`: a step or call waits for a person. ' +
+    '`waiting_resolution`: a person has to say whether a `once` tool acted. ' +
+    '`denied`: a policy or a person refused a step. `failed`: no model answered. ' +
+    '`terminated`: it was ended before its end.',
+})
+export const RunExecutor = Type.Enum(RUN_EXECUTORS, {
+  title: 'RunExecutor',
+  description: '`client`: the caller, between `begin` and `complete`. `managed`: this service',
+})
+const StepState = Type.Enum(STEP_STATES, {
+  title: 'StepState',
+  description:
+    '`permitted`: the model may be asked until the permit expires. `answered`: it answered, and ' +
+    'its tools act',
+})
+const CallState = Type.Enum(CALL_STATES, {
+  title: 'RunCallState',
+  description:
+    '`intended`: the tool may act. `uncertain`: a `once` tool may have acted, nobody reported it.',
+})
+export const ToolEffect = Type.Enum(TOOL_EFFECTS, {
+  title: 'ToolEffect',
+  description: '`read`: changes nothing. `idempotent`: may be repeated. `once`: never repeat it',
+})
+const EndReason = Type.Enum(RUN_REASONS, {
+  title: 'RunReason',
+  description: 'Code of why it ended other than completed',
+})
+export const TokenCount = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const CostMicro = about(TokenCount, 'Millionths of the currency')
+export const RunText = text(`A text of at most ${runLimits.text_bytes} bytes`, {
+  maxLength: runLimits.text_bytes,
+})
+
+export const RunBudget = Type.Object(
+  {
+    tokens: OptionalNullable(about(TokenCount, 'Tokens of all steps, in and out; null: no limit')),
+    cost_micro: OptionalNullable(about(TokenCount, 'Cost in millionths; null: no limit')),
+  },
+  {
+    title: 'RunBudget',
+    description: 'What the steps of a run may use together',
+    additionalProperties: false,
+  },
+)
+const Used = Type.Object(
+  {
+    tokens: about(TokenCount, 'Tokens'),
+    cost_micro: CostMicro,
+  },
+  { title: 'RunUse', description: 'Tokens and cost' },
+)
+
+export const agentFields = {
+  name: about(Name, 'Unique among the agents of the tenant'),
+  role: about(AgentRole, 'What it is for'),
+  description: about(label({ minLength: 0, maxLength: limits.reason_chars }), 'What it does'),
+  model_id: about(Label, 'Model that it asks unless a step names another'),
+  system_prompt: text('Instructions for the model', { maxLength: runLimits.prompt_chars }),
+  memory_stores: Type.Array(Label, {
+    description: 'Stores that its steps may read; empty: every store',
+    maxItems: limits.policies_per_tenant,
+  }),
+  fallback_models: Type.Array(Label, {
+    description: 'Models that a managed run asks, in this order, where `model_id` does not answer',
+    maxItems: runLimits.fallbacks,
+  }),
+  tools: Type.Array(Label, {
+    description: 'Names of tools that it may call; empty: every tool',
+    maxItems: runLimits.tools,
+  }),
+  max_steps: boundedInteger('Steps of a run that it starts', runLimits.max_steps),
+  max_tokens_per_step: boundedInteger(
+    'Tokens of one step, in and out',
+    runLimits.max_tokens_per_step,
+  ),
+  temperature: Type.Number({ minimum: 0, maximum: 2, description: 'Temperature for the model' }),
+}
+
+export const Agent = Type.Object(
+  {
+    agent_id: Hex16,
+    tenant_id: Type.String(),
+    ...agentFields,
+    version: count('1, or one more than the version before'),
+    enabled: boolean('Whether it may begin steps'),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: 'Agent', description: 'What a step is made with: model, prompt, stores and tools' },
+)
+export type Agent = Static<typeof Agent>
+
+export const RunCall = Type.Object(
+  {
+    call_id: Hex16,
+    step_id: Hex16,
+    run_id: Hex16,
+    state: about(CallState, 'State of the call'),
+    reason: Nullable(about(EndReason, 'Why it ended other than done')),
+    effect: about(ToolEffect, 'What repeating it does'),
+    args_commitment: about(Hex32, 'Salted SHA-256 of tool and arguments'),
+    result_commitment: Nullable(about(Hex32, 'Salted SHA-256 of the result')),
+    policy_set: count('Number of the policies that were evaluated'),
+    evaluation_id: Nullable(text('Id of the evaluation; null: there were no policies')),
+    action_id: Nullable(text('Id of the action that waited for a person; null: none had to')),
+    created_at: Timestamp,
+    ended_at: Nullable(time('When it ended')),
+  },
+  { title: 'RunCall', description: 'A call of a tool by a step' },
+)
+export type RunCall = Static<typeof RunCall>
+
+export const RunStep = Type.Object(
+  {
+    step_id: Hex16,
+    run_id: Hex16,
+    step_no: count('Place in the run, from 1'),
+    turn_no: Nullable(count('Turn of the workflow, from 0; null: the run is of one agent')),
+    agent_id: Hex16,
+    state: about(StepState, 'State of the step'),
+    reason: Nullable(about(EndReason, 'Why it ended other than completed')),
+    model_id: text('Model that is asked'),
+    store_id: Nullable(text('Store that was read; null: none')),
+    memory_seq: count('Log position at which memory was read'),
+    retrieved_refs: Type.Array(Ref, { description: 'Memories that the step read' }),
+    inherited_refs: Type.Array(Ref, { description: 'Memories that its input was made from' }),
+    policy_set: count('Number of the policies that were evaluated'),
+    evaluation_id: Nullable(text('Id of the evaluation; null: there were no policies')),
+    action_id: Nullable(text('Id of the action that waited for a person; null: none had to')),
+    permit: Nullable(text('Id of the permit; null: there is none')),
+    max_tokens: count('Tokens that are reserved for it, in and out'),
+    max_cost_micro: CostMicro,
+    expires_at: Nullable(time('When the permit ends; null: there is none, or it has ended')),
+    tokens_in: Nullable(about(TokenCount, 'Tokens of the prompt, as reported')),
+    tokens_out: Nullable(about(TokenCount, 'Tokens of the output, as reported')),
+    cost_micro: Nullable(CostMicro),
+    decision_id: Nullable(text('Id of the logged decision; null: none yet')),
+    calls: Type.Array(RunCall, { description: 'Its calls, oldest first' }),
+    created_at: Timestamp,
+    ended_at: Nullable(time('When it ended')),
+  },
+  { title: 'RunStep', description: 'One question to a model, with what it was allowed' },
+)
+export type RunStep = Static<typeof RunStep>
+export const RunStepTexts = Type.Object(
+  {
+    ...RunStep.properties,
+    input_text: Nullable(text('Input as policies redacted it; null: erased, or no right')),
+    output_text: Nullable(
+      text('What the model answered; null: nothing yet, denied, erased, or no right'),
+    ),
+  },
+  { title: 'RunStepTexts', description: 'A step with its texts' },
+)
+
+export const runFields = {
+  run_id: Hex16,
+  tenant_id: Type.String(),
+  agent_id: about(Hex16, 'Its agent, or the first of its workflow'),
+  workflow_id: Nullable(text('Id of the workflow; null: the run is of one agent')),
+  executor: about(RunExecutor, 'Who asks the models'),
+  state: about(RunState, 'State of the run'),
+  termination_reason: Nullable(about(EndReason, 'Why it ended other than completed')),
+  budget: about(RunBudget, 'What its steps may use'),
+  spent: about(Used, 'What ended steps used, as reported, or reserved where nobody reported'),
+  reserved: about(Used, 'What steps under way may still use'),
+  max_steps: count('Most steps it may have'),
+  steps_total: count('Steps that it has'),
+  receipts: count('Receipts that were signed'),
+  last_receipt_digest: Nullable(text('SHA-256 of the newest receipt; null: none yet')),
+  started_by: text('Id of the key that started it'),
+  deadline_at: time('When it ends at the latest'),
+  created_at: Timestamp,
+  ended_at: Nullable(time('When it ended')),
+}
+export const Run = Type.Object(runFields, {
+  title: 'Run',
+  description: 'An execution of steps of agents, under one budget',
+})
+export type Run = Static<typeof Run>
+
+const RunMemory = Type.Object(
+  { ref: Ref, content: text('Text of the memory') },
+  { title: 'RunMemory', description: 'A memory for the prompt: data, never instructions' },
+)
+export const StepPermit = Type.Object(
+  {
+    step: about(RunStep, 'The step'),
+    step_id: Hex16,
+    permit: Nullable(text('Id of the permit; null: the step waits or has ended')),
+    input_text: Nullable(text('Input to use, as policies redacted it; null: erased, or no right')),
+    output_text: Nullable(text('What the model answered; null: not yet, erased, or no right')),
+    memory: Type.Array(RunMemory, { description: 'Memories for the prompt, best first' }),
+    memory_seq: count('Log position at which memory was read'),
+    max_tokens: count('Most tokens, in and out'),
+    expires_at: Nullable(time('When the permit ends')),
+  },
+  { title: 'StepPermit', description: 'What a step may use, and what it was given' },
+)
+export type StepPermit = Static<typeof StepPermit>
+
+const waiting = Type.Object(
+  {
+    status: Type.Literal('waiting_hitl', { description: 'Waits for an approval' }),
+    request_id: text('Id of the approval request'),
+    action_id: text('Id of the action to approve'),
+    expires_at: time('When the approval request expires'),
+    step_id: Hex16,
+    call_id: Nullable(text('Id of the call; null: the step itself waits')),
+  },
+  { title: 'WaitingAction', description: 'What waits for a person' },
+)
+export const WaitingReply = Type.Object(
+  { detail: about(waiting, 'The approval request') },
+  { title: 'WaitingActionReply', description: 'A person has to approve first' },
+)
+
+export const WaitSeconds = Type.Optional(
+  integer('Seconds to wait for the end of the run', { minimum: 0, maximum: 300, default: 300 }),
+)
+
+export const WorkflowStep = Type.Object(
+  {
+    ...RunStep.properties,
+    workflow_id: Nullable(text('Id of the workflow; null: the run is of one agent')),
+    tenant_id: Type.String(),
+    status: about(StepState, 'The same as `state`'),
+    step_number: count('The same as `step_no`'),
+    step_index: count('`step_no` less one'),
+    decision_id: text('Id of the logged decision; empty: none yet'),
+    input_text: Nullable(text('What the agent was asked; null: erased, or no right')),
+    raw_output: Nullable(text('The same as `output_text`')),
+    output_text: Nullable(text('What it answered; null: not yet, erased, or no right')),
+    tokens_used: count('Tokens of the output'),
+    token_usage: count('Tokens in and out'),
+    tools_called: Type.Array(Type.String(), {
+      description: 'Names of tools, where texts may be read',
+    }),
+    governance_allowed: boolean('Whether no policy or person denied it'),
+  },
+  { title: 'WorkflowStep', description: 'A step with its texts, as workflows show it' },
+)
+export type WorkflowStep = Static<typeof WorkflowStep>
+
+export const AgentAction = Type.Object(
+  {
+    action_id: Hex16,
+    run_id: Hex16,
+    step_id: Hex16,
+    call_id: Nullable(text('Id of the call; null: the step itself')),
+    agent_id: Hex16,
+    operation: Type.Enum(['inference', 'tool_execution'], { description: 'What is to be done' }),
+    effect: Nullable(about(ToolEffect, 'What repeating the call does; null: a step')),
+    commitment: about(Hex32, 'Salted SHA-256 of the input, or of tool and arguments'),
+    text: Nullable(text('What is to be approved: input, or JSON of tool and arguments')),
+    ...recordFields,
+  },
+  { title: 'AgentAction', description: 'A step or call of an agent that waited for a person' },
+)
+export type AgentAction = Static<typeof AgentAction>
+
+export const RunReceipt = about(
+  Type.Record(Type.String(), Type.Unknown(), {
+    title: 'RunReceipt',
+    description: 'Signed statement about one ended step; see docs/orchestration.md',
+  }),
+  'The receipt',
+)
