@@ -79,7 +79,7 @@ export async function applyDecision<Q extends JsonObject>(
   const pending = { record, approval, decision }
   await requireOtherPerson(call, pending)
   requireUnchanged(tenant_id, pending)
-  if (decision.decision === 'deny') return deny(call, pending)
+  if (decision.decision === 'deny') return deny(call, registry, pending)
   return retryOnConflict(() => approve(call, registry, pending), POLICY_RETRY)
 }
 
@@ -196,7 +196,11 @@ async function approve<Q extends JsonObject>(
   })
 }
 
-async function deny(call: Call, pending: PendingDecision): Promise<OpenRecord> {
+async function deny<Q extends JsonObject>(
+  call: Call,
+  registry: Registry<Q>,
+  pending: PendingDecision,
+): Promise<OpenRecord> {
   const { row, content } = pending.record
   const signed = await signDecision(call, pending)
   const reason = pending.decision.reason ?? 'rejected by a person'
@@ -204,7 +208,8 @@ async function deny(call: Call, pending: PendingDecision): Promise<OpenRecord> {
     signed,
     status: 'denied',
     content: { ...content, approval: signed.member, reason },
-    effect: null,
+    // Proposed through the same registry.
+    effect: registry.onRejection?.(pending.record.request as Q, call.kernel) ?? null,
     policy_set: row.policy_set,
   })
 }

@@ -78,4 +78,6 @@ export interface Registry<Q extends JsonObject = JsonObject> extends RegistryIde
    * and refuse.
    */
   fields(proposal: AdmittedProposal<Q>): Promise<RegistryFields>
+  /** What else the unit of work does in which a person rejects the proposal. */
+  onRejection?(request: Q, kernel: Kernel): RecordEffect
 }

@@ -52,6 +52,11 @@ export const agentActionRegistry: Registry<AgentActionRequest> = {
       },
     }
   },
+  // The run ends in the unit of the rejection.
+  onRejection:
+    ({ run_id }, kernel) =>
+    async (tx) =>
+      (await RunUnit.load(kernel, tx, run_id))?.settle(),
 }
 
 /** The text of an action. Refuses one that is erased, and one that is not what was proposed. */

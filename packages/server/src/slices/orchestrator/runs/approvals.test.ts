@@ -72,6 +72,7 @@ test("'orchestrator.reject_action' denies the run, which executes nothing more",
   const tenant = await scene.tenant()
   const { action_id, run_id, step_id } = await waitingCall(tenant)
   await tenant.ok('POST', `/orchestrator/actions/${action_id}/reject`, { approver: 'ana' })
+  assert.ok((await tenant.events()).includes('run.denied'), 'the rejection did not end the run')
   assert.equal((await tenant.complete(run_id, step_id)).body.error, 'wrong_state')
   const run = await tenant.run(run_id)
   assert.deepEqual([run.state, run.termination_reason], ['denied', 'hitl_rejected'])
