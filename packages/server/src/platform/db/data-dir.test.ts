@@ -65,3 +65,9 @@ test('an address is that of the holder: gone with it, and not left by one that w
   assert.deepEqual(readdirSync(dir), ['custos.lock'])
   rmSync(dir, { recursive: true })
 })
+
+test('a directory that cannot be created is an error at once', {
+  skip: !existsSync('/proc'),
+}, () => {
+  assert.throws(() => lockDataDir('/proc/custos/data'), /\/proc/)
+})

@@ -12,7 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../operator-error.ts'
 
@@ -41,7 +41,7 @@ export const databasePath = (dir: string): string => join(dir, 'custos.db')
  * file of its own, so the operating system drops it with the process, however that ends.
  */
 export function lockDataDir(path: string): DataDir {
-  mkdirSync(path, { recursive: true, mode: PRIVATE_DIRECTORY })
+  makeDirectory(path)
   makePrivate(join(path, LOCK))
   const lock = new DatabaseSync(join(path, LOCK), { timeout: 0 })
   try {
@@ -63,6 +63,18 @@ export function lockDataDir(path: string): DataDir {
     lock.close()
   }
   return { path, database: databasePath(path), unlock }
+}
+
+/** The recursive form of Node never ends below a parent that takes no children, such as `/proc`. */
+function makeDirectory(path: string): void {
+  if (existsSync(path)) return
+  makeDirectory(dirname(path))
+  try {
+    mkdirSync(path, { mode: PRIVATE_DIRECTORY })
+  } catch (error) {
+    // Another process was quicker.
+    if (!existsSync(path)) throw error
+  }
 }
 
 /** Tells other processes of this user where the service of a locked directory listens. */

@@ -79,8 +79,11 @@ export async function applyDecision<Q extends JsonObject>(
   const pending = { record, approval, decision }
   await requireOtherPerson(call, pending)
   requireUnchanged(tenant_id, pending)
-  if (decision.decision === 'deny') return deny(call, registry, pending)
-  return retryOnConflict(() => approve(call, registry, pending), POLICY_RETRY)
+  // Proposed through the same registry.
+  const request = record.request as Q
+  if (decision.decision === 'deny')
+    return deny(call, pending, registry.onRejection?.(request, kernel) ?? null)
+  return retryOnConflict(() => approve(call, registry, { ...pending, request }), POLICY_RETRY)
 }
 
 /** Whether the same Idempotency-Key decided it; refuses every other decided record. */
@@ -152,13 +155,11 @@ async function requireSettings(
 async function approve<Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
-  pending: PendingDecision,
+  pending: PendingDecision & { readonly request: Q },
 ): Promise<OpenRecord> {
   const { kernel, tenant_id } = call
-  const { record, approval } = pending
+  const { record, approval, request } = pending
   const { row, content } = record
-  // Proposed through the same registry.
-  const request = record.request as Q
   const policy_set = await evaluateAgain(call, registry, {
     request,
     approval,
@@ -196,10 +197,10 @@ async function approve<Q extends JsonObject>(
   })
 }
 
-async function deny<Q extends JsonObject>(
+async function deny(
   call: Call,
-  registry: Registry<Q>,
   pending: PendingDecision,
+  effect: RecordEffect | null,
 ): Promise<OpenRecord> {
   const { row, content } = pending.record
   const signed = await signDecision(call, pending)
@@ -208,8 +209,7 @@ async function deny<Q extends JsonObject>(
     signed,
     status: 'denied',
     content: { ...content, approval: signed.member, reason },
-    // Proposed through the same registry.
-    effect: registry.onRejection?.(pending.record.request as Q, call.kernel) ?? null,
+    effect,
     policy_set: row.policy_set,
   })
 }
