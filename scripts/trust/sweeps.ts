@@ -37,6 +37,16 @@ export const SWEEPS: readonly Sweep[] = [
     short: { files: ['test/crash/kill-under-load.test.ts'] },
   },
   {
+    name: 'kill-postgres',
+    claim: 'kill -9 under load loses nothing acknowledged, PostgreSQL',
+    how: [
+      'The same on one PostgreSQL: the only process of the service is killed and started again;',
+      'what it was erasing is finished or undone by the next one.',
+    ].join(' '),
+    long: { files: ['test/processes/kill-under-load.slow.test.ts'], rounds: 200 },
+    short: { files: ['test/processes/killed.test.ts'], tests: 'only process' },
+  },
+  {
     name: 'kill-erasing',
     claim: 'kill -9 within an erasure: it is undone or complete, never between',
     how: [

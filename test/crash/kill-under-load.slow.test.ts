@@ -2,9 +2,9 @@
 
 import { test } from 'node:test'
 import { longRounds } from '../../packages/server/src/testing/sweep.ts'
-import { killRounds } from './testing/kill-rounds.ts'
+import { killEmbedded } from './testing/kill-rounds.ts'
 
 const ROUNDS = longRounds(50)
 
 test('killed again and again, the service keeps all it has acknowledged and forks no log', (t) =>
-  killRounds(t, ROUNDS))
+  killEmbedded(t, ROUNDS))

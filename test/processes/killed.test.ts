@@ -7,16 +7,19 @@ import { casesOf, roundsOf } from '../../packages/server/src/testing/sweep.ts'
 import { Client } from '../crash/testing/client.ts'
 import { fsck } from '../crash/testing/command-line.ts'
 import { isInterrupted, scenarios } from '../crash/testing/erasures.ts'
+import { killRounds } from '../crash/testing/kill-rounds.ts'
 import { runLoad } from '../crash/testing/load.ts'
 import { Promises } from '../crash/testing/promises.ts'
 import { seeded, seedOfRun } from '../crash/testing/random.ts'
 import { SpreadClient } from '../crash/testing/spread-client.ts'
 import { at, openFleet } from './testing/fleet.ts'
-import { checkEverywhere, openTenant } from './testing/mixed-load.ts'
+import { checkEverywhere, onPostgres, openTenant, untilRecovered } from './testing/mixed-load.ts'
 
 const WORKERS = 4
 /** Instead of half a minute: a test waits for it. */
 const LEASE_MS = 1_500
+/** Times that the only process is killed. */
+const ROUNDS = roundsOf(2, 5)
 /** Answers the survivor gives before it is believed to go on. */
 const GOES_ON = roundsOf(40, 100)
 
@@ -46,25 +49,15 @@ test('a process killed under load loses nothing acknowledged, and the other goes
   await all
   const { facts, erased } = promises
   t.diagnostic(`${facts.size} memories, ${erased.size} erased, ${promises.retries.length} in doubt`)
-  await untilSettled(new Client(survivor.url, tenant.api_key), promises)
+  await untilRecovered(new Client(survivor.url, tenant.api_key), promises)
   const [late] = await fleet.start(1)
   assert.ok(late)
   await checkEverywhere([survivor, late], { tenant, promises })
   await fsck(fleet.options)
 })
 
-/** Until what the dead process was erasing is finished or undone by the one that lives. */
-async function untilSettled(client: Client, promises: Promises): Promise<void> {
-  for (const ref of promises.doubtfulErasures) {
-    const { store_id } = promises.facts.get(ref) ?? { store_id: '' }
-    for (;;) {
-      const shown = await client.ask('GET', `/v1/stores/${store_id}/memories/${ref}`)
-      const certified = await client.ask('GET', `/v1/erasure/fact/${ref}`)
-      if ((shown.status === 200) !== (certified.status === 200)) break
-      await delay(50)
-    }
-  }
-}
+test('killed and started again, the only process keeps all it acknowledged', async (t) =>
+  killRounds(t, ROUNDS, await onPostgres(t, LEASE_MS)))
 
 const MOMENTS = [
   { point: 'erasure:planned', expected: 'undone' },

@@ -1,4 +1,4 @@
-// Rounds of load, SIGKILL and restart on one data directory.
+// Rounds of load, SIGKILL and restart on the same data.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -19,44 +19,66 @@ const WORKERS = 6
 const LOAD_MS_MAX = 900
 const START_MS_MAX = 700
 
-interface Rounds {
+/** Where the data are, and how a process of the service on them is started. */
+export interface KillTarget {
   readonly options: ServerOptions
+  spawn(): ServerProcess
+  /** Waits for what the next process does with what a killed one was at; absent: it starts so. */
+  recovered?(client: Client, promises: Promises): Promise<void>
+}
+
+interface Rounds {
+  readonly target: KillTarget
   readonly promises: Promises
   readonly random: Random
   tenant: TenantKey | null
   store_id: string
 }
 
-export async function killRounds(t: TestContext, rounds: number): Promise<void> {
+/** On one data directory. */
+export async function killEmbedded(t: TestContext, rounds: number): Promise<void> {
   const dir = tempDirectory(t)
   const options = { data_dir: join(dir, 'data'), ledger_copy: join(dir, 'ledger.ndjson') }
+  await killRounds(t, rounds, { options, spawn: () => ServerProcess.serve(options) })
+  assert.ok(existsSync(options.ledger_copy))
+}
+
+export async function killRounds(
+  t: TestContext,
+  rounds: number,
+  target: KillTarget,
+): Promise<void> {
   const random = seeded(seedOfRun())
   t.diagnostic(`CUSTOS_TEST_SEED=${random.seed}`)
   const promises = new Promises()
-  const state: Rounds = { options, promises, random, tenant: null, store_id: '' }
+  const state: Rounds = { target, promises, random, tenant: null, store_id: '' }
   for (let round = 0; round < rounds; round += 1) {
     await killWhileStarting(t, state)
     await killUnderLoad(t, state, round)
   }
   const server = await start(t, state)
-  await checkPromises(clientOf(state, server), promises)
-  await fsck(options)
+  await check(state, clientOf(state, server))
+  await fsck(target.options)
   await server.stop()
-  await fsck(options)
-  assert.ok(existsSync(options.ledger_copy))
+  await fsck(target.options)
   report(t, promises)
 }
 
-async function start(t: TestContext, { options }: Rounds): Promise<ServerProcess> {
-  const server = ServerProcess.serve(options)
+async function check({ target, promises }: Rounds, client: Client): Promise<void> {
+  await target.recovered?.(client, promises)
+  await checkPromises(client, promises)
+}
+
+async function start(t: TestContext, { target }: Rounds): Promise<ServerProcess> {
+  const server = target.spawn()
   t.after(() => server.kill())
   return server.listening()
 }
 
 /** Every fourth start is killed too: recovery itself may be cut off. */
-async function killWhileStarting(t: TestContext, { options, random, tenant }: Rounds) {
+async function killWhileStarting(t: TestContext, { target, random, tenant }: Rounds) {
   if (tenant === null || random.int(4) > 0) return
-  const server = ServerProcess.serve(options)
+  const server = target.spawn()
   t.after(() => server.kill())
   await delay(random.int(START_MS_MAX))
   await server.killed()
@@ -68,7 +90,7 @@ async function killUnderLoad(t: TestContext, state: Rounds, round: number): Prom
   if (state.tenant === null) await enter(state, server)
   const client = clientOf(state, server)
   const { promises, random, store_id } = state
-  await checkPromises(client, promises)
+  await check(state, client)
   const load = runLoad({ client, store_id, promises, random, round }, WORKERS)
   await Promise.race([load, delay(50 + random.int(LOAD_MS_MAX))])
   await server.killed()

@@ -7,12 +7,15 @@ import { noteCounts } from '../../../packages/server/src/testing/sweep.ts'
 import { checkPromises } from '../../crash/testing/check.ts'
 import { Client, createTenant, Interrupted, type TenantKey } from '../../crash/testing/client.ts'
 import { fsck } from '../../crash/testing/command-line.ts'
+import type { KillTarget } from '../../crash/testing/kill-rounds.ts'
 import { runLoad } from '../../crash/testing/load.ts'
 import { countsOf, Promises, TOKEN } from '../../crash/testing/promises.ts'
 import { type Random, seeded, seedOfRun } from '../../crash/testing/random.ts'
 import type { ServerProcess } from '../../crash/testing/server-process.ts'
 import { SpreadClient } from '../../crash/testing/spread-client.ts'
 import { at, openFleet } from './fleet.ts'
+
+const REDACTED = /^\[REDACTED/
 
 /** One tenant that everybody uses, and two beside it. */
 const WORKERS = [6, 1, 1]
@@ -122,4 +125,35 @@ function report(t: TestContext, { promises, client }: Loaded): void {
   const counts = { answers: client.answered, ...countsOf(promises) }
   t.diagnostic(JSON.stringify(counts))
   noteCounts(counts)
+}
+
+/** For rounds of kill -9 on one database. */
+export async function onPostgres(t: TestContext, lease_ms: number): Promise<KillTarget> {
+  const fleet = await openFleet(t)
+  return {
+    options: fleet.options,
+    spawn: () => fleet.spawnStepped({ lease_ms }),
+    recovered: untilRecovered,
+  }
+}
+
+/** Until what a killed process was erasing is finished or undone by one that lives. */
+export async function untilRecovered(client: Client, promises: Promises): Promise<void> {
+  for (const ref of promises.doubtfulErasures) {
+    const { store_id } = promises.facts.get(ref) ?? { store_id: '' }
+    for (;;) {
+      const shown = await client.ask('GET', `/v1/stores/${store_id}/memories/${ref}`)
+      const certified = await client.ask('GET', `/v1/erasure/fact/${ref}`)
+      if ((shown.status === 200) !== (certified.status === 200)) break
+      await delay(50)
+    }
+  }
+  for (const decision_id of promises.doubtfulRedactions)
+    for (;;) {
+      const { output } = await client.ok('GET', `/v1/decisions/${decision_id}`)
+      const certificates = await client.all('/v1/erasure', 'certificates')
+      const certified = certificates.some((one) => one.decision_id === decision_id)
+      if (certified === REDACTED.test(output)) break
+      await delay(50)
+    }
 }
