@@ -13,7 +13,7 @@ import { Promises } from '../crash/testing/promises.ts'
 import { seeded, seedOfRun } from '../crash/testing/random.ts'
 import { SpreadClient } from '../crash/testing/spread-client.ts'
 import { at, openFleet } from './testing/fleet.ts'
-import { checkEverywhere, onPostgres, openTenant, untilRecovered } from './testing/mixed-load.ts'
+import { checkEverywhere, onPostgres, openTenant, waitForRecovery } from './testing/mixed-load.ts'
 
 const WORKERS = 4
 /** Instead of half a minute: a test waits for it. */
@@ -49,7 +49,7 @@ test('a process killed under load loses nothing acknowledged, and the other goes
   await all
   const { facts, erased } = promises
   t.diagnostic(`${facts.size} memories, ${erased.size} erased, ${promises.retries.length} in doubt`)
-  await untilRecovered(new Client(survivor.url, tenant.api_key), promises)
+  await waitForRecovery(new Client(survivor.url, tenant.api_key), promises)
   const [late] = await fleet.start(1)
   assert.ok(late)
   await checkEverywhere([survivor, late], { tenant, promises })

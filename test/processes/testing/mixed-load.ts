@@ -133,12 +133,12 @@ export async function onPostgres(t: TestContext, lease_ms: number): Promise<Kill
   return {
     options: fleet.options,
     spawn: () => fleet.spawnStepped({ lease_ms }),
-    recovered: untilRecovered,
+    recovered: waitForRecovery,
   }
 }
 
 /** Until what a killed process was erasing is finished or undone by one that lives. */
-export async function untilRecovered(client: Client, promises: Promises): Promise<void> {
+export async function waitForRecovery(client: Client, promises: Promises): Promise<void> {
   for (const ref of promises.doubtfulErasures) {
     const { store_id } = promises.facts.get(ref) ?? { store_id: '' }
     for (;;) {
