@@ -10,6 +10,7 @@ import { operation } from './operation.ts'
 
 const EVENTS_PATH = '/v1/events/stream'
 const RUN_PATH = '/v1/orchestrator/runs/{run_id}/stream'
+const WORKFLOW_PATH = '/v1/orchestrator/workflows/{workflow_id}/stream'
 
 const format = Type.Optional(
   Type.Enum(['named', 'message'], {
@@ -18,6 +19,16 @@ const format = Type.Optional(
   }),
 )
 const ticket = Type.Optional(text('A ticket in place of an API key', { maxLength: 100 }))
+
+const runQuery = Type.Object({
+  from: Type.Optional(
+    text('Id of the last frame received; absent: from the first event of the run', {
+      pattern: '^\\d{1,15}\\.(-1|\\d{1,15})$',
+    }),
+  ),
+  format,
+  ticket,
+})
 
 const eventsExample = Object.keys(eventPayloads)
   .filter((event) => event.startsWith('memory.'))
@@ -86,20 +97,32 @@ export const streams = {
     scope: 'orchestrator:run',
     headers: { 'last-event-id': 'Id of the last frame received; it wins over `from`' },
     params: Type.Object({ run_id: about(Hex16, 'Id of the run') }),
-    query: Type.Object({
-      from: Type.Optional(
-        text('Id of the last frame received; absent: from the first event of the run', {
-          pattern: '^\\d{1,15}\\.(-1|\\d{1,15})$',
-        }),
-      ),
-      format,
-      ticket,
-    }),
+    query: runQuery,
     status: 200,
     reply: StreamedEntry,
     reply_type: 'text/event-stream',
     ends: true,
     refuses: ['run_not_found'],
+  }),
+  workflow: operation({
+    id: 'streams.workflow',
+    method: 'GET',
+    path: WORKFLOW_PATH,
+    summary:
+      'Streams what happens in the newest run of a workflow, from its first event to its end',
+    description:
+      'Use it where only the workflow is known: the frames are those of `streams.run`. It starts ' +
+      'no run.',
+    access: 'tenant',
+    scope: 'orchestrator:run',
+    headers: { 'last-event-id': 'Id of the last frame received; it wins over `from`' },
+    params: Type.Object({ workflow_id: about(Hex16, 'Id of the workflow') }),
+    query: runQuery,
+    status: 200,
+    reply: StreamedEntry,
+    reply_type: 'text/event-stream',
+    ends: true,
+    refuses: ['workflow_not_found', 'wrong_state'],
   }),
   ticket: operation({
     id: 'streams.ticket',
@@ -111,8 +134,8 @@ export const streams = {
       'The stream has the rights of the key that made the ticket and ends with that key.',
     access: 'tenant',
     body: Type.Object({
-      path: text('The stream it opens: `/v1/events/stream`, or that of a run', {
-        pattern: '^/v1/(events|orchestrator/runs/[0-9a-f]{32})/stream$',
+      path: text('The stream it opens: `/v1/events/stream`, or that of a run or workflow', {
+        pattern: '^/v1/(events|orchestrator/(runs|workflows)/[0-9a-f]{32})/stream$',
         examples: [EVENTS_PATH],
       }),
       ttl_s: Type.Optional(

@@ -990,6 +990,10 @@ export interface Refusals {
   'orchestrator.get_agent':
     | CommonRefusal
     | 'agent_not_found'
+  'orchestrator.get_receipt':
+    | CommonRefusal
+    | 'step_not_found'
+    | 'wrong_state'
   'orchestrator.get_run':
     | CommonRefusal
     | 'run_not_found'
@@ -1149,6 +1153,10 @@ export interface Refusals {
     | 'run_not_found'
   'streams.ticket':
     | CommonRefusal
+  'streams.workflow':
+    | CommonRefusal
+    | 'workflow_not_found'
+    | 'wrong_state'
   'subjects.access':
     | CommonRefusal
     | 'rejected'
@@ -1312,6 +1320,10 @@ export interface Refusals {
     | CommonRefusal
     | 'workflow_not_found'
     | 'wrong_state'
+    | 'no_signing_key'
+  'workflows.verify_chain':
+    | CommonRefusal
+    | 'workflow_not_found'
     | 'no_signing_key'
   'world_model.action_stats':
     | CommonRefusal
@@ -8509,6 +8521,9 @@ export type OrchestratorGetActionReply = AgentAction
 /** The reply of `orchestrator.get_agent`. */
 export type OrchestratorGetAgentReply = Agent
 
+/** The reply of `orchestrator.get_receipt`. */
+export type OrchestratorGetReceiptReply = RunReceipt
+
 /** The reply of `orchestrator.get_run`. */
 export type OrchestratorGetRunReply = {
   run_id: string
@@ -9258,7 +9273,7 @@ export type StreamsRunReply = StreamedEntry
 
 /** The body of `streams.ticket`. */
 export type StreamsTicketBody = {
-  /** The stream it opens: `/v1/events/stream`, or that of a run */
+  /** The stream it opens: `/v1/events/stream`, or that of a run or workflow */
   path: string
   /** Seconds it can be used */
   ttl_s?: number
@@ -9271,6 +9286,19 @@ export type StreamsTicketReply = {
   /** When it can no longer be used */
   expires_at: string
 }
+
+/** The query of `streams.workflow`. */
+export type StreamsWorkflowQuery = {
+  /** Id of the last frame received; absent: from the first event of the run */
+  from?: string
+  /** `message`: frames without `event:`, so that all reach `onmessage` */
+  format?: 'named' | 'message'
+  /** A ticket in place of an API key */
+  ticket?: string
+}
+
+/** The reply of `streams.workflow`. */
+export type StreamsWorkflowReply = StreamedEntry
 
 /** The query of `subjects.access`. */
 export type SubjectsAccessQuery = {
@@ -10089,6 +10117,23 @@ export type WorkflowsTerminateReply = {
   /** The run has ended */
   terminated: true
   workflow_id: string
+}
+
+/** The reply of `workflows.verify_chain`. */
+export type WorkflowsVerifyChainReply = {
+  workflow_id: string
+  /** Id of the newest run; null: it has none */
+  run_id: string | null
+  /** `empty`: no step has ended yet */
+  status: 'intact' | 'tampered' | 'empty'
+  /** Receipts that are valid and follow each other, from the first */
+  steps_verified: number
+  /** First step whose receipt is not; null: none */
+  tampered_at_step: number | null
+  /** The check that failed; null: none did */
+  reason: string | null
+  /** The same as `tampered_at_step` */
+  tampered_at: number | null
 }
 
 /** The reply of `world_model.action_stats`. */

@@ -1,11 +1,12 @@
 // Workflows: turns of agents by mode, what each is told, limits, people, erasure, receipts.
 // 'workflows.create', 'workflows.list', 'workflows.get', 'workflows.delete', 'workflows.run',
 // 'workflows.resume', 'workflows.terminate', 'workflows.receipts', 'workflows.run_step',
-// 'workflows.find_step'
+// 'workflows.find_step', 'workflows.verify_chain', 'orchestrator.get_receipt'
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Answer } from '../../../testing/harness.ts'
+import { rawSql } from '../../../testing/raw-sql.ts'
 import { startModelServer } from '../testing/model-server.ts'
 import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
 
@@ -268,6 +269,35 @@ test('supervisor: it delegates, and the answers of others are results of its cal
   )
   assert.deepEqual(answer.body.steps[0].tools_called, ['delegate', 'delegate'])
   await assertVerifies(tenant, answer.body.run_id)
+})
+
+test('receipts are checked by workflow and found by step; a changed one is named', async () => {
+  const { tenant, ids } = await crew('finder', 'writer')
+  const workflow_id = await define(tenant, ids)
+  const path = `/orchestrator/workflows/${workflow_id}`
+  const empty = { status: 'empty', steps_verified: 0, tampered_at_step: null, reason: null }
+  const checked = { ...empty, workflow_id, run_id: null, tampered_at: null }
+  assert.deepEqual(await tenant.ok('GET', `${path}/verify-chain`), checked)
+  const { run_id, steps } = (await run(tenant, workflow_id)).body
+  const intact = { ...checked, run_id, status: 'intact', steps_verified: 2 }
+  assert.deepEqual(await tenant.ok('GET', `${path}/verify-chain`), intact)
+  const { receipts } = await tenant.ok('GET', `${path}/receipts`)
+  const other = await scene.tenant()
+  for (const [i, { step_id }] of steps.entries()) {
+    const found = `/orchestrator/receipts/${step_id}`
+    assert.deepEqual(await tenant.ok('GET', found), receipts[i])
+    assert.equal((await other.ask('GET', found)).body.error, 'step_not_found')
+  }
+  assert.equal((await other.ask('GET', `${path}/verify-chain`)).status, 404)
+  const sql = 'update run_steps set receipt = replace(receipt, \'"turn_no":1\', \'"turn_no":0\')'
+  await rawSql(scene.service, `${sql} where run_id = ?`, [run_id])
+  const broken = { status: 'tampered', steps_verified: 1, reason: 'receipt' }
+  assert.deepEqual(await tenant.ok('GET', `${path}/verify-chain`), {
+    ...intact,
+    ...broken,
+    tampered_at_step: 2,
+    tampered_at: 2,
+  })
 })
 
 test('a person approves within a workflow; a rejection denies it', async () => {
