@@ -12,11 +12,9 @@ import {
   JsonObject,
   Label,
   Limit,
-  Nullable,
   Offset,
   OptionalNullable,
   page,
-  text,
 } from './common.ts'
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
