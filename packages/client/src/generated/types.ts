@@ -2438,9 +2438,10 @@ export type FactOutcome = 'new' | 'duplicate' | 'supersedes' | 'refused'
 /**
  * `not_shown`: it would replace a memory that the model was not shown. `changed`: that memory was
  * replaced, ended or erased meanwhile, or is a digest or an item. `policy`: a policy on
- * `memory.write`. `too_long`: longer than a memory may be.
+ * `memory.write` denies it. `approval_required`: one wants a person first, for whom it does not
+ * wait. `too_long`: longer than a memory may be.
  */
-export type FactReason = 'not_shown' | 'changed' | 'policy' | 'too_long'
+export type FactReason = 'not_shown' | 'changed' | 'policy' | 'approval_required' | 'too_long'
 
 /** An item, or null */
 export type GetResult = {

@@ -214,7 +214,7 @@ async function gateFact(
   } catch (error) {
     const refused = error instanceof Refusal ? error.code : null
     if (refused !== 'policy_denied' && refused !== 'approval_required') throw error
-    return { ...fact, reason: 'policy' }
+    return { ...fact, reason: refused === 'policy_denied' ? 'policy' : refused }
   }
 }
 
