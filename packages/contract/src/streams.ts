@@ -1,8 +1,8 @@
 // Event streams: the audit log and runs as server-sent events, and tickets that open one in a
 // browser.
 
-import Type from 'typebox'
-import { about, Hex16, text, time } from './common.ts'
+import Type, { type Static } from 'typebox'
+import { about, boolean, Hex16, text, time } from './common.ts'
 import { eventPayloads } from './events.ts'
 import { Breadcrumb } from './gcrumbs.ts'
 import { limits } from './limits.ts'
@@ -26,6 +26,9 @@ const runQuery = Type.Object({
       pattern: '^\\d{1,15}\\.(-1|\\d{1,15})$',
     }),
   ),
+  deltas: Type.Optional(
+    boolean('Whether text of answers is sent as it comes (`step.delta`); needs `decisions:read`'),
+  ),
   format,
   ticket,
 })
@@ -39,6 +42,17 @@ const StreamedEntry = Type.Object(
   { type: text('Same as `event_type`'), ...Breadcrumb.properties },
   { title: 'StreamedEntry', description: 'The `data` of a frame: an entry of the audit log' },
 )
+
+const StepDelta = Type.Object(
+  {
+    type: Type.Literal('step.delta', { description: 'It is no entry, and its frame has no id' }),
+    run_id: Hex16,
+    step_id: Hex16,
+    text: text('What the model answered since the frame before'),
+  },
+  { title: 'StepDelta', description: 'A part of an answer, sent once and stored nowhere' },
+)
+export type StepDelta = Static<typeof StepDelta>
 
 const StreamTicket = Type.Object({
   ticket: text('Opens one stream; shown once'),
@@ -99,7 +113,7 @@ export const streams = {
     params: Type.Object({ run_id: about(Hex16, 'Id of the run') }),
     query: runQuery,
     status: 200,
-    reply: StreamedEntry,
+    reply: Type.Union([StreamedEntry, StepDelta]),
     reply_type: 'text/event-stream',
     ends: true,
     refuses: ['run_not_found'],
@@ -119,7 +133,7 @@ export const streams = {
     params: Type.Object({ workflow_id: about(Hex16, 'Id of the workflow') }),
     query: runQuery,
     status: 200,
-    reply: StreamedEntry,
+    reply: Type.Union([StreamedEntry, StepDelta]),
     reply_type: 'text/event-stream',
     ends: true,
     refuses: ['workflow_not_found', 'wrong_state'],

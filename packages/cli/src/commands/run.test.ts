@@ -100,8 +100,11 @@ async function serveProxied(t: TestContext, origin: string, streams: boolean) {
   return { follow, looks: () => asked.filter((url) => /runs\/\w+$/.test(url)).length }
 }
 
-for (const streams of [true, false])
-  test(`a run is followed ${streams ? 'by its stream' : 'by looking, where a service has no stream'}`, async (t) => {
+for (const [way, streams] of [
+  ['its stream', true],
+  ['looking at it, where a service has no streams', false],
+] as const)
+  test(`a run is followed by ${way}`, async (t) => {
     const { service, custos, run } = await serveAgent(t)
     const { agent_id } = await custos.orchestrator.createAgent({ name: 'b', model_id: 'model-b' })
     const { run_id } = await custos.orchestrator.startRun({ agent_id })

@@ -3046,6 +3046,8 @@ export type ModelProvider = {
   base_url: string
   /** Whether a key is stored */
   api_key_set: boolean
+  /** Whether it is asked for its answers in parts */
+  streams: boolean
   /** Price of a million tokens of the prompt, in millionths of the currency */
   price_in_micro: number
   /** Price of a million tokens of the answer, in millionths of the currency */
@@ -4006,6 +4008,16 @@ export type SsoPublicKey = {
   alg: string
   /** Use of the key */
   use: string
+}
+
+/** A part of an answer, sent once and stored nowhere */
+export type StepDelta = {
+  /** It is no entry, and its frame has no id */
+  type: "step.delta"
+  run_id: string
+  step_id: string
+  /** What the model answered since the frame before */
+  text: string
 }
 
 /** What a step may use, and what it was given */
@@ -7299,6 +7311,8 @@ export type LlmCreateProviderBody = {
   price_out_micro?: number
   /** Whether managed runs may ask it */
   enabled?: boolean
+  /** Whether it is asked for its answers in parts, which streams of runs show */
+  streams?: boolean
 }
 
 /** The reply of `llm.create_provider`. */
@@ -9263,6 +9277,8 @@ export type StreamsEventsReply = StreamedEntry
 export type StreamsRunQuery = {
   /** Id of the last frame received; absent: from the first event of the run */
   from?: string
+  /** Whether text of answers is sent as it comes (`step.delta`); needs `decisions:read` */
+  deltas?: boolean
   /** `message`: frames without `event:`, so that all reach `onmessage` */
   format?: 'named' | 'message'
   /** A ticket in place of an API key */
@@ -9270,7 +9286,7 @@ export type StreamsRunQuery = {
 }
 
 /** The reply of `streams.run`. */
-export type StreamsRunReply = StreamedEntry
+export type StreamsRunReply = StreamedEntry | StepDelta
 
 /** The body of `streams.ticket`. */
 export type StreamsTicketBody = {
@@ -9292,6 +9308,8 @@ export type StreamsTicketReply = {
 export type StreamsWorkflowQuery = {
   /** Id of the last frame received; absent: from the first event of the run */
   from?: string
+  /** Whether text of answers is sent as it comes (`step.delta`); needs `decisions:read` */
+  deltas?: boolean
   /** `message`: frames without `event:`, so that all reach `onmessage` */
   format?: 'named' | 'message'
   /** A ticket in place of an API key */
@@ -9299,7 +9317,7 @@ export type StreamsWorkflowQuery = {
 }
 
 /** The reply of `streams.workflow`. */
-export type StreamsWorkflowReply = StreamedEntry
+export type StreamsWorkflowReply = StreamedEntry | StepDelta
 
 /** The query of `subjects.access`. */
 export type SubjectsAccessQuery = {

@@ -65,16 +65,15 @@ export function OneRun() {
   )
 }
 
-interface StepsProps {
-  readonly run: OrchestratorGetRunReply
-  readonly nameOf: (agentId: string) => string
-}
-
 const Steps = ({
   run,
   steps,
   nameOf,
-}: StepsProps & { readonly steps: OrchestratorGetRunReply['steps'] }) => (
+}: {
+  readonly run: OrchestratorGetRunReply
+  readonly steps: OrchestratorGetRunReply['steps']
+  readonly nameOf: (agentId: string) => string
+}) => (
   <ol className={css['steps']}>
     {steps.map((step) => (
       <li key={step.step_id}>
@@ -89,7 +88,7 @@ function Turns({
   run,
   mode,
   nameOf,
-}: StepsProps & { readonly mode: Workflow['mode'] | undefined }) {
+}: Omit<Parameters<typeof Steps>[0], 'steps'> & { readonly mode: Workflow['mode'] | undefined }) {
   const turns = Map.groupBy(run.steps, ({ turn_no }) => turn_no)
   return (
     <ol className={css['steps']} aria-label="Turns">

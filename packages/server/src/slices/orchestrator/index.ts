@@ -40,7 +40,8 @@ import {
   listWorkflows,
 } from './workflows/workflows.ts'
 
-export { agentActionRegistry } from './runs/agent-actions.ts'
+export { runDeltas } from './managed/run-deltas.ts'
+export { agentActionRegistry, mayReadTexts } from './runs/agent-actions.ts'
 export { agentTextSource, refuseLimited } from './runs/agents.ts'
 export { loadRun } from './runs/runs.ts'
 export { settleDueRuns } from './runs/settle-runs.ts'

@@ -1,12 +1,13 @@
-// GET /v1/orchestrator/runs/{run_id}/stream, and of the newest run of a workflow: the entries of one
-// run, from its first to its last.
+// The entries of one run, from its first to its last: of one that is named, and of the newest of
+// a workflow.
 
 import { type streams as contract, type EventStreamReply, eventPayloads } from '@custos/contract'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Call, eventStream, type Handler } from '../../platform/kernel/call.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { readLogPage, seqAt } from '../gcrumbs/index.ts'
-import { loadNewest, loadRun, refuseLimited } from '../orchestrator/index.ts'
-import { entriesOfRun, type FrameFormat, isEvent, RUN_ENDS } from './frames.ts'
+import { loadNewest, loadRun, mayReadTexts, refuseLimited } from '../orchestrator/index.ts'
+import { entriesOfRun, isEvent, RUN_ENDS } from './frames.ts'
 import { openStreams } from './open-streams.ts'
 import { parseMark } from './start-position.ts'
 
@@ -20,7 +21,7 @@ const END_SPAN = 1_000
 export const streamRun: Handler<typeof contract.run> = (call, { params, query }) => {
   refuseLimited(call)
   const last = call.header('last-event-id') || query.from || null
-  return openRun(call, params.run_id, { last, format: query.format ?? 'named' })
+  return openRun(call, params.run_id, { ...query, last })
 }
 
 /** A client that has frames of an earlier run gets all of the newest. */
@@ -30,7 +31,7 @@ export const streamWorkflow: Handler<typeof contract.workflow> = async (call, gi
   const { run_id } = await loadNewest(call, params.workflow_id)
   const said = call.header('last-event-id') || query.from || null
   const last = await call.read(async (db) => ((await isOf(db, run_id, said)) ? said : null))
-  return openRun(call, run_id, { last, format: query.format ?? 'named' })
+  return openRun(call, run_id, { ...query, last })
 }
 
 /** Whether the frame with this id is one of the run. */
@@ -41,18 +42,18 @@ async function isOf(db: TenantDb, run_id: string, last: string | null): Promise<
   return entriesOfRun(page.entries, run_id).some(({ seq }) => seq === mark.seq)
 }
 
-interface RunRequest {
-  /** Id of the last frame that the client has; null: it has none. */
-  readonly last: string | null
-  readonly format: FrameFormat
-}
-
+/** @param given `last`: id of the last frame that the client has; null: it has none */
 async function openRun(
   call: Call,
   run_id: string,
-  { last, format }: RunRequest,
+  given: Pick<Parameters<typeof streamRun>[1]['query'], 'format' | 'deltas'> & {
+    readonly last: string | null
+  },
 ): Promise<EventStreamReply> {
+  const { last, format = 'named', deltas = false } = given
   const { kernel, tenant_id, principal } = call
+  if (deltas && !mayReadTexts(call))
+    throw new Refusal('scope_missing', 'text of answers needs decisions:read')
   const { first_seq, over } = await call.read(async (db) => {
     const run = await loadRun(db, run_id)
     return {
@@ -69,7 +70,7 @@ async function openRun(
       format,
       from: String(first_seq),
       last_event_id: last,
-      run: { run_id, first_seq },
+      run: { run_id, first_seq, deltas },
     },
     call.gone,
   )

@@ -166,7 +166,7 @@ async function ask(
       max_tokens: ANSWER_TOKENS,
       temperature: 0,
     },
-    new AbortController().signal,
+    { signal: new AbortController().signal },
   )
   await kernel.step('ingest:answered')
   if ('answer' in asked) return { answer: asked.answer, sent_us }

@@ -96,7 +96,7 @@ async function askAgain(
   if (obstacle !== null) return impossible(obstacle)
   const question = { ...prompt, model_id: step.model_id, max_tokens }
   const begun_us = kernel.clock.now()
-  const asked = await askModel(kernel, provider, question, call.gone)
+  const asked = await askModel(kernel, provider, question, { signal: call.gone })
   const known = {
     input_reconstructed: true,
     memory_match: true,
