@@ -111,7 +111,9 @@ describe('bundled, with web globals alone, operations can be called by their met
 /** Calls a method on the page; answers that are files, and what JSON cannot say, are described. */
 const PAGE_PROGRAM = `import { Custos } from '@custos/client'
   globalThis.run = async (options, group, method, args, isEvents) => {
-    const result = new Custos(options)[group][method](...args)
+    // JSON has made null of what is not given.
+    const given = args.map((one) => one ?? undefined)
+    const result = new Custos(options)[group][method](...given)
     if (!(Symbol.asyncIterator in result)) {
       const data = await result
       return typeof data?.blob === 'function' ? { file: data.filename } : data

@@ -1,6 +1,9 @@
 // Runs of agents in the console: live steps, an approval in place, receipts verified here.
 
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after } from 'node:test'
 import { checkLooks, consoleScene, HOSTILE, type Scene } from './testing/scene.ts'
 
 const scene = consoleScene()
@@ -68,6 +71,54 @@ scene('somebody says whether a tool acted whose call was cut off', async (given)
   await page.getByRole('heading', { name: 'Did the tool act?' }).waitFor({ state: 'detached' })
   await page.getByRole('list', { name: 'Calls of tools' }).getByText('done').waitFor()
   await end()
+})
+
+/** A model on loopback that answers with its name. */
+async function startModel(): Promise<string> {
+  const model = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const { model: name } = JSON.parse(Buffer.concat(chunks).toString())
+      const message = { role: 'assistant', content: `${name} says so` }
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ model: name, choices: [{ message }] }))
+    })
+  })
+  await new Promise<void>((resolve) => model.listen(0, '127.0.0.1', resolve))
+  after(() => model.close())
+  return `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`
+}
+
+scene('a workflow is started, and its run is shown by turn and agent', async (given) => {
+  const base_url = await startModel()
+  const agent_ids: string[] = []
+  for (const name of ['finder', 'editor']) {
+    await post(given, '/v1/llm/providers', { provider: 'openai', model_id: name, base_url })
+    const { agent_id } = await post(given, '/v1/orchestrator/agents', { name, model_id: name })
+    agent_ids.push(agent_id)
+  }
+  const workflow = { name: (HOSTILE[2] ?? '').slice(0, 200), description: HOSTILE[0], agent_ids }
+  await post(given, '/v1/orchestrator/workflows', workflow)
+  await post(given, '/v1/orchestrator/workflows', { name: 'Weekly report', agent_ids })
+  await checkLooks(given, '/runs')
+  const { page, accessible, end } = await given.visit('/runs')
+  const workflows = page.getByRole('table', { name: 'Workflows' })
+  await workflows.getByText('none yet').first().waitFor()
+  await page.getByLabel('Workflow', { exact: true }).selectOption({ label: 'Weekly report' })
+  await page.getByLabel('What the run is for').fill('Report on the week')
+  await accessible()
+  await page.getByRole('button', { name: 'Start the run' }).press('Enter')
+  await page.getByRole('heading', { name: 'Run of Weekly report' }).waitFor()
+  const turns = page.getByRole('list', { name: 'Turns' })
+  await turns.getByRole('heading', { name: 'Turn 1: finder' }).waitFor()
+  await turns.getByRole('heading', { name: 'Turn 2: editor' }).waitFor()
+  await turns.getByRole('heading', { name: '2. editor asks editor completed' }).waitFor()
+  const path = new URL(page.url()).pathname.replace('/console', '')
+  await page.getByRole('link', { name: 'Runs', exact: true }).first().click()
+  await workflows.getByRole('link', { name: 'completed' }).waitFor()
+  await end()
+  await checkLooks(given, path)
 })
 
 scene('a step that waits is approved in place', async (given) => {

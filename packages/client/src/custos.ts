@@ -40,11 +40,13 @@ export class Custos extends Groups {
     this.approvals.wait = async (id, given) =>
       (await import('./waits.ts')).waitForApproval(this, id, given)
     this.jobs.wait = async (id, given) => (await import('./waits.ts')).waitForJob(this, id, given)
-    const { events, run } = this.streams
+    const { events, run, workflow } = this.streams
     this.streams.events = ({ signal, ...query } = {}, given = {}) =>
       events(query, signal ? { ...given, signal } : given)
     this.streams.run = (run_id, { signal, ...query } = {}, given = {}) =>
       run(run_id, query, signal ? { ...given, signal } : given)
+    this.streams.workflow = (workflow_id, { signal, ...query } = {}, given = {}) =>
+      workflow(workflow_id, query, signal ? { ...given, signal } : given)
   }
 
   override get inspect(): Inspect | undefined {

@@ -19,7 +19,7 @@ const RUN_END = /^run\.(completed|denied|failed|terminated)$/
 
 /**
  * The frames of a stream without end: it ends by `signal`, by `break` or by a refusal. The stream
- * of a run ends with the run.
+ * of a run, or of a workflow's newest, ends with the run.
  */
 export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
   readonly #exchange: Exchange
@@ -43,7 +43,7 @@ export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
           signal?.throwIfAborted()
           if (frame.id !== '') last = frame.id
           yield frame
-          if (id === 'streams.run' && RUN_END.test(frame.event)) return
+          if (id !== 'streams.events' && RUN_END.test(frame.event)) return
         }
         if (this.#over) return
       } catch (error) {

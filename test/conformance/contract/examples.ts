@@ -152,6 +152,9 @@ export const examples: Readonly<Record<string, (ids: Ids) => Sent>> = {
 
   'streams.events': () => ({ query: { from: 'start', events: 'tenant.created,memory.written' } }),
   'streams.run': ({ agent_run_id }) => ({ params: { run_id: agent_run_id } }),
+  'streams.workflow': ({ waiting_workflow_id }) => ({
+    params: { workflow_id: waiting_workflow_id },
+  }),
   'streams.ticket': nothing,
 
   'governance.stats': nothing,

@@ -86,6 +86,7 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
     'orchestrator.call_tool',
     'orchestrator.complete_step',
     'orchestrator.verify',
+    'workflows.verify_chain',
     'orchestrator.bundle',
     'orchestrator.approve_action',
     'orchestrator.reject_action',

@@ -32,6 +32,7 @@ const SAFE_POSTS = [
 const BY_ITSELF: Readonly<Record<string, string>> = {
   'orchestrator.bundle': 'epochs',
   'orchestrator.verify': 'epochs',
+  'workflows.verify_chain': 'epochs',
 }
 
 let service: TestService

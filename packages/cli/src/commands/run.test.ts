@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, request as forward } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { Custos } from '@custos/client'
 import { runCustos, tempDirectory } from '../testing/run.ts'
 import { serveLocally } from '../testing/serve-locally.ts'
@@ -71,6 +72,62 @@ test('a run that waits for a person names the action; approved, it goes on', asy
   const followed = await run('follow', idOf(started.stdout))
   assert.match(followed.stdout, /^completed: /m, followed.stderr)
 })
+
+/** What a service answers through a proxy, which may lack the streams of runs. */
+async function serveProxied(t: TestContext, origin: string, streams: boolean) {
+  const asked: string[] = []
+  const proxy = createServer((request, response) => {
+    const { url = '', method = 'GET' } = request
+    asked.push(url)
+    if (!streams && url.endsWith('/stream')) {
+      response.writeHead(404, { 'content-type': 'application/problem+json' })
+      response.end(JSON.stringify({ status: 404, error: 'route_not_found', detail: 'no route' }))
+      return
+    }
+    const { host: _, ...headers } = request.headers
+    request.pipe(
+      forward(`${origin}${url}`, { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers)
+        answer.pipe(response)
+      }),
+    )
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  t.after(() => proxy.close())
+  const { port } = proxy.address() as AddressInfo
+  const follow = (run_id: string) =>
+    runCustos(['run', 'follow', run_id], { env: { CUSTOS_URL: `http://127.0.0.1:${port}` } })
+  return { follow, looks: () => asked.filter((url) => /runs\/\w+$/.test(url)).length }
+}
+
+for (const [way, streams] of [
+  ['its stream', true],
+  ['looking at it, where a service has no streams', false],
+] as const)
+  test(`a run is followed by ${way}`, async (t) => {
+    const { service, custos, run } = await serveAgent(t)
+    const { agent_id } = await custos.orchestrator.createAgent({ name: 'b', model_id: 'model-b' })
+    const { run_id } = await custos.orchestrator.startRun({ agent_id })
+    const proxied = await serveProxied(t, service.url, streams)
+    const following = proxied.follow(run_id)
+    const until = performance.now() + 20_000
+    while (proxied.looks() === 0 && performance.now() < until) await setTimeout(20)
+    // A run that nothing happens in is looked at every two seconds, or four times a second.
+    const before = proxied.looks()
+    await setTimeout(1_500)
+    const looks = proxied.looks() - before
+    assert.ok(streams ? looks <= 2 : looks >= 3, `${looks} looks`)
+    const asked = await custos.orchestrator.beginStep(run_id, { input_text: 'x', budget_tokens: 0 })
+    assert.ok('step_id' in asked)
+    const done = { output: 'y', tokens_in: 1, tokens_out: 1, final: true }
+    await custos.orchestrator.completeStep(run_id, asked.step_id, done)
+    const followed = await following
+    assert.equal(followed.status, 0, followed.stderr)
+    assert.match(followed.stdout, /^step 1 model-b: completed$/m)
+    assert.match(followed.stdout, /^completed: 1 steps, 2 tokens$/m)
+    assert.equal(/no event stream of the run: route_not_found/.test(followed.stderr), !streams)
+    assert.equal((await run('follow', run_id)).stderr, '')
+  })
 
 test('a workflow is started by its id', async (t) => {
   const { custos, agent_id, run } = await serveAgent(t)

@@ -1,7 +1,7 @@
 // custos run: runs of agents on a running service, from the start to the proof.
 
 import { setTimeout } from 'node:timers/promises'
-import type { Custos } from '@custos/client'
+import { ApiError, type Custos } from '@custos/client'
 import type { Run, RunStep } from '@custos/contract'
 import { CLIENT_HELP, setMembers } from '../client-calls.ts'
 import { type Command, CommandError, UsageError } from '../command.ts'
@@ -62,32 +62,62 @@ const follow = defineVerb({}, ['RUN_ID'], (custos, { positionals }) =>
   showUntilRest(custos, positionals[0] ?? ''),
 )
 
+/** A run that begins to wait for somebody has no entry of its own, and so no frame. */
+const LOOK_MS = 2_000
+/** Of a service without streams of runs. */
 const POLL_MS = 250
 
-/** Each state of a step or call is shown once; a run that ends badly throws CommandError. */
+/**
+ * Looks at the run whenever its stream has news. Each state of a step or call is shown once; a run
+ * that ends badly throws CommandError.
+ */
 async function showUntilRest(custos: Custos, run_id: string): Promise<void> {
+  const left = new AbortController()
   const shown = new Set<string>()
-  for (;;) {
-    const found = await custos.orchestrator.getRun(run_id)
-    for (const line of found.steps.flatMap(stepLines)) {
-      if (!shown.has(line)) console.log(line)
-      shown.add(line)
-    }
-    if (found.ended_at !== null) {
-      const { spent, termination_reason: reason } = found
-      const why = reason === null ? '' : ` (${reason})`
-      const end = `${found.state}${why}: ${found.steps_total} steps, ${spent.tokens} tokens`
-      if (found.state !== 'completed') throw new CommandError(end)
-      console.log(end)
-      return
-    }
-    // Somebody has to act, who may be the reader of these lines.
-    if (await waitsForSomebody(custos, found)) {
-      console.log(found.state)
-      return
-    }
-    await setTimeout(POLL_MS)
+  let news = Promise.withResolvers<void>()
+  let look_ms = LOOK_MS
+  const read = async () => {
+    for await (const _ of custos.streams.run(run_id, { signal: left.signal })) news.resolve()
   }
+  const reading = read().catch((error: unknown) => {
+    if (left.signal.aborted) return
+    look_ms = POLL_MS
+    news.resolve()
+    console.error(`no event stream of the run: ${reasonOf(error)}; it is looked at again and again`)
+  })
+  try {
+    while (!(await showNews(custos, run_id, shown))) {
+      await Promise.race([news.promise, setTimeout(look_ms, null, { signal: left.signal })])
+      news = Promise.withResolvers()
+    }
+  } finally {
+    left.abort()
+    await reading
+  }
+}
+
+const reasonOf = (error: unknown): string =>
+  error instanceof ApiError ? error.code : error instanceof Error ? error.message : String(error)
+
+/** Whether nothing more comes by itself: the run has ended, or somebody has to act. */
+async function showNews(custos: Custos, run_id: string, shown: Set<string>): Promise<boolean> {
+  const found = await custos.orchestrator.getRun(run_id)
+  for (const line of found.steps.flatMap(stepLines)) {
+    if (!shown.has(line)) console.log(line)
+    shown.add(line)
+  }
+  if (found.ended_at !== null) {
+    const { spent, termination_reason: reason } = found
+    const why = reason === null ? '' : ` (${reason})`
+    const end = `${found.state}${why}: ${found.steps_total} steps, ${spent.tokens} tokens`
+    if (found.state !== 'completed') throw new CommandError(end)
+    console.log(end)
+    return true
+  }
+  // Somebody has to act, who may be the reader of these lines.
+  const rests = await waitsForSomebody(custos, found)
+  if (rests) console.log(found.state)
+  return rests
 }
 
 /** A run whose action was decided takes it up a moment later. */

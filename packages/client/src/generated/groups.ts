@@ -1413,6 +1413,12 @@ export interface OrchestratorGroup {
    */
   getAgent(agentId: string, options?: CallOptions): Pending<types.OrchestratorGetAgentReply>
   /**
+   * Returns the receipt of one step of any run.
+   *
+   * Use it where only the step is known. A step has its receipt once it has ended.
+   */
+  getReceipt(receiptId: string, options?: CallOptions): Pending<types.OrchestratorGetReceiptReply>
+  /**
    * Returns one run with its steps.
    *
    * Use it to follow a run.
@@ -1720,6 +1726,13 @@ export interface StreamsGroup {
    * stream has the rights of the key that made the ticket and ends with that key.
    */
   ticket(body: types.StreamsTicketBody, options?: CallOptions): Pending<types.StreamsTicketReply>
+  /**
+   * Streams what happens in the newest run of a workflow, from its first event to its end.
+   *
+   * Use it where only the workflow is known: the frames are those of `streams.run`. It starts no
+   * run.
+   */
+  workflow(workflowId: string, query?: types.StreamsWorkflowQuery & { readonly signal?: AbortSignal }, options?: CallOptions): EventFrames<types.StreamsWorkflowReply>
 }
 
 /** The operations `subjects.*`. */
@@ -2031,6 +2044,12 @@ export interface WorkflowsGroup {
    * Use it to stop. Nothing of the run is executed afterwards.
    */
   terminate(workflowId: string, options?: CallOptions): Pending<types.WorkflowsTerminateReply>
+  /**
+   * Checks the receipts of the newest run and everything its bundle proves.
+   *
+   * Use it as `orchestrator.verify`. A workflow without a run is `empty`.
+   */
+  verifyChain(workflowId: string, options?: CallOptions): Pending<types.WorkflowsVerifyChainReply>
 }
 
 /** The operations `world_model.*`. */
@@ -2374,6 +2393,7 @@ orchestrator/agents POST create_agent bi
 orchestrator/agents/{agent_id} DELETE delete_agent
 orchestrator/agents/{agent_id} GET get_agent
 orchestrator/agents/{agent_id} PUT update_agent b
+orchestrator/receipts/{receipt_id} GET get_receipt
 orchestrator/replay/{decision_id} POST replay b
 orchestrator/roles GET list_roles
 orchestrator/runs GET list_runs q .runs
@@ -2422,6 +2442,7 @@ streams
 events/stream GET events qe
 events/tickets POST ticket b
 orchestrator/runs/{run_id}/stream GET run qe
+orchestrator/workflows/{workflow_id}/stream GET workflow qe
 subjects
 erasure/subject GET list q .requests
 erasure/subject POST erase bi
@@ -2460,6 +2481,7 @@ orchestrator/workflows POST create bi
 orchestrator/workflows/{workflow_id} DELETE delete
 orchestrator/workflows/{workflow_id} GET get
 orchestrator/workflows/{workflow_id}~ GET receipts
+orchestrator/workflows/{workflow_id}~ GET verify_chain
 orchestrator/workflows/{workflow_id}~ POST resume b
 orchestrator/workflows/{workflow_id}~ POST run bi
 orchestrator/workflows/{workflow_id}~ POST terminate

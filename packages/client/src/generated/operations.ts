@@ -1540,6 +1540,13 @@ export const orchestratorGetAgent: Operation<[agentId: string, options?: CallOpt
   path: '/v1/orchestrator/agents/{agent_id}',
 }
 
+/** Returns the receipt of one step of any run. */
+export const orchestratorGetReceipt: Operation<[receiptId: string, options?: CallOptions], Pending<types.OrchestratorGetReceiptReply>> = {
+  id: 'orchestrator.get_receipt',
+  method: 'GET',
+  path: '/v1/orchestrator/receipts/{receipt_id}',
+}
+
 /** Returns one run with its steps. */
 export const orchestratorGetRun: Operation<[runId: string, options?: CallOptions], Pending<types.OrchestratorGetRunReply>> = {
   id: 'orchestrator.get_run',
@@ -1870,6 +1877,15 @@ export const streamsTicket: Operation<[body: types.StreamsTicketBody, options?: 
   takes: 'body',
 }
 
+/** Streams what happens in the newest run of a workflow, from its first event to its end. */
+export const streamsWorkflow: Operation<[workflowId: string, query?: types.StreamsWorkflowQuery & { readonly signal?: AbortSignal }, options?: CallOptions], EventFrames<types.StreamsWorkflowReply>> = {
+  id: 'streams.workflow',
+  method: 'GET',
+  path: '/v1/orchestrator/workflows/{workflow_id}/stream',
+  takes: 'query',
+  answer: eventFrames,
+}
+
 /** Returns everything held about a person: NDJSON, JSON, HTML or PDF. */
 export const subjectsAccess: Operation<[body: types.SubjectsAccessBody, query?: types.SubjectsAccessQuery, options?: CallOptions], Lines<types.SubjectsAccessReply> | Pending<FileReply>> = {
   id: 'subjects.access',
@@ -2157,6 +2173,13 @@ export const workflowsTerminate: Operation<[workflowId: string, options?: CallOp
   id: 'workflows.terminate',
   method: 'POST',
   path: '/v1/orchestrator/workflows/{workflow_id}/terminate',
+}
+
+/** Checks the receipts of the newest run and everything its bundle proves. */
+export const workflowsVerifyChain: Operation<[workflowId: string, options?: CallOptions], Pending<types.WorkflowsVerifyChainReply>> = {
+  id: 'workflows.verify_chain',
+  method: 'GET',
+  path: '/v1/orchestrator/workflows/{workflow_id}/verify-chain',
 }
 
 /** Counts types by kind and actions by status. */
@@ -2460,6 +2483,7 @@ export const OPERATIONS: readonly object[] = [
   orchestratorDeleteAgent,
   orchestratorGetAction,
   orchestratorGetAgent,
+  orchestratorGetReceipt,
   orchestratorGetRun,
   orchestratorGetStep,
   orchestratorListActions,
@@ -2502,6 +2526,7 @@ export const OPERATIONS: readonly object[] = [
   streamsEvents,
   streamsRun,
   streamsTicket,
+  streamsWorkflow,
   subjectsAccess,
   subjectsErase,
   subjectsExtend,
@@ -2538,6 +2563,7 @@ export const OPERATIONS: readonly object[] = [
   workflowsRun,
   workflowsRunStep,
   workflowsTerminate,
+  workflowsVerifyChain,
   worldModelActionStats,
   worldModelApproveAction,
   worldModelGetAction,

@@ -990,6 +990,10 @@ export interface Refusals {
   'orchestrator.get_agent':
     | CommonRefusal
     | 'agent_not_found'
+  'orchestrator.get_receipt':
+    | CommonRefusal
+    | 'step_not_found'
+    | 'wrong_state'
   'orchestrator.get_run':
     | CommonRefusal
     | 'run_not_found'
@@ -1149,6 +1153,10 @@ export interface Refusals {
     | 'run_not_found'
   'streams.ticket':
     | CommonRefusal
+  'streams.workflow':
+    | CommonRefusal
+    | 'workflow_not_found'
+    | 'wrong_state'
   'subjects.access':
     | CommonRefusal
     | 'rejected'
@@ -1312,6 +1320,10 @@ export interface Refusals {
     | CommonRefusal
     | 'workflow_not_found'
     | 'wrong_state'
+    | 'no_signing_key'
+  'workflows.verify_chain':
+    | CommonRefusal
+    | 'workflow_not_found'
     | 'no_signing_key'
   'world_model.action_stats':
     | CommonRefusal
@@ -2435,9 +2447,10 @@ export type FactOutcome = 'new' | 'duplicate' | 'supersedes' | 'refused'
 /**
  * `not_shown`: it would replace a memory that the model was not shown. `changed`: that memory was
  * replaced, ended or erased meanwhile, or is a digest or an item. `policy`: a policy on
- * `memory.write`. `too_long`: longer than a memory may be.
+ * `memory.write` denies it. `approval_required`: one wants a person first, for whom it does not
+ * wait. `too_long`: longer than a memory may be.
  */
-export type FactReason = 'not_shown' | 'changed' | 'policy' | 'too_long'
+export type FactReason = 'not_shown' | 'changed' | 'policy' | 'approval_required' | 'too_long'
 
 /** An item, or null */
 export type GetResult = {
@@ -3042,6 +3055,8 @@ export type ModelProvider = {
   base_url: string
   /** Whether a key is stored */
   api_key_set: boolean
+  /** Whether it is asked for its answers in parts */
+  streams: boolean
   /** Price of a million tokens of the prompt, in millionths of the currency */
   price_in_micro: number
   /** Price of a million tokens of the answer, in millionths of the currency */
@@ -4002,6 +4017,16 @@ export type SsoPublicKey = {
   alg: string
   /** Use of the key */
   use: string
+}
+
+/** A part of an answer, sent once and stored nowhere */
+export type StepDelta = {
+  /** It is no entry, and its frame has no id */
+  type: "step.delta"
+  run_id: string
+  step_id: string
+  /** What the model answered since the frame before */
+  text: string
 }
 
 /** What a step may use, and what it was given */
@@ -7301,6 +7326,8 @@ export type LlmCreateProviderBody = {
   price_out_micro?: number
   /** Whether managed runs may ask it */
   enabled?: boolean
+  /** Whether it is asked for its answers in parts, which streams of runs show */
+  streams?: boolean
 }
 
 /** The reply of `llm.create_provider`. */
@@ -8518,6 +8545,9 @@ export type OrchestratorGetActionReply = AgentAction
 /** The reply of `orchestrator.get_agent`. */
 export type OrchestratorGetAgentReply = Agent
 
+/** The reply of `orchestrator.get_receipt`. */
+export type OrchestratorGetReceiptReply = RunReceipt
+
 /** The reply of `orchestrator.get_run`. */
 export type OrchestratorGetRunReply = {
   run_id: string
@@ -9250,6 +9280,8 @@ export type StreamsEventsReply = StreamedEntry
 export type StreamsRunQuery = {
   /** Id of the last frame received; absent: from the first event of the run */
   from?: string
+  /** Whether text of answers is sent as it comes (`step.delta`); needs `decisions:read` */
+  deltas?: boolean
   /** `message`: frames without `event:`, so that all reach `onmessage` */
   format?: 'named' | 'message'
   /** A ticket in place of an API key */
@@ -9257,11 +9289,11 @@ export type StreamsRunQuery = {
 }
 
 /** The reply of `streams.run`. */
-export type StreamsRunReply = StreamedEntry
+export type StreamsRunReply = StreamedEntry | StepDelta
 
 /** The body of `streams.ticket`. */
 export type StreamsTicketBody = {
-  /** The stream it opens: `/v1/events/stream`, or that of a run */
+  /** The stream it opens: `/v1/events/stream`, or that of a run or workflow */
   path: string
   /** Seconds it can be used */
   ttl_s?: number
@@ -9274,6 +9306,21 @@ export type StreamsTicketReply = {
   /** When it can no longer be used */
   expires_at: string
 }
+
+/** The query of `streams.workflow`. */
+export type StreamsWorkflowQuery = {
+  /** Id of the last frame received; absent: from the first event of the run */
+  from?: string
+  /** Whether text of answers is sent as it comes (`step.delta`); needs `decisions:read` */
+  deltas?: boolean
+  /** `message`: frames without `event:`, so that all reach `onmessage` */
+  format?: 'named' | 'message'
+  /** A ticket in place of an API key */
+  ticket?: string
+}
+
+/** The reply of `streams.workflow`. */
+export type StreamsWorkflowReply = StreamedEntry | StepDelta
 
 /** The query of `subjects.access`. */
 export type SubjectsAccessQuery = {
@@ -10092,6 +10139,23 @@ export type WorkflowsTerminateReply = {
   /** The run has ended */
   terminated: true
   workflow_id: string
+}
+
+/** The reply of `workflows.verify_chain`. */
+export type WorkflowsVerifyChainReply = {
+  workflow_id: string
+  /** Id of the newest run; null: it has none */
+  run_id: string | null
+  /** `empty`: no step has ended yet */
+  status: 'intact' | 'tampered' | 'empty'
+  /** Receipts that are valid and follow each other, from the first */
+  steps_verified: number
+  /** First step whose receipt is not; null: none */
+  tampered_at_step: number | null
+  /** The check that failed; null: none did */
+  reason: string | null
+  /** The same as `tampered_at_step` */
+  tampered_at: number | null
 }
 
 /** The reply of `world_model.action_stats`. */

@@ -1,8 +1,8 @@
 // Event streams: the audit log and runs as server-sent events, and tickets that open one in a
 // browser.
 
-import Type from 'typebox'
-import { about, Hex16, text, time } from '../core/common.ts'
+import Type, { type Static } from 'typebox'
+import { about, boolean, Hex16, text, time } from '../core/common.ts'
 import { limits } from '../core/limits.ts'
 import { operation } from '../core/operation.ts'
 import { eventPayloads } from './events.ts'
@@ -10,6 +10,7 @@ import { Breadcrumb } from './gcrumbs.ts'
 
 const EVENTS_PATH = '/v1/events/stream'
 const RUN_PATH = '/v1/orchestrator/runs/{run_id}/stream'
+const WORKFLOW_PATH = '/v1/orchestrator/workflows/{workflow_id}/stream'
 
 const format = Type.Optional(
   Type.Enum(['named', 'message'], {
@@ -18,6 +19,19 @@ const format = Type.Optional(
   }),
 )
 const ticket = Type.Optional(text('A ticket in place of an API key', { maxLength: 100 }))
+
+const runQuery = Type.Object({
+  from: Type.Optional(
+    text('Id of the last frame received; absent: from the first event of the run', {
+      pattern: '^\\d{1,15}\\.(-1|\\d{1,15})$',
+    }),
+  ),
+  deltas: Type.Optional(
+    boolean('Whether text of answers is sent as it comes (`step.delta`); needs `decisions:read`'),
+  ),
+  format,
+  ticket,
+})
 
 const eventsExample = Object.keys(eventPayloads)
   .filter((event) => event.startsWith('memory.'))
@@ -28,6 +42,17 @@ const StreamedEntry = Type.Object(
   { type: text('Same as `event_type`'), ...Breadcrumb.properties },
   { title: 'StreamedEntry', description: 'The `data` of a frame: an entry of the audit log' },
 )
+
+const StepDelta = Type.Object(
+  {
+    type: Type.Literal('step.delta', { description: 'It is no entry, and its frame has no id' }),
+    run_id: Hex16,
+    step_id: Hex16,
+    text: text('What the model answered since the frame before'),
+  },
+  { title: 'StepDelta', description: 'A part of an answer, sent once and stored nowhere' },
+)
+export type StepDelta = Static<typeof StepDelta>
 
 const StreamTicket = Type.Object({
   ticket: text('Opens one stream; shown once'),
@@ -86,20 +111,32 @@ export const streams = {
     scope: 'orchestrator:run',
     headers: { 'last-event-id': 'Id of the last frame received; it wins over `from`' },
     params: Type.Object({ run_id: about(Hex16, 'Id of the run') }),
-    query: Type.Object({
-      from: Type.Optional(
-        text('Id of the last frame received; absent: from the first event of the run', {
-          pattern: '^\\d{1,15}\\.(-1|\\d{1,15})$',
-        }),
-      ),
-      format,
-      ticket,
-    }),
+    query: runQuery,
     status: 200,
-    reply: StreamedEntry,
+    reply: Type.Union([StreamedEntry, StepDelta]),
     reply_type: 'text/event-stream',
     ends: true,
     refuses: ['run_not_found'],
+  }),
+  workflow: operation({
+    id: 'streams.workflow',
+    method: 'GET',
+    path: WORKFLOW_PATH,
+    summary:
+      'Streams what happens in the newest run of a workflow, from its first event to its end',
+    description:
+      'Use it where only the workflow is known: the frames are those of `streams.run`. It starts ' +
+      'no run.',
+    access: 'tenant',
+    scope: 'orchestrator:run',
+    headers: { 'last-event-id': 'Id of the last frame received; it wins over `from`' },
+    params: Type.Object({ workflow_id: about(Hex16, 'Id of the workflow') }),
+    query: runQuery,
+    status: 200,
+    reply: Type.Union([StreamedEntry, StepDelta]),
+    reply_type: 'text/event-stream',
+    ends: true,
+    refuses: ['workflow_not_found', 'wrong_state'],
   }),
   ticket: operation({
     id: 'streams.ticket',
@@ -111,8 +148,8 @@ export const streams = {
       'The stream has the rights of the key that made the ticket and ends with that key.',
     access: 'tenant',
     body: Type.Object({
-      path: text('The stream it opens: `/v1/events/stream`, or that of a run', {
-        pattern: '^/v1/(events|orchestrator/runs/[0-9a-f]{32})/stream$',
+      path: text('The stream it opens: `/v1/events/stream`, or that of a run or workflow', {
+        pattern: '^/v1/(events|orchestrator/(runs|workflows)/[0-9a-f]{32})/stream$',
         examples: [EVENTS_PATH],
       }),
       ttl_s: Type.Optional(

@@ -32,7 +32,7 @@ const Message = Type.Object(
 
 const INGEST_MODES = ['verbatim', 'extract'] as const
 const FACT_OUTCOMES = ['new', 'duplicate', 'supersedes', 'refused'] as const
-const FACT_REASONS = ['not_shown', 'changed', 'policy', 'too_long'] as const
+const FACT_REASONS = ['not_shown', 'changed', 'policy', 'approval_required', 'too_long'] as const
 
 const ExtractedFact = Type.Object(
   {
@@ -53,7 +53,8 @@ const ExtractedFact = Type.Object(
           description:
             '`not_shown`: it would replace a memory that the model was not shown. `changed`: ' +
             'that memory was replaced, ended or erased meanwhile, or is a digest or an item. ' +
-            '`policy`: a policy on `memory.write`. `too_long`: longer than a memory may be.',
+            '`policy`: a policy on `memory.write` denies it. `approval_required`: one wants a ' +
+            'person first, for whom it does not wait. `too_long`: longer than a memory may be.',
         }),
       ),
       'Why it was refused',

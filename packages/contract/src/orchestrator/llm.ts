@@ -72,6 +72,7 @@ export const ModelProvider = Type.Object(
     model_id: text('Model that agents name'),
     base_url: text('Address that is asked'),
     api_key_set: boolean('Whether a key is stored'),
+    streams: boolean('Whether it is asked for its answers in parts'),
     ...prices,
     enabled: boolean('Whether managed runs may ask it'),
     created_at: Timestamp,
@@ -137,6 +138,10 @@ export const llm = {
       price_in_micro: Type.Optional({ ...prices.price_in_micro, default: 0 }),
       price_out_micro: Type.Optional({ ...prices.price_out_micro, default: 0 }),
       enabled: Type.Optional({ ...boolean('Whether managed runs may ask it'), default: true }),
+      streams: Type.Optional({
+        ...boolean('Whether it is asked for its answers in parts, which streams of runs show'),
+        default: false,
+      }),
     }),
     example: {
       provider: 'openai',

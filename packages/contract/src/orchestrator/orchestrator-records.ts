@@ -388,6 +388,15 @@ export const AgentAction = Type.Object(
 )
 export type AgentAction = Static<typeof AgentAction>
 
+export const runVerdict = {
+  status: Type.Enum(['intact', 'tampered', 'empty'], {
+    description: '`empty`: no step has ended yet',
+  }),
+  steps_verified: count('Receipts that are valid and follow each other, from the first'),
+  tampered_at_step: Nullable(count('First step whose receipt is not; null: none')),
+  reason: Nullable(text('The check that failed; null: none did')),
+}
+
 export const RunReceipt = about(
   Type.Record(Type.String(), Type.Unknown(), {
     title: 'RunReceipt',

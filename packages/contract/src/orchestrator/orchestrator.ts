@@ -12,11 +12,9 @@ import {
   JsonObject,
   Label,
   Limit,
-  Nullable,
   Offset,
   OptionalNullable,
   page,
-  text,
 } from '../core/common.ts'
 import { limits } from '../core/limits.ts'
 import { operation } from '../core/operation.ts'
@@ -43,6 +41,7 @@ import {
   RunText,
   runFields,
   runLimits,
+  runVerdict,
   StepPermit,
   TokenCount,
   ToolEffect,
@@ -361,6 +360,20 @@ export const orchestrator = {
     }),
     refuses: ['run_not_found'],
   }),
+  get_receipt: operation({
+    ...run,
+    id: 'orchestrator.get_receipt',
+    method: 'GET',
+    path: `${path}/receipts/{receipt_id}`,
+    summary: 'Returns the receipt of one step of any run',
+    description: 'Use it where only the step is known. A step has its receipt once it has ended.',
+    params: Type.Object({
+      receipt_id: about(Hex16, 'Id of the receipt: the `step_id` that it states'),
+    }),
+    status: 200,
+    reply: RunReceipt,
+    refuses: ['step_not_found', 'wrong_state'],
+  }),
   verify: operation({
     ...run,
     id: 'orchestrator.verify',
@@ -372,15 +385,7 @@ export const orchestrator = {
       'trust the service verify the bundle offline: these are the same checks.',
     params: runParams,
     status: 200,
-    reply: Type.Object({
-      run_id: Hex16,
-      status: Type.Enum(['intact', 'tampered', 'empty'], {
-        description: '`empty`: no step has ended yet',
-      }),
-      steps_verified: count('Receipts that are valid and follow each other, from the first'),
-      tampered_at_step: Nullable(count('First step whose receipt is not; null: none')),
-      reason: Nullable(text('The check that failed; null: none did')),
-    }),
+    reply: Type.Object({ run_id: Hex16, ...runVerdict }),
     refuses: ['run_not_found', 'no_signing_key'],
   }),
   bundle: operation({

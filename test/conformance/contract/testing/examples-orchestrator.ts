@@ -54,6 +54,7 @@ export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> 
   }),
   'orchestrator.receipts': ofRun,
   'orchestrator.list_steps': ofRun,
+  'orchestrator.get_receipt': ({ receipt_id }) => ({ params: { receipt_id } }),
   'orchestrator.verify': ofRun,
   'orchestrator.bundle': ofRun,
   'llm.create_provider': () => ({
@@ -90,6 +91,7 @@ export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> 
   'workflows.resume': (ids) => ({ ...ofWaiting(ids), body: { approved: true, approver: 'ben' } }),
   'workflows.terminate': ofWaiting,
   'workflows.receipts': ofWaiting,
+  'workflows.verify_chain': ofWaiting,
   'workflows.run_step': ({ modelled_agent_id }) => ({
     body: { agent_id: modelled_agent_id, input_text: 'What changed?', timeout_seconds: 10 },
   }),

@@ -29,7 +29,7 @@ export async function buildRuns(tenant: Tenant, store_id: string, word: string) 
   const later_us = service.kernel.clock.now() + DAY_US
   const sql = 'update run_steps set expires_us = ? where step_id = ?'
   await rawSql(service, sql, [later_us, step_id])
-  const step_decision_id = await buildDecided(tenant, await start(), model_id)
+  const decided = await buildDecided(tenant, await start(), model_id)
   const config = { operations: ['inference'] }
   const policy = { name: 'a person first', policy_type: 'hitl_required', config }
   const { policy_id } = await tenant.ok('governance.create_policy', { body: policy })
@@ -45,7 +45,7 @@ export async function buildRuns(tenant: Tenant, store_id: string, word: string) 
   const made = {
     agent_id,
     idle_agent_id,
-    step_decision_id,
+    ...decided,
     agent_run_id,
     step_id,
     agent_action_id,
@@ -73,7 +73,7 @@ async function buildWorkflows(
 }
 
 /** A decision of a step as a run that the service executes has them. */
-async function buildDecided(tenant: Tenant, run_id: string, model_id: string): Promise<string> {
+async function buildDecided(tenant: Tenant, run_id: string, model_id: string) {
   const { step_id } = await tenant.ok('orchestrator.begin_step', {
     params: { run_id },
     body: { input_text: 'x', model_id, budget_tokens: 0, max_tokens: 200 },
@@ -84,7 +84,7 @@ async function buildDecided(tenant: Tenant, run_id: string, model_id: string): P
   })
   const sql = "update runs set executor = 'managed' where run_id = ?"
   await rawSql(tenant.service, sql, [run_id])
-  return step.decision_id
+  return { step_decision_id: String(step.decision_id), receipt_id: String(step_id) }
 }
 
 /** A call of a tool of which nobody knows whether it acted, as a process that dies leaves it. */

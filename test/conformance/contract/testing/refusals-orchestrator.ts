@@ -168,9 +168,10 @@ const managedCases = (id: string): readonly [string, Provoke][] => [
 
 const provokingWorkflows: Readonly<Record<string, Provoke>> = {
   ...Object.fromEntries(
-    ['get', 'delete', 'run', 'resume', 'terminate', 'receipts'].map((verb) =>
-      ofNone(`workflows.${verb}`, 'workflow_not_found'),
-    ),
+    ['get', 'delete', 'run', 'resume', 'terminate', 'receipts', 'verify_chain']
+      .map((verb) => `workflows.${verb}`)
+      .concat('streams.workflow')
+      .map((id) => ofNone(id, 'workflow_not_found')),
   ),
   ...Object.fromEntries([WORKFLOW_RUN, 'workflows.run_step'].flatMap(managedCases)),
   ...Object.fromEntries(
@@ -187,6 +188,8 @@ const provokingWorkflows: Readonly<Record<string, Provoke>> = {
     ofNone('workflows.create', 'agent_not_found'),
     badCursor('workflows.list'),
   ]),
+  'streams.workflow wrong_state': ({ tenant, ids: { workflow_id } }) =>
+    tenant.ask('streams.workflow', { params: { workflow_id } }),
   'workflows.create rejected': withBody('workflows.create', { mode: 'supervisor' }),
   'workflows.create too_many': async ({ tenant, ids }) => {
     const columns = 'mode, agent_ids, max_rounds, max_total_steps, one_at_a_time, definition_label'
@@ -246,6 +249,8 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
     asker,
   }),
   ...provokingWorkflows,
+  'orchestrator.get_receipt wrong_state': ({ tenant, ids: { step_id } }) =>
+    tenant.ask('orchestrator.get_receipt', { params: { receipt_id: step_id } }),
   ...Object.fromEntries([...OF_RUN, 'streams.run'].map((id) => ofNone(id, 'run_not_found'))),
   ...Object.fromEntries(
     ['get_action', 'approve_action', 'reject_action'].map((verb) =>
@@ -258,6 +263,7 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
     ofNone('orchestrator.delete_agent', 'agent_not_found'),
     ofNone('orchestrator.start_run', 'agent_not_found'),
     ofNone(REPLAY, 'decision_not_found'),
+    ofNone('orchestrator.get_receipt', 'step_not_found'),
     ofNone('llm.delete_provider', 'provider_not_found'),
     badCursor('llm.list_providers'),
     ofNone('llm.delete_tool', 'tool_not_found'),

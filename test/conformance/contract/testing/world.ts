@@ -79,6 +79,7 @@ export interface Ids extends LoginIds {
   readonly agent_run_id: string
   /** Of a step of a managed run. */
   readonly step_decision_id: string
+  readonly receipt_id: string
   /** Of a run with an uncertain call, and the call. */
   readonly unresolved_run_id: string
   readonly call_id: string
@@ -144,6 +145,7 @@ export const GHOSTS: Ids = {
   idle_agent_id: 'ffffffffffffffffffffffffffffffff',
   agent_run_id: 'ffffffffffffffffffffffffffffffff',
   step_decision_id: 'ffffffffffffffffffffffffffffffff',
+  receipt_id: 'ffffffffffffffffffffffffffffffff',
   unresolved_run_id: 'ffffffffffffffffffffffffffffffff',
   call_id: 'ffffffffffffffffffffffffffffffff',
   tool_name: 'tool_ffffffffffff',
@@ -225,6 +227,7 @@ const PARTS: readonly Part[] = [
       [
         ...(['agent_id', 'idle_agent_id', 'agent_run_id', 'step_id', 'agent_action_id'] as const),
         ...(['unresolved_run_id', 'call_id', 'tool_name', 'model_id', 'step_decision_id'] as const),
+        'receipt_id' as const,
         ...(['workflow_id', 'waiting_workflow_id', 'modelled_agent_id'] as const),
       ],
       ({ tenant, ids, word }) => buildRuns(tenant, ids.store_id, word),

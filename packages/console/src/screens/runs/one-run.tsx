@@ -1,7 +1,7 @@
 // One run: budget and deadline, its steps as they happen, and its receipts verified here.
 
-import { orchestratorCancelRun, orchestratorGetRun } from '@custos/client/operations'
-import type { Run } from '@custos/client/types'
+import { orchestratorCancelRun, orchestratorGetRun, workflowsGet } from '@custos/client/operations'
+import type { OrchestratorGetRunReply, Run, Workflow } from '@custos/client/types'
 import { useParams } from '@tanstack/react-router'
 import { Square } from 'lucide-react'
 import { useState } from 'react'
@@ -16,8 +16,9 @@ import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { Receipts } from './receipts.tsx'
+import { RunPill } from './run-state.tsx'
 import css from './runs.module.css'
-import { RunPill, useAgentNames } from './runs.tsx'
+import { useAgentNames } from './runs.tsx'
 import { StepCard } from './step-card.tsx'
 
 /** Where the event stream does not renew what is shown. */
@@ -34,10 +35,12 @@ export function OneRun() {
     state === 'live' ? {} : { refetchMs: POLL_MS },
   )
   const nameOf = useAgentNames()
+  const workflowId = data?.workflow_id ?? ''
+  const { data: workflow } = useCall(workflowsGet, [workflowId], { enabled: workflowId !== '' })
   return (
     <>
       <PageHeader
-        title={data ? `Run of ${nameOf(data.agent_id)}` : 'Run'}
+        title={data ? `Run of ${workflow?.name ?? nameOf(data.agent_id)}` : 'Run'}
         about={<Id value={id} />}
         actions={data && isOpen(data) && <CancelButton run={data} />}
         request={request}
@@ -49,18 +52,60 @@ export function OneRun() {
           <RunState run={data} />
           <Section title="Steps" about="As they happen, oldest first.">
             {data.steps.length === 0 && <EmptyState title="No step yet" />}
-            <ol className={css['steps']}>
-              {data.steps.map((step) => (
-                <li key={step.step_id}>
-                  <StepCard step={step} agent={nameOf(step.agent_id)} open={isOpen(data)} />
-                </li>
-              ))}
-            </ol>
+            {workflowId === '' ? (
+              <Steps run={data} steps={data.steps} nameOf={nameOf} />
+            ) : (
+              <Turns run={data} mode={workflow?.mode} nameOf={nameOf} />
+            )}
           </Section>
           <Receipts run={data} />
         </>
       )}
     </>
+  )
+}
+
+const Steps = ({
+  run,
+  steps,
+  nameOf,
+}: {
+  readonly run: OrchestratorGetRunReply
+  readonly steps: OrchestratorGetRunReply['steps']
+  readonly nameOf: (agentId: string) => string
+}) => (
+  <ol className={css['steps']}>
+    {steps.map((step) => (
+      <li key={step.step_id}>
+        <StepCard step={step} agent={nameOf(step.agent_id)} open={isOpen(run)} />
+      </li>
+    ))}
+  </ol>
+)
+
+/** The steps of a workflow by turn, which is the conversation of one agent, as the turns began. */
+function Turns({
+  run,
+  mode,
+  nameOf,
+}: Omit<Parameters<typeof Steps>[0], 'steps'> & { readonly mode: Workflow['mode'] | undefined }) {
+  const turns = Map.groupBy(run.steps, ({ turn_no }) => turn_no)
+  return (
+    <ol className={css['steps']} aria-label="Turns">
+      {[...turns].map(([no, steps]) => {
+        const [{ agent_id: agentId } = { agent_id: '' }] = steps
+        const part = mode === 'supervisor' && (no === 0 ? ', who delegates' : ', by delegation')
+        return (
+          <li key={no} className={css['turn']}>
+            <h3>
+              Turn {(no ?? 0) + 1}: {nameOf(agentId)}
+              {part}
+            </h3>
+            <Steps run={run} steps={steps} nameOf={nameOf} />
+          </li>
+        )
+      })}
+    </ol>
   )
 }
 

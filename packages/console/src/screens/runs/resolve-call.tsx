@@ -28,8 +28,8 @@ export function ResolveCall({ call }: { readonly call: RunCall }) {
       title="Did the tool act?"
       about="Its call was cut off, and is never made again. Look at the receiver first."
     >
-      {!can('orchestrator:run') && <p>Your scopes do not cover runs: somebody else answers.</p>}
-      {can('orchestrator:run') && (
+      {!can('orchestrator:admin') && <p>Your scopes do not cover this: somebody else answers.</p>}
+      {can('orchestrator:admin') && (
         <Form
           label={`Outcome of the call ${call_id}`}
           onSubmit={() =>

@@ -1,4 +1,4 @@
-// Runs: what agents are doing, what waits for a person, and the agents themselves.
+// Runs: what agents are doing, what waits for a person, workflows, and the agents themselves.
 
 import { orchestratorListAgents, orchestratorListRuns } from '@custos/client/operations'
 import type { Agent, OrchestratorListRunsQuery, Run } from '@custos/client/types'
@@ -7,22 +7,15 @@ import { useUrlState } from '../../api/url-state.ts'
 import { useCall } from '../../api/use-call.ts'
 import { useList, usePage } from '../../api/use-list.ts'
 import { Id } from '../../parts/code.tsx'
-import { formatNumber, inWords, Pill } from '../../parts/display.tsx'
+import { formatNumber } from '../../parts/display.tsx'
 import { Form, SelectField } from '../../parts/form.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { EmptyState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
+import { RunPill, stateText } from './run-state.tsx'
+import { Workflows } from './workflows.tsx'
 
-const TONES = {
-  running: 'accent',
-  waiting_hitl: 'warn',
-  waiting_resolution: 'warn',
-  completed: 'good',
-  denied: 'bad',
-  failed: 'bad',
-  terminated: 'plain',
-} as const satisfies Record<Run['state'], string>
 const STATES: readonly Run['state'][] = [
   'running',
   'waiting_hitl',
@@ -32,20 +25,6 @@ const STATES: readonly Run['state'][] = [
   'failed',
   'terminated',
 ]
-
-const STATE_WORDS: Readonly<Record<string, string>> = {
-  waiting_hitl: 'waits for approval',
-  waiting_resolution: 'waits for somebody who knows whether a tool acted',
-}
-
-export const stateText = (state: string): string => STATE_WORDS[state] ?? inWords(state)
-
-export const RunPill = ({ run }: { readonly run: Run }) => (
-  <Pill tone={TONES[run.state]}>
-    {stateText(run.state)}
-    {run.termination_reason && `: ${inWords(run.termination_reason)}`}
-  </Pill>
-)
 
 /** Names of agents by their id. */
 export function useAgentNames(): (agentId: string) => string {
@@ -63,6 +42,7 @@ const columnsWith = (nameOf: (agentId: string) => string): readonly Column<Run>[
     cell: (row) => (
       <Link {...linkOf(row)} search={{}}>
         {nameOf(row.agent_id)}
+        {row.workflow_id && ', first of a workflow'}
       </Link>
     ),
   },
@@ -91,6 +71,7 @@ export function Runs() {
   const known = STATES.find((one) => one === state)
   const query: OrchestratorListRunsQuery = { ...usePage(), ...(known ? { state: known } : {}) }
   const list = useList(orchestratorListRuns, [query], ({ runs }) => runs)
+  const nameOf = useAgentNames()
   return (
     <>
       <PageHeader
@@ -101,7 +82,7 @@ export function Runs() {
         <Table
           label="Runs"
           list={list}
-          columns={columnsWith(useAgentNames())}
+          columns={columnsWith(nameOf)}
           rowId={({ run_id }) => run_id}
           rowLink={linkOf}
           filters={
@@ -121,6 +102,7 @@ export function Runs() {
           }
         />
       </Section>
+      <Workflows nameOf={nameOf} />
       <Section title="Agents" about="What a step is made with: model, prompt, stores and tools.">
         <Agents />
       </Section>

@@ -13,8 +13,8 @@ import { ErrorState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { ApprovalCard } from '../approvals/approval-card.tsx'
 import { ResolveCall } from './resolve-call.tsx'
+import { stateText } from './run-state.tsx'
 import css from './runs.module.css'
-import { stateText } from './runs.tsx'
 
 const TONES: Readonly<
   Record<RunStep['state'] | RunCall['state'], 'accent' | 'warn' | 'good' | 'bad'>

@@ -38,6 +38,8 @@ export interface OutgoingRequest {
   readonly body: string
   /** The most bytes of the answer's body, which is then part of the reply; default: none. */
   readonly keep_bytes?: number
+  /** Gets the body of an answer 2xx as it comes, which is then not kept. */
+  readonly on_chunk?: (chunk: Uint8Array) => void
 }
 
 interface Route {
@@ -204,7 +206,7 @@ export async function exchange<T>(
 /** Status and `Retry-After` of an answer; its body too where `keep_bytes` says how much of it. */
 export async function takeReply(
   response: IncomingMessage,
-  keep_bytes: number | undefined,
+  { keep_bytes, on_chunk }: Pick<OutgoingRequest, 'keep_bytes' | 'on_chunk'>,
   signal: AbortSignal,
 ): Promise<EgressReply> {
   if (keep_bytes === undefined) await readBounded(response)
@@ -212,14 +214,17 @@ export async function takeReply(
   refuseRedirect(response)
   const reply = { status, retry_after_s: retryAfter(headers['retry-after']) }
   if (keep_bytes === undefined) return reply
-  return { ...reply, body: (await takeWhole(response, keep_bytes, signal)).body }
+  const isGood = status >= 200 && status < 300
+  const taken = await takeWhole(response, keep_bytes, signal, isGood ? on_chunk : undefined)
+  return { ...reply, body: taken.body }
 }
 
-/** The whole answer, of at most `bytesMax`. */
+/** The whole answer, of at most `bytesMax`; its body is empty where `onChunk` gets it. */
 export async function takeWhole(
   response: IncomingMessage,
   bytesMax: number,
   signal: AbortSignal,
+  onChunk?: (chunk: Uint8Array) => void,
 ): Promise<EgressAnswer> {
   const { statusCode: status = 0, headers } = response
   refuseRedirect(response)
@@ -229,7 +234,8 @@ export async function takeWhole(
     for await (const chunk of response) {
       bytes += chunk.length
       if (bytes > bytesMax) throw new EgressError('too_large')
-      chunks.push(chunk)
+      if (onChunk) onChunk(chunk)
+      else chunks.push(chunk)
     }
   }
   await abortable(reading(), signal, 'connect')

@@ -97,7 +97,7 @@ export class Egress {
       const target = this.#parse(url)
       const socket = await this.#connect(target, ended)
       return await exchange(socket, { url: target, ...request }, ended, (response) =>
-        takeReply(response, request.keep_bytes, ended),
+        takeReply(response, request, ended),
       )
     } catch (error) {
       signal?.throwIfAborted()

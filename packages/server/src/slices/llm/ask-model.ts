@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { canonicalize } from '@custos/proof'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { AnswerStream, STREAMING } from './answer-stream.ts'
 import { CHAT_FORMS, type ModelAnswer, type ModelQuestion } from './chat.ts'
 import type { OpenProvider } from './providers.ts'
 
@@ -13,6 +14,8 @@ export type AskResult =
 
 const CALL_MS = 120_000
 const ANSWER_BYTES = 1024 * 1024
+/** Each part of an answer is an event with some hundred bytes around a word. */
+const STREAM_BYTES = 32 * ANSWER_BYTES
 const TRIES = 3
 const WAIT_MS = 500
 const WAIT_MAX_MS = 20_000
@@ -23,13 +26,19 @@ const OVERLOADED = 529
 const saysLater = (status: number): boolean =>
   status === 429 || status === UNAVAILABLE || status === OVERLOADED
 
-/** Rejects only once `signal` is aborted. */
+/**
+ * Rejects only once `signal` is aborted. A provider that streams has `on_text` told what comes.
+ */
 export async function askModel(
   kernel: Kernel,
   { row, words }: OpenProvider,
   question: ModelQuestion,
-  signal: AbortSignal,
+  {
+    signal,
+    on_text = () => {},
+  }: { readonly signal: AbortSignal; readonly on_text?: ((text: string) => void) | undefined },
 ): Promise<AskResult> {
+  const streams = words.streams === true
   const form = CHAT_FORMS[row.kind]
   const request = {
     method: 'POST',
@@ -38,20 +47,24 @@ export async function askModel(
       'user-agent': `Custos/${kernel.settings.version}`,
       ...form.headers(words.api_key),
     },
-    body: JSON.stringify(form.body(question)),
-    keep_bytes: ANSWER_BYTES,
+    body: JSON.stringify({ ...form.body(question), ...(streams && STREAMING[row.kind]) }),
+    keep_bytes: streams ? STREAM_BYTES : ANSWER_BYTES,
     total_ms: CALL_MS,
     signal,
   } as const
   for (let attempt = 1; ; attempt += 1) {
-    const reply = await kernel.egress.send(`${words.base_url}${form.path}`, request)
+    const stream = streams ? new AnswerStream(row.kind) : null
+    const reply = await kernel.egress.send(`${words.base_url}${form.path}`, {
+      ...request,
+      ...(stream && { on_chunk: (chunk: Uint8Array) => on_text(stream.push(chunk)) }),
+    })
     if ('fault' in reply) {
       const unsent = ['refused_address', 'dns', 'tls'].includes(reply.fault)
       return { fault: reply.fault, spent: unsent ? 'unsent' : 'lost' }
     }
     const { status, retry_after_s, body } = reply
     if (status >= 200 && status < 300) {
-      const answer = parseAnswer(form, body)
+      const answer = parseAnswer(form, stream ? stream.finish() : parseJson(body))
       return answer ? { answer } : { fault: 'malformed', spent: 'lost' }
     }
     const later = saysLater(status)
@@ -64,9 +77,9 @@ export async function askModel(
 }
 
 /** Null: it is no answer, or none that can be kept. */
-function parseAnswer(form: (typeof CHAT_FORMS)[keyof typeof CHAT_FORMS], body: Buffer | undefined) {
+function parseAnswer(form: (typeof CHAT_FORMS)[keyof typeof CHAT_FORMS], reply: unknown) {
   try {
-    const answer = form.parse(parseJson(body))
+    const answer = form.parse(reply)
     if (answer) canonicalize(answer.calls.map((one) => ({ ...one })))
     return answer
   } catch {

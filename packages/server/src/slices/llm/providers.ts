@@ -36,6 +36,8 @@ interface ProviderWords {
   readonly model_id: string
   readonly base_url: string
   readonly api_key: string | null
+  /** Whether it is asked for its answers in parts; absent: it is not. */
+  readonly streams?: boolean
 }
 
 export interface OpenProvider {
@@ -77,6 +79,7 @@ function showProvider(row: ProviderRow, words: ProviderWords | null): ModelProvi
     model_id: words?.model_id ?? '',
     base_url: words?.base_url ?? '',
     api_key_set: words !== null && words.api_key !== null,
+    streams: words?.streams === true,
     price_in_micro: row.price_in_micro,
     price_out_micro: row.price_out_micro,
     enabled: row.enabled === 1,
@@ -90,13 +93,25 @@ export const createProvider: Handler<Operation<'create_provider'>> = async (call
   const base_url = (body.base_url ?? BASE_URLS[body.provider]).replace(/\/+$/, '')
   if (await kernel.egress.isRefused(base_url)) return call.refuse('url_refused')
   const provider_id = kernel.ids.hex(ID_BYTES)
-  const words: ProviderWords = { model_id: body.model_id, base_url, api_key: body.api_key ?? null }
+  const streams = body.streams === true && { streams: true }
+  const words: ProviderWords = {
+    model_id: body.model_id,
+    base_url,
+    api_key: body.api_key ?? null,
+    ...streams,
+  }
   const prices = {
     price_in_micro: body.price_in_micro ?? 0,
     price_out_micro: body.price_out_micro ?? 0,
   }
   const keys = await kernel.keyring.tenant(tenant_id)
-  const definition = { kind: body.provider, model_id: words.model_id, base_url, ...prices }
+  const definition = {
+    kind: body.provider,
+    model_id: words.model_id,
+    base_url,
+    ...prices,
+    ...streams,
+  }
   const given = {
     ...prices,
     provider_id,

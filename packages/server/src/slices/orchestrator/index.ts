@@ -14,7 +14,7 @@ import { beginStep, getStep } from './runs/begin-step.ts'
 import { bundle } from './runs/bundle.ts'
 import { callTool } from './runs/call-tool.ts'
 import { completeStep } from './runs/complete-step.ts'
-import { listRunSteps, verifyRun } from './runs/run-reads.ts'
+import { getReceipt, listRunSteps, verifyRun } from './runs/run-reads.ts'
 import {
   cancelRun,
   getRun,
@@ -31,6 +31,7 @@ import {
   runStep,
   runWorkflow,
   terminateWorkflow,
+  verifyChain,
 } from './workflows/workflow-runs.ts'
 import {
   createWorkflow,
@@ -39,10 +40,12 @@ import {
   listWorkflows,
 } from './workflows/workflows.ts'
 
-export { agentActionRegistry } from './runs/agent-actions.ts'
+export { runDeltas } from './managed/run-deltas.ts'
+export { agentActionRegistry, mayReadTexts } from './runs/agent-actions.ts'
 export { agentTextSource, refuseLimited } from './runs/agents.ts'
 export { loadRun } from './runs/runs.ts'
 export { settleDueRuns } from './runs/settle-runs.ts'
+export { loadNewest } from './workflows/workflow-runs.ts'
 export { workflowTextSource } from './workflows/workflows.ts'
 
 export const orchestratorHandlers = {
@@ -65,6 +68,7 @@ export const orchestratorHandlers = {
   resolve_call: resolveCall,
   complete_step: completeStep,
   receipts: listReceipts,
+  get_receipt: getReceipt,
   verify: verifyRun,
   bundle,
   list_actions: listActions,
@@ -83,6 +87,7 @@ export const workflowHandlers = {
   terminate: terminateWorkflow,
   receipts: receiptsOfWorkflow,
   run_step: runStep,
+  verify_chain: verifyChain,
   find_step: findAnyStep,
 } satisfies HandlersOf<typeof workflows>
 

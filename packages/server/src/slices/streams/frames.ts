@@ -1,6 +1,6 @@
 // Frames of server-sent events (WHATWG HTML, 9.2), rendered once for all streams that show them.
 
-import { type EventType, eventPayloads } from '@custos/contract'
+import { type EventType, eventPayloads, type StepDelta } from '@custos/contract'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { type LogEnd, type LogPage, readLogPage } from '../gcrumbs/index.ts'
 import { formatMark } from './start-position.ts'
@@ -96,6 +96,12 @@ export function renderMark(
 ): string {
   const data = JSON.stringify({ type: event, generation, size })
   return frameOf({ generation, seq: size - 1, event, data }, format)
+}
+
+/** Without an id: a client that reconnects does not get it again. */
+export function renderDelta(delta: StepDelta, format: FrameFormat): string {
+  const name = format === 'named' ? `event: ${delta.type}\n` : ''
+  return `${name}data: ${JSON.stringify(delta)}\n\n`
 }
 
 interface Frame {

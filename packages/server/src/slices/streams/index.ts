@@ -6,7 +6,7 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { validationDetail } from '../../platform/validation.ts'
 import { isEvent } from './frames.ts'
 import { openStreams } from './open-streams.ts'
-import { streamRun } from './run-stream.ts'
+import { streamRun, streamWorkflow } from './run-stream.ts'
 import { createTicket } from './tickets.ts'
 
 export { redeemTicket, sweepTickets } from './tickets.ts'
@@ -37,6 +37,7 @@ function parseEvents(text: string): readonly EventType[] {
 export const streamsHandlers: HandlersOf<typeof streams> = {
   events,
   run: streamRun,
+  workflow: streamWorkflow,
   ticket: createTicket,
 }
 

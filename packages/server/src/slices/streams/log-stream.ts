@@ -5,10 +5,19 @@ import type { Principal } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import { followLog, type LogEnd, type LogPageOptions, readLogPage } from '../gcrumbs/index.ts'
-import { type FrameFormat, type RenderedPage, renderedPages, renderMark } from './frames.ts'
+import { runDeltas } from '../orchestrator/index.ts'
+import {
+  type FrameFormat,
+  type RenderedPage,
+  renderDelta,
+  renderedPages,
+  renderMark,
+} from './frames.ts'
 import { decideStart } from './start-position.ts'
 
 const BEAT_US = 15_000_000
+/** Of frames of text that wait for their reader. */
+const DELTA_CHARS = 256 * 1024
 /** A client that is still there connects again. */
 const LENGTH_US = 3_600_000_000
 
@@ -27,7 +36,12 @@ export interface StreamRequest {
   readonly from: string
   readonly last_event_id: string | null
   /** The only run whose entries are shown, to its end, and where they begin; null: all entries. */
-  readonly run: { readonly run_id: string; readonly first_seq: number } | null
+  readonly run: {
+    readonly run_id: string
+    readonly first_seq: number
+    /** Whether text of answers is shown as it comes. */
+    readonly deltas: boolean
+  } | null
 }
 
 export class LogStream {
@@ -42,6 +56,8 @@ export class LogStream {
   #beatDue = false
   #end: LogEnd = { generation: 0, size: 0 }
   #wake: () => void = () => {}
+  /** Frames of text that came since the last was taken; a slow reader misses some. */
+  #deltas = ''
 
   constructor(kernel: Kernel, request: StreamRequest) {
     this.#kernel = kernel
@@ -84,6 +100,7 @@ export class LogStream {
       this.#learn(end)
       this.#wake()
     })
+    const stopDeltas = this.#followDeltas()
     try {
       for await (const frames of this.#chunks()) {
         this.#waited_for_us = this.#kernel.clock.now()
@@ -92,8 +109,26 @@ export class LogStream {
       }
     } finally {
       stop()
+      stopDeltas()
     }
     if (this.#ended === 'stopping') yield RETRY_SOON
+  }
+
+  #followDeltas(): () => void {
+    const { run, format } = this.request
+    if (!run?.deltas) return () => {}
+    return runDeltas(this.#kernel).follow(run.run_id, (delta) => {
+      const frame = renderDelta(delta, format)
+      if (this.#deltas.length + frame.length > DELTA_CHARS) return
+      this.#deltas += frame
+      this.#wake()
+    })
+  }
+
+  #takeDeltas(): string {
+    const taken = this.#deltas
+    this.#deltas = ''
+    return taken
   }
 
   async *#chunks(): AsyncGenerator<string> {
@@ -113,6 +148,9 @@ export class LogStream {
         this.#beatDue = false
         yield BEAT
       }
+      // Before the entry that completes their step.
+      const deltas = this.#takeDeltas()
+      if (deltas !== '') yield deltas
       if (next_seq >= this.#end.size) {
         await this.#news(next_seq)
         continue
@@ -138,7 +176,8 @@ export class LogStream {
   async #news(next_seq: number): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#wake = () => {
-        if (this.#ended || this.#beatDue || this.#end.size > next_seq) resolve()
+        const hasNews = this.#beatDue || this.#deltas !== '' || this.#end.size > next_seq
+        if (this.#ended || hasNews) resolve()
       }
       this.#wake()
     })

@@ -1,8 +1,9 @@
 // The stream of one run: its entries and no others, to its end, whenever it is opened.
-// 'streams.run'
+// 'streams.run', 'streams.workflow'
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { rawSql } from '../../testing/raw-sql.ts'
 import { openRunScene, type RunningTenant } from '../orchestrator/testing/run-scene.ts'
 import { type FrameReader, openFrames, type ReadFrame } from './testing/frame-reader.ts'
 
@@ -103,6 +104,34 @@ test('a run of another tenant, and a key without the scope, open nothing', async
   const url = `${scene.service.url}/v1/orchestrator/runs/${run_id}/stream`
   assert.equal((await openFrames(url, { key: api_key })).status, 403)
   assert.equal((await openFrames(url)).status, 401)
+})
+
+test('the stream of a workflow is that of its newest run', async () => {
+  const [tenant, foreign] = [await scene.tenant(), await scene.tenant()]
+  const body = { name: 'report', agent_ids: [tenant.agent_id] }
+  const { workflow_id } = await tenant.ok('POST', '/orchestrator/workflows', body)
+  const path = `/v1/orchestrator/workflows/${workflow_id}/stream`
+  const openPath = ({ api_key: key }: RunningTenant, headers: Record<string, string> = {}) =>
+    openFrames(`${scene.service.url}${path}`, { key, headers })
+  assert.equal((await openPath(tenant)).status, 409)
+  assert.equal((await openPath(foreign)).status, 404)
+  const runs = [await tenant.start(), await tenant.start()]
+  let last = ''
+  for (const run_id of runs) {
+    const sql = 'update workflows set run_id = ? where workflow_id = ?'
+    await rawSql(scene.service, sql, [run_id, workflow_id])
+    // What a client had of the run before is no reason to leave anything out.
+    const reader = await openPath(tenant, last === '' ? {} : { 'last-event-id': last })
+    assert.deepEqual(namesOf(await reader.take(1)), ['run.started'])
+    await act(tenant, run_id)
+    const frames = await reader.rest()
+    assert.deepEqual(namesOf(frames), EVENTS.slice(1))
+    last = frames.at(-1)?.id ?? ''
+  }
+  assert.equal((await openPath(tenant, { 'last-event-id': last })).status, 204)
+  const { ticket } = await tenant.ok('POST', '/events/tickets', { path })
+  const opened = await openFrames(`${scene.service.url}${path}?ticket=${ticket}`)
+  assert.deepEqual(namesOf(await opened.rest()), EVENTS)
 })
 
 test('a ticket opens the stream of its run, and of no other', async () => {

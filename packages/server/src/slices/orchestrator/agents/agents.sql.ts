@@ -2,13 +2,18 @@
 
 import { deleteFrom, from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
 
-/** How many runs of the agent have not ended. */
+/** How many runs that have not ended are of the agent, or of a workflow that names it. */
 export async function countLiveRunsOf(db: TenantDb, agent_id: string): Promise<number> {
+  const naming = from(db, 'workflows')
+    .select('workflow_id')
+    .where((e) =>
+      e.or([e('supervisor_agent_id', '=', agent_id), e('agent_ids', 'like', `%"${agent_id}"%`)]),
+    )
   const row = await db.first(
     from(db, 'runs')
       .select((e) => e.fn.countAll<number>().as('count'))
       .where('check_us', 'is not', null)
-      .where('agent_id', '=', agent_id),
+      .where((e) => e.or([e('agent_id', '=', agent_id), e('workflow_id', 'in', naming)])),
   )
   return Number(row?.count ?? 0)
 }

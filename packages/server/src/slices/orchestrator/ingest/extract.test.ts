@@ -244,6 +244,12 @@ test('policies see the question, the answer and each fact', async () => {
   assert.equal(got.extraction.facts[0].reason, 'policy')
   const decision = await other.ok('GET', `/decisions/${got.extraction.decision_id}`)
   assert.equal(decision.output.includes('secret'), false)
+
+  const asking = await tenantWithModel()
+  await asking.policy({ policy_type: 'content_filter', config, action: 'escalate' })
+  const waits = await ingest(asking, 'hello')
+  assert.deepEqual(outcomes(waits), ['refused', 'new'])
+  assert.equal(waits.extraction.facts[0].reason, 'approval_required')
 })
 
 test('without a model, a provider or the rights nothing is asked', async () => {

@@ -166,7 +166,7 @@ async function ask(
       max_tokens: ANSWER_TOKENS,
       temperature: 0,
     },
-    new AbortController().signal,
+    { signal: new AbortController().signal },
   )
   await kernel.step('ingest:answered')
   if ('answer' in asked) return { answer: asked.answer, sent_us }
@@ -214,7 +214,7 @@ async function gateFact(
   } catch (error) {
     const refused = error instanceof Refusal ? error.code : null
     if (refused !== 'policy_denied' && refused !== 'approval_required') throw error
-    return { ...fact, reason: 'policy' }
+    return { ...fact, reason: refused === 'policy_denied' ? 'policy' : refused }
   }
 }
 

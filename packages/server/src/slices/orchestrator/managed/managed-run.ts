@@ -33,6 +33,7 @@ import {
 } from './conversation.ts'
 import { requireModelTokens } from './model-quota.ts'
 import { decideNext, type NextAct } from './next-act.ts'
+import { tellerOf } from './run-deltas.ts'
 import { NOT_SENT, RunWorker, type TurnState } from './run-worker.ts'
 import { isLooping, listOpenTurns, stepsOfTurn, type Turn } from './workflow-plan.ts'
 
@@ -223,10 +224,14 @@ async function ask(worker: RunWorker, state: TurnState, step: StepRow): Promise<
       await failStep(unit, step, 'budget_exhausted', NOTHING_USED)
       await unit.end('terminated', 'budget_exhausted')
     })
+  const caller = worker.callerOf(principal)
+  const tell = provider.words.streams ? await tellerOf(caller, step) : undefined
   if (!(await worker.mark((unit) => markAsked(unit, state, { step, provider }), 'asking')))
     return NOT_SENT
   const question = { ...prompt, model_id: step.model_id, max_tokens, temperature }
-  const asked = await worker.whileLive((signal) => askModel(kernel, provider, question, signal))
+  const asked = await worker.whileLive((signal) =>
+    askModel(kernel, provider, question, { signal, on_text: tell }),
+  )
   await kernel.step('run:answered')
   if (asked === null) return null
   if ('fault' in asked) return noteFault(worker, step, asked)

@@ -6,6 +6,7 @@ import { canonicalize, type JsonObject } from '@custos/proof'
 import { formatTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { noteDisclosure, openTextsOfRun } from '../../decisions/index.ts'
 import { gate, redactedOr, refusalOf } from '../../governance/index.ts'
@@ -20,10 +21,11 @@ import {
 import { loadLiveFacts } from '../../memory/index.ts'
 import { meter } from '../../tenants/index.ts'
 import { stepContext } from '../runs/agent-actions.ts'
-import { loadAgent, refuseLimited } from '../runs/agents.ts'
+import { loadAgent, type OpenAgent, refuseLimited } from '../runs/agents.ts'
 import { findStepOfDecision, listCalls, listSteps, type StepRow } from '../runs/orchestrator.sql.ts'
 import { executorOf, refsOf, sourcesOf } from '../runs/run-view.ts'
 import { loadRun } from '../runs/runs.ts'
+import { findWorkflow, type WorkflowRow } from '../runs/workflows.sql.ts'
 import {
   buildMessages,
   costOf,
@@ -35,6 +37,8 @@ import {
 } from './conversation.ts'
 import { requireModelTokens } from './model-quota.ts'
 import { callsOf } from './next-act.ts'
+import { loadWorkers } from './run-worker.ts'
+import { stepsOfTurn, toolsOf, workersOf } from './workflow-plan.ts'
 
 type Replay = typeof contract.replay
 type ReplayCall = Call<Replay>
@@ -92,7 +96,7 @@ async function askAgain(
   if (obstacle !== null) return impossible(obstacle)
   const question = { ...prompt, model_id: step.model_id, max_tokens }
   const begun_us = kernel.clock.now()
-  const asked = await askModel(kernel, provider, question, call.gone)
+  const asked = await askModel(kernel, provider, question, { signal: call.gone })
   const known = {
     input_reconstructed: true,
     memory_match: true,
@@ -176,8 +180,12 @@ async function loadQuestion(
   const agent = await loadAgent(kernel, db, step.agent_id)
   if (!agent) return { obstacle: 'agent_gone' }
   if ((agent.row.updated_us ?? 0) > step.created_us) return { obstacle: 'agent_changed' }
-  const before = (await listSteps(db, run.run_id)).filter(({ step_no }) => step_no < step.step_no)
-  const rows = { run, steps: before, calls: await listCalls(db, run.run_id) }
+  const workflow = run.workflow_id === null ? null : await findWorkflow(db, run.workflow_id)
+  if (workflow === undefined) return { obstacle: 'workflow_gone' }
+  const all = (await listSteps(db, run.run_id)).filter(({ step_no }) => step_no < step.step_no)
+  const before = stepsOfTurn({ steps: all }, step)
+  const calls = await listCalls(db, run.run_id)
+  const rows = { run, steps: before, calls }
   const texts = await openTextsOfRun(kernel, db, run.run_id)
   const facts = await loadLiveFacts(kernel, db, refsOf([...before, step]))
   const known = { texts, facts }
@@ -189,16 +197,13 @@ async function loadQuestion(
   const messages = buildMessages(rows, known, step)
   if (gone || messages === null || output === null || input === undefined)
     return { obstacle: 'input_erased' }
-  const named = agent.words.tools
-  const tools = (await listEnabledTools(kernel, db)).filter(
-    ({ words }) => named.length === 0 || named.includes(words.name),
-  )
-  if (tools.some(({ row }) => row.created_us > step.created_us && row.version > 1))
-    return { obstacle: 'tools_changed' }
+  const tools = await loadTools(kernel, db, { agent, workflow, step })
+  if ('obstacle' in tools) return tools
   const provider = await findModel(kernel, db, step.model_id)
   if (!provider) return { obstacle: 'model_unavailable' }
   const { system_prompt, temperature } = agent.words
-  const own = { ...rows, calls: rows.calls.filter(({ step_no }) => step_no < step.step_no) }
+  const seen = workflow?.mode === 'parallel' ? before : all
+  const told = { ...rows, calls: seen.flatMap((one) => callsOf(rows, one)) }
   return {
     step,
     provider,
@@ -208,21 +213,38 @@ async function loadQuestion(
       system: `${system_prompt}\n\n${RULE}`.trim(),
       messages,
       temperature,
-      tools: tools
-        .filter(({ row }) => row.created_us <= step.created_us)
-        .map(({ words: { name, description, input_schema } }) => ({
-          name,
-          description,
-          input_schema,
-        })),
+      tools,
     },
     origins: [
       'caller',
       ...(refsOf([step]).length > 0 ? ['memory'] : []),
-      ...(before.length > 0 ? ['model'] : []),
-      ...originsOf(own, known),
+      ...(seen.length > 0 ? ['model'] : []),
+      ...originsOf(told, known),
     ],
   }
+}
+
+/** What the agent of the step could call then. */
+async function loadTools(
+  kernel: Kernel,
+  db: TenantDb,
+  {
+    agent,
+    workflow,
+    step: { turn_no, created_us },
+  }: { agent: OpenAgent; workflow: WorkflowRow | null; step: StepRow },
+): Promise<ModelQuestion['tools'] | Obstacle> {
+  const listed = workersOf(workflow, turn_no)
+  const workers = await loadWorkers(kernel, db, listed)
+  if (workers?.length !== listed?.length) return { obstacle: 'agent_gone' }
+  if (workers?.some(({ row }) => (row.updated_us ?? 0) > created_us))
+    return { obstacle: 'agent_changed' }
+  const tools = toolsOf(agent, await listEnabledTools(kernel, db), workers)
+  if (tools.some(({ row }) => row.created_us > created_us && row.version > 1))
+    return { obstacle: 'tools_changed' }
+  return tools
+    .filter(({ row }) => row.created_us <= created_us)
+    .map(({ words: { name, description, input_schema } }) => ({ name, description, input_schema }))
 }
 
 /** Null: it is erased. */

@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runLimits, type Scope, scopeCovers } from '@custos/contract'
 import { semaphore } from '../../../platform/concurrency.ts'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { JobContext, JobPause } from '../../../platform/jobs/queue.ts'
 import type { Principal } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -17,9 +18,9 @@ import { findRun, listCalls, listSteps, type RunRow } from '../runs/orchestrator
 import { RunUnit } from '../runs/run-unit.ts'
 import { refsOf } from '../runs/run-view.ts'
 import { settleRun } from '../runs/settle-runs.ts'
-import { findWorkflow, listedAgents } from '../runs/workflows.sql.ts'
+import { findWorkflow } from '../runs/workflows.sql.ts'
 import { callsOf, type RunRows } from './next-act.ts'
-import { DELEGATE, delegateTool, type RunPlan, stepsOfTurn, type Turn } from './workflow-plan.ts'
+import { type RunPlan, stepsOfTurn, type Turn, toolsOf, workersOf } from './workflow-plan.ts'
 
 /** How soon a process notices that a run it works at was ended. */
 const LOOK_MS = 500
@@ -48,8 +49,20 @@ export interface TurnState extends RunState {
   readonly agent: OpenAgent | null
   /** Those that the agent may call. */
   readonly tools: readonly OpenTool[]
-  /** Agents that it may delegate to. */
-  readonly workers: readonly OpenAgent[]
+}
+
+/** Null: the agent supervises nobody. Those that do not exist are left out. */
+export async function loadWorkers(
+  kernel: Kernel,
+  db: TenantDb,
+  agent_ids: readonly string[] | null,
+): Promise<OpenAgent[] | null> {
+  const workers = []
+  for (const agent_id of agent_ids ?? []) {
+    const worker = await loadAgent(kernel, db, agent_id)
+    if (worker) workers.push(worker)
+  }
+  return agent_ids && workers
 }
 
 export class RunWorker {
@@ -105,19 +118,9 @@ export class RunWorker {
     const { workflow, run } = state
     const steps = stepsOfTurn(state, turn)
     const calls = steps.flatMap((step) => callsOf(state, step))
-    const supervises = workflow?.mode === 'supervisor' && turn.turn_no === 0
     return kernel.db.read(tenant_id, async (db) => {
       const agent = await loadAgent(kernel, db, turn.agent_id)
-      const named = agent?.words.tools ?? []
-      const workers = []
-      for (const agent_id of supervises ? listedAgents(workflow) : []) {
-        const worker = await loadAgent(kernel, db, agent_id)
-        if (worker?.row.enabled === 1) workers.push(worker)
-      }
-      const tools = state.tools.filter(
-        ({ words: { name } }) =>
-          (named.length === 0 || named.includes(name)) && !(supervises && name === DELEGATE),
-      )
+      const workers = await loadWorkers(kernel, db, workersOf(workflow, turn.turn_no))
       return {
         ...state,
         turn,
@@ -126,8 +129,7 @@ export class RunWorker {
         // Turns at the same time read nothing of each other; all others follow from those before.
         seen: workflow?.mode === 'parallel' ? { run, steps, calls } : state,
         agent: agent?.row.enabled === 1 ? agent : null,
-        tools: workers.length > 0 ? [...tools, delegateTool(workers)] : tools,
-        workers,
+        tools: toolsOf(agent, state.tools, workers),
       }
     })
   }

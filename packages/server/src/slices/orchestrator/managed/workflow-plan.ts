@@ -19,7 +19,7 @@ export interface Turn {
 }
 
 /** The tool with which a supervisor asks another agent. */
-export const DELEGATE = 'delegate'
+const DELEGATE = 'delegate'
 
 /** Turns of one agent with the same input and the same answer that end a run. */
 const REPEATS = 3
@@ -104,8 +104,30 @@ export function isLooping(plan: RunPlan): boolean {
   }
 }
 
+/** Agents that the agent of a turn may delegate to; null: it supervises nobody. */
+export const workersOf = (
+  workflow: WorkflowRow | null,
+  turn_no: number | null,
+): readonly string[] | null =>
+  workflow?.mode === 'supervisor' && turn_no === 0 ? listedAgents(workflow) : null
+
+/** Those of the tenant that an agent may call, and the one with which it delegates. */
+export function toolsOf(
+  agent: OpenAgent | null,
+  tools: readonly OpenTool[],
+  workers: readonly OpenAgent[] | null,
+): OpenTool[] {
+  const named = agent?.words.tools ?? []
+  const own = tools.filter(
+    ({ words: { name } }) =>
+      (named.length === 0 || named.includes(name)) && !(workers && name === DELEGATE),
+  )
+  const enabled = (workers ?? []).filter(({ row }) => row.enabled === 1)
+  return enabled.length > 0 ? [...own, delegateTool(enabled)] : own
+}
+
 /** Of no table: nothing leaves the service by it, and a turn that is lost goes on. */
-export function delegateTool(workers: readonly OpenAgent[]): OpenTool {
+function delegateTool(workers: readonly OpenAgent[]): OpenTool {
   const listed = workers.map(({ row, words }) =>
     `${row.agent_id}: ${words.name} (${words.role}) ${words.description}`.trim(),
   )

@@ -1,6 +1,6 @@
 // What is read of a whole run: its steps with their texts, and whether what proves it holds.
 
-import type { orchestrator as contract } from '@custos/contract'
+import type { orchestrator as contract, ReplyOf } from '@custos/contract'
 import {
   isObject,
   type JsonObject,
@@ -9,15 +9,21 @@ import {
   verifyEd25519,
   verifyRunBundle,
 } from '@custos/proof'
-import type { Handler } from '../../../platform/kernel/call.ts'
+import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import { openTextsOfRun } from '../../decisions/index.ts'
 import { sha256 } from '../../gcrumbs/index.ts'
 import { mayReadTexts } from './agent-actions.ts'
 import { refuseLimited } from './agents.ts'
 import { openBundle } from './bundle.ts'
-import { listCalls, listSteps, type RunRow, type StepRow } from './orchestrator.sql.ts'
+import {
+  findStepById,
+  listCalls,
+  listSteps,
+  type RunRow,
+  type StepRow,
+} from './orchestrator.sql.ts'
 import { showStep } from './run-view.ts'
-import { loadRun } from './runs.ts'
+import { loadRun, receiptsOf } from './runs.ts'
 
 export const listRunSteps: Handler<typeof contract.list_steps> = (call, { params }) => {
   refuseLimited(call)
@@ -36,9 +42,25 @@ export const listRunSteps: Handler<typeof contract.list_steps> = (call, { params
   })
 }
 
-export const verifyRun: Handler<typeof contract.verify> = async (call, { params }) => {
+export const getReceipt: Handler<typeof contract.get_receipt> = (call, { params }) => {
   refuseLimited(call)
-  const { run_id } = params
+  return call.read(async (db) => {
+    const step = await findStepById(db, params.receipt_id)
+    if (!step) return call.refuse('step_not_found')
+    return receiptsOf([step])[0] ?? call.refuse('wrong_state', 'the step has not ended')
+  })
+}
+
+export const verifyRun: Handler<typeof contract.verify> = (call, { params }) => {
+  refuseLimited(call)
+  return checkRun(call, params.run_id)
+}
+
+/** Refuses a run that the tenant does not have. */
+export async function checkRun(
+  call: Pick<Call, 'kernel' | 'tenant_id' | 'read'>,
+  run_id: string,
+): Promise<ReplyOf<typeof contract.verify>> {
   const rows = await call.read(async (db) => ({
     run: await loadRun(db, run_id),
     steps: await listSteps(db, run_id),

@@ -71,7 +71,7 @@ export async function startRunOf(
     : null
   return call.once<Run>({
     async run(tx) {
-      const agent = await findAgent(tx, agent_ids[0] ?? '')
+      const agent = await findStartable(tx, agent_ids)
       if (!agent) return call.refuse('agent_not_found')
       if (agent.enabled === 0) return call.refuse('rejected', 'the agent is disabled')
       if (workflow !== null) await holdWorkflow(call, tx, { workflow, run_id })
@@ -97,6 +97,13 @@ async function loadStarted(
   const workflow = await call.read((db) => findWorkflow(db, workflow_id))
   if (!workflow) return call.refuse('workflow_not_found')
   return { workflow, agent_ids: agentsOf(workflow) }
+}
+
+/** The first; undefined: one of them does not exist. */
+async function findStartable(tx: Tx, agent_ids: readonly string[]): Promise<AgentRow | undefined> {
+  const rows = []
+  for (const agent_id of agent_ids) rows.push(await findAgent(tx, agent_id))
+  return rows.includes(undefined) ? undefined : rows[0]
 }
 
 /** The workflow names its newest run. Refuses another run where one is under way and must end. */

@@ -15,6 +15,7 @@ import {
   type RunRow,
 } from '../runs/orchestrator.sql.ts'
 import { passOn } from '../runs/own-call.ts'
+import { checkRun } from '../runs/run-reads.ts'
 import { showRun } from '../runs/run-view.ts'
 import { cancelRun, receiptsOf, startRunOf } from '../runs/runs.ts'
 import { showSteps } from './workflow-view.ts'
@@ -24,6 +25,7 @@ type Operation<K extends keyof typeof contract> = (typeof contract)[K]
 const LOOK_MS = 100
 const SECOND_MS = 1_000
 const ENDED = 300
+const NO_RUN = { status: 'empty', steps_verified: 0, tampered_at_step: null, reason: null } as const
 
 /** Waits without a worker: null once the caller is gone. */
 async function waitForEnd(
@@ -56,7 +58,7 @@ export const runWorkflow: Handler<Operation<'run'>> = async (call, { params, bod
 }
 
 /** Refuses where the workflow has no run. */
-async function loadNewest(call: Pick<Call, 'read'>, workflow_id: string): Promise<RunRow> {
+export async function loadNewest(call: Pick<Call, 'read'>, workflow_id: string): Promise<RunRow> {
   return call.read(async (db) => {
     const { run_id } = await loadWorkflow(db, workflow_id)
     const run = run_id === null ? undefined : await findRun(db, run_id)
@@ -109,6 +111,14 @@ export const receiptsOfWorkflow: Handler<Operation<'receipts'>> = (call, { param
     const receipts = run_id === null ? [] : receiptsOf(await listSteps(db, run_id))
     return { workflow_id, receipts, count: receipts.length }
   })
+}
+
+export const verifyChain: Handler<Operation<'verify_chain'>> = async (call, { params }) => {
+  refuseLimited(call)
+  const { workflow_id } = params
+  const { run_id } = await call.read((db) => loadWorkflow(db, workflow_id))
+  const verdict = run_id === null ? NO_RUN : await checkRun(call, run_id)
+  return { ...verdict, workflow_id, run_id, tampered_at: verdict.tampered_at_step }
 }
 
 export const runStep: Handler<Operation<'run_step'>> = async (call, { body }) => {

@@ -1,11 +1,12 @@
 // Workflows: turns of agents by mode, what each is told, limits, people, erasure, receipts.
 // 'workflows.create', 'workflows.list', 'workflows.get', 'workflows.delete', 'workflows.run',
 // 'workflows.resume', 'workflows.terminate', 'workflows.receipts', 'workflows.run_step',
-// 'workflows.find_step'
+// 'workflows.find_step', 'workflows.verify_chain', 'orchestrator.get_receipt'
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Answer } from '../../../testing/harness.ts'
+import { rawSql } from '../../../testing/raw-sql.ts'
 import { startModelServer } from '../testing/model-server.ts'
 import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
 
@@ -41,6 +42,14 @@ const run = (tenant: RunningTenant, workflow_id: string, more: Record<string, un
     input_text: 'report on the lighthouse',
     ...more,
   })
+
+const delegated = (agent_id: string | undefined, task: string) => ({
+  tool: 'delegate',
+  args: { agent_id, task },
+})
+
+/** What the model was told, without the room for its answer. */
+const contentOf = ({ body: { max_tokens: _, ...told } }: Question): string => JSON.stringify(told)
 
 const lastText = ({ body }: Question): string => body.messages.at(-1).content
 
@@ -128,6 +137,93 @@ test('parallel: all are asked at once, and none inherits what another has read',
   await assertVerifies(tenant, answer.body.run_id)
 })
 
+test('parallel: of eight questions four are out at once', async () => {
+  const { tenant, ids } = await crew('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h')
+  const workflow_id = await define(tenant, ids, { mode: 'parallel' })
+  let out = 0
+  let most = 0
+  model.answer = async ({ body }) => {
+    out += 1
+    most = Math.max(most, out)
+    // Held back until a fifth has come, or had the time to.
+    const until = performance.now() + 1_000
+    while (most <= 4 && performance.now() < until)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    out -= 1
+    return { text: `${body.model} says so` }
+  }
+  const answer = await run(tenant, workflow_id)
+  assert.deepEqual([answer.body.status, answer.body.steps.length], ['completed', 8], answer.text)
+  assert.equal(most, 4)
+})
+
+test('a step of a workflow is asked again as it was: with its own turn alone', async () => {
+  const { tenant, ids } = await crew('boss', 'finder', 'writer')
+  const [boss, ...workers] = ids
+  await tenant.ok('POST', '/llm/tools/seed-builtins')
+  await tenant.remember('The lighthouse opens at nine')
+  const look = { tool: 'memory_retrieve', args: { query: 'lighthouse' } }
+  const supervised = { mode: 'supervisor', supervisor_agent_id: boss }
+  for (const [mode, agent_ids] of [
+    [{ mode: 'parallel' }, workers],
+    [{}, workers],
+    [supervised, workers],
+  ] as const) {
+    const workflow_id = await define(tenant, [...agent_ids], mode)
+    model.asked.length = 0
+    model.answer = ({ body }) => {
+      const told = body.messages.some(({ role }: { role: string }) => role === 'tool')
+      const text = `${body.model} says so`
+      if (told) return { text }
+      if (body.model !== 'boss') return { text, calls: [look] }
+      return { text, calls: workers.map((agent_id) => delegated(agent_id, 'find facts')) }
+    }
+    const { body } = await run(tenant, workflow_id)
+    assert.equal(body.status, 'completed', JSON.stringify(body))
+    const asked = model.asked.map((one) => contentOf(one))
+    for (const { decision_id } of body.steps) {
+      const again = await tenant.ok('POST', `/orchestrator/replay/${decision_id}`)
+      assert.equal(again.status, 'identical', JSON.stringify(again))
+      assert.ok(asked.includes(contentOf(model.asked.at(-1) as Question)), JSON.stringify(mode))
+    }
+    await tenant.ok('DELETE', `/orchestrator/workflows/${workflow_id}`)
+    const [{ decision_id }] = body.steps
+    const gone = await tenant.ok('POST', `/orchestrator/replay/${decision_id}`)
+    assert.deepEqual([gone.status, gone.divergence_reason], ['impossible', 'workflow_gone'])
+  }
+})
+
+test('an agent is not deleted while a run of a workflow that names it is under way', async () => {
+  const { tenant, ids } = await crew('first', 'second', 'boss')
+  const [first, second, boss] = ids
+  const answering = model.answer
+  for (const more of [{}, { mode: 'supervisor', supervisor_agent_id: boss }]) {
+    const workflow_id = await define(tenant, [first ?? '', second ?? ''], more)
+    const path = `/orchestrator/workflows/${workflow_id}`
+    const held = Promise.withResolvers<void>()
+    model.answer = async (question) => {
+      await held.promise
+      return answering(question)
+    }
+    await tenant.ask('POST', `${path}/run`, { input_text: 'go', timeout_seconds: 0 })
+    for (const agent_id of 'mode' in more ? ids : [first, second]) {
+      const refused = await tenant.ask('DELETE', `/orchestrator/agents/${agent_id}`)
+      assert.deepEqual([refused.status, refused.body.error], [409, 'wrong_state'])
+    }
+    held.resolve()
+    const { run_id } = await tenant.ok('GET', path)
+    assert.equal((await tenant.ended(run_id)).state, 'completed')
+  }
+  await tenant.ok('DELETE', `/orchestrator/agents/${second}`)
+  const again = await run(tenant, await define(tenant, [first ?? '', boss ?? '']))
+  assert.equal(again.body.status, 'completed')
+  const [named] = (
+    await tenant.ok('GET', '/orchestrator/workflows?status=completed')
+  ).workflows.slice(1)
+  const without = await run(tenant, named.workflow_id)
+  assert.deepEqual([without.status, without.body.error], [404, 'agent_not_found'])
+})
+
 test('parallel turns share a budget: none takes what another needs', async () => {
   const { tenant, ids } = await crew('a', 'b', 'c', 'd', 'e', 'f')
   const workflow_id = await define(tenant, ids, { mode: 'parallel' })
@@ -144,16 +240,12 @@ test('supervisor: it delegates, and the answers of others are results of its cal
     mode: 'supervisor',
     supervisor_agent_id: boss,
   })
-  const delegate = (agent_id: string | undefined, task: string) => ({
-    tool: 'delegate',
-    args: { agent_id, task },
-  })
   let asked = 0
   model.answer = ({ body }) => {
     if (body.model !== 'boss') return { text: `${body.model} did it` }
     asked += 1
-    if (asked === 1) return { calls: [delegate(finder, 'find facts'), delegate(writer, 'write')] }
-    if (asked === 2) return { calls: [delegate('0'.repeat(32), 'nobody')] }
+    if (asked === 1) return { calls: [delegated(finder, 'find facts'), delegated(writer, 'write')] }
+    if (asked === 2) return { calls: [delegated('0'.repeat(32), 'nobody')] }
     return { text: 'all is done' }
   }
   const answer = await run(tenant, workflow_id)
@@ -177,6 +269,35 @@ test('supervisor: it delegates, and the answers of others are results of its cal
   )
   assert.deepEqual(answer.body.steps[0].tools_called, ['delegate', 'delegate'])
   await assertVerifies(tenant, answer.body.run_id)
+})
+
+test('receipts are checked by workflow and found by step; a changed one is named', async () => {
+  const { tenant, ids } = await crew('finder', 'writer')
+  const workflow_id = await define(tenant, ids)
+  const path = `/orchestrator/workflows/${workflow_id}`
+  const empty = { status: 'empty', steps_verified: 0, tampered_at_step: null, reason: null }
+  const checked = { ...empty, workflow_id, run_id: null, tampered_at: null }
+  assert.deepEqual(await tenant.ok('GET', `${path}/verify-chain`), checked)
+  const { run_id, steps } = (await run(tenant, workflow_id)).body
+  const intact = { ...checked, run_id, status: 'intact', steps_verified: 2 }
+  assert.deepEqual(await tenant.ok('GET', `${path}/verify-chain`), intact)
+  const { receipts } = await tenant.ok('GET', `${path}/receipts`)
+  const other = await scene.tenant()
+  for (const [i, { step_id }] of steps.entries()) {
+    const found = `/orchestrator/receipts/${step_id}`
+    assert.deepEqual(await tenant.ok('GET', found), receipts[i])
+    assert.equal((await other.ask('GET', found)).body.error, 'step_not_found')
+  }
+  assert.equal((await other.ask('GET', `${path}/verify-chain`)).status, 404)
+  const sql = 'update run_steps set receipt = replace(receipt, \'"turn_no":1\', \'"turn_no":0\')'
+  await rawSql(scene.service, `${sql} where run_id = ?`, [run_id])
+  const broken = { status: 'tampered', steps_verified: 1, reason: 'receipt' }
+  assert.deepEqual(await tenant.ok('GET', `${path}/verify-chain`), {
+    ...intact,
+    ...broken,
+    tampered_at_step: 2,
+    tampered_at: 2,
+  })
 })
 
 test('a person approves within a workflow; a rejection denies it', async () => {
