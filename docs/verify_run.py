@@ -292,6 +292,9 @@ def check_receipts(keys, head, entries, receipts, over):
         require(same, "a receipt has another end than the log")
     require(over is None or over["receipts"] == len(receipts), "the log counts other receipts")
     for receipt in receipts:
+        reported = any(call.get("executor") == "client" for call in receipt["calls"])
+        said = ("results" in receipt["claimed"]) == reported
+        require(said or receipt["executor"] == "client", "a receipt hides what a caller said")
         check_receipt(entries, receipt)
 
 
@@ -353,8 +356,9 @@ def check_call(entries, call):
         if one["subject"] == call["call_id"] and one["event_type"] in CALL_END
     ]
     if intent is not None:
-        names = ("args_commitment", "effect", "action_id", "policy_set", "evaluation_id")
-        require(all(intent[name] == call[name] for name in names), "another call was intended")
+        names = ("args_commitment", "effect", "action_id", "policy_set", "evaluation_id", "executor")
+        same = all(intent.get(name) == call.get(name) for name in names)
+        require(same, "another call was intended")
     said = (call["state"], call["reason"])
     if ends:
         require((ends[-1]["state"], ends[-1]["reason"]) == said, "a call ended otherwise")

@@ -79,16 +79,25 @@ async function managedRun(): Promise<SavedRun> {
     input_schema: { type: 'object' },
     url: `${model.base_url}/tool`,
   })
+  const look = { name: 'look_up', description: 'Looks up', effect: 'read' }
+  await tenant.ok('POST', '/llm/tools', look)
+  const calls = [
+    { tool: 'book', args: { at: 10 } },
+    { tool: 'look_up', args: {} },
+  ]
   model.answer = ({ path }) => {
     if (path.endsWith('/tool') || model.asked.length === 1) return { cut: true }
     const asked = model.asked.filter((one) => !one.path.endsWith('/tool')).length
-    return asked === 2 ? { calls: [{ tool: 'book', args: { at: 10 } }] } : { text: 'Booked.' }
+    return asked === 2 ? { calls } : { text: 'Booked.' }
   }
   const start = { executor: 'managed', input_text: 'book', budget: { tokens: 20_000 } }
   const run_id = await tenant.start(start)
   const waiting = await tenant.inState(run_id, (state) => state === 'waiting_resolution')
   const path = `/orchestrator/runs/${run_id}/calls/${waiting.steps[1].calls[0].call_id}/resolve`
   await tenant.ok('POST', path, { happened: true })
+  const { steps } = await tenant.inState(run_id, (state) => state === 'waiting_client')
+  const report = `/orchestrator/runs/${run_id}/calls/${steps[1].calls[1].call_id}/report`
+  await tenant.ok('POST', report, { result: 'at the pier' })
   assert.equal((await tenant.ended(run_id)).state, 'completed')
   return saved(tenant, run_id)
 }
@@ -164,6 +173,13 @@ const OF_MANAGED: typeof OF_CLIENT = {
   'resolution-dropped': (all) => drop(all, entry(all, 'tool.resolved')),
   'executor-dropped-in-log': (all) => delete crumb(all, 'run.started').payload.executor,
   'lost-question-dropped': (all) => drop(all, entry(all, 'step.failed')),
+  'client-call-hidden-in-log': (all) =>
+    delete all.find(
+      ({ proof }) =>
+        proof?.breadcrumb.payload.executor === 'client' &&
+        proof.breadcrumb.event_type === 'tool.intended',
+    ).proof.breadcrumb.payload.executor,
+  'claim-dropped': (all) => (of(all, 'receipt', 1).receipt.claimed = []),
   'receipt-provider-changed': (all) => (of(all, 'receipt', 1).receipt.model.provider_id = '0'),
 }
 

@@ -368,6 +368,8 @@ export const eventPayloads = {
     run_id: Hex16,
     step_id: Hex16,
     effect: Type.Enum(TOOL_EFFECTS),
+    /** Of a managed run whose caller acts. */
+    executor: Type.Optional(Type.Literal('client')),
     args_commitment: Hex32,
     policy_set: Count,
     evaluation_id: Type.Union([MintedId, Type.Null()]),

@@ -8,6 +8,7 @@ import {
   Hex16,
   Hex32,
   integer,
+  JsonObject,
   Label,
   label,
   Name,
@@ -34,6 +35,7 @@ export const AGENT_ROLES = [
 export const RUN_STATES = [
   'running',
   'waiting_hitl',
+  'waiting_client',
   'waiting_resolution',
   'completed',
   'denied',
@@ -127,6 +129,7 @@ export const RunState = Type.Enum(RUN_STATES, {
   title: 'RunState',
   description:
     '`running`: its executor may begin steps. `waiting_hitl`: a step or call waits for a person. ' +
+    '`waiting_client`: the caller has to report what a call answered. ' +
     '`waiting_resolution`: a person has to say whether a `once` tool acted. ' +
     '`denied`: a policy or a person refused a step. `failed`: no model answered. ' +
     '`terminated`: it was ended before its end.',
@@ -227,6 +230,7 @@ export const RunCall = Type.Object(
     state: about(CallState, 'State of the call'),
     reason: Nullable(about(EndReason, 'Why it ended other than done')),
     effect: about(ToolEffect, 'What repeating it does'),
+    by_caller: boolean('Whether the caller of the managed run acts, and reports the result'),
     args_commitment: about(Hex32, 'Salted SHA-256 of tool and arguments'),
     result_commitment: Nullable(about(Hex32, 'Salted SHA-256 of the result')),
     policy_set: count('Number of the policies that were evaluated'),
@@ -238,6 +242,16 @@ export const RunCall = Type.Object(
   { title: 'RunCall', description: 'A call of a tool by a step' },
 )
 export type RunCall = Static<typeof RunCall>
+
+export const RunCallTexts = Type.Object(
+  {
+    ...RunCall.properties,
+    tool: Nullable(text('Name of the tool; null: erased, or no right')),
+    args: Nullable(about(JsonObject, 'Arguments; null: erased, or no right')),
+    result: Nullable(text('What it answered; null: nothing yet, erased, or no right')),
+  },
+  { title: 'RunCallTexts', description: 'A call with its texts' },
+)
 
 export const RunStep = Type.Object(
   {

@@ -27,6 +27,7 @@ import {
   Run,
   RunBudget,
   RunCall,
+  RunCallTexts,
   RunExecutor,
   RunReceipt,
   RunState,
@@ -54,11 +55,16 @@ const run = { access: 'tenant', scope: 'orchestrator:run' } as const
 const admin = { access: 'tenant', scope: 'orchestrator:admin' } as const
 const path = '/v1/orchestrator'
 const runPath = `${path}/runs/{run_id}` as const
+const callPath = `${runPath}/calls/{call_id}` as const
 const stepPath = `${runPath}/steps/{step_id}` as const
 const runParams = Type.Object({ run_id: about(Hex16, 'Id of the run') })
 const stepParams = Type.Object({
   ...runParams.properties,
   step_id: about(Hex16, 'Id of the step'),
+})
+const callParams = Type.Object({
+  ...runParams.properties,
+  call_id: about(Hex16, 'Id of the call'),
 })
 const actionParams = Type.Object({ action_id: about(Hex16, 'Id of the action') })
 
@@ -271,19 +277,54 @@ export const orchestrator = {
     ],
     idempotent: true,
   }),
+  get_call: operation({
+    ...run,
+    id: 'orchestrator.get_call',
+    method: 'GET',
+    path: callPath,
+    summary: 'Returns one call; with `decisions:read` its tool, arguments and result too',
+    description: 'Use it to learn what a call of a `client` tool is to do.',
+    params: callParams,
+    status: 200,
+    reply: RunCallTexts,
+    refuses: ['run_not_found', 'call_not_found'],
+  }),
+  report_call: operation({
+    ...run,
+    id: 'orchestrator.report_call',
+    method: 'POST',
+    path: `${callPath}/report`,
+    summary: 'Reports what a call of a `client` tool answered; the run goes on',
+    description:
+      'Use it after acting on a call of a run that is `waiting_client`. The model is told the ' +
+      'result as data. The receipt says that it is only claimed.',
+    params: callParams,
+    body: Type.Object({
+      result: about(RunText, 'What the tool answered'),
+      failed: Type.Optional(boolean('Whether the tool failed')),
+    }),
+    example: { result: 'Three rows were updated.' },
+    status: 200,
+    reply: RunCall,
+    refuses: [
+      'run_not_found',
+      'call_not_found',
+      'rejected',
+      'wrong_state',
+      'idempotency_key_reused',
+    ],
+    idempotent: true,
+  }),
   resolve_call: operation({
     ...admin,
     id: 'orchestrator.resolve_call',
     method: 'POST',
-    path: `${runPath}/calls/{call_id}/resolve`,
+    path: `${callPath}/resolve`,
     summary: 'Says whether an uncertain call of a `once` tool has acted; the run goes on',
     description:
       'Use it after looking at the receiver: a process died while it called the tool, which is ' +
       'never called again. The model is told what you say.',
-    params: Type.Object({
-      ...runParams.properties,
-      call_id: about(Hex16, 'Id of the call'),
-    }),
+    params: callParams,
     body: Type.Object({
       happened: boolean('Whether the tool acted'),
       result: OptionalNullable(about(RunText, 'What it answered, for the model')),

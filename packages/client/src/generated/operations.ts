@@ -1540,6 +1540,13 @@ export const orchestratorGetAgent: Operation<[agentId: string, options?: CallOpt
   path: '/v1/orchestrator/agents/{agent_id}',
 }
 
+/** Returns one call; with `decisions:read` its tool, arguments and result too. */
+export const orchestratorGetCall: Operation<[runId: string, callId: string, options?: CallOptions], Pending<types.OrchestratorGetCallReply>> = {
+  id: 'orchestrator.get_call',
+  method: 'GET',
+  path: '/v1/orchestrator/runs/{run_id}/calls/{call_id}',
+}
+
 /** Returns one run with its steps. */
 export const orchestratorGetRun: Operation<[runId: string, options?: CallOptions], Pending<types.OrchestratorGetRunReply>> = {
   id: 'orchestrator.get_run',
@@ -1617,6 +1624,15 @@ export const orchestratorReplay: Operation<[decisionId: string, body?: types.Orc
   method: 'POST',
   path: '/v1/orchestrator/replay/{decision_id}',
   takes: 'body',
+}
+
+/** Reports what a call of a `client` tool answered; the run goes on. */
+export const orchestratorReportCall: Operation<[runId: string, callId: string, body: types.OrchestratorReportCallBody, options?: CallOptions], Pending<types.OrchestratorReportCallReply>> = {
+  id: 'orchestrator.report_call',
+  method: 'POST',
+  path: '/v1/orchestrator/runs/{run_id}/calls/{call_id}/report',
+  takes: 'body',
+  idempotent: true,
 }
 
 /** Says whether an uncertain call of a `once` tool has acted; the run goes on. */
@@ -2460,6 +2476,7 @@ export const OPERATIONS: readonly object[] = [
   orchestratorDeleteAgent,
   orchestratorGetAction,
   orchestratorGetAgent,
+  orchestratorGetCall,
   orchestratorGetRun,
   orchestratorGetStep,
   orchestratorListActions,
@@ -2470,6 +2487,7 @@ export const OPERATIONS: readonly object[] = [
   orchestratorReceipts,
   orchestratorRejectAction,
   orchestratorReplay,
+  orchestratorReportCall,
   orchestratorResolveCall,
   orchestratorStartRun,
   orchestratorStats,

@@ -990,6 +990,10 @@ export interface Refusals {
   'orchestrator.get_agent':
     | CommonRefusal
     | 'agent_not_found'
+  'orchestrator.get_call':
+    | CommonRefusal
+    | 'run_not_found'
+    | 'call_not_found'
   'orchestrator.get_run':
     | CommonRefusal
     | 'run_not_found'
@@ -1029,6 +1033,13 @@ export interface Refusals {
     | 'budget_exhausted'
     | 'policy_denied'
     | 'approval_required'
+  'orchestrator.report_call':
+    | CommonRefusal
+    | 'run_not_found'
+    | 'call_not_found'
+    | 'rejected'
+    | 'wrong_state'
+    | 'idempotency_key_reused'
   'orchestrator.resolve_call':
     | CommonRefusal
     | 'run_not_found'
@@ -3701,6 +3712,8 @@ export type RunCall = {
   reason: RunReason | null
   /** What repeating it does */
   effect: ToolEffect
+  /** Whether the caller of the managed run acts, and reports the result */
+  by_caller: boolean
   /** Salted SHA-256 of tool and arguments */
   args_commitment: string
   /** Salted SHA-256 of the result */
@@ -3719,6 +3732,41 @@ export type RunCall = {
 
 /** `intended`: the tool may act. `uncertain`: a `once` tool may have acted, nobody reported it. */
 export type RunCallState = 'waiting_hitl' | 'intended' | 'done' | 'denied' | 'failed' | 'uncertain'
+
+/** A call with its texts */
+export type RunCallTexts = {
+  call_id: string
+  step_id: string
+  run_id: string
+  /** State of the call */
+  state: RunCallState
+  /** Why it ended other than done */
+  reason: RunReason | null
+  /** What repeating it does */
+  effect: ToolEffect
+  /** Whether the caller of the managed run acts, and reports the result */
+  by_caller: boolean
+  /** Salted SHA-256 of tool and arguments */
+  args_commitment: string
+  /** Salted SHA-256 of the result */
+  result_commitment: string | null
+  /** Number of the policies that were evaluated */
+  policy_set: number
+  /** Id of the evaluation; null: there were no policies */
+  evaluation_id: string | null
+  /** Id of the action that waited for a person; null: none had to */
+  action_id: string | null
+  /** When it was created */
+  created_at: string
+  /** When it ended */
+  ended_at: string | null
+  /** Name of the tool; null: erased, or no right */
+  tool: string | null
+  /** Arguments; null: erased, or no right */
+  args: { [key: string]: unknown } | null
+  /** What it answered; null: nothing yet, erased, or no right */
+  result: string | null
+}
 
 /** `client`: the caller, between `begin` and `complete`. `managed`: this service */
 export type RunExecutor = 'client' | 'managed'
@@ -3739,10 +3787,11 @@ export type RunReceipt = { [key: string]: unknown }
 
 /**
  * `running`: its executor may begin steps. `waiting_hitl`: a step or call waits for a person.
- * `waiting_resolution`: a person has to say whether a `once` tool acted. `denied`: a policy or a
- * person refused a step. `failed`: no model answered. `terminated`: it was ended before its end.
+ * `waiting_client`: the caller has to report what a call answered. `waiting_resolution`: a person
+ * has to say whether a `once` tool acted. `denied`: a policy or a person refused a step. `failed`:
+ * no model answered. `terminated`: it was ended before its end.
  */
-export type RunState = 'running' | 'waiting_hitl' | 'waiting_resolution' | 'completed' | 'denied' | 'failed' | 'terminated'
+export type RunState = 'running' | 'waiting_hitl' | 'waiting_client' | 'waiting_resolution' | 'completed' | 'denied' | 'failed' | 'terminated'
 
 /** One question to a model, with what it was allowed */
 export type RunStep = {
@@ -4271,6 +4320,8 @@ export type Tool = {
   method: ToolMethod | null
   /** Address; null: it sends no request */
   url: string | null
+  /** Action that it invokes; null: none */
+  action_name: string | null
   /** Whether its name is reserved for `seed-builtins` */
   builtin: boolean
   /** Names of headers that are sent; their values are never shown */
@@ -4286,8 +4337,11 @@ export type Tool = {
 /** `read`: changes nothing. `idempotent`: may be repeated. `once`: never repeat it */
 export type ToolEffect = 'read' | 'idempotent' | 'once'
 
-/** `http`: a request. The others: the operations of these names */
-export type ToolKind = 'http' | 'memory.retrieve' | 'memory.write' | 'memory.supersede'
+/**
+ * `http`: a request. `client`: the caller acts and reports the result. `action`: invokes an action
+ * of the world model. `erasure`: erases a memory. The others: the operations of these names
+ */
+export type ToolKind = 'http' | 'client' | 'action' | 'erasure' | 'memory.retrieve' | 'memory.write' | 'memory.supersede'
 
 /** Method of the request */
 export type ToolMethod = 'GET' | 'POST'
@@ -4494,7 +4548,7 @@ export type Workflow = {
 export type WorkflowMode = 'sequential' | 'parallel' | 'supervisor' | 'round_robin'
 
 /** State of its newest run; `created`: it has none */
-export type WorkflowStatus = 'created' | 'running' | 'waiting_hitl' | 'waiting_resolution' | 'completed' | 'denied' | 'failed' | 'terminated'
+export type WorkflowStatus = 'created' | 'running' | 'waiting_hitl' | 'waiting_client' | 'waiting_resolution' | 'completed' | 'denied' | 'failed' | 'terminated'
 
 /** A step with its texts, as workflows show it */
 export type WorkflowStep = {
@@ -7297,15 +7351,20 @@ export type LlmCreateToolBody = {
   name: string
   /** What it does, for the model */
   description: string
-  tool_type?: ToolKind
+  /** Kind; default: `http` with a `url`, else `client` */
+  tool_type?: ToolKind | null
   /** What repeating a call does; default: `once`, or that of the kind */
   effect?: ToolEffect | null
-  /** JSON Schema of the arguments: an object; needed by `http` */
+  /**
+   * JSON Schema of the arguments: an object; needed by `http`. Of an `action`: of its parameters
+   */
   input_schema?: { [key: string]: unknown } | null
   /** Method of the request; default: `POST` */
   method?: ToolMethod | null
   /** Address; see `Tool.url`. Needed by `http` */
   url?: string | null
+  /** Action of the world model; needed by `action` */
+  action_name?: string | null
   /** Headers to send, for example a key; they are sealed */
   headers?: { [key: string]: string } | null
   /** Whether managed runs may call it */
@@ -8509,6 +8568,9 @@ export type OrchestratorGetActionReply = AgentAction
 /** The reply of `orchestrator.get_agent`. */
 export type OrchestratorGetAgentReply = Agent
 
+/** The reply of `orchestrator.get_call`. */
+export type OrchestratorGetCallReply = RunCallTexts
+
 /** The reply of `orchestrator.get_run`. */
 export type OrchestratorGetRunReply = {
   run_id: string
@@ -8669,6 +8731,17 @@ export type OrchestratorReplayBody = {
 
 /** The reply of `orchestrator.replay`. */
 export type OrchestratorReplayReply = ReplayVerdict
+
+/** The body of `orchestrator.report_call`. */
+export type OrchestratorReportCallBody = {
+  /** What the tool answered */
+  result: string
+  /** Whether the tool failed */
+  failed?: boolean
+}
+
+/** The reply of `orchestrator.report_call`. */
+export type OrchestratorReportCallReply = RunCall
 
 /** The body of `orchestrator.resolve_call`. */
 export type OrchestratorResolveCallBody = {

@@ -60,7 +60,7 @@ export async function verifyRunBundle(
     checkTexts(bundle, findings)
     findings.notChecked.push(
       executorOf(bundle) === 'managed'
-        ? 'output, tokens and model: as the provider answered the service'
+        ? `output, tokens and model: as the provider answered the service${claimedResults(bundle)}`
         : 'output, results, tokens, cost and model: as the caller who executed the steps said',
     )
   } catch {
@@ -211,6 +211,11 @@ function checkOrder(bundle: Bundle, findings: VerdictDraft): void {
   addCheck(findings, 'nothing_open', open.size === 0, 'a step or call has no end')
 }
 
+const claimedResults = ({ entries }: Bundle): string =>
+  entries.some(({ payload }) => payload['executor'] === 'client')
+    ? '; results of `client` tools: as the caller said'
+    : ''
+
 const executorOf = ({ entries }: Bundle): unknown => entries[0]?.payload['executor'] ?? 'client'
 
 /** The chain of receipts, and what the log says about each. */
@@ -226,6 +231,8 @@ function checkReceipts(bundle: Bundle, findings: VerdictDraft): void {
   const executor = executorOf(bundle)
   const executed = receipts.every((one) => one['executor'] === executor)
   addCheck(findings, 'receipts_executor', executed, 'a receipt names another executor than the run')
+  const said = receipts.every(isClaimSaid)
+  addCheck(findings, 'receipts_claimed', said, 'a receipt hides what only a caller said')
   const logged = entries.filter(({ event_type }) => ENDED_STEP.test(event_type))
   const same =
     logged.length === receipts.length &&
@@ -246,6 +253,13 @@ function checkReceipts(bundle: Bundle, findings: VerdictDraft): void {
     addCheck(findings, 'receipts_complete', all, 'the log counts other receipts')
   }
   for (const receipt of receipts) checkReceipt(bundle, receipt, findings)
+}
+
+/** Results that the caller of a managed run reported are claimed. */
+function isClaimSaid({ executor, claimed, calls }: JsonObject): boolean {
+  if (executor !== 'managed' || !Array.isArray(calls)) return true
+  const reported = calls.some((call) => isObject(call) && call['executor'] === 'client')
+  return Array.isArray(claimed) && claimed.includes('results') === reported
 }
 
 const PERMIT_MEMBERS = [
@@ -323,6 +337,7 @@ function isCallLogged(entries: readonly LogEntry[], call: JsonObject): boolean {
     const same =
       payload['args_commitment'] === args_commitment &&
       payload['effect'] === effect &&
+      payload['executor'] === call['executor'] &&
       payload['action_id'] === action_id &&
       payload['policy_set'] === call['policy_set'] &&
       payload['evaluation_id'] === call['evaluation_id']

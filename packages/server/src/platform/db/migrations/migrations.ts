@@ -41,6 +41,7 @@ import { workflows } from './0043-workflows.ts'
 import { agentVersions } from './0050-agent-versions.ts'
 import { stepDecisions } from './0051-step-decisions.ts'
 import { extractedFacts } from './0055-extracted-facts.ts'
+import { toolKinds } from './0060-tool-kinds.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -84,6 +85,7 @@ export const migrations: readonly Migration[] = [
   agentVersions,
   stepDecisions,
   extractedFacts,
+  toolKinds,
 ]
 
 /** Raised when the database was written by a newer version. */

@@ -191,5 +191,8 @@ export const runTables = {
     tool_id: nullable(text('minted', 'tool that this service calls')),
     /** When this service called the tool; null: it did not. */
     sent_us: nullable(integer),
+    /** Null: of a run of the caller, a turn of another agent, or of before there were kinds. */
+    kind: nullable(text<(typeof TOOL_KINDS)[number]>('enum', 'kinds of tools')),
+    record_id: nullable(text('minted', 'action of the world model that it proposed')),
   },
 }

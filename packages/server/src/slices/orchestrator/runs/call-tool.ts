@@ -46,6 +46,7 @@ type CallInput = Parameters<Handler<CallTool>>[1] & {
     /** Null: a turn of another agent. */
     readonly tool_id: string | null
     readonly version: number
+    readonly kind: CallRow['kind']
     readonly context_origins: readonly string[]
   }
 }
@@ -138,6 +139,8 @@ export async function callToolBy(
         ended_us: denied ? tx.now() : null,
         tool_id: own?.tool_id ?? null,
         sent_us: null,
+        kind: own?.kind ?? null,
+        record_id: null,
       }
       await run.addCall(row)
       meter(tx, call.operation.id)

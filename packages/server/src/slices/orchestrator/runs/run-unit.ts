@@ -1,7 +1,7 @@
 // A run in a unit of work: every change of its state, its budget and its receipts is made here.
 
 import assert from 'node:assert/strict'
-import type { RUN_REASONS } from '@custos/contract'
+import type { RUN_REASONS, Run } from '@custos/contract'
 import { type JsonObject, mayFollow, signedBytes, verifyEd25519 } from '@custos/proof'
 import { formatTime } from '../../../platform/clock.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
@@ -185,6 +185,7 @@ export class RunUnit {
         run_id: call.run_id,
         step_id,
         effect: call.effect,
+        ...(call.kind === 'client' && { executor: 'client' as const }),
         args_commitment: call.args_commitment,
         policy_set: call.policy_set,
         evaluation_id: call.evaluation_id,
@@ -215,7 +216,8 @@ export class RunUnit {
     for (const call of this.callsOf(step)) {
       if (call.state === 'intended') {
         // This service marks what it sends; whether a caller sent it nobody knows.
-        const sent = executorOf(this.run) === 'client' || call.sent_us !== null
+        const caller = executorOf(this.run) === 'client' || call.kind === 'client'
+        const sent = caller || call.sent_us !== null
         const state = sent && call.effect === 'once' ? 'uncertain' : 'failed'
         await this.endCall(call, step.step_id, { state, reason: 'not_reported' })
       }
@@ -304,7 +306,7 @@ export class RunUnit {
       ...(step.turn_no !== null && { turn_no: step.turn_no }),
       agent_id: step.agent_id,
       executor: executorOf(run),
-      claimed: executorOf(run) === 'client' ? [...CLAIMED] : [],
+      claimed: claimedOf(executorOf(run), this.callsOf(step)),
       state: step.state,
       reason: step.reason,
       memory: receiptMemory(step),
@@ -465,24 +467,39 @@ export class RunUnit {
   /** The state follows from steps and calls; so does the time of the next look. */
   async refresh(): Promise<void> {
     if (!this.live) return
-    const waits = [...this.steps, ...this.calls].some(({ state }) => state === 'waiting_hitl')
+    const waits =
+      [...this.steps, ...this.calls].some(({ state }) => state === 'waiting_hitl') ||
+      this.calls.some(({ state, record_id }) => state === 'intended' && record_id !== null)
     const unresolved = this.steps.some(
       (step) =>
         step.ended_us === null && this.callsOf(step).some(({ state }) => state === 'uncertain'),
     )
+    const reports = this.calls.some(isToReport)
     const expiries = this.steps.flatMap(({ expires_us }) => expires_us ?? [])
+    const state = unresolved ? 'waiting_resolution' : reports ? 'waiting_client' : 'running'
     const reads = waits || refsOf(this.steps).length > 0
     const next = reads ? this.tx.now() + CHECK_US : Number.MAX_SAFE_INTEGER
     await this.#setRun({
-      state: waits ? 'waiting_hitl' : unresolved ? 'waiting_resolution' : 'running',
+      state: waits ? 'waiting_hitl' : state,
       check_us: Math.min(this.run.deadline_us, next, ...expiries),
     })
   }
 }
 
+/** Whether its caller has to act, and to report the result. */
+export const isToReport = ({ kind, state, sent_us }: CallRow): boolean =>
+  kind === 'client' && state === 'intended' && sent_us !== null
+
+/** What only a caller said of a step. */
+function claimedOf(executor: Run['executor'], calls: readonly CallRow[]): string[] {
+  if (executor === 'client') return [...CLAIMED]
+  return calls.some(({ kind }) => kind === 'client') ? ['results'] : []
+}
+
 const receiptCall = (call: CallRow): JsonObject => ({
   call_id: call.call_id,
   effect: call.effect,
+  ...(call.kind === 'client' && { executor: 'client' }),
   state: call.state,
   reason: call.reason,
   args_commitment: call.args_commitment,

@@ -121,6 +121,7 @@ export function showCall(row: CallRow, step_id: string): RunCall {
     state: row.state,
     reason: row.reason,
     effect: row.effect,
+    by_caller: row.kind === 'client',
     args_commitment: row.args_commitment,
     result_commitment: row.result_commitment,
     policy_set: row.policy_set,

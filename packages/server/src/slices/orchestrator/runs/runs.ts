@@ -1,18 +1,12 @@
-// Runs: started, listed, shown, cancelled; uncertain calls resolved.
+// Runs: started, listed, shown, cancelled.
 
-import assert from 'node:assert/strict'
 import { type orchestrator as contract, type Run, runLimits, scopeCovers } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import { pageOf } from '../../../platform/page.ts'
 import { Refusal } from '../../../platform/refusal.ts'
-import {
-  type PreparedText,
-  prepareText,
-  retryWhileErasing,
-  storeText,
-} from '../../decisions/index.ts'
+import { type PreparedText, prepareText, storeText } from '../../decisions/index.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
 import { findModel } from '../../llm/index.ts'
 import { meter, planLimits } from '../../tenants/index.ts'
@@ -29,7 +23,7 @@ import {
   type RunRow,
 } from './orchestrator.sql.ts'
 import { RunUnit, signerOf } from './run-unit.ts'
-import { executorOf, refsOf, showCall, showRun, showStep } from './run-view.ts'
+import { executorOf, showRun, showStep } from './run-view.ts'
 import { settleRun } from './settle-runs.ts'
 import { agentsOf, findWorkflow, updateWorkflow, type WorkflowRow } from './workflows.sql.ts'
 
@@ -257,43 +251,6 @@ export const cancelRun: Handler<Operation<'cancel_run'>> = async (call, { params
     await unit.end('terminated', 'cancelled')
     meter(tx, call.operation.id)
     return showRun(unit.run, tenant_id)
-  })
-}
-
-export const resolveCall: Handler<Operation<'resolve_call'>> = async (call, { params, body }) => {
-  refuseLimited(call)
-  const { kernel, tenant_id } = call
-  const { run_id, call_id } = params
-  if (body.result) requireShort('result', body.result)
-  await settleRun(kernel, tenant_id, run_id)
-  const known = await call.read(async (db) => {
-    await loadRun(db, run_id)
-    return { steps: await listSteps(db, run_id), calls: await listCalls(db, run_id) }
-  })
-  const named = known.calls.find((one) => one.call_id === call_id)
-  if (!named) return call.refuse('call_not_found')
-  const step = known.steps.find(({ step_no }) => step_no === named.step_no)
-  assert(step, 'a call is of a step')
-  const text = body.result ?? (body.happened ? 'It acted.' : 'It did not act.')
-  return retryWhileErasing(async () => {
-    const refs = refsOf([step])
-    const kept = await prepareText(kernel, tenant_id, { kind: 'call_result', run_id, text, refs })
-    return call.transact(async (tx) => {
-      const unit = await RunUnit.load(kernel, tx, run_id)
-      const now = unit?.calls.find((one) => one.call_id === call_id)
-      if (!unit?.live || now?.state !== 'uncertain')
-        return call.refuse('wrong_state', 'the call is not uncertain, or the run has ended')
-      if ((await storeText(tx, kept)) === 'erased')
-        return call.refuse('wrong_state', 'a memory that the step was made from is erased')
-      const change = {
-        state: body.happened ? 'done' : 'failed',
-        result_text_id: kept.text_id,
-        result_commitment: kept.commitment,
-      } as const
-      const ended = await unit.resolveCall(now, step.step_id, change, call.principal.key_id)
-      meter(tx, call.operation.id)
-      return showCall(ended, step.step_id)
-    })
   })
 }
 
