@@ -208,7 +208,13 @@ def check_entry(keys, proof):
 
 STEP_END = {"step.completed", "step.denied", "step.failed"}
 RUN_END = {"run.completed", "run.denied", "run.failed", "run.terminated"}
-CALL_END = {"tool.completed", "tool.failed", "tool.uncertain", "tool.resolved"}
+CALL_END = {
+    "tool.completed",
+    "tool.failed",
+    "tool.uncertain",
+    "tool.resolved",
+    "tool.compensated",
+}
 STEP_NEXT = {
     None: {"permitted", "denied", "failed"},
     "permitted": {"answered", "completed", "denied", "failed"},
@@ -246,7 +252,8 @@ def check_order(head, entries):
             steps[subject] = state
         elif event == "tool.intended":
             require(calls.get(subject) is None, "a call is intended twice")
-            require(steps.get(payload["step_id"]) == may_call, "a call of a step without permit")
+            may = "compensates" in payload or steps.get(payload["step_id"]) == may_call
+            require(may, "a call of a step without permit")
             calls[subject] = "intended"
         elif event in CALL_END:
             before = calls.get(subject)
@@ -261,6 +268,47 @@ def check_order(head, entries):
         left = {"permitted", "answered"} & set(steps.values()) | {"intended"} & set(calls.values())
         require(not left, "a step or call has no end")
     return over
+
+
+def check_compensation(entries, over):
+    """A run undoes only after it has stopped, each call once, and says how much it undid."""
+    stopped, effects, states, undone = None, {}, {}, {}
+    for one in entries:
+        event, subject, payload = one["event_type"], one["subject"], one["payload"]
+        call_id = payload.get("compensates")
+        if event == "run.compensating":
+            require(stopped is None, "a run stops twice")
+            stopped = payload
+        elif event in RUN_END:
+            continue
+        elif call_id is not None:
+            require(stopped is not None, "a run that goes on undoes a call")
+            require(states.get(call_id) == "done", "what was not done is undone")
+            before = undone.get(call_id)
+            require(before in (None, (subject, "intended")), "a call is undone twice")
+            undone[call_id] = (subject, payload.get("state", "intended"))
+        elif event.split(".")[0] in ("run", "step", "tool"):
+            require(stopped is None, "something happened after the run had stopped")
+            if event == "tool.intended":
+                effects[subject] = payload["effect"]
+            elif event in CALL_END:
+                states[subject] = payload["state"]
+    if over is None:
+        return
+    acted = [
+        call_id
+        for call_id, effect in effects.items()
+        if effect != "read" and states.get(call_id) in ("done", "uncertain")
+    ]
+    done = [state for _, state in undone.values() if state == "done"]
+    said = over.get("compensation")
+    if stopped is None:
+        require(said is None or not acted, "the run says that it undid something")
+        return
+    true = "complete" if len(done) == len(acted) else "partial" if done else "none"
+    require(said == true, "the run undid something else")
+    same = (stopped["state"], stopped["reason"]) == (over["state"], over["reason"])
+    require(same, "a run ends otherwise than it stopped")
 
 
 def executor(entries):
@@ -340,7 +388,9 @@ def check_receipt(entries, receipt):
     intended = {
         one["subject"]
         for one in entries
-        if one["event_type"] == "tool.intended" and one["payload"]["step_id"] == step_id
+        if one["event_type"] == "tool.intended"
+        and one["payload"]["step_id"] == step_id
+        and "compensates" not in one["payload"]
     }
     acted = {call["call_id"] for call in receipt["calls"] if call["state"] != "denied"}
     require(intended <= acted, "a call is not in the receipt")

@@ -43,6 +43,7 @@ export const TOOL_KINDS = [
 export const llmLimits = {
   tools_per_tenant: 500,
   tool_headers: 20,
+  compensation_args: 20,
   tool_name: '^[A-Za-z0-9_-]{1,64}$',
   providers_per_tenant: 100,
   key_chars: 4_096,
@@ -109,6 +110,27 @@ const toolFields = {
   ),
 }
 
+const Compensation = Type.Object(
+  {
+    tool: text('Tool that undoes a call, of any kind but `client`', {
+      pattern: llmLimits.tool_name,
+    }),
+    map: Type.Record(
+      Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
+      Type.String({ pattern: '^(args|result)(\\.[A-Za-z0-9_-]{1,64}){0,8}$' }),
+      {
+        description: 'Of each of its arguments where it is: `args.id`, or `result.id` of JSON',
+        maxProperties: llmLimits.compensation_args,
+      },
+    ),
+  },
+  {
+    title: 'ToolCompensation',
+    description: 'How a call is undone where its run ends other than completed',
+    additionalProperties: false,
+  },
+)
+
 export const Tool = Type.Object(
   {
     tool_id: Hex16,
@@ -116,6 +138,7 @@ export const Tool = Type.Object(
     method: Nullable(about(toolFields.method, 'Method; null: it sends no request')),
     url: Nullable(about(toolFields.url, 'Address; null: it sends no request')),
     action_name: Nullable(text('Action that it invokes; null: none')),
+    compensation: Nullable(about(Compensation, 'How a call of it is undone; null: not at all')),
     builtin: boolean('Whether its name is reserved for `seed-builtins`'),
     headers: Type.Array(Type.String(), {
       description: 'Names of headers that are sent; their values are never shown',
@@ -221,6 +244,9 @@ export const llm = {
       method: OptionalNullable(about(toolFields.method, 'Method of the request; default: `POST`')),
       url: OptionalNullable(about(toolFields.url, 'Address; see `Tool.url`. Needed by `http`')),
       action_name: OptionalNullable(about(Name, 'Action of the world model; needed by `action`')),
+      compensation: OptionalNullable(
+        about(Compensation, 'How a call of it is undone; default: not at all'),
+      ),
       headers: OptionalNullable(
         Type.Record(
           Type.String({ pattern: '^[A-Za-z][A-Za-z0-9-]{0,63}$' }),

@@ -24,6 +24,7 @@ import { agentOperations } from './orchestrator-agents.ts'
 import {
   AgentAction,
   boundedInteger,
+  OnFailure,
   Run,
   RunBudget,
   RunCall,
@@ -34,6 +35,7 @@ import {
   RunStep,
   RunStepTexts,
   RunText,
+  RunUndo,
   runFields,
   runLimits,
   StepPermit,
@@ -94,6 +96,9 @@ export const orchestrator = {
           default: runLimits.deadline_s.default,
         }),
       ),
+      on_failure: OptionalNullable(
+        about(OnFailure, 'Of a `managed` run that ends other than completed; default: `stop`'),
+      ),
       executor: Type.Optional(
         about(RunExecutor, 'Who asks the models; default: `client`, of a workflow `managed`'),
       ),
@@ -146,6 +151,9 @@ export const orchestrator = {
     reply: Type.Object({
       ...runFields,
       steps: Type.Array(RunStep, { description: 'Its steps, oldest first' }),
+      undone: Type.Array(RunUndo, {
+        description: 'Of a run that compensates: what its tools did, newest first',
+      }),
     }),
     refuses: ['run_not_found'],
   }),
@@ -171,11 +179,20 @@ export const orchestrator = {
     method: 'POST',
     path: `${runPath}/cancel`,
     summary: 'Ends a run: from then on it gets no permit and nothing of it is executed',
-    description: 'Use it to stop. What open permits had reserved counts as spent.',
+    description:
+      'Use it to stop. What open permits had reserved counts as spent. With `compensate` what the ' +
+      'tools of a managed run did is undone first.',
     params: runParams,
+    body: Type.Object({
+      compensate: OptionalNullable(
+        boolean('Whether to undo what its tools did; default: as the run was started'),
+      ),
+    }),
+    body_optional: true,
+    example: { compensate: true },
     status: 200,
     reply: Run,
-    refuses: ['run_not_found', 'wrong_state', 'no_signing_key'],
+    refuses: ['run_not_found', 'rejected', 'wrong_state', 'no_signing_key'],
   }),
   begin_step: operation({
     ...run,

@@ -317,6 +317,7 @@ export type SameTypes = [
   SameType<client.OrchestratorCallToolBody, Static<(typeof contract.orchestrator.call_tool)['body']>>,
   SameType<client.OrchestratorCallToolReply, Static<(typeof contract.orchestrator.call_tool)['reply']>>,
   SameType<client.OrchestratorCallToolAccepted, Static<(typeof contract.orchestrator.call_tool)['accepted']>>,
+  SameType<client.OrchestratorCancelRunBody, Static<(typeof contract.orchestrator.cancel_run)['body']>>,
   SameType<client.OrchestratorCancelRunReply, Static<(typeof contract.orchestrator.cancel_run)['reply']>>,
   SameType<client.OrchestratorCompleteStepBody, Static<(typeof contract.orchestrator.complete_step)['body']>>,
   SameType<client.OrchestratorCompleteStepReply, Static<(typeof contract.orchestrator.complete_step)['reply']>>,

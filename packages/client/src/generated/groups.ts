@@ -1377,9 +1377,10 @@ export interface OrchestratorGroup {
   /**
    * Ends a run: from then on it gets no permit and nothing of it is executed.
    *
-   * Use it to stop. What open permits had reserved counts as spent.
+   * Use it to stop. What open permits had reserved counts as spent. With `compensate` what the
+   * tools of a managed run did is undone first.
    */
-  cancelRun(runId: string, options?: CallOptions): Pending<types.OrchestratorCancelRunReply>
+  cancelRun(runId: string, body?: types.OrchestratorCancelRunBody, options?: CallOptions): Pending<types.OrchestratorCancelRunReply>
   /**
    * Ends a step: checks its output, logs the decision, signs the receipt.
    *
@@ -2395,7 +2396,7 @@ orchestrator/runs/{run_id} GET get_run
 orchestrator/runs/{run_id}/calls/{call_id} GET get_call
 orchestrator/runs/{run_id}/calls/{call_id}/report POST report_call bi
 orchestrator/runs/{run_id}/calls/{call_id}/resolve POST resolve_call b
-orchestrator/runs/{run_id}/cancel POST cancel_run
+orchestrator/runs/{run_id}/cancel POST cancel_run b
 orchestrator/runs/{run_id}/steps GET list_steps
 orchestrator/runs/{run_id}/steps POST begin_step bi
 orchestrator/runs/{run_id}/steps/{step_id} GET get_step

@@ -1495,10 +1495,11 @@ export const orchestratorCallTool: Operation<[runId: string, stepId: string, bod
 }
 
 /** Ends a run: from then on it gets no permit and nothing of it is executed. */
-export const orchestratorCancelRun: Operation<[runId: string, options?: CallOptions], Pending<types.OrchestratorCancelRunReply>> = {
+export const orchestratorCancelRun: Operation<[runId: string, body?: types.OrchestratorCancelRunBody, options?: CallOptions], Pending<types.OrchestratorCancelRunReply>> = {
   id: 'orchestrator.cancel_run',
   method: 'POST',
   path: '/v1/orchestrator/runs/{run_id}/cancel',
+  takes: 'body',
 }
 
 /** Ends a step: checks its output, logs the decision, signs the receipt. */

@@ -960,6 +960,7 @@ export interface Refusals {
   'orchestrator.cancel_run':
     | CommonRefusal
     | 'run_not_found'
+    | 'rejected'
     | 'wrong_state'
     | 'no_signing_key'
   'orchestrator.complete_step':
@@ -2000,6 +2001,9 @@ export type CompactMemory = {
   /** Tokens of the content, counted with the store's tokenizer */
   token_count: number
 }
+
+/** How much of what its tools did was undone */
+export type Compensation = 'complete' | 'partial' | 'none'
 
 /** A composition */
 export type Composition = {
@@ -3103,6 +3107,9 @@ export type NewSsoConnection = {
 /** What is asked of the provider, besides `openid` */
 export type OidcScopes = string[]
 
+/** `stop`: what it did stays. `compensate`: calls with a compensation are undone */
+export type OnFailure = 'stop' | 'compensate'
+
 /** `paid` and `default` resolve a decision; under the others it stays pending */
 export type Outcome = 'paid' | 'default' | 'disputed' | 'late' | 'written_off'
 
@@ -3672,6 +3679,10 @@ export type Run = {
   spent: RunUse
   /** What steps under way may still use */
   reserved: RunUse
+  /** What becomes of what it did when it ends other than completed */
+  on_failure: OnFailure
+  /** How much was undone; null: nothing was to be */
+  compensation: Compensation | null
   /** Most steps it may have */
   max_steps: number
   /** Steps that it has */
@@ -3724,6 +3735,8 @@ export type RunCall = {
   evaluation_id: string | null
   /** Id of the action that waited for a person; null: none had to */
   action_id: string | null
+  /** Id of the call that it undoes; null: none */
+  compensates: string | null
   /** When it was created */
   created_at: string
   /** When it ended */
@@ -3756,6 +3769,8 @@ export type RunCallTexts = {
   evaluation_id: string | null
   /** Id of the action that waited for a person; null: none had to */
   action_id: string | null
+  /** Id of the call that it undoes; null: none */
+  compensates: string | null
   /** When it was created */
   created_at: string
   /** When it ended */
@@ -3780,7 +3795,7 @@ export type RunMemory = {
 }
 
 /** Code of why it ended other than completed */
-export type RunReason = 'cancelled' | 'deadline_exceeded' | 'permit_expired' | 'policy' | 'output_refused' | 'hitl_rejected' | 'hitl_expired' | 'input_erased' | 'not_reported' | 'reported' | 'run_ended' | 'model_failed' | 'model_refused' | 'quota_exceeded' | 'attempt_lost' | 'step_refused' | 'budget_exhausted' | 'max_steps_reached' | 'credential_revoked' | 'executor_failed' | 'args_invalid' | 'tool_refused' | 'tool_failed' | 'resolved' | 'loop_detected'
+export type RunReason = 'cancelled' | 'deadline_exceeded' | 'permit_expired' | 'policy' | 'output_refused' | 'hitl_rejected' | 'hitl_expired' | 'input_erased' | 'not_reported' | 'reported' | 'run_ended' | 'model_failed' | 'model_refused' | 'quota_exceeded' | 'attempt_lost' | 'step_refused' | 'budget_exhausted' | 'max_steps_reached' | 'credential_revoked' | 'executor_failed' | 'args_invalid' | 'tool_refused' | 'tool_failed' | 'resolved' | 'loop_detected' | 'no_compensation'
 
 /** Signed statement about one ended step; see docs/orchestration.md */
 export type RunReceipt = { [key: string]: unknown }
@@ -3788,10 +3803,11 @@ export type RunReceipt = { [key: string]: unknown }
 /**
  * `running`: its executor may begin steps. `waiting_hitl`: a step or call waits for a person.
  * `waiting_client`: the caller has to report what a call answered. `waiting_resolution`: a person
- * has to say whether a `once` tool acted. `denied`: a policy or a person refused a step. `failed`:
- * no model answered. `terminated`: it was ended before its end.
+ * has to say whether a `once` tool acted. `compensating`: it has stopped, and what its tools did is
+ * being undone. `denied`: a policy or a person refused a step. `failed`: no model answered.
+ * `terminated`: it was ended before its end.
  */
-export type RunState = 'running' | 'waiting_hitl' | 'waiting_client' | 'waiting_resolution' | 'completed' | 'denied' | 'failed' | 'terminated'
+export type RunState = 'running' | 'waiting_hitl' | 'waiting_client' | 'waiting_resolution' | 'compensating' | 'completed' | 'denied' | 'failed' | 'terminated'
 
 /** One question to a model, with what it was allowed */
 export type RunStep = {
@@ -3901,6 +3917,18 @@ export type RunStepTexts = {
   input_text: string | null
   /** What the model answered; null: nothing yet, denied, erased, or no right */
   output_text: string | null
+}
+
+/** What became of one thing that a run did */
+export type RunUndo = {
+  /** Call of a tool that acted, or may have */
+  call_id: string
+  /** Whether it was undone */
+  undone: boolean
+  /** Id of the call that undoes it; null: there is none */
+  undone_by: string | null
+  /** Why it was not undone; null: it was, or is being undone */
+  reason: RunReason | null
 }
 
 /** Tokens and cost */
@@ -4322,6 +4350,8 @@ export type Tool = {
   url: string | null
   /** Action that it invokes; null: none */
   action_name: string | null
+  /** How a call of it is undone; null: not at all */
+  compensation: ToolCompensation | null
   /** Whether its name is reserved for `seed-builtins` */
   builtin: boolean
   /** Names of headers that are sent; their values are never shown */
@@ -4332,6 +4362,14 @@ export type Tool = {
   enabled: boolean
   /** When it was created */
   created_at: string
+}
+
+/** How a call is undone where its run ends other than completed */
+export type ToolCompensation = {
+  /** Tool that undoes a call, of any kind but `client` */
+  tool: string
+  /** Of each of its arguments where it is: `args.id`, or `result.id` of JSON */
+  map: { [key: string]: string }
 }
 
 /** `read`: changes nothing. `idempotent`: may be repeated. `once`: never repeat it */
@@ -4548,7 +4586,7 @@ export type Workflow = {
 export type WorkflowMode = 'sequential' | 'parallel' | 'supervisor' | 'round_robin'
 
 /** State of its newest run; `created`: it has none */
-export type WorkflowStatus = 'created' | 'running' | 'waiting_hitl' | 'waiting_client' | 'waiting_resolution' | 'completed' | 'denied' | 'failed' | 'terminated'
+export type WorkflowStatus = 'created' | 'running' | 'waiting_hitl' | 'waiting_client' | 'waiting_resolution' | 'compensating' | 'completed' | 'denied' | 'failed' | 'terminated'
 
 /** A step with its texts, as workflows show it */
 export type WorkflowStep = {
@@ -7365,6 +7403,8 @@ export type LlmCreateToolBody = {
   url?: string | null
   /** Action of the world model; needed by `action` */
   action_name?: string | null
+  /** How a call of it is undone; default: not at all */
+  compensation?: ToolCompensation | null
   /** Headers to send, for example a key; they are sealed */
   headers?: { [key: string]: string } | null
   /** Whether managed runs may call it */
@@ -8487,6 +8527,12 @@ export type OrchestratorCallToolAccepted = {
   detail: WaitingAction
 }
 
+/** The body of `orchestrator.cancel_run`. */
+export type OrchestratorCancelRunBody = {
+  /** Whether to undo what its tools did; default: as the run was started */
+  compensate?: boolean | null
+}
+
 /** The reply of `orchestrator.cancel_run`. */
 export type OrchestratorCancelRunReply = Run
 
@@ -8592,6 +8638,10 @@ export type OrchestratorGetRunReply = {
   spent: RunUse
   /** What steps under way may still use */
   reserved: RunUse
+  /** What becomes of what it did when it ends other than completed */
+  on_failure: OnFailure
+  /** How much was undone; null: nothing was to be */
+  compensation: Compensation | null
   /** Most steps it may have */
   max_steps: number
   /** Steps that it has */
@@ -8610,6 +8660,8 @@ export type OrchestratorGetRunReply = {
   ended_at: string | null
   /** Its steps, oldest first */
   steps: RunStep[]
+  /** Of a run that compensates: what its tools did, newest first */
+  undone: RunUndo[]
 }
 
 /** The reply of `orchestrator.get_step`. */
@@ -8766,6 +8818,8 @@ export type OrchestratorStartRunBody = {
   budget?: RunBudget | null
   /** Seconds until it ends at the latest */
   deadline_s?: number
+  /** Of a `managed` run that ends other than completed; default: `stop` */
+  on_failure?: OnFailure | null
   /** Who asks the models; default: `client`, of a workflow `managed` */
   executor?: RunExecutor
 }

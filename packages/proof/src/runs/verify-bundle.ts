@@ -19,7 +19,7 @@ import { type LogContext, verifyInclusionProof } from '../log/log-proof.ts'
 import { agentActionRules } from '../records/agent-action.ts'
 import { verifyApproval } from '../records/approval.ts'
 import { verifyRegistryRecord } from '../records/registry-record.ts'
-import { checkWorkflow, type LogEntry, readEntry } from './run-entries.ts'
+import { checkCompensation, checkWorkflow, type LogEntry, readEntry } from './run-entries.ts'
 import { isEnded, mayFollow, statesOf } from './transitions.ts'
 
 /** The lines of a bundle by type, of the shape that the checks rely on. */
@@ -54,6 +54,7 @@ export async function verifyRunBundle(
     await checkSigned(bundle, context, findings)
     checkOrder(bundle, findings)
     checkWorkflow(bundle.entries, findings)
+    checkCompensation(bundle.entries, findings)
     checkReceipts(bundle, findings)
     checkBudget(bundle, findings)
     checkApprovals(bundle, findings)
@@ -151,7 +152,7 @@ async function checkSigned(
 
 const ENDED_RUN = /^run\.(completed|denied|failed|terminated)$/
 const ENDED_STEP = /^step\.(completed|denied|failed)$/
-const ENDED_CALL = /^tool\.(completed|failed|uncertain|resolved)$/
+const ENDED_CALL = /^tool\.(completed|failed|uncertain|resolved|compensated)$/
 const MAY_FOLLOW_END = /^(agent_action|approval|decision)\./
 
 /** Transitions of the run, its steps and calls, in the order of the log. */
@@ -188,7 +189,8 @@ function checkOrder(bundle: Bundle, findings: VerdictDraft): void {
       if (event_type !== `step.${String(payload['state'])}`) illegal.push(`${seq}: two states`)
     } else if (event_type === 'tool.intended') {
       move('call', subject, 'intended')
-      if (states.get(String(payload['step_id'])) !== mayCall)
+      const undoes = payload['compensates'] !== undefined
+      if (!undoes && states.get(String(payload['step_id'])) !== mayCall)
         illegal.push(`${subject}: the step is not permitted`)
     } else if (ENDED_CALL.test(event_type)) {
       const resolved = event_type === 'tool.resolved'
@@ -318,7 +320,10 @@ function checkReceipt(bundle: Bundle, receipt: JsonObject, findings: VerdictDraf
     (!completed || decided?.payload['record_digest'] === receipt['record_digest'])
   addCheck(findings, 'decision_logged', decision, 'the decision is not the one on the log')
   const intended = entries.filter(
-    ({ event_type, payload }) => event_type === 'tool.intended' && payload['step_id'] === step_id,
+    ({ event_type, payload }) =>
+      event_type === 'tool.intended' &&
+      payload['step_id'] === step_id &&
+      payload['compensates'] === undefined,
   )
   const acted = calls.filter(isObject).filter(({ state }) => state !== 'denied')
   const callsAgree =
@@ -442,7 +447,7 @@ function checkTexts(bundle: Bundle, findings: VerdictDraft): void {
   const { receipts, texts, certificates, entries } = bundle
   const committed = new Set<unknown>()
   for (const { payload } of entries)
-    for (const member of ['input_commitment', 'args_commitment'])
+    for (const member of ['input_commitment', 'args_commitment', 'result_commitment'])
       if (isText(payload[member])) committed.add(payload[member])
   for (const receipt of receipts) {
     committed.add(receipt['input_commitment'])

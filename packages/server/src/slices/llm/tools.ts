@@ -44,6 +44,8 @@ interface ToolWords extends HttpTarget {
   readonly input_schema: JsonObject
   /** Of the world model, that it invokes. */
   readonly action_name?: string
+  /** How a call of it is undone. */
+  readonly compensation?: { readonly tool: string; readonly map: Readonly<Record<string, string>> }
 }
 
 export interface OpenTool {
@@ -89,6 +91,7 @@ function showTool(row: ToolRow, words: ToolWords | null): Tool {
     // A redacted tool has no address.
     url: words?.url || null,
     action_name: words?.action_name ?? null,
+    compensation: words?.compensation ?? null,
     builtin: isBuiltinName(words?.name ?? ''),
     headers: Object.keys(words?.headers ?? {}),
     version: row.version,
@@ -139,7 +142,8 @@ interface ToolDefinition extends Pick<ToolRow, 'kind' | 'effect'> {
 async function defineTool(call: CreateCall, body: ToolBody): Promise<ToolDefinition> {
   const { name, description, tool_type, url, method, headers, action_name } = body
   const kind = tool_type ?? (url == null ? 'client' : 'http')
-  const { input_schema, effect } = body
+  const { input_schema, effect, compensation } = body
+  const undoing = compensation == null ? {} : { compensation }
   if (kind !== 'http' && (url ?? method ?? headers) != null)
     return call.refuse('rejected', `a tool of the kind ${kind} sends no request`)
   if (kind !== 'action' && action_name != null)
@@ -148,7 +152,8 @@ async function defineTool(call: CreateCall, body: ToolBody): Promise<ToolDefinit
     const fixed = MEMORY_TOOLS[kind]
     if (input_schema != null || (effect ?? fixed.effect) !== fixed.effect)
       return call.refuse('rejected', `a tool of the kind ${kind} has its own schema and effect`)
-    return { words: { name, description, ...memoryWords(kind) }, kind, effect: fixed.effect }
+    const words = { name, description, ...memoryWords(kind), ...undoing }
+    return { words, kind, effect: fixed.effect }
   }
   const given = input_schema ?? { type: 'object' }
   assert(isObject(given), 'the schema of the body says that it is an object')
@@ -157,6 +162,7 @@ async function defineTool(call: CreateCall, body: ToolBody): Promise<ToolDefinit
     input_schema: kind === 'action' ? actionSchema(given) : given,
     ...(kind === 'http' && { method: method ?? 'POST', url: url ?? '', headers: headers ?? {} }),
     ...(action_name != null && { action_name }),
+    ...undoing,
   }
   if (kind === 'http' && (input_schema == null || url == null))
     return call.refuse('rejected', 'a tool of the kind http needs input_schema and url')

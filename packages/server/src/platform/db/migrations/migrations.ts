@@ -42,6 +42,7 @@ import { agentVersions } from './0050-agent-versions.ts'
 import { stepDecisions } from './0051-step-decisions.ts'
 import { extractedFacts } from './0055-extracted-facts.ts'
 import { toolKinds } from './0060-tool-kinds.ts'
+import { compensation } from './0061-compensation.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -86,6 +87,7 @@ export const migrations: readonly Migration[] = [
   stepDecisions,
   extractedFacts,
   toolKinds,
+  compensation,
 ]
 
 /** Raised when the database was written by a newer version. */

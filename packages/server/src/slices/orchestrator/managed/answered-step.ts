@@ -6,10 +6,10 @@ import {
   orchestrator as contract,
   runLimits,
 } from '@custos/contract'
-import { canonicalize, contentHash } from '@custos/proof'
+import { canonicalize, contentHash, type JsonObject } from '@custos/proof'
 import { retryOnConflict } from '../../../platform/concurrency.ts'
 import type { JobPause } from '../../../platform/jobs/queue.ts'
-import type { Call } from '../../../platform/kernel/call.ts'
+import type { Call, Principal } from '../../../platform/kernel/call.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import {
   logDecision,
@@ -25,8 +25,10 @@ import {
   findArgsProblem,
   isMemoryKind,
   type ModelAnswer,
+  type OpenTool,
   type ToolOutcome,
 } from '../../llm/index.ts'
+import type { OpenAgent } from '../runs/agents.ts'
 import { argsOf, callToolBy } from '../runs/call-tool.ts'
 import { prepareStepDecision, refuseOutput } from '../runs/complete-step.ts'
 import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
@@ -44,7 +46,7 @@ const TRIES = 3
 const ID_BYTES = 16
 const ATTEMPTS = 8
 /** How soon a decision of a person about an action of the world model is seen. */
-const LOOK_AGAIN_MS = 2_000
+export const LOOK_AGAIN_MS = 2_000
 
 interface NewAnswer {
   readonly answer: KeptAnswer
@@ -212,6 +214,7 @@ async function refuseCall(
         sent_us: null,
         kind: null,
         record_id: null,
+        compensates: null,
       }
       await unit.refuseCall(row, step.step_id, reason)
     }, 'refused')
@@ -243,23 +246,10 @@ async function execute(
   if (!tool || !given || given.version !== tool.row.version)
     return endCall(worker, { step, row }, { fault: 'tool_changed', acted: 'unsent' })
   if (!(await worker.mark((unit) => markSent(unit, step, row), 'sending'))) return NOT_SENT
-  const { kind } = tool.row
-  if (kind === 'client') return { again_ms: null }
-  const request = {
-    call_id: row.call_id,
-    run_id: step.run_id,
-    step_id: step.step_id,
-    args: given.args,
-    refs: refsOf([step]),
-    stores: state.agent?.words.memory_stores ?? [],
-  }
-  const caller = worker.callerOf(principal)
-  const act = (signal: AbortSignal): Promise<ToolOutcome | WaitingAction> => {
-    if (isMemoryKind(kind)) return callMemory(caller, { ...request, kind })
-    if (kind === 'http') return callHttp(worker.kernel, tool.words, request, signal)
-    return callAction(caller, { ...request, action_name: tool.words.action_name ?? '' }, row)
-  }
-  const outcome = await worker.whileLive((signal) => send(row, () => act(signal)))
+  if (tool.row.kind === 'client') return { again_ms: null }
+  const outcome = await worker.whileLive((signal) =>
+    act(worker, { step, row, tool, args: given.args, principal, agent: state.agent }, signal),
+  )
   await worker.kernel.step('run:acted')
   if (outcome === null) return null
   if ('waiting' in outcome) {
@@ -269,11 +259,42 @@ async function execute(
   return endCall(worker, { step, row }, outcome)
 }
 
+interface PermittedCall extends IntendedCall {
+  readonly tool: OpenTool
+  readonly args: JsonObject
+  readonly principal: Principal
+  readonly agent: OpenAgent | null
+}
+
+/** Calls the tool, again where it may be repeated. Rejects only once `signal` is aborted. */
+export function act(
+  worker: RunWorker,
+  { step, row, tool, args, principal, agent }: PermittedCall,
+  signal: AbortSignal,
+): Promise<ToolOutcome | WaitingAction> {
+  const { kind } = tool.row
+  const request = {
+    call_id: row.call_id,
+    run_id: step.run_id,
+    step_id: step.step_id,
+    args,
+    refs: refsOf([step]),
+    stores: agent?.words.memory_stores ?? [],
+  }
+  const caller = worker.callerOf(principal)
+  return send(row, (): Promise<ToolOutcome | WaitingAction> => {
+    if (isMemoryKind(kind)) return callMemory(caller, { ...request, kind })
+    if (kind === 'http') return callHttp(worker.kernel, tool.words, request, signal)
+    return callAction(caller, { ...request, action_name: tool.words.action_name ?? '' }, row)
+  })
+}
+
 /** Whether it acts once however often it is repeated: an action is invoked under the call's id. */
-const mayRepeat = ({ effect, kind }: CallRow): boolean => effect !== 'once' || kind === 'action'
+export const mayRepeat = ({ effect, kind }: CallRow): boolean =>
+  effect !== 'once' || kind === 'action'
 
 /** The run waits for a person until the action is decided. */
-async function noteWaiting(
+export async function noteWaiting(
   unit: RunUnit,
   { call_id }: CallRow,
   { waiting: record_id }: WaitingAction,
@@ -299,7 +320,7 @@ async function endDelegated(
 }
 
 /** Whether it may be sent: a `once` tool by one process only. */
-async function markSent(
+export async function markSent(
   unit: RunUnit,
   step: StepRow,
   { call_id, tool_id }: CallRow,

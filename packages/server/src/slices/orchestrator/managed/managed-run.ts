@@ -21,8 +21,9 @@ import { completeStepBy } from '../runs/complete-step.ts'
 import { findRun, listSteps, type StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
 import { RunUnit } from '../runs/run-unit.ts'
-import { refsOf } from '../runs/run-view.ts'
+import { isOver, refsOf } from '../runs/run-view.ts'
 import { actOnAnswer, keepAnswer } from './answered-step.ts'
+import { compensate } from './compensate.ts'
 import {
   buildMessages,
   costOf,
@@ -68,6 +69,11 @@ async function untilNothingDue(worker: RunWorker): Promise<JobPause | undefined>
     await worker.refresh()
     const state = await worker.load()
     if (state === null || state.run.ended_us !== null) return undefined
+    if (state.run.state === 'compensating') {
+      const pause = await compensate(worker, state)
+      if (pause) return pause
+      continue
+    }
     const turns = listOpenTurns(state)
     if (turns.length === 0) await worker.unit((unit) => unit.end('completed', null))
     else if (isLooping(state)) await worker.unit((unit) => unit.end('terminated', 'loop_detected'))
@@ -153,7 +159,7 @@ async function begin(
     steps: await listSteps(db, worker.run_id),
   }))
   const { run } = now
-  if (!run || run.ended_us !== null) return null
+  if (!run || isOver(run)) return null
   const principal = await worker.findStarter(run)
   if (!principal) return null
   const found = await findProvider(worker, models)

@@ -2,6 +2,7 @@
 // on with it.
 
 import type { CallRow, RunRow, StepRow } from '../runs/orchestrator.sql.ts'
+import { isOver } from '../runs/run-view.ts'
 
 export type NextAct =
   /** The run has ended, or the turn has its answer. */
@@ -32,7 +33,7 @@ export const callsOf = ({ calls }: Pick<RunRows, 'calls'>, { step_no }: StepRow)
 /** @param models in the order in which they are asked */
 export function decideNext(rows: RunRows, models: readonly string[]): NextAct {
   const { run, steps } = rows
-  if (run.ended_us !== null) return { act: 'done' }
+  if (isOver(run)) return { act: 'done' }
   const step = steps.at(-1)
   if (step?.state === 'waiting_hitl') return { act: 'wait' }
   if (step?.state === 'permitted') return { act: step.asked_us === null ? 'ask' : 'lose', step }

@@ -15,7 +15,8 @@ import { actionRequest, agentActionRegistry, answerAction, callContext } from '.
 import { loadAgent, refuseLimited } from './agents.ts'
 import { findEarlierIds } from './earlier-answer.ts'
 import { type CallRow, findCall, findStep, listCalls, type StepRow } from './orchestrator.sql.ts'
-import { RunUnit, signerOf } from './run-unit.ts'
+import { signerOf } from './run-receipt.ts'
+import { RunUnit } from './run-unit.ts'
 import { refsOf, showCall } from './run-view.ts'
 import { loadRunOf, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
@@ -141,6 +142,7 @@ export async function callToolBy(
         sent_us: null,
         kind: own?.kind ?? null,
         record_id: null,
+        compensates: null,
       }
       await run.addCall(row)
       meter(tx, call.operation.id)

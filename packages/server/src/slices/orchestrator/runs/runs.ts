@@ -22,8 +22,9 @@ import {
   listSteps,
   type RunRow,
 } from './orchestrator.sql.ts'
-import { RunUnit, signerOf } from './run-unit.ts'
-import { executorOf, showRun, showStep } from './run-view.ts'
+import { signerOf } from './run-receipt.ts'
+import { RunUnit } from './run-unit.ts'
+import { executorOf, showRun, showStep, showUndone } from './run-view.ts'
 import { settleRun } from './settle-runs.ts'
 import { agentsOf, findWorkflow, updateWorkflow, type WorkflowRow } from './workflows.sql.ts'
 
@@ -54,6 +55,8 @@ export async function startRunOf(
   if (input_text) requireShort('input_text', input_text)
   const { workflow, agent_ids } = await loadStarted(call, body)
   const managed = workflow !== null || body.executor === 'managed'
+  if (!managed && body.on_failure === 'compensate')
+    return call.refuse('rejected', 'only a managed run compensates: it knows its tools')
   if (managed) await requireManageable(call, { input_text, agent_ids })
   const text = input_text
     ? await prepareText(kernel, tenant_id, {
@@ -175,6 +178,9 @@ async function insertNew(
     executor: managed ? 'managed' : null,
     job_id: job?.job_id ?? null,
     workflow_id: workflow?.workflow_id ?? null,
+    on_failure: body.on_failure ?? null,
+    ends_as: null,
+    compensation: null,
   }
   await insertRun(tx, row)
   meter(tx, call.operation.id)
@@ -236,19 +242,22 @@ export const getRun: Handler<Operation<'get_run'>> = (call, { params }) => {
     const run = await loadRun(db, params.run_id)
     const calls = await listCalls(db, run.run_id)
     const steps = (await listSteps(db, run.run_id)).map((step) => showStep(step, calls))
-    return { ...showRun(run, call.tenant_id), steps }
+    return { ...showRun(run, call.tenant_id), steps, undone: showUndone(run, calls) }
   })
 }
 
-export const cancelRun: Handler<Operation<'cancel_run'>> = async (call, { params }) => {
+export const cancelRun: Handler<Operation<'cancel_run'>> = async (call, { params, body }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
+  const compensate = body?.compensate ?? null
   await settleRun(kernel, tenant_id, params.run_id)
   return call.transact(async (tx) => {
     const unit = await RunUnit.load(kernel, tx, params.run_id)
     if (!unit) return call.refuse('run_not_found')
     if (!unit.live) return call.refuse('wrong_state', 'the run has ended')
-    await unit.end('terminated', 'cancelled')
+    if (compensate && executorOf(unit.run) === 'client')
+      return call.refuse('rejected', 'only a managed run compensates: it knows its tools')
+    await unit.end('terminated', 'cancelled', compensate)
     meter(tx, call.operation.id)
     return showRun(unit.run, tenant_id)
   })

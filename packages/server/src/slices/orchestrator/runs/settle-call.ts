@@ -39,9 +39,11 @@ interface CallOfStep {
 /** Refuses a call that the run does not have. */
 async function loadCall(db: TenantDb, { run_id, call_id }: NamedCall): Promise<CallOfStep> {
   await loadRun(db, run_id)
-  const row = (await listCalls(db, run_id)).find((one) => one.call_id === call_id)
+  const calls = await listCalls(db, run_id)
+  const row = calls.find((one) => one.call_id === call_id)
   if (!row) throw new Refusal('call_not_found')
-  const step = (await listSteps(db, run_id)).find(({ step_no }) => step_no === row.step_no)
+  const of = calls.find((one) => one.call_id === row.compensates) ?? row
+  const step = (await listSteps(db, run_id)).find(({ step_no }) => step_no === of.step_no)
   assert(step, 'a call is of a step')
   return { row, step }
 }
