@@ -508,11 +508,12 @@ def check_approvals(keys, entries, actions, approvals):
 def check_texts(keys, head, entries, receipts, texts, certificates):
     committed, refs, gone = set(), set(), 0
     for one in entries:
-        for name in ("input_commitment", "args_commitment"):
+        for name in ("input_commitment", "args_commitment", "result_commitment"):
             committed.add(one["payload"].get(name))
     for receipt in receipts:
         committed |= {receipt["input_commitment"], receipt["output_commitment"]}
-        refs |= set(receipt["memory"]["retrieved_refs"]) | set(receipt["memory"]["inherited_refs"])
+        for name in ("retrieved_refs", "inherited_refs", "called_refs"):
+            refs |= set(receipt["memory"].get(name, ()))
         for call in receipt["calls"]:
             committed |= {call["args_commitment"], call["result_commitment"]}
     committed.discard(None)
@@ -561,6 +562,7 @@ def verify(lines, keys):
     require(len({proof["root_hash"] for proof in proofs}) == 1, "not under one checkpoint")
     entries = [check_entry(keys, proof) for proof in proofs]
     over = check_order(head, entries)
+    check_compensation(entries, over)
     check_receipts(keys, head, entries, kinds["receipt"], over)
     check_budget(entries, kinds["receipt"], over)
     check_approvals(keys, entries, kinds["action"], kinds["approval"])

@@ -17,7 +17,9 @@ import { Time } from '../../parts/time.tsx'
 const TONES = {
   running: 'accent',
   waiting_hitl: 'warn',
+  waiting_client: 'warn',
   waiting_resolution: 'warn',
+  compensating: 'warn',
   completed: 'good',
   denied: 'bad',
   failed: 'bad',
@@ -26,7 +28,9 @@ const TONES = {
 const STATES: readonly Run['state'][] = [
   'running',
   'waiting_hitl',
+  'waiting_client',
   'waiting_resolution',
+  'compensating',
   'completed',
   'denied',
   'failed',
@@ -35,6 +39,8 @@ const STATES: readonly Run['state'][] = [
 
 const STATE_WORDS: Readonly<Record<string, string>> = {
   waiting_hitl: 'waits for approval',
+  waiting_client: 'waits for its caller to report a call',
+  compensating: 'has stopped, and undoes what its tools did',
   waiting_resolution: 'waits for somebody who knows whether a tool acted',
 }
 
