@@ -96,8 +96,8 @@ const toolFields = {
   tool_type: Type.Enum(TOOL_KINDS, {
     title: 'ToolKind',
     description:
-      '`http`: a request. `client`: the caller acts and reports the result. `action`: invokes an ' +
-      'action of the world model. `erasure`: erases a memory. The others: the operations of these ' +
+      '`http`: a request. `client`: the caller acts and reports. `action`: invokes an action ' +
+      'of the world model. `erasure`: erases a memory. The others: the operations of these ' +
       'names',
   }),
   effect: about(ToolEffect, 'What repeating a call does'),
@@ -223,8 +223,8 @@ export const llm = {
     description:
       'Use it to let a model act. The address is fixed here: the model fills declared parameters ' +
       'only. Each request carries `Idempotency-Key`, the id of the call. A `once` tool is never ' +
-      'called twice for one call, whatever fails. Tools of memories and of erasure have the schema ' +
-      'and the effect of their kind. Only `http` has an address.',
+      'called twice for one call, whatever fails. Tools of memories and of erasure have the ' +
+      'schema and the effect of their kind. Only `http` has an address.',
     body: Type.Object({
       name: toolFields.name,
       description: toolFields.description,

@@ -21,6 +21,7 @@ import {
 import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 import { agentOperations } from './orchestrator-agents.ts'
+import { callOperations } from './orchestrator-calls.ts'
 import {
   AgentAction,
   boundedInteger,
@@ -28,7 +29,6 @@ import {
   Run,
   RunBudget,
   RunCall,
-  RunCallTexts,
   RunExecutor,
   RunReceipt,
   RunState,
@@ -57,22 +57,18 @@ const run = { access: 'tenant', scope: 'orchestrator:run' } as const
 const admin = { access: 'tenant', scope: 'orchestrator:admin' } as const
 const path = '/v1/orchestrator'
 const runPath = `${path}/runs/{run_id}` as const
-const callPath = `${runPath}/calls/{call_id}` as const
 const stepPath = `${runPath}/steps/{step_id}` as const
 const runParams = Type.Object({ run_id: about(Hex16, 'Id of the run') })
 const stepParams = Type.Object({
   ...runParams.properties,
   step_id: about(Hex16, 'Id of the step'),
 })
-const callParams = Type.Object({
-  ...runParams.properties,
-  call_id: about(Hex16, 'Id of the call'),
-})
 const actionParams = Type.Object({ action_id: about(Hex16, 'Id of the action') })
 
 export const orchestrator = {
   ...agentOperations,
   ...replayOperations,
+  ...callOperations,
   start_run: operation({
     ...run,
     id: 'orchestrator.start_run',
@@ -180,8 +176,8 @@ export const orchestrator = {
     path: `${runPath}/cancel`,
     summary: 'Ends a run: from then on it gets no permit and nothing of it is executed',
     description:
-      'Use it to stop. What open permits had reserved counts as spent. With `compensate` what the ' +
-      'tools of a managed run did is undone first.',
+      'Use it to stop. What open permits had reserved counts as spent. With `compensate` what ' +
+      'the tools of a managed run did is undone first.',
     params: runParams,
     body: Type.Object({
       compensate: OptionalNullable(
@@ -293,63 +289,6 @@ export const orchestrator = {
       'idempotency_key_reused',
     ],
     idempotent: true,
-  }),
-  get_call: operation({
-    ...run,
-    id: 'orchestrator.get_call',
-    method: 'GET',
-    path: callPath,
-    summary: 'Returns one call; with `decisions:read` its tool, arguments and result too',
-    description: 'Use it to learn what a call of a `client` tool is to do.',
-    params: callParams,
-    status: 200,
-    reply: RunCallTexts,
-    refuses: ['run_not_found', 'call_not_found'],
-  }),
-  report_call: operation({
-    ...run,
-    id: 'orchestrator.report_call',
-    method: 'POST',
-    path: `${callPath}/report`,
-    summary: 'Reports what a call of a `client` tool answered; the run goes on',
-    description:
-      'Use it after acting on a call of a run that is `waiting_client`. The model is told the ' +
-      'result as data. The receipt says that it is only claimed.',
-    params: callParams,
-    body: Type.Object({
-      result: about(RunText, 'What the tool answered'),
-      failed: Type.Optional(boolean('Whether the tool failed')),
-    }),
-    example: { result: 'Three rows were updated.' },
-    status: 200,
-    reply: RunCall,
-    refuses: [
-      'run_not_found',
-      'call_not_found',
-      'rejected',
-      'wrong_state',
-      'idempotency_key_reused',
-    ],
-    idempotent: true,
-  }),
-  resolve_call: operation({
-    ...admin,
-    id: 'orchestrator.resolve_call',
-    method: 'POST',
-    path: `${callPath}/resolve`,
-    summary: 'Says whether an uncertain call of a `once` tool has acted; the run goes on',
-    description:
-      'Use it after looking at the receiver: a process died while it called the tool, which is ' +
-      'never called again. The model is told what you say.',
-    params: callParams,
-    body: Type.Object({
-      happened: boolean('Whether the tool acted'),
-      result: OptionalNullable(about(RunText, 'What it answered, for the model')),
-    }),
-    example: { happened: true, result: 'The mail was sent.' },
-    status: 200,
-    reply: RunCall,
-    refuses: ['run_not_found', 'call_not_found', 'rejected', 'wrong_state'],
   }),
   complete_step: operation({
     ...run,

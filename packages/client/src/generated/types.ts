@@ -4376,8 +4376,8 @@ export type ToolCompensation = {
 export type ToolEffect = 'read' | 'idempotent' | 'once'
 
 /**
- * `http`: a request. `client`: the caller acts and reports the result. `action`: invokes an action
- * of the world model. `erasure`: erases a memory. The others: the operations of these names
+ * `http`: a request. `client`: the caller acts and reports. `action`: invokes an action of the
+ * world model. `erasure`: erases a memory. The others: the operations of these names
  */
 export type ToolKind = 'http' | 'client' | 'action' | 'erasure' | 'memory.retrieve' | 'memory.write' | 'memory.supersede'
 

@@ -68,7 +68,7 @@ const undone = (id: string, of: string, state = 'done') =>
 const end = (compensation?: string, more = {}) =>
   ['run.failed', 'run', { state: 'failed', reason: 'model_failed', compensation, ...more }] as const
 
-type Event = readonly [string, string, LogEntry['payload'] | { compensation: undefined }]
+type Event = readonly [string, string, Readonly<Record<string, unknown>>]
 
 function isUndoTaken(events: readonly Event[]): boolean {
   const findings = startVerdict()

@@ -168,7 +168,7 @@ async function sendProvider(parts: SendParts): Promise<void> {
   await twice(parts, { status: 201, path: '/v1/llm/tools' }, made)
   const acting = { name: 'canary_action', description: 'x', tool_type: 'action' }
   const action = { ...acting, action_name: tool.label('body.action_name') }
-  await twice(parts, { status: 201, path: '/v1/llm/tools' }, { body: action })
+  await parts.client.ok('POST', '/v1/llm/tools', { body: action })
   const seed = { body: {}, headers: marks(parts, 'llm.seed_builtins').headers() }
   await twice(parts, { status: 200, path: '/v1/llm/tools/seed-builtins' }, seed)
 }

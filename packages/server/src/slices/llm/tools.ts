@@ -158,7 +158,9 @@ async function defineTool(call: CreateCall, body: ToolBody): Promise<ToolDefinit
   const given = input_schema ?? { type: 'object' }
   assert(isObject(given), 'the schema of the body says that it is an object')
   const words: ToolWords = {
-    ...{ name, description, ...NO_REQUEST },
+    name,
+    description,
+    ...NO_REQUEST,
     input_schema: kind === 'action' ? actionSchema(given) : given,
     ...(kind === 'http' && { method: method ?? 'POST', url: url ?? '', headers: headers ?? {} }),
     ...(action_name != null && { action_name }),

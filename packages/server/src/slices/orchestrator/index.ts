@@ -14,9 +14,9 @@ import { beginStep, getStep } from './runs/begin-step.ts'
 import { bundle } from './runs/bundle.ts'
 import { callTool } from './runs/call-tool.ts'
 import { completeStep } from './runs/complete-step.ts'
+import { getCall, reportCall, resolveCall } from './runs/resolve-call.ts'
 import { listRunSteps, verifyRun } from './runs/run-reads.ts'
 import { cancelRun, getRun, listReceipts, listRunPage, MANAGED_RUN, startRun } from './runs/runs.ts'
-import { getCall, reportCall, resolveCall } from './runs/settle-call.ts'
 import {
   findAnyStep,
   receiptsOfWorkflow,

@@ -46,7 +46,7 @@ const TRIES = 3
 const ID_BYTES = 16
 const ATTEMPTS = 8
 /** How soon a decision of a person about an action of the world model is seen. */
-export const LOOK_AGAIN_MS = 2_000
+export const CHECK_AGAIN_MS = 2_000
 
 interface NewAnswer {
   readonly answer: KeptAnswer
@@ -254,7 +254,7 @@ async function execute(
   if (outcome === null) return null
   if ('waiting' in outcome) {
     await worker.unit((unit) => noteWaiting(unit, row, outcome), 'proposed')
-    return { again_ms: LOOK_AGAIN_MS }
+    return { again_ms: CHECK_AGAIN_MS }
   }
   return endCall(worker, { step, row }, outcome)
 }

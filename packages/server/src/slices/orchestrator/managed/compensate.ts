@@ -5,10 +5,10 @@ import assert from 'node:assert/strict'
 import { orchestrator as contract, type RUN_REASONS } from '@custos/contract'
 import { canonicalize, isObject, type Json, type JsonObject } from '@custos/proof'
 import type { JobPause } from '../../../platform/jobs/queue.ts'
-import type { Principal } from '../../../platform/kernel/call.ts'
+import type { Call, Principal } from '../../../platform/kernel/call.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { prepareText, retryWhileErasing, storeText } from '../../decisions/index.ts'
-import { gate, redactedOr } from '../../governance/index.ts'
+import { type GateResult, gate, redactedOr } from '../../governance/index.ts'
 import { findArgsProblem, type OpenTool, type ToolOutcome } from '../../llm/index.ts'
 import { insertPrepared, prepareWaitingRecord } from '../../records/index.ts'
 import { actionRequest, agentActionRegistry, callContext } from '../runs/agent-actions.ts'
@@ -18,7 +18,7 @@ import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
 import type { RunUnit } from '../runs/run-unit.ts'
 import { listActed, refsOf } from '../runs/run-view.ts'
-import { act, LOOK_AGAIN_MS, markSent, mayRepeat, noteWaiting } from './answered-step.ts'
+import { act, CHECK_AGAIN_MS, markSent, mayRepeat, noteWaiting } from './answered-step.ts'
 import { originsOf } from './conversation.ts'
 import { NOT_SENT, type RunState, type RunWorker } from './run-worker.ts'
 
@@ -141,17 +141,14 @@ async function permitUndo(
   const { step_id, agent_id } = step
   const { tool_id, version, kind, effect } = tool.row
   const call = ownCall(contract.call_tool, worker.callerOf(principal))
-  const memory = refsOf(state.steps).length > 0 ? ['memory'] : []
-  const context = {
-    ...callContext({ run_id, agent_id, effect }, { tool: name, args: asked }),
-    context_origins: ['caller', 'model', ...memory, ...originsOf(state, state)],
-  }
-  const gated = await gate(call, 'tool_execution', context, { minted: ['agent_id', 'run_id'] })
+  const gated = await gateUndo(worker, state, call, { step, name, effect, args: asked })
   if (gated.exceeded) return { again_ms: LATER_MS }
   const args = redactedOr(gated.redactions[0] ?? {}, 'args', asked)
   const text = canonicalize({ tool: name, args, version })
   const call_id = kernel.ids.hex(ID_BYTES)
   const denied = gated.verdict === 'denied'
+  const operation = 'tool_execution' as const
+  const proposed = { run_id, step_id, call_id, agent_id, operation, effect }
   await retryWhileErasing(async () => {
     const given = { kind: 'call_args', run_id, text, refs: refsOf([step]) } as const
     const kept = await prepareText(kernel, tenant_id, given)
@@ -159,10 +156,7 @@ async function permitUndo(
     const action =
       gated.verdict === 'escalated'
         ? await prepareWaitingRecord(call, agentActionRegistry, {
-            request: actionRequest({
-              ...{ run_id, step_id, call_id, agent_id, operation: 'tool_execution', effect },
-              ...{ text_id, commitment },
-            }),
+            request: actionRequest({ ...proposed, text_id, commitment }),
             gated,
           })
         : null
@@ -189,6 +183,23 @@ async function permitUndo(
     }, 'undo-intended')
   })
   return null
+}
+
+/** Policies see it as a call that was made from all that the run has read. */
+function gateUndo(
+  { run_id }: RunWorker,
+  state: RunState,
+  call: Call,
+  asked: Pick<UndoPlan, 'step' | 'name' | 'args'> & Pick<CallRow, 'effect'>,
+): Promise<GateResult> {
+  const { agent_id } = asked.step
+  const ids = { run_id, agent_id, effect: asked.effect }
+  const memory = refsOf(state.steps).length > 0 ? ['memory'] : []
+  const context = {
+    ...callContext(ids, { tool: asked.name, args: asked.args }),
+    context_origins: ['caller', 'model', ...memory, ...originsOf(state, state)],
+  }
+  return gate(call, 'tool_execution', context, { minted: ['agent_id', 'run_id'] })
 }
 
 const isPlanned = ({ calls }: RunUnit, { call_id }: CallRow): boolean =>
@@ -227,7 +238,8 @@ async function refuseUndo(
       await storeText(unit.tx, kept)
       const row: CallRow = {
         ...newUndo(unit, { undone, call_id, effect: 'once' }),
-        ...{ state: 'failed', reason },
+        state: 'failed',
+        reason,
         args_text_id: kept.text_id,
         args_commitment: kept.commitment,
         policy_set: step.policy_set,
@@ -274,7 +286,7 @@ async function executeUndo(
   if (outcome === null) return null
   if ('waiting' in outcome) {
     await worker.undo((unit) => noteWaiting(unit, row, outcome), 'proposed')
-    return { again_ms: LOOK_AGAIN_MS }
+    return { again_ms: CHECK_AGAIN_MS }
   }
   return end(outcome)
 }

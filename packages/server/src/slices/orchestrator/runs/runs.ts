@@ -33,6 +33,7 @@ type Operation<K extends keyof typeof contract> = (typeof contract)[K]
 /** The job of a run that this service executes. */
 export const MANAGED_RUN = 'orchestrator.run'
 const ID_BYTES = 16
+const NOT_UNDONE = { ends_as: null, compensation: null } as const
 const SECOND_US = 1_000_000
 
 /** Refuses a text that is too long in bytes. */
@@ -179,8 +180,7 @@ async function insertNew(
     job_id: job?.job_id ?? null,
     workflow_id: workflow?.workflow_id ?? null,
     on_failure: body.on_failure ?? null,
-    ends_as: null,
-    compensation: null,
+    ...NOT_UNDONE,
   }
   await insertRun(tx, row)
   meter(tx, call.operation.id)
