@@ -33,7 +33,14 @@ type Operation<K extends keyof typeof contract> = (typeof contract)[K]
 /** The job of a run that this service executes. */
 export const MANAGED_RUN = 'orchestrator.run'
 const ID_BYTES = 16
-const NOT_UNDONE = { ends_as: null, compensation: null } as const
+const NEW_RUN = {
+  state: 'running',
+  termination_reason: null,
+  ends_as: null,
+  compensation: null,
+  receipts: 0,
+  last_receipt_digest: null,
+} as const
 const SECOND_US = 1_000_000
 
 /** Refuses a text that is too long in bytes. */
@@ -158,8 +165,7 @@ async function insertNew(
   const row: RunRow = {
     run_id,
     agent_id: agent.agent_id,
-    state: 'running',
-    termination_reason: null,
+    ...NEW_RUN,
     input_text_id: text?.text_id ?? null,
     budget_tokens: body.budget?.tokens ?? null,
     budget_cost_micro: body.budget?.cost_micro ?? null,
@@ -169,8 +175,6 @@ async function insertNew(
     spent_cost_micro: 0,
     steps: 0,
     max_steps: workflow?.max_total_steps ?? agent.max_steps,
-    receipts: 0,
-    last_receipt_digest: null,
     started_by: call.principal.key_id,
     deadline_us,
     check_us: deadline_us,
@@ -180,7 +184,6 @@ async function insertNew(
     job_id: job?.job_id ?? null,
     workflow_id: workflow?.workflow_id ?? null,
     on_failure: body.on_failure ?? null,
-    ...NOT_UNDONE,
   }
   await insertRun(tx, row)
   meter(tx, call.operation.id)
