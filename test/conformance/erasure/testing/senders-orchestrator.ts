@@ -167,7 +167,11 @@ async function sendProvider(parts: SendParts): Promise<void> {
   const made = { body: defined, headers: tool.headers() }
   await twice(parts, { status: 201, path: '/v1/llm/tools' }, made)
   const acting = { name: 'canary_action', description: 'x', tool_type: 'action' }
-  const action = { ...acting, action_name: tool.label('body.action_name') }
+  const compensation = {
+    tool: name,
+    map: { id: `args.${tool.word('body.compensation.map{}')}` },
+  }
+  const action = { ...acting, compensation, action_name: tool.label('body.action_name') }
   await parts.client.ok('POST', '/v1/llm/tools', { body: action })
   const seed = { body: {}, headers: marks(parts, 'llm.seed_builtins').headers() }
   await twice(parts, { status: 200, path: '/v1/llm/tools/seed-builtins' }, seed)
