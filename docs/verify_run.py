@@ -208,7 +208,13 @@ def check_entry(keys, proof):
 
 STEP_END = {"step.completed", "step.denied", "step.failed"}
 RUN_END = {"run.completed", "run.denied", "run.failed", "run.terminated"}
-CALL_END = {"tool.completed", "tool.failed", "tool.uncertain", "tool.resolved"}
+CALL_END = {
+    "tool.completed",
+    "tool.failed",
+    "tool.uncertain",
+    "tool.resolved",
+    "tool.compensated",
+}
 STEP_NEXT = {
     None: {"permitted", "denied", "failed"},
     "permitted": {"answered", "completed", "denied", "failed"},
@@ -246,7 +252,8 @@ def check_order(head, entries):
             steps[subject] = state
         elif event == "tool.intended":
             require(calls.get(subject) is None, "a call is intended twice")
-            require(steps.get(payload["step_id"]) == may_call, "a call of a step without permit")
+            may = "compensates" in payload or steps.get(payload["step_id"]) == may_call
+            require(may, "a call of a step without permit")
             calls[subject] = "intended"
         elif event in CALL_END:
             before = calls.get(subject)
@@ -261,6 +268,47 @@ def check_order(head, entries):
         left = {"permitted", "answered"} & set(steps.values()) | {"intended"} & set(calls.values())
         require(not left, "a step or call has no end")
     return over
+
+
+def check_compensation(entries, over):
+    """A run undoes only after it has stopped, each call once, and says how much it undid."""
+    stopped, effects, states, undone = None, {}, {}, {}
+    for one in entries:
+        event, subject, payload = one["event_type"], one["subject"], one["payload"]
+        call_id = payload.get("compensates")
+        if event == "run.compensating":
+            require(stopped is None, "a run stops twice")
+            stopped = payload
+        elif event in RUN_END:
+            continue
+        elif call_id is not None:
+            require(stopped is not None, "a run that goes on undoes a call")
+            require(states.get(call_id) == "done", "what was not done is undone")
+            before = undone.get(call_id)
+            require(before in (None, (subject, "intended")), "a call is undone twice")
+            undone[call_id] = (subject, payload.get("state", "intended"))
+        elif event.split(".")[0] in ("run", "step", "tool"):
+            require(stopped is None, "something happened after the run had stopped")
+            if event == "tool.intended":
+                effects[subject] = payload["effect"]
+            elif event in CALL_END:
+                states[subject] = payload["state"]
+    if over is None:
+        return
+    acted = [
+        call_id
+        for call_id, effect in effects.items()
+        if effect != "read" and states.get(call_id) in ("done", "uncertain")
+    ]
+    done = [state for _, state in undone.values() if state == "done"]
+    said = over.get("compensation")
+    if stopped is None:
+        require(said is None or not acted, "the run says that it undid something")
+        return
+    true = "complete" if len(done) == len(acted) else "partial" if done else "none"
+    require(said == true, "the run undid something else")
+    same = (stopped["state"], stopped["reason"]) == (over["state"], over["reason"])
+    require(same, "a run ends otherwise than it stopped")
 
 
 def executor(entries):
@@ -292,6 +340,9 @@ def check_receipts(keys, head, entries, receipts, over):
         require(same, "a receipt has another end than the log")
     require(over is None or over["receipts"] == len(receipts), "the log counts other receipts")
     for receipt in receipts:
+        reported = any(call.get("executor") == "client" for call in receipt["calls"])
+        said = ("results" in receipt["claimed"]) == reported
+        require(said or receipt["executor"] == "client", "a receipt hides what a caller said")
         check_receipt(entries, receipt)
 
 
@@ -337,7 +388,9 @@ def check_receipt(entries, receipt):
     intended = {
         one["subject"]
         for one in entries
-        if one["event_type"] == "tool.intended" and one["payload"]["step_id"] == step_id
+        if one["event_type"] == "tool.intended"
+        and one["payload"]["step_id"] == step_id
+        and "compensates" not in one["payload"]
     }
     acted = {call["call_id"] for call in receipt["calls"] if call["state"] != "denied"}
     require(intended <= acted, "a call is not in the receipt")
@@ -353,8 +406,9 @@ def check_call(entries, call):
         if one["subject"] == call["call_id"] and one["event_type"] in CALL_END
     ]
     if intent is not None:
-        names = ("args_commitment", "effect", "action_id", "policy_set", "evaluation_id")
-        require(all(intent[name] == call[name] for name in names), "another call was intended")
+        names = ("args_commitment", "effect", "action_id", "policy_set", "evaluation_id", "executor")
+        same = all(intent.get(name) == call.get(name) for name in names)
+        require(same, "another call was intended")
     said = (call["state"], call["reason"])
     if ends:
         require((ends[-1]["state"], ends[-1]["reason"]) == said, "a call ended otherwise")
@@ -454,11 +508,12 @@ def check_approvals(keys, entries, actions, approvals):
 def check_texts(keys, head, entries, receipts, texts, certificates):
     committed, refs, gone = set(), set(), 0
     for one in entries:
-        for name in ("input_commitment", "args_commitment"):
+        for name in ("input_commitment", "args_commitment", "result_commitment"):
             committed.add(one["payload"].get(name))
     for receipt in receipts:
         committed |= {receipt["input_commitment"], receipt["output_commitment"]}
-        refs |= set(receipt["memory"]["retrieved_refs"]) | set(receipt["memory"]["inherited_refs"])
+        for name in ("retrieved_refs", "inherited_refs", "called_refs"):
+            refs |= set(receipt["memory"].get(name, ()))
         for call in receipt["calls"]:
             committed |= {call["args_commitment"], call["result_commitment"]}
     committed.discard(None)
@@ -507,6 +562,7 @@ def verify(lines, keys):
     require(len({proof["root_hash"] for proof in proofs}) == 1, "not under one checkpoint")
     entries = [check_entry(keys, proof) for proof in proofs]
     over = check_order(head, entries)
+    check_compensation(entries, over)
     check_receipts(keys, head, entries, kinds["receipt"], over)
     check_budget(entries, kinds["receipt"], over)
     check_approvals(keys, entries, kinds["action"], kinds["approval"])

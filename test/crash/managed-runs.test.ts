@@ -154,6 +154,58 @@ test('a tool is called as often as its effect class says, wherever the process d
   await fsck(stage.options)
 })
 
+/** Points of a compensation, and whether its request may be out when the process dies. */
+const UNDO_POINTS = [
+  ['run:undo-intended', false],
+  ['run:undo-sending', true],
+  ['run:undo-acted', true],
+  ['run:undone', false],
+  ['run:compensated', false],
+] as const
+
+test('what a run did is undone at most once, wherever the process dies', async (t) => {
+  const model = await startModelServer(t)
+  const [stage] = await stageWith(t, model)
+  const agent = { name: 'undoing', model_id: 'model-a' }
+  const { agent_id } = await stage.client.ok('POST', '/v1/orchestrator/agents', { body: agent })
+  const tool = await startTool(t)
+  // Two calls; then the model refuses, and the run fails.
+  model.answer = ({ body }) =>
+    body.messages.at(-1).role === 'tool'
+      ? { status: 401 }
+      : { calls: ['a', 'b'].map((id) => ({ tool: 'send', args: { id } })) }
+  for (const effect of ['once', 'idempotent'] as const)
+    for (const [name, open] of casesOf(UNDO_POINTS, 3)) {
+      const what = `${effect} undo at ${name}`
+      tool.keys.length = 0
+      const body = { description: 'x', input_schema: { type: 'object' }, url: tool.url }
+      const compensation = { tool: 'unsend', map: { id: 'args.id' } }
+      await stage.client.ok('POST', '/v1/llm/tools', { body: { ...body, name: 'unsend', effect } })
+      await stage.client.ok('POST', '/v1/llm/tools', {
+        body: { ...body, name: 'send', compensation },
+      })
+      await stage.server.arm([{ name, how: 'kill' }])
+      const headers = { 'idempotency-key': what.replaceAll(' ', '-') }
+      const start = { agent_id, executor: 'managed', input_text: what, on_failure: 'compensate' }
+      const sent = { body: start, headers }
+      await stage.client.ask('POST', '/v1/orchestrator/runs', sent).catch(() => {})
+      await stage.died()
+      const client = await stage.start()
+      const { run_id } = await client.ok('POST', '/v1/orchestrator/runs', sent)
+      const run = await ended(client, run_id)
+      const uncertain = effect === 'once' && open
+      const expected = ['failed', uncertain ? 'partial' : 'complete']
+      assert.deepEqual([run.state, run.compensation], expected, what)
+      const undone = new Set(run.undone.map((one: { undone_by: string }) => one.undone_by))
+      const times = [...undone].map((key) => tool.keys.filter((one) => one === key).length)
+      assert.ok(undone.size === 2 && times.every((n) => n <= (effect === 'once' ? 1 : 2)), what)
+      const verdict = await verify(client, run_id)
+      assert.equal(verdict.valid, true, `${what}: ${verdict.reason}`)
+    }
+  await stage.server.stop()
+  await fsck(stage.options)
+})
+
 /** Points of a run of a workflow, each of which comes in several of its turns. */
 const TURN_POINTS = ['begun', 'asking', 'answered', 'stored', 'intended', 'finished', 'settled']
 

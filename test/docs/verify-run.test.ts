@@ -33,6 +33,7 @@ interface SavedRun {
 let client: SavedRun
 let managed: SavedRun
 let erased: SavedRun
+let compensated: SavedRun
 
 const saved = async (tenant: RunningTenant, run_id: string): Promise<SavedRun> => ({
   lines: await tenant.bundle(run_id),
@@ -43,6 +44,7 @@ async function makeRuns(): Promise<void> {
   client = await clientRun()
   managed = await managedRun()
   erased = await erasedRun()
+  compensated = await compensatedRun()
 }
 
 let made: Promise<void> | undefined
@@ -79,17 +81,52 @@ async function managedRun(): Promise<SavedRun> {
     input_schema: { type: 'object' },
     url: `${model.base_url}/tool`,
   })
+  const look = { name: 'look_up', description: 'Looks up', effect: 'read' }
+  await tenant.ok('POST', '/llm/tools', look)
+  const calls = [
+    { tool: 'book', args: { at: 10 } },
+    { tool: 'look_up', args: {} },
+  ]
   model.answer = ({ path }) => {
     if (path.endsWith('/tool') || model.asked.length === 1) return { cut: true }
     const asked = model.asked.filter((one) => !one.path.endsWith('/tool')).length
-    return asked === 2 ? { calls: [{ tool: 'book', args: { at: 10 } }] } : { text: 'Booked.' }
+    return asked === 2 ? { calls } : { text: 'Booked.' }
   }
   const start = { executor: 'managed', input_text: 'book', budget: { tokens: 20_000 } }
   const run_id = await tenant.start(start)
   const waiting = await tenant.inState(run_id, (state) => state === 'waiting_resolution')
   const path = `/orchestrator/runs/${run_id}/calls/${waiting.steps[1].calls[0].call_id}/resolve`
   await tenant.ok('POST', path, { happened: true })
+  const { steps } = await tenant.inState(run_id, (state) => state === 'waiting_client')
+  const report = `/orchestrator/runs/${run_id}/calls/${steps[1].calls[1].call_id}/report`
+  await tenant.ok('POST', report, { result: 'at the pier' })
   assert.equal((await tenant.ended(run_id)).state, 'completed')
+  return saved(tenant, run_id)
+}
+
+/** One call is undone, one that nobody knows of is left. */
+async function compensatedRun(): Promise<SavedRun> {
+  const tenant = await scene.tenant()
+  await tenant.provider(model.base_url)
+  const input_schema = { type: 'object' }
+  const tool = { description: 'x', input_schema, effect: 'idempotent' }
+  const url = `${model.base_url}/book/tool`
+  const compensation = { tool: 'unbook', map: { at: 'args.at' } }
+  await tenant.ok('POST', '/llm/tools', { ...tool, name: 'book', url, compensation })
+  await tenant.ok('POST', '/llm/tools', { ...tool, name: 'unbook', url })
+  await tenant.ok('POST', '/llm/tools', { ...tool, name: 'keep', url, effect: 'once' })
+  const calls = [
+    { tool: 'book', args: { at: 10 } },
+    { tool: 'keep', args: { at: 11 } },
+  ]
+  model.answer = ({ path, body }) => {
+    if (path.endsWith('/tool')) return { raw: 'booked' }
+    return body.messages.at(-1).role === 'tool' ? { status: 401 } : { calls }
+  }
+  const start = { executor: 'managed', input_text: 'book', on_failure: 'compensate' }
+  const run_id = await tenant.start(start)
+  const run = await tenant.inState(run_id, (state) => state === 'failed')
+  assert.equal(run.compensation, 'partial')
   return saved(tenant, run_id)
 }
 
@@ -122,7 +159,7 @@ async function judge({ lines, keys }: SavedRun): Promise<[boolean, boolean, stri
 }
 
 test('both verifiers accept runs of both executors, and one with erased texts', async () => {
-  for (const run of [client, managed, erased]) {
+  for (const run of [client, managed, erased, compensated]) {
     const [ours, theirs, said] = await judge(run)
     assert.deepEqual([ours, theirs], [true, true], said)
   }
@@ -164,13 +201,39 @@ const OF_MANAGED: typeof OF_CLIENT = {
   'resolution-dropped': (all) => drop(all, entry(all, 'tool.resolved')),
   'executor-dropped-in-log': (all) => delete crumb(all, 'run.started').payload.executor,
   'lost-question-dropped': (all) => drop(all, entry(all, 'step.failed')),
+  'client-call-hidden-in-log': (all) =>
+    delete all.find(
+      ({ proof }) =>
+        proof?.breadcrumb.payload.executor === 'client' &&
+        proof.breadcrumb.event_type === 'tool.intended',
+    ).proof.breadcrumb.payload.executor,
+  'claim-dropped': (all) => (of(all, 'receipt', 1).receipt.claimed = []),
   'receipt-provider-changed': (all) => (of(all, 'receipt', 1).receipt.model.provider_id = '0'),
 }
 
-for (const [kind, mutations] of Object.entries({ client: OF_CLIENT, managed: OF_MANAGED }))
+/** Of a run that undoes: a call that it undoes is intended last. */
+const undoing = (all: readonly Line[]): Line =>
+  all.filter(({ proof }) => proof?.breadcrumb.event_type === 'tool.intended').at(-1)
+const OF_COMPENSATED: typeof OF_CLIENT = {
+  'stop-dropped': (all) => drop(all, entry(all, 'run.compensating')),
+  'undo-intent-dropped': (all) => drop(all, undoing(all)),
+  'undo-end-dropped': (all) => drop(all, entry(all, 'tool.compensated')),
+  'undo-dropped': (all) => drop(drop(all, undoing(all)), entry(all, 'tool.compensated')),
+  'undo-of-another': (all) => (crumb(all, 'tool.compensated').payload.compensates = '0'.repeat(32)),
+  'end-says-all-undone': (all) => (crumb(all, 'run.failed').payload.compensation = 'complete'),
+  'undo-text-dropped': (all) =>
+    drop(
+      all,
+      all.findLast(({ type }) => type === 'text'),
+    ),
+}
+
+const MUTATIONS = { client: OF_CLIENT, managed: OF_MANAGED, compensated: OF_COMPENSATED }
+for (const [kind, mutations] of Object.entries(MUTATIONS))
   for (const [name, mutate] of Object.entries(mutations))
     test(`both verifiers refuse a bundle of a ${kind} run with ${name}`, async () => {
-      const run = kind === 'client' ? client : managed
+      const run = { client, managed, compensated }[kind]
+      assert.ok(run)
       const lines = structuredClone(run.lines) as Line[]
       const result = mutate(lines)
       const changed = Array.isArray(result) ? result : lines

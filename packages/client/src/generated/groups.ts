@@ -1071,8 +1071,8 @@ export interface LlmGroup {
    *
    * Use it to let a model act. The address is fixed here: the model fills declared parameters only.
    * Each request carries `Idempotency-Key`, the id of the call. A `once` tool is never called twice
-   * for one call, whatever fails. A tool of memories has the schema and the effect of its kind, and
-   * no address.
+   * for one call, whatever fails. Tools of memories and of erasure have the schema and the effect
+   * of their kind. Only `http` has an address.
    */
   createTool(body: types.LlmCreateToolBody, options?: CallOptions): Pending<types.LlmCreateToolReply>
   /**
@@ -1377,9 +1377,10 @@ export interface OrchestratorGroup {
   /**
    * Ends a run: from then on it gets no permit and nothing of it is executed.
    *
-   * Use it to stop. What open permits had reserved counts as spent.
+   * Use it to stop. What open permits had reserved counts as spent. With `compensate` what the
+   * tools of a managed run did is undone first.
    */
-  cancelRun(runId: string, options?: CallOptions): Pending<types.OrchestratorCancelRunReply>
+  cancelRun(runId: string, body?: types.OrchestratorCancelRunBody, options?: CallOptions): Pending<types.OrchestratorCancelRunReply>
   /**
    * Ends a step: checks its output, logs the decision, signs the receipt.
    *
@@ -1412,6 +1413,12 @@ export interface OrchestratorGroup {
    * Use it to see its model, prompt and stores.
    */
   getAgent(agentId: string, options?: CallOptions): Pending<types.OrchestratorGetAgentReply>
+  /**
+   * Returns one call; with `decisions:read` its tool, arguments and result too.
+   *
+   * Use it to learn what a call of a `client` tool is to do.
+   */
+  getCall(runId: string, callId: string, options?: CallOptions): Pending<types.OrchestratorGetCallReply>
   /**
    * Returns the receipt of one step of any run.
    *
@@ -1481,6 +1488,13 @@ export interface OrchestratorGroup {
    * of the answer is stored, and no tool is called.
    */
   replay(decisionId: string, body?: types.OrchestratorReplayBody, options?: CallOptions): Pending<types.OrchestratorReplayReply>
+  /**
+   * Reports what a call of a `client` tool answered; the run goes on.
+   *
+   * Use it after acting on a call of a run that is `waiting_client`. The model is told the result
+   * as data. The receipt says that it is only claimed.
+   */
+  reportCall(runId: string, callId: string, body: types.OrchestratorReportCallBody, options?: CallOptions): Pending<types.OrchestratorReportCallReply>
   /**
    * Says whether an uncertain call of a `once` tool has acted; the run goes on.
    *
@@ -2399,8 +2413,10 @@ orchestrator/roles GET list_roles
 orchestrator/runs GET list_runs q .runs
 orchestrator/runs POST start_run bi
 orchestrator/runs/{run_id} GET get_run
+orchestrator/runs/{run_id}/calls/{call_id} GET get_call
+orchestrator/runs/{run_id}/calls/{call_id}/report POST report_call bi
 orchestrator/runs/{run_id}/calls/{call_id}/resolve POST resolve_call b
-orchestrator/runs/{run_id}/cancel POST cancel_run
+orchestrator/runs/{run_id}/cancel POST cancel_run b
 orchestrator/runs/{run_id}/steps GET list_steps
 orchestrator/runs/{run_id}/steps POST begin_step bi
 orchestrator/runs/{run_id}/steps/{step_id} GET get_step

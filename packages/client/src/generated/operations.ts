@@ -1495,10 +1495,11 @@ export const orchestratorCallTool: Operation<[runId: string, stepId: string, bod
 }
 
 /** Ends a run: from then on it gets no permit and nothing of it is executed. */
-export const orchestratorCancelRun: Operation<[runId: string, options?: CallOptions], Pending<types.OrchestratorCancelRunReply>> = {
+export const orchestratorCancelRun: Operation<[runId: string, body?: types.OrchestratorCancelRunBody, options?: CallOptions], Pending<types.OrchestratorCancelRunReply>> = {
   id: 'orchestrator.cancel_run',
   method: 'POST',
   path: '/v1/orchestrator/runs/{run_id}/cancel',
+  takes: 'body',
 }
 
 /** Ends a step: checks its output, logs the decision, signs the receipt. */
@@ -1538,6 +1539,13 @@ export const orchestratorGetAgent: Operation<[agentId: string, options?: CallOpt
   id: 'orchestrator.get_agent',
   method: 'GET',
   path: '/v1/orchestrator/agents/{agent_id}',
+}
+
+/** Returns one call; with `decisions:read` its tool, arguments and result too. */
+export const orchestratorGetCall: Operation<[runId: string, callId: string, options?: CallOptions], Pending<types.OrchestratorGetCallReply>> = {
+  id: 'orchestrator.get_call',
+  method: 'GET',
+  path: '/v1/orchestrator/runs/{run_id}/calls/{call_id}',
 }
 
 /** Returns the receipt of one step of any run. */
@@ -1624,6 +1632,15 @@ export const orchestratorReplay: Operation<[decisionId: string, body?: types.Orc
   method: 'POST',
   path: '/v1/orchestrator/replay/{decision_id}',
   takes: 'body',
+}
+
+/** Reports what a call of a `client` tool answered; the run goes on. */
+export const orchestratorReportCall: Operation<[runId: string, callId: string, body: types.OrchestratorReportCallBody, options?: CallOptions], Pending<types.OrchestratorReportCallReply>> = {
+  id: 'orchestrator.report_call',
+  method: 'POST',
+  path: '/v1/orchestrator/runs/{run_id}/calls/{call_id}/report',
+  takes: 'body',
+  idempotent: true,
 }
 
 /** Says whether an uncertain call of a `once` tool has acted; the run goes on. */
@@ -2483,6 +2500,7 @@ export const OPERATIONS: readonly object[] = [
   orchestratorDeleteAgent,
   orchestratorGetAction,
   orchestratorGetAgent,
+  orchestratorGetCall,
   orchestratorGetReceipt,
   orchestratorGetRun,
   orchestratorGetStep,
@@ -2494,6 +2512,7 @@ export const OPERATIONS: readonly object[] = [
   orchestratorReceipts,
   orchestratorRejectAction,
   orchestratorReplay,
+  orchestratorReportCall,
   orchestratorResolveCall,
   orchestratorStartRun,
   orchestratorStats,

@@ -960,6 +960,7 @@ export interface Refusals {
   'orchestrator.cancel_run':
     | CommonRefusal
     | 'run_not_found'
+    | 'rejected'
     | 'wrong_state'
     | 'no_signing_key'
   'orchestrator.complete_step':
@@ -990,6 +991,10 @@ export interface Refusals {
   'orchestrator.get_agent':
     | CommonRefusal
     | 'agent_not_found'
+  'orchestrator.get_call':
+    | CommonRefusal
+    | 'run_not_found'
+    | 'call_not_found'
   'orchestrator.get_receipt':
     | CommonRefusal
     | 'step_not_found'
@@ -1033,6 +1038,13 @@ export interface Refusals {
     | 'budget_exhausted'
     | 'policy_denied'
     | 'approval_required'
+  'orchestrator.report_call':
+    | CommonRefusal
+    | 'run_not_found'
+    | 'call_not_found'
+    | 'rejected'
+    | 'wrong_state'
+    | 'idempotency_key_reused'
   'orchestrator.resolve_call':
     | CommonRefusal
     | 'run_not_found'
@@ -2007,6 +2019,9 @@ export type CompactMemory = {
   /** Tokens of the content, counted with the store's tokenizer */
   token_count: number
 }
+
+/** How much of what its tools did was undone */
+export type Compensation = 'complete' | 'partial' | 'none'
 
 /** A composition */
 export type Composition = {
@@ -3116,6 +3131,9 @@ export type NewSsoConnection = {
 /** What is asked of the provider, besides `openid` */
 export type OidcScopes = string[]
 
+/** `stop`: what it did stays. `compensate`: calls with a compensation are undone */
+export type OnFailure = 'stop' | 'compensate'
+
 /** `paid` and `default` resolve a decision; under the others it stays pending */
 export type Outcome = 'paid' | 'default' | 'disputed' | 'late' | 'written_off'
 
@@ -3685,6 +3703,10 @@ export type Run = {
   spent: RunUse
   /** What steps under way may still use */
   reserved: RunUse
+  /** What becomes of what it did when it ends other than completed */
+  on_failure: OnFailure
+  /** How much was undone; null: nothing was to be */
+  compensation: Compensation | null
   /** Most steps it may have */
   max_steps: number
   /** Steps that it has */
@@ -3725,6 +3747,8 @@ export type RunCall = {
   reason: RunReason | null
   /** What repeating it does */
   effect: ToolEffect
+  /** Whether the caller of the managed run acts, and reports the result */
+  by_caller: boolean
   /** Salted SHA-256 of tool and arguments */
   args_commitment: string
   /** Salted SHA-256 of the result */
@@ -3735,6 +3759,8 @@ export type RunCall = {
   evaluation_id: string | null
   /** Id of the action that waited for a person; null: none had to */
   action_id: string | null
+  /** Id of the call that it undoes; null: none */
+  compensates: string | null
   /** When it was created */
   created_at: string
   /** When it ended */
@@ -3743,6 +3769,43 @@ export type RunCall = {
 
 /** `intended`: the tool may act. `uncertain`: a `once` tool may have acted, nobody reported it. */
 export type RunCallState = 'waiting_hitl' | 'intended' | 'done' | 'denied' | 'failed' | 'uncertain'
+
+/** A call with its texts */
+export type RunCallTexts = {
+  call_id: string
+  step_id: string
+  run_id: string
+  /** State of the call */
+  state: RunCallState
+  /** Why it ended other than done */
+  reason: RunReason | null
+  /** What repeating it does */
+  effect: ToolEffect
+  /** Whether the caller of the managed run acts, and reports the result */
+  by_caller: boolean
+  /** Salted SHA-256 of tool and arguments */
+  args_commitment: string
+  /** Salted SHA-256 of the result */
+  result_commitment: string | null
+  /** Number of the policies that were evaluated */
+  policy_set: number
+  /** Id of the evaluation; null: there were no policies */
+  evaluation_id: string | null
+  /** Id of the action that waited for a person; null: none had to */
+  action_id: string | null
+  /** Id of the call that it undoes; null: none */
+  compensates: string | null
+  /** When it was created */
+  created_at: string
+  /** When it ended */
+  ended_at: string | null
+  /** Name of the tool; null: erased, or no right */
+  tool: string | null
+  /** Arguments; null: erased, or no right */
+  args: { [key: string]: unknown } | null
+  /** What it answered; null: nothing yet, erased, or no right */
+  result: string | null
+}
 
 /** `client`: the caller, between `begin` and `complete`. `managed`: this service */
 export type RunExecutor = 'client' | 'managed'
@@ -3756,17 +3819,19 @@ export type RunMemory = {
 }
 
 /** Code of why it ended other than completed */
-export type RunReason = 'cancelled' | 'deadline_exceeded' | 'permit_expired' | 'policy' | 'output_refused' | 'hitl_rejected' | 'hitl_expired' | 'input_erased' | 'not_reported' | 'reported' | 'run_ended' | 'model_failed' | 'model_refused' | 'quota_exceeded' | 'attempt_lost' | 'step_refused' | 'budget_exhausted' | 'max_steps_reached' | 'credential_revoked' | 'executor_failed' | 'args_invalid' | 'tool_refused' | 'tool_failed' | 'resolved' | 'loop_detected'
+export type RunReason = 'cancelled' | 'deadline_exceeded' | 'permit_expired' | 'policy' | 'output_refused' | 'hitl_rejected' | 'hitl_expired' | 'input_erased' | 'not_reported' | 'reported' | 'run_ended' | 'model_failed' | 'model_refused' | 'quota_exceeded' | 'attempt_lost' | 'step_refused' | 'budget_exhausted' | 'max_steps_reached' | 'credential_revoked' | 'executor_failed' | 'args_invalid' | 'tool_refused' | 'tool_failed' | 'resolved' | 'loop_detected' | 'no_compensation'
 
 /** Signed statement about one ended step; see docs/orchestration.md */
 export type RunReceipt = { [key: string]: unknown }
 
 /**
  * `running`: its executor may begin steps. `waiting_hitl`: a step or call waits for a person.
- * `waiting_resolution`: a person has to say whether a `once` tool acted. `denied`: a policy or a
- * person refused a step. `failed`: no model answered. `terminated`: it was ended before its end.
+ * `waiting_client`: the caller has to report what a call answered. `waiting_resolution`: a person
+ * has to say whether a `once` tool acted. `compensating`: it has stopped, and what its tools did is
+ * being undone. `denied`: a policy or a person refused a step. `failed`: no model answered.
+ * `terminated`: it was ended before its end.
  */
-export type RunState = 'running' | 'waiting_hitl' | 'waiting_resolution' | 'completed' | 'denied' | 'failed' | 'terminated'
+export type RunState = 'running' | 'waiting_hitl' | 'waiting_client' | 'waiting_resolution' | 'compensating' | 'completed' | 'denied' | 'failed' | 'terminated'
 
 /** One question to a model, with what it was allowed */
 export type RunStep = {
@@ -3876,6 +3941,18 @@ export type RunStepTexts = {
   input_text: string | null
   /** What the model answered; null: nothing yet, denied, erased, or no right */
   output_text: string | null
+}
+
+/** What became of one thing that a run did */
+export type RunUndo = {
+  /** Call of a tool that acted, or may have */
+  call_id: string
+  /** Whether it was undone */
+  undone: boolean
+  /** Id of the call that undoes it; null: there is none */
+  undone_by: string | null
+  /** Why it was not undone; null: it was, or is being undone */
+  reason: RunReason | null
 }
 
 /** Tokens and cost */
@@ -4305,6 +4382,10 @@ export type Tool = {
   method: ToolMethod | null
   /** Address; null: it sends no request */
   url: string | null
+  /** Action that it invokes; null: none */
+  action_name: string | null
+  /** How a call of it is undone; null: not at all */
+  compensation: ToolCompensation | null
   /** Whether its name is reserved for `seed-builtins` */
   builtin: boolean
   /** Names of headers that are sent; their values are never shown */
@@ -4317,11 +4398,22 @@ export type Tool = {
   created_at: string
 }
 
+/** How a call is undone where its run ends other than completed */
+export type ToolCompensation = {
+  /** Tool that undoes a call, of any kind but `client` */
+  tool: string
+  /** Of each of its arguments where it is: `args.id`, or `result.id` of JSON */
+  map: { [key: string]: string }
+}
+
 /** `read`: changes nothing. `idempotent`: may be repeated. `once`: never repeat it */
 export type ToolEffect = 'read' | 'idempotent' | 'once'
 
-/** `http`: a request. The others: the operations of these names */
-export type ToolKind = 'http' | 'memory.retrieve' | 'memory.write' | 'memory.supersede'
+/**
+ * `http`: a request. `client`: the caller acts and reports. `action`: invokes an action of the
+ * world model. `erasure`: erases a memory. The others: the operations of these names
+ */
+export type ToolKind = 'http' | 'client' | 'action' | 'erasure' | 'memory.retrieve' | 'memory.write' | 'memory.supersede'
 
 /** Method of the request */
 export type ToolMethod = 'GET' | 'POST'
@@ -4534,7 +4626,7 @@ export type Workflow = {
 export type WorkflowMode = 'sequential' | 'parallel' | 'supervisor' | 'round_robin'
 
 /** State of its newest run; `created`: it has none */
-export type WorkflowStatus = 'created' | 'running' | 'waiting_hitl' | 'waiting_resolution' | 'completed' | 'denied' | 'failed' | 'terminated'
+export type WorkflowStatus = 'created' | 'running' | 'waiting_hitl' | 'waiting_client' | 'waiting_resolution' | 'compensating' | 'completed' | 'denied' | 'failed' | 'terminated'
 
 /** A step with its texts, as workflows show it */
 export type WorkflowStep = {
@@ -7339,15 +7431,22 @@ export type LlmCreateToolBody = {
   name: string
   /** What it does, for the model */
   description: string
-  tool_type?: ToolKind
+  /** Kind; default: `http` with a `url`, else `client` */
+  tool_type?: ToolKind | null
   /** What repeating a call does; default: `once`, or that of the kind */
   effect?: ToolEffect | null
-  /** JSON Schema of the arguments: an object; needed by `http` */
+  /**
+   * JSON Schema of the arguments: an object; needed by `http`. Of an `action`: of its parameters
+   */
   input_schema?: { [key: string]: unknown } | null
   /** Method of the request; default: `POST` */
   method?: ToolMethod | null
   /** Address; see `Tool.url`. Needed by `http` */
   url?: string | null
+  /** Action of the world model; needed by `action` */
+  action_name?: string | null
+  /** How a call of it is undone; default: not at all */
+  compensation?: ToolCompensation | null
   /** Headers to send, for example a key; they are sealed */
   headers?: { [key: string]: string } | null
   /** Whether managed runs may call it */
@@ -8464,6 +8563,12 @@ export type OrchestratorCallToolReply = RunCall
 /** The accepted of `orchestrator.call_tool`. */
 export type OrchestratorCallToolAccepted = WaitingActionReply
 
+/** The body of `orchestrator.cancel_run`. */
+export type OrchestratorCancelRunBody = {
+  /** Whether to undo what its tools did; default: as the run was started */
+  compensate?: boolean | null
+}
+
 /** The reply of `orchestrator.cancel_run`. */
 export type OrchestratorCancelRunReply = Run
 
@@ -8545,6 +8650,9 @@ export type OrchestratorGetActionReply = AgentAction
 /** The reply of `orchestrator.get_agent`. */
 export type OrchestratorGetAgentReply = Agent
 
+/** The reply of `orchestrator.get_call`. */
+export type OrchestratorGetCallReply = RunCallTexts
+
 /** The reply of `orchestrator.get_receipt`. */
 export type OrchestratorGetReceiptReply = RunReceipt
 
@@ -8569,6 +8677,10 @@ export type OrchestratorGetRunReply = {
   spent: RunUse
   /** What steps under way may still use */
   reserved: RunUse
+  /** What becomes of what it did when it ends other than completed */
+  on_failure: OnFailure
+  /** How much was undone; null: nothing was to be */
+  compensation: Compensation | null
   /** Most steps it may have */
   max_steps: number
   /** Steps that it has */
@@ -8587,6 +8699,8 @@ export type OrchestratorGetRunReply = {
   ended_at: string | null
   /** Its steps, oldest first */
   steps: RunStep[]
+  /** Of a run that compensates: what its tools did, newest first */
+  undone: RunUndo[]
 }
 
 /** The reply of `orchestrator.get_step`. */
@@ -8709,6 +8823,17 @@ export type OrchestratorReplayBody = {
 /** The reply of `orchestrator.replay`. */
 export type OrchestratorReplayReply = ReplayVerdict
 
+/** The body of `orchestrator.report_call`. */
+export type OrchestratorReportCallBody = {
+  /** What the tool answered */
+  result: string
+  /** Whether the tool failed */
+  failed?: boolean
+}
+
+/** The reply of `orchestrator.report_call`. */
+export type OrchestratorReportCallReply = RunCall
+
 /** The body of `orchestrator.resolve_call`. */
 export type OrchestratorResolveCallBody = {
   /** Whether the tool acted */
@@ -8732,6 +8857,8 @@ export type OrchestratorStartRunBody = {
   budget?: RunBudget | null
   /** Seconds until it ends at the latest */
   deadline_s?: number
+  /** Of a `managed` run that ends other than completed; default: `stop` */
+  on_failure?: OnFailure | null
   /** Who asks the models; default: `client`, of a workflow `managed` */
   executor?: RunExecutor
 }

@@ -19,6 +19,7 @@ import { EMBEDDERS } from '../memory/memory-records.ts'
 import { PROVIDER_KINDS } from '../orchestrator/llm.ts'
 import {
   CALL_STATES,
+  COMPENSATIONS,
   RUN_REASONS,
   RUN_STATES,
   STEP_STATES,
@@ -102,6 +103,8 @@ const RunEnded = closed({
   receipts: Count,
   spent_tokens: Count,
   spent_cost_micro: Count,
+  /** Of a run that compensates. */
+  compensation: Type.Optional(Type.Enum(COMPENSATIONS)),
 })
 
 /** Of a step that ended: subject is its id. */
@@ -368,10 +371,24 @@ export const eventPayloads = {
     run_id: Hex16,
     step_id: Hex16,
     effect: Type.Enum(TOOL_EFFECTS),
+    /** The call that it undoes. */
+    compensates: Type.Optional(Hex16),
+    /** Of a managed run whose caller acts. */
+    executor: Type.Optional(Type.Literal('client')),
     args_commitment: Hex32,
     policy_set: Count,
     evaluation_id: Type.Union([MintedId, Type.Null()]),
     action_id: Type.Union([Hex16, Type.Null()]),
+  }),
+  'run.compensating': closed({ state: Type.Enum(RUN_STATES), reason: EndReason }),
+  'tool.compensated': closed({
+    run_id: Hex16,
+    step_id: Hex16,
+    compensates: Hex16,
+    state: Type.Enum(CALL_STATES),
+    reason: EndReason,
+    args_commitment: Hex32,
+    result_commitment: Type.Union([Hex32, Type.Null()]),
   }),
   'tool.completed': CallEnded,
   'tool.failed': CallEnded,

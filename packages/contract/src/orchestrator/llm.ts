@@ -11,6 +11,7 @@ import {
   JsonObject,
   Label,
   Limit,
+  Name,
   Nullable,
   Offset,
   OptionalNullable,
@@ -26,14 +27,24 @@ import { ToolEffect } from './orchestrator-records.ts'
 export const PROVIDER_KINDS = ['openai', 'anthropic'] as const
 
 /**
- * `http`: one request to an address that is fixed but for declared parameters. The others are the
- * operations of these names, with the rights of the run.
+ * `http`: one request to an address that is fixed but for declared parameters. `client`: the caller
+ * acts and reports. `action`: invokes an action of the world model. The others are the operations
+ * of these names (`erasure`: `erasure.issue`). All act with the rights of the run.
  */
-export const TOOL_KINDS = ['http', 'memory.retrieve', 'memory.write', 'memory.supersede'] as const
+export const TOOL_KINDS = [
+  'http',
+  'client',
+  'action',
+  'erasure',
+  'memory.retrieve',
+  'memory.write',
+  'memory.supersede',
+] as const
 
 export const llmLimits = {
   tools_per_tenant: 500,
   tool_headers: 20,
+  compensation_args: 20,
   tool_name: '^[A-Za-z0-9_-]{1,64}$',
   providers_per_tenant: 100,
   key_chars: 4_096,
@@ -86,7 +97,10 @@ const toolFields = {
   description: text('What it does, for the model', { maxLength: limits.reason_chars }),
   tool_type: Type.Enum(TOOL_KINDS, {
     title: 'ToolKind',
-    description: '`http`: a request. The others: the operations of these names',
+    description:
+      '`http`: a request. `client`: the caller acts and reports. `action`: invokes an action ' +
+      'of the world model. `erasure`: erases a memory. The others: the operations of these ' +
+      'names',
   }),
   effect: about(ToolEffect, 'What repeating a call does'),
   input_schema: about(JsonObject, 'JSON Schema of the arguments: an object'),
@@ -98,12 +112,35 @@ const toolFields = {
   ),
 }
 
+const Compensation = Type.Object(
+  {
+    tool: text('Tool that undoes a call, of any kind but `client`', {
+      pattern: llmLimits.tool_name,
+    }),
+    map: Type.Record(
+      Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
+      Type.String({ pattern: '^(args|result)(\\.[A-Za-z0-9_-]{1,64}){0,8}$' }),
+      {
+        description: 'Of each of its arguments where it is: `args.id`, or `result.id` of JSON',
+        maxProperties: llmLimits.compensation_args,
+      },
+    ),
+  },
+  {
+    title: 'ToolCompensation',
+    description: 'How a call is undone where its run ends other than completed',
+    additionalProperties: false,
+  },
+)
+
 export const Tool = Type.Object(
   {
     tool_id: Hex16,
     ...toolFields,
     method: Nullable(about(toolFields.method, 'Method; null: it sends no request')),
     url: Nullable(about(toolFields.url, 'Address; null: it sends no request')),
+    action_name: Nullable(text('Action that it invokes; null: none')),
+    compensation: Nullable(about(Compensation, 'How a call of it is undone; null: not at all')),
     builtin: boolean('Whether its name is reserved for `seed-builtins`'),
     headers: Type.Array(Type.String(), {
       description: 'Names of headers that are sent; their values are never shown',
@@ -192,20 +229,30 @@ export const llm = {
     description:
       'Use it to let a model act. The address is fixed here: the model fills declared parameters ' +
       'only. Each request carries `Idempotency-Key`, the id of the call. A `once` tool is never ' +
-      'called twice for one call, whatever fails. A tool of memories has the schema and the ' +
-      'effect of its kind, and no address.',
+      'called twice for one call, whatever fails. Tools of memories and of erasure have the ' +
+      'schema and the effect of their kind. Only `http` has an address.',
     body: Type.Object({
       name: toolFields.name,
       description: toolFields.description,
-      tool_type: Type.Optional({ ...toolFields.tool_type, default: 'http' }),
+      tool_type: OptionalNullable(
+        about(toolFields.tool_type, 'Kind; default: `http` with a `url`, else `client`'),
+      ),
       effect: OptionalNullable(
         about(ToolEffect, 'What repeating a call does; default: `once`, or that of the kind'),
       ),
       input_schema: OptionalNullable(
-        about(JsonObject, 'JSON Schema of the arguments: an object; needed by `http`'),
+        about(
+          JsonObject,
+          'JSON Schema of the arguments: an object; needed by `http`. Of an `action`: of its ' +
+            'parameters',
+        ),
       ),
       method: OptionalNullable(about(toolFields.method, 'Method of the request; default: `POST`')),
       url: OptionalNullable(about(toolFields.url, 'Address; see `Tool.url`. Needed by `http`')),
+      action_name: OptionalNullable(about(Name, 'Action of the world model; needed by `action`')),
+      compensation: OptionalNullable(
+        about(Compensation, 'How a call of it is undone; default: not at all'),
+      ),
       headers: OptionalNullable(
         Type.Record(
           Type.String({ pattern: '^[A-Za-z][A-Za-z0-9-]{0,63}$' }),

@@ -8,6 +8,7 @@ import {
   Hex16,
   Hex32,
   integer,
+  JsonObject,
   Label,
   label,
   Name,
@@ -34,12 +35,18 @@ export const AGENT_ROLES = [
 export const RUN_STATES = [
   'running',
   'waiting_hitl',
+  'waiting_client',
   'waiting_resolution',
+  'compensating',
   'completed',
   'denied',
   'failed',
   'terminated',
 ] as const
+/** What becomes of what a run did when it ends other than completed. */
+export const ON_FAILURE = ['stop', 'compensate'] as const
+/** How much of what a run did was undone. */
+export const COMPENSATIONS = ['complete', 'partial', 'none'] as const
 /** Who asks the models: the caller, between `begin` and `complete`, or this service. */
 export const RUN_EXECUTORS = ['client', 'managed'] as const
 /**
@@ -93,6 +100,7 @@ export const RUN_REASONS = [
   'tool_failed',
   'resolved',
   'loop_detected',
+  'no_compensation',
 ] as const
 
 export const runLimits = {
@@ -127,7 +135,9 @@ export const RunState = Type.Enum(RUN_STATES, {
   title: 'RunState',
   description:
     '`running`: its executor may begin steps. `waiting_hitl`: a step or call waits for a person. ' +
+    '`waiting_client`: the caller has to report what a call answered. ' +
     '`waiting_resolution`: a person has to say whether a `once` tool acted. ' +
+    '`compensating`: it has stopped, and what its tools did is being undone. ' +
     '`denied`: a policy or a person refused a step. `failed`: no model answered. ' +
     '`terminated`: it was ended before its end.',
 })
@@ -227,17 +237,29 @@ export const RunCall = Type.Object(
     state: about(CallState, 'State of the call'),
     reason: Nullable(about(EndReason, 'Why it ended other than done')),
     effect: about(ToolEffect, 'What repeating it does'),
+    by_caller: boolean('Whether the caller of the managed run acts, and reports the result'),
     args_commitment: about(Hex32, 'Salted SHA-256 of tool and arguments'),
     result_commitment: Nullable(about(Hex32, 'Salted SHA-256 of the result')),
     policy_set: count('Number of the policies that were evaluated'),
     evaluation_id: Nullable(text('Id of the evaluation; null: there were no policies')),
     action_id: Nullable(text('Id of the action that waited for a person; null: none had to')),
+    compensates: Nullable(text('Id of the call that it undoes; null: none')),
     created_at: Timestamp,
     ended_at: Nullable(time('When it ended')),
   },
   { title: 'RunCall', description: 'A call of a tool by a step' },
 )
 export type RunCall = Static<typeof RunCall>
+
+export const RunCallTexts = Type.Object(
+  {
+    ...RunCall.properties,
+    tool: Nullable(text('Name of the tool; null: erased, or no right')),
+    args: Nullable(about(JsonObject, 'Arguments; null: erased, or no right')),
+    result: Nullable(text('What it answered; null: nothing yet, erased, or no right')),
+  },
+  { title: 'RunCallTexts', description: 'A call with its texts' },
+)
 
 export const RunStep = Type.Object(
   {
@@ -282,6 +304,26 @@ export const RunStepTexts = Type.Object(
   { title: 'RunStepTexts', description: 'A step with its texts' },
 )
 
+export const RunUndo = Type.Object(
+  {
+    call_id: about(Hex16, 'Call of a tool that acted, or may have'),
+    undone: boolean('Whether it was undone'),
+    undone_by: Nullable(text('Id of the call that undoes it; null: there is none')),
+    reason: Nullable(about(EndReason, 'Why it was not undone; null: it was, or is being undone')),
+  },
+  { title: 'RunUndo', description: 'What became of one thing that a run did' },
+)
+export type RunUndo = Static<typeof RunUndo>
+
+export const OnFailure = Type.Enum(ON_FAILURE, {
+  title: 'OnFailure',
+  description: '`stop`: what it did stays. `compensate`: calls with a compensation are undone',
+})
+const Compensation = Type.Enum(COMPENSATIONS, {
+  title: 'Compensation',
+  description: 'How much of what its tools did was undone',
+})
+
 export const runFields = {
   run_id: Hex16,
   tenant_id: Type.String(),
@@ -293,6 +335,8 @@ export const runFields = {
   budget: about(RunBudget, 'What its steps may use'),
   spent: about(Used, 'What ended steps used, as reported, or reserved where nobody reported'),
   reserved: about(Used, 'What steps under way may still use'),
+  on_failure: about(OnFailure, 'What becomes of what it did when it ends other than completed'),
+  compensation: Nullable(about(Compensation, 'How much was undone; null: nothing was to be')),
   max_steps: count('Most steps it may have'),
   steps_total: count('Steps that it has'),
   receipts: count('Receipts that were signed'),

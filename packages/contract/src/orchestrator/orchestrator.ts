@@ -27,9 +27,11 @@ import {
   resumeExample,
 } from '../registries/records.ts'
 import { agentOperations } from './orchestrator-agents.ts'
+import { callOperations } from './orchestrator-calls.ts'
 import {
   AgentAction,
   boundedInteger,
+  OnFailure,
   Run,
   RunBudget,
   RunCall,
@@ -39,6 +41,7 @@ import {
   RunStep,
   RunStepTexts,
   RunText,
+  RunUndo,
   runFields,
   runLimits,
   runVerdict,
@@ -64,6 +67,7 @@ const actionParams = Type.Object({ action_id: about(Hex16, 'Id of the action') }
 export const orchestrator = {
   ...agentOperations,
   ...replayOperations,
+  ...callOperations,
   start_run: operation({
     ...run,
     id: 'orchestrator.start_run',
@@ -86,6 +90,9 @@ export const orchestrator = {
           maximum: runLimits.deadline_s.max,
           default: runLimits.deadline_s.default,
         }),
+      ),
+      on_failure: OptionalNullable(
+        about(OnFailure, 'Of a `managed` run that ends other than completed; default: `stop`'),
       ),
       executor: Type.Optional(
         about(RunExecutor, 'Who asks the models; default: `client`, of a workflow `managed`'),
@@ -139,6 +146,9 @@ export const orchestrator = {
     reply: Type.Object({
       ...runFields,
       steps: Type.Array(RunStep, { description: 'Its steps, oldest first' }),
+      undone: Type.Array(RunUndo, {
+        description: 'Of a run that compensates: what its tools did, newest first',
+      }),
     }),
     refuses: ['run_not_found'],
   }),
@@ -164,11 +174,20 @@ export const orchestrator = {
     method: 'POST',
     path: `${runPath}/cancel`,
     summary: 'Ends a run: from then on it gets no permit and nothing of it is executed',
-    description: 'Use it to stop. What open permits had reserved counts as spent.',
+    description:
+      'Use it to stop. What open permits had reserved counts as spent. With `compensate` what ' +
+      'the tools of a managed run did is undone first.',
     params: runParams,
+    body: Type.Object({
+      compensate: OptionalNullable(
+        boolean('Whether to undo what its tools did; default: as the run was started'),
+      ),
+    }),
+    body_optional: true,
+    example: { compensate: true },
     status: 200,
     reply: Run,
-    refuses: ['run_not_found', 'wrong_state', 'no_signing_key'],
+    refuses: ['run_not_found', 'rejected', 'wrong_state', 'no_signing_key'],
   }),
   begin_step: operation({
     ...run,
@@ -269,28 +288,6 @@ export const orchestrator = {
       'idempotency_key_reused',
     ],
     idempotent: true,
-  }),
-  resolve_call: operation({
-    ...admin,
-    id: 'orchestrator.resolve_call',
-    method: 'POST',
-    path: `${runPath}/calls/{call_id}/resolve`,
-    summary: 'Says whether an uncertain call of a `once` tool has acted; the run goes on',
-    description:
-      'Use it after looking at the receiver: a process died while it called the tool, which is ' +
-      'never called again. The model is told what you say.',
-    params: Type.Object({
-      ...runParams.properties,
-      call_id: about(Hex16, 'Id of the call'),
-    }),
-    body: Type.Object({
-      happened: boolean('Whether the tool acted'),
-      result: OptionalNullable(about(RunText, 'What it answered, for the model')),
-    }),
-    example: { happened: true, result: 'The mail was sent.' },
-    status: 200,
-    reply: RunCall,
-    refuses: ['run_not_found', 'call_not_found', 'rejected', 'wrong_state'],
   }),
   complete_step: operation({
     ...run,

@@ -63,3 +63,70 @@ export function checkWorkflow(entries: readonly LogEntry[], findings: VerdictDra
   }
   addCheck(findings, 'turns', wrong.length === 0, wrong[0])
 }
+
+const ENDED = /^run\.(completed|denied|failed|terminated)$/
+
+/**
+ * What a run did is undone only once it has stopped, each call at most once and only one that is
+ * done; the end says how much was.
+ * @param entries in the order of the log
+ */
+export function checkCompensation(entries: readonly LogEntry[], findings: VerdictDraft): void {
+  const wrong: string[] = []
+  const effects = new Map<string, unknown>()
+  const states = new Map<string, unknown>()
+  /** Of each call that is undone: the call that undoes it, and how that went. */
+  const undone = new Map<string, { by: string; state: unknown }>()
+  let stopped: LogEntry | null = null
+  for (const entry of entries) {
+    const { event_type, subject, payload } = entry
+    const { compensates } = payload
+    if (event_type === 'run.compensating') {
+      if (stopped) wrong.push(`${entry.seq}: it stops twice`)
+      stopped = entry
+    } else if (ENDED.test(event_type)) checkEnd(entry, { stopped, effects, states, undone }, wrong)
+    else if (event_type === 'tool.compensated' || isText(compensates)) {
+      const call_id = String(compensates)
+      const known = undone.get(call_id)
+      if (!stopped) wrong.push(`${subject}: it undoes a call of a run that goes on`)
+      if (states.get(call_id) !== 'done') wrong.push(`${subject}: it undoes what was not done`)
+      if (known && (known.by !== subject || known.state !== 'intended'))
+        wrong.push(`${subject}: it undoes a call again`)
+      const intended = event_type === 'tool.intended'
+      undone.set(call_id, { by: subject, state: intended ? 'intended' : payload['state'] })
+    } else if (stopped && /^(run|step|tool)\./.test(event_type))
+      wrong.push(`${entry.seq}: after the run has stopped`)
+    else if (event_type === 'tool.intended') effects.set(subject, payload['effect'])
+    else if (event_type.startsWith('tool.')) states.set(subject, payload['state'])
+  }
+  addCheck(findings, 'compensation', wrong.length === 0, wrong[0])
+}
+
+function checkEnd(
+  { payload, seq }: LogEntry,
+  {
+    stopped,
+    effects,
+    states,
+    undone,
+  }: {
+    readonly stopped: LogEntry | null
+    readonly effects: ReadonlyMap<string, unknown>
+    readonly states: ReadonlyMap<string, unknown>
+    readonly undone: ReadonlyMap<string, { readonly state: unknown }>
+  },
+  wrong: string[],
+): void {
+  const { state, reason, compensation } = payload
+  const acted = [...effects].filter(
+    ([id, effect]) =>
+      effect !== 'read' && (states.get(id) === 'done' || states.get(id) === 'uncertain'),
+  )
+  const done = [...undone.values()].filter((one) => one.state === 'done').length
+  const some = done === 0 ? 'none' : 'partial'
+  const said = done === acted.length ? 'complete' : some
+  if (stopped ? compensation !== said : compensation !== undefined && acted.length > 0)
+    wrong.push(`${seq}: it says that something else was undone`)
+  const as = stopped?.payload ?? { state, reason }
+  if (as['state'] !== state || as['reason'] !== reason) wrong.push(`${seq}: it stopped otherwise`)
+}

@@ -19,7 +19,7 @@ import { type LogContext, verifyInclusionProof } from '../log/log-proof.ts'
 import { agentActionRules } from '../records/agent-action.ts'
 import { verifyApproval } from '../records/approval.ts'
 import { verifyRegistryRecord } from '../records/registry-record.ts'
-import { checkWorkflow, type LogEntry, readEntry } from './run-entries.ts'
+import { checkCompensation, checkWorkflow, type LogEntry, readEntry } from './run-entries.ts'
 import { isEnded, mayFollow, statesOf } from './transitions.ts'
 
 /** The lines of a bundle by type, of the shape that the checks rely on. */
@@ -54,13 +54,14 @@ export async function verifyRunBundle(
     await checkSigned(bundle, context, findings)
     checkOrder(bundle, findings)
     checkWorkflow(bundle.entries, findings)
+    checkCompensation(bundle.entries, findings)
     checkReceipts(bundle, findings)
     checkBudget(bundle, findings)
     checkApprovals(bundle, findings)
     checkTexts(bundle, findings)
     findings.notChecked.push(
       executorOf(bundle) === 'managed'
-        ? 'output, tokens and model: as the provider answered the service'
+        ? `output, tokens and model: as the provider answered the service${claimedResults(bundle)}`
         : 'output, results, tokens, cost and model: as the caller who executed the steps said',
     )
   } catch {
@@ -151,7 +152,7 @@ async function checkSigned(
 
 const ENDED_RUN = /^run\.(completed|denied|failed|terminated)$/
 const ENDED_STEP = /^step\.(completed|denied|failed)$/
-const ENDED_CALL = /^tool\.(completed|failed|uncertain|resolved)$/
+const ENDED_CALL = /^tool\.(completed|failed|uncertain|resolved|compensated)$/
 const MAY_FOLLOW_END = /^(agent_action|approval|decision)\./
 
 /** Transitions of the run, its steps and calls, in the order of the log. */
@@ -188,7 +189,8 @@ function checkOrder(bundle: Bundle, findings: VerdictDraft): void {
       if (event_type !== `step.${String(payload['state'])}`) illegal.push(`${seq}: two states`)
     } else if (event_type === 'tool.intended') {
       move('call', subject, 'intended')
-      if (states.get(String(payload['step_id'])) !== mayCall)
+      const undoes = payload['compensates'] !== undefined
+      if (!undoes && states.get(String(payload['step_id'])) !== mayCall)
         illegal.push(`${subject}: the step is not permitted`)
     } else if (ENDED_CALL.test(event_type)) {
       const resolved = event_type === 'tool.resolved'
@@ -211,6 +213,11 @@ function checkOrder(bundle: Bundle, findings: VerdictDraft): void {
   addCheck(findings, 'nothing_open', open.size === 0, 'a step or call has no end')
 }
 
+const claimedResults = ({ entries }: Bundle): string =>
+  entries.some(({ payload }) => payload['executor'] === 'client')
+    ? '; results of `client` tools: as the caller said'
+    : ''
+
 const executorOf = ({ entries }: Bundle): unknown => entries[0]?.payload['executor'] ?? 'client'
 
 /** The chain of receipts, and what the log says about each. */
@@ -226,6 +233,8 @@ function checkReceipts(bundle: Bundle, findings: VerdictDraft): void {
   const executor = executorOf(bundle)
   const executed = receipts.every((one) => one['executor'] === executor)
   addCheck(findings, 'receipts_executor', executed, 'a receipt names another executor than the run')
+  const said = receipts.every(isClaimSaid)
+  addCheck(findings, 'receipts_claimed', said, 'a receipt hides what only a caller said')
   const logged = entries.filter(({ event_type }) => ENDED_STEP.test(event_type))
   const same =
     logged.length === receipts.length &&
@@ -246,6 +255,13 @@ function checkReceipts(bundle: Bundle, findings: VerdictDraft): void {
     addCheck(findings, 'receipts_complete', all, 'the log counts other receipts')
   }
   for (const receipt of receipts) checkReceipt(bundle, receipt, findings)
+}
+
+/** Results that the caller of a managed run reported are claimed. */
+function isClaimSaid({ executor, claimed, calls }: JsonObject): boolean {
+  if (executor !== 'managed' || !Array.isArray(calls)) return true
+  const reported = calls.some((call) => isObject(call) && call['executor'] === 'client')
+  return Array.isArray(claimed) && claimed.includes('results') === reported
 }
 
 const PERMIT_MEMBERS = [
@@ -304,7 +320,10 @@ function checkReceipt(bundle: Bundle, receipt: JsonObject, findings: VerdictDraf
     (!completed || decided?.payload['record_digest'] === receipt['record_digest'])
   addCheck(findings, 'decision_logged', decision, 'the decision is not the one on the log')
   const intended = entries.filter(
-    ({ event_type, payload }) => event_type === 'tool.intended' && payload['step_id'] === step_id,
+    ({ event_type, payload }) =>
+      event_type === 'tool.intended' &&
+      payload['step_id'] === step_id &&
+      payload['compensates'] === undefined,
   )
   const acted = calls.filter(isObject).filter(({ state }) => state !== 'denied')
   const callsAgree =
@@ -323,6 +342,7 @@ function isCallLogged(entries: readonly LogEntry[], call: JsonObject): boolean {
     const same =
       payload['args_commitment'] === args_commitment &&
       payload['effect'] === effect &&
+      payload['executor'] === call['executor'] &&
       payload['action_id'] === action_id &&
       payload['policy_set'] === call['policy_set'] &&
       payload['evaluation_id'] === call['evaluation_id']
@@ -427,7 +447,7 @@ function checkTexts(bundle: Bundle, findings: VerdictDraft): void {
   const { receipts, texts, certificates, entries } = bundle
   const committed = new Set<unknown>()
   for (const { payload } of entries)
-    for (const member of ['input_commitment', 'args_commitment'])
+    for (const member of ['input_commitment', 'args_commitment', 'result_commitment'])
       if (isText(payload[member])) committed.add(payload[member])
   for (const receipt of receipts) {
     committed.add(receipt['input_commitment'])

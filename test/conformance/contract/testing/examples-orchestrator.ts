@@ -73,6 +73,13 @@ export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> 
   'llm.seed_builtins': () => ({ body: {} }),
   'llm.list_tools': page,
   'llm.delete_tool': ({ tool_name }) => ({ params: { tool_name } }),
+  'orchestrator.get_call': ({ unresolved_run_id, call_id }) => ({
+    params: { run_id: unresolved_run_id, call_id },
+  }),
+  'orchestrator.report_call': ({ unresolved_run_id, reported_call_id }) => ({
+    params: { run_id: unresolved_run_id, call_id: reported_call_id },
+    body: { result: 'It is red' },
+  }),
   'orchestrator.resolve_call': ({ unresolved_run_id, call_id }) => ({
     params: { run_id: unresolved_run_id, call_id },
     body: { happened: true, result: 'It was sent' },

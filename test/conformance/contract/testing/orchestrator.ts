@@ -103,5 +103,12 @@ async function buildUncertain(
   await rawSql(tenant.service, hold, [later_us, step_id])
   const sql = "update run_calls set state = 'uncertain' where call_id = ?"
   await rawSql(tenant.service, sql, [call_id])
-  return { unresolved_run_id, call_id: String(call_id) }
+  const reported = await tenant.ok('orchestrator.call_tool', {
+    params: { run_id: unresolved_run_id, step_id },
+    body: { tool: 'look_up', effect: 'read' },
+  })
+  const reported_call_id = String(reported.call_id)
+  const asked = "update run_calls set kind = 'client', sent_us = created_us where call_id = ?"
+  await rawSql(tenant.service, asked, [reported_call_id])
+  return { unresolved_run_id, call_id: String(call_id), reported_call_id }
 }

@@ -17,6 +17,7 @@ const COMPLETE = 'orchestrator.complete_step'
 
 /** Operations that honour an Idempotency-Key, and no registry's own. */
 export const ORCHESTRATOR_REUSED = [
+  'orchestrator.report_call',
   'orchestrator.create_agent',
   'orchestrator.start_run',
   'workflows.create',
@@ -45,6 +46,8 @@ const badCursor = (id: string): [string, Provoke] => [
 const OF_RUN = [
   'get_run',
   'cancel_run',
+  'get_call',
+  'report_call',
   'resolve_call',
   'begin_step',
   'get_step',
@@ -233,6 +236,24 @@ function holdWorkflow({ tenant, ids }: Pick<World, 'tenant' | 'ids'>): Promise<u
 }
 
 /** Cases by `operation code`. */
+/** An unknown call, a result that is too long, a call that is settled already. */
+function refusalsOfCall(id: string): Record<string, Provoke> {
+  const unknown: Provoke = ({ tenant, ids }) => {
+    const { call_id } = GHOSTS
+    return tenant.ask(id, exampleOf(id, { ...ids, call_id, reported_call_id: call_id }))
+  }
+  const twice: Provoke = async ({ tenant, ids }) => {
+    await tenant.ok(id, exampleOf(id, ids))
+    return tenant.ask(id, exampleOf(id, ids))
+  }
+  if (id === 'orchestrator.get_call') return { [`${id} call_not_found`]: unknown }
+  return {
+    [`${id} call_not_found`]: unknown,
+    [`${id} rejected`]: withBody(id, { result: LONG }),
+    [`${id} wrong_state`]: twice,
+  }
+}
+
 export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
   ...decidingCases({
     approve: 'orchestrator.approve_action',
@@ -326,17 +347,9 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
   [`${REPLAY} budget_exhausted`]: withBody(REPLAY, { max_tokens: 1 }),
   [`${REPLAY} policy_denied`]: underGate(REPLAY, 'inference', 'deny'),
   [`${REPLAY} approval_required`]: underGate(REPLAY, 'inference', 'escalate'),
-  'orchestrator.resolve_call call_not_found': ({ tenant, ids }) =>
-    tenant.ask(
-      'orchestrator.resolve_call',
-      exampleOf('orchestrator.resolve_call', { ...ids, call_id: GHOSTS.call_id }),
-    ),
-  'orchestrator.resolve_call rejected': withBody('orchestrator.resolve_call', { result: LONG }),
-  'orchestrator.resolve_call wrong_state': async ({ tenant, ids }) => {
-    const example = exampleOf('orchestrator.resolve_call', ids)
-    await tenant.ok('orchestrator.resolve_call', example)
-    return tenant.ask('orchestrator.resolve_call', example)
-  },
+  ...refusalsOfCall('orchestrator.get_call'),
+  ...refusalsOfCall('orchestrator.report_call'),
+  ...refusalsOfCall('orchestrator.resolve_call'),
   'llm.create_provider url_refused': withBody('llm.create_provider', {
     base_url: 'https://10.0.0.1:8443/v1',
   }),

@@ -83,6 +83,8 @@ export interface Ids extends LoginIds {
   /** Of a run with an uncertain call, and the call. */
   readonly unresolved_run_id: string
   readonly call_id: string
+  /** Of the same run: one that its caller has to report. */
+  readonly reported_call_id: string
   readonly tool_name: string
   /** Of a model that a provider is configured for. */
   readonly model_id: string
@@ -148,6 +150,7 @@ export const GHOSTS: Ids = {
   receipt_id: 'ffffffffffffffffffffffffffffffff',
   unresolved_run_id: 'ffffffffffffffffffffffffffffffff',
   call_id: 'ffffffffffffffffffffffffffffffff',
+  reported_call_id: 'ffffffffffffffffffffffffffffffff',
   tool_name: 'tool_ffffffffffff',
   model_id: 'models/ffffffffffff',
   step_id: 'ffffffffffffffffffffffffffffffff',
@@ -226,7 +229,8 @@ const PARTS: readonly Part[] = [
     part(
       [
         ...(['agent_id', 'idle_agent_id', 'agent_run_id', 'step_id', 'agent_action_id'] as const),
-        ...(['unresolved_run_id', 'call_id', 'tool_name', 'model_id', 'step_decision_id'] as const),
+        ...(['unresolved_run_id', 'call_id', 'reported_call_id', 'step_decision_id'] as const),
+        ...(['tool_name', 'model_id'] as const),
         'receipt_id' as const,
         ...(['workflow_id', 'waiting_workflow_id', 'modelled_agent_id'] as const),
       ],

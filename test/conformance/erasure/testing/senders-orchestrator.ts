@@ -83,6 +83,12 @@ export async function sendRuns(parts: SendParts): Promise<void> {
   const ghost = `${PATH}/runs/${run.run_id}/calls/${'f'.repeat(32)}/resolve`
   const said = { happened: true, result: resolve.text('body.result') }
   await refused(parts, ghost, { body: said })
+  const report = marks(parts, 'orchestrator.report_call')
+  const unknown_call = `${PATH}/runs/${run.run_id}/calls/${'f'.repeat(32)}/report`
+  await refused(parts, unknown_call, {
+    body: { result: report.text('body.result') },
+    headers: report.headers(),
+  })
   await sendProvider(parts)
   await sendWorkflow(parts, plain.agent_id)
   await sendDecisions(parts, steps)
@@ -160,6 +166,13 @@ async function sendProvider(parts: SendParts): Promise<void> {
   }
   const made = { body: defined, headers: tool.headers() }
   await twice(parts, { status: 201, path: '/v1/llm/tools' }, made)
+  const acting = { name: 'canary_action', description: 'x', tool_type: 'action' }
+  const compensation = {
+    tool: name,
+    map: { id: `args.${tool.word('body.compensation.map{}')}` },
+  }
+  const action = { ...acting, compensation, action_name: tool.label('body.action_name') }
+  await parts.client.ok('POST', '/v1/llm/tools', { body: action })
   const seed = { body: {}, headers: marks(parts, 'llm.seed_builtins').headers() }
   await twice(parts, { status: 200, path: '/v1/llm/tools/seed-builtins' }, seed)
 }

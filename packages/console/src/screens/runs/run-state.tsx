@@ -6,7 +6,9 @@ import { inWords, Pill } from '../../parts/display.tsx'
 export const RUN_TONES = {
   running: 'accent',
   waiting_hitl: 'warn',
+  waiting_client: 'warn',
   waiting_resolution: 'warn',
+  compensating: 'warn',
   completed: 'good',
   denied: 'bad',
   failed: 'bad',
@@ -15,6 +17,8 @@ export const RUN_TONES = {
 
 const STATE_WORDS: Readonly<Record<string, string>> = {
   waiting_hitl: 'waits for approval',
+  waiting_client: 'waits for its caller to report a call',
+  compensating: 'has stopped, and undoes what its tools did',
   waiting_resolution: 'waits for somebody who knows whether a tool acted',
 }
 

@@ -19,7 +19,9 @@ import { Workflows } from './workflows.tsx'
 const STATES: readonly Run['state'][] = [
   'running',
   'waiting_hitl',
+  'waiting_client',
   'waiting_resolution',
+  'compensating',
   'completed',
   'denied',
   'failed',

@@ -2,7 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { canonicalize } from '@custos/proof'
-import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { Breaker } from '../../platform/breaker.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import { LruCache } from '../../platform/lru-cache.ts'
 import { AnswerStream, STREAMING } from './answer-stream.ts'
 import { CHAT_FORMS, type ModelAnswer, type ModelQuestion } from './chat.ts'
 import type { OpenProvider } from './providers.ts'
@@ -10,7 +12,12 @@ import type { OpenProvider } from './providers.ts'
 /** `unsent`: it was never asked, or it said that it did not answer. `lost`: nobody knows. */
 export type AskResult =
   | { readonly answer: ModelAnswer }
-  | { readonly fault: string; readonly spent: 'unsent' | 'lost' }
+  | {
+      readonly fault: string
+      readonly spent: 'unsent' | 'lost'
+      /** When the provider wants to be asked again. */
+      readonly again_ms?: number
+    }
 
 const CALL_MS = 120_000
 const ANSWER_BYTES = 1024 * 1024
@@ -26,17 +33,60 @@ const OVERLOADED = 529
 const saysLater = (status: number): boolean =>
   status === 429 || status === UNAVAILABLE || status === OVERLOADED
 
-/**
- * Rejects only once `signal` is aborted. A provider that streams has `on_text` told what comes.
- */
+/** Questions in a row that a provider does not answer before it is left alone for a while. */
+const FAILURES = 5
+const BREAKERS_MAX = 10_000
+
+const breakersOf = perKernel(() => new LruCache<string, Breaker>({ max: BREAKERS_MAX }))
+
+/** Of one provider of one tenant, in this process: tenants do not stop each other. */
+function breakerOf(kernel: Kernel, { row: { provider_id } }: OpenProvider): Breaker {
+  const breakers = breakersOf(kernel)
+  return breakers.get(provider_id) ?? breakers.set(provider_id, new Breaker(FAILURES))
+}
+
+/** A refusal is about the question, or the key: the provider works. */
+const isFailure = (fault: string): boolean =>
+  fault !== 'refused_address' && (fault === 'status_429' || !fault.startsWith('status_4'))
+
+/** Milliseconds that a provider is not asked, since it has failed again and again; 0: it is. */
+export const heldMs = (kernel: Kernel, provider: OpenProvider): number =>
+  breakerOf(kernel, provider).held_ms
+
+interface AskOptions {
+  readonly signal: AbortSignal
+  /** Told what comes, of a provider that streams. */
+  readonly on_text?: ((text: string) => void) | undefined
+}
+
+/** Rejects only once `signal` is aborted. */
 export async function askModel(
+  kernel: Kernel,
+  provider: OpenProvider,
+  question: ModelQuestion,
+  options: AskOptions,
+): Promise<AskResult> {
+  const breaker = breakerOf(kernel, provider)
+  if (breaker.enter() > 0) return { fault: 'held', spent: 'unsent' }
+  try {
+    const result = await send(kernel, provider, question, options)
+    if ('fault' in result && isFailure(result.fault)) {
+      const held_ms = breaker.failed(result.again_ms ?? null)
+      const { provider_id } = provider.row
+      if (breaker.held_ms > 0) kernel.logger.warn('model.held', { provider_id, held_ms })
+    } else breaker.succeeded()
+    return result
+  } catch (error) {
+    breaker.gaveUp()
+    throw error
+  }
+}
+
+async function send(
   kernel: Kernel,
   { row, words }: OpenProvider,
   question: ModelQuestion,
-  {
-    signal,
-    on_text = () => {},
-  }: { readonly signal: AbortSignal; readonly on_text?: ((text: string) => void) | undefined },
+  { signal, on_text = () => {} }: AskOptions,
 ): Promise<AskResult> {
   const streams = words.streams === true
   const form = CHAT_FORMS[row.kind]
@@ -71,7 +121,8 @@ export async function askModel(
     if (!later || attempt >= TRIES)
       return { fault: `status_${status}`, spent: later || status < 500 ? 'unsent' : 'lost' }
     const wait_ms = retry_after_s === null ? WAIT_MS * 2 ** (attempt - 1) : retry_after_s * 1_000
-    if (wait_ms > WAIT_MAX_MS) return { fault: `status_${status}`, spent: 'unsent' }
+    if (wait_ms > WAIT_MAX_MS)
+      return { fault: `status_${status}`, spent: 'unsent', again_ms: wait_ms }
     await sleep(wait_ms, undefined, { signal })
   }
 }

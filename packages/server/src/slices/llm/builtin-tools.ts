@@ -1,13 +1,13 @@
-// The tools of memories: what a model may send, and what repeating it does.
+// Tools whose schema and effect are fixed: what a model may send, and what repeating it does.
 
 import type { TOOL_EFFECTS, TOOL_KINDS } from '@custos/contract'
 import type { JsonObject } from '@custos/proof'
 
-export type MemoryKind = Exclude<(typeof TOOL_KINDS)[number], 'http'>
+export type MemoryKind = Exclude<(typeof TOOL_KINDS)[number], 'http' | 'client' | 'action'>
 
 interface MemoryTool {
-  /** As `seed-builtins` names it; reserved. */
-  readonly name: string
+  /** As `seed-builtins` names it; reserved. Null: it is never made there. */
+  readonly name: string | null
   readonly description: string
   readonly effect: (typeof TOOL_EFFECTS)[number]
   readonly input_schema: JsonObject
@@ -56,8 +56,42 @@ export const MEMORY_TOOLS: Readonly<Record<MemoryKind, MemoryTool>> = {
       'content',
     ]),
   },
+  erasure: {
+    name: null,
+    description: 'Erases a memory for good, everywhere, with a certificate.',
+    effect: 'once',
+    input_schema: schema({ ref: { type: 'integer', minimum: 0 } }, ['ref']),
+  },
 }
 
-const names = new Set(Object.values(MEMORY_TOOLS).map(({ name }) => name))
+export const isMemoryKind = (kind: (typeof TOOL_KINDS)[number]): kind is MemoryKind =>
+  Object.hasOwn(MEMORY_TOOLS, kind)
+
+/** What a model sends of an action: its subjects, and parameters that fit `params`. */
+export const actionSchema = (params: JsonObject): JsonObject => ({
+  type: 'object',
+  properties: {
+    subject_refs: {
+      type: 'array',
+      maxItems: 100,
+      items: {
+        anyOf: [
+          { type: 'string', minLength: 1 },
+          {
+            type: 'object',
+            properties: { type: { type: 'string' }, ref: { type: 'string' } },
+            required: ['type', 'ref'],
+            additionalProperties: false,
+          },
+        ],
+      },
+    },
+    params,
+  },
+  required: ['subject_refs', 'params'],
+  additionalProperties: false,
+})
+
+const names = new Set(Object.values(MEMORY_TOOLS).flatMap(({ name }) => name ?? []))
 
 export const isBuiltinName = (name: string): boolean => names.has(name)

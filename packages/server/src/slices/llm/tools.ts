@@ -13,7 +13,13 @@ import { pageOf } from '../../platform/page.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { findProblems, readJsonSchema, SpecRefused, showProblem } from '../world-model/index.ts'
-import { isBuiltinName, MEMORY_TOOLS, type MemoryKind } from './builtin-tools.ts'
+import {
+  actionSchema,
+  isBuiltinName,
+  isMemoryKind,
+  MEMORY_TOOLS,
+  type MemoryKind,
+} from './builtin-tools.ts'
 import {
   countTools,
   deleteToolRow,
@@ -36,6 +42,10 @@ interface ToolWords extends HttpTarget {
   readonly name: string
   readonly description: string
   readonly input_schema: JsonObject
+  /** Of the world model, that it invokes. */
+  readonly action_name?: string
+  /** How a call of it is undone. */
+  readonly compensation?: { readonly tool: string; readonly map: Readonly<Record<string, string>> }
 }
 
 export interface OpenTool {
@@ -80,6 +90,8 @@ function showTool(row: ToolRow, words: ToolWords | null): Tool {
     method: row.kind === 'http' ? (words?.method ?? 'POST') : null,
     // A redacted tool has no address.
     url: words?.url || null,
+    action_name: words?.action_name ?? null,
+    compensation: words?.compensation ?? null,
     builtin: isBuiltinName(words?.name ?? ''),
     headers: Object.keys(words?.headers ?? {}),
     version: row.version,
@@ -92,9 +104,9 @@ export const createTool: Handler<Operation<'create_tool'>> = async (call, { body
   refuseLimited(call)
   const { kernel, tenant_id } = call
   if (isBuiltinName(body.name)) return call.refuse('name_taken', 'the name is that of a built-in')
-  const { words, effect } = await defineTool(call, body)
+  const { words, kind, effect } = await defineTool(call, body)
   const given = await prepareTool(kernel, tenant_id, words, {
-    kind: body.tool_type ?? 'http',
+    kind,
     effect,
     enabled: Number(body.enabled ?? true),
   })
@@ -122,38 +134,59 @@ export const createTool: Handler<Operation<'create_tool'>> = async (call, { body
 type CreateCall = Call<Operation<'create_tool'>>
 type ToolBody = Parameters<Handler<Operation<'create_tool'>>>[1]['body']
 
+interface ToolDefinition extends Pick<ToolRow, 'kind' | 'effect'> {
+  readonly words: ToolWords
+}
+
 /** Refuses what does not belong to the kind. */
-async function defineTool(
-  call: CreateCall,
-  body: ToolBody,
-): Promise<{ words: ToolWords; effect: ToolRow['effect'] }> {
-  const { name, description, tool_type: kind = 'http', effect } = body
-  const { input_schema, url, method, headers } = body
-  if (kind !== 'http') {
+async function defineTool(call: CreateCall, body: ToolBody): Promise<ToolDefinition> {
+  const { name, description, tool_type, url, method, headers, action_name } = body
+  const kind = tool_type ?? (url == null ? 'client' : 'http')
+  const { input_schema, effect, compensation } = body
+  const undoing = compensation == null ? {} : { compensation }
+  if (kind !== 'http' && (url ?? method ?? headers) != null)
+    return call.refuse('rejected', `a tool of the kind ${kind} sends no request`)
+  if (kind !== 'action' && action_name != null)
+    return call.refuse('rejected', `a tool of the kind ${kind} invokes no action`)
+  if (isMemoryKind(kind)) {
     const fixed = MEMORY_TOOLS[kind]
-    const more = input_schema ?? url ?? method ?? headers
-    if (more != null || (effect ?? fixed.effect) !== fixed.effect)
+    if (input_schema != null || (effect ?? fixed.effect) !== fixed.effect)
       return call.refuse('rejected', `a tool of the kind ${kind} has its own schema and effect`)
-    return { words: { name, description, ...memoryWords(kind) }, effect: fixed.effect }
+    const words = { name, description, ...memoryWords(kind), ...undoing }
+    return { words, kind, effect: fixed.effect }
   }
-  if (input_schema == null || url == null)
+  const given = input_schema ?? { type: 'object' }
+  assert(isObject(given), 'the schema of the body says that it is an object')
+  const words: ToolWords = {
+    name,
+    description,
+    ...NO_REQUEST,
+    input_schema: kind === 'action' ? actionSchema(given) : given,
+    ...(kind === 'http' && { method: method ?? 'POST', url: url ?? '', headers: headers ?? {} }),
+    ...(action_name != null && { action_name }),
+    ...undoing,
+  }
+  if (kind === 'http' && (input_schema == null || url == null))
     return call.refuse('rejected', 'a tool of the kind http needs input_schema and url')
-  assert(isObject(input_schema), 'the schema of the body says that it is an object')
-  const target = { input_schema, method: method ?? 'POST', url, headers: headers ?? {} }
-  const words: ToolWords = { name, description, ...target }
+  if (kind === 'action' && action_name == null)
+    return call.refuse('rejected', 'a tool of the kind action needs action_name')
   requireSchema(call, words)
+  if (kind === 'http') await requireTarget(call, words)
+  return { words, kind, effect: effect ?? 'once' }
+}
+
+async function requireTarget(call: CreateCall, words: ToolWords): Promise<void> {
   const problem = checkTemplate(words)
   if (problem !== null) return call.refuse('rejected', problem)
   if (await call.kernel.egress.isRefused(words.url.replace(/\{\w+\}/g, 'x')))
     return call.refuse('url_refused')
-  return { words, effect: effect ?? 'once' }
 }
+
+const NO_REQUEST = { method: 'POST', url: '', headers: {} } as const
 
 const memoryWords = (kind: MemoryKind): Omit<ToolWords, 'name' | 'description'> => ({
   input_schema: MEMORY_TOOLS[kind].input_schema,
-  method: 'POST',
-  url: '',
-  headers: {},
+  ...NO_REQUEST,
 })
 
 async function prepareTool(
@@ -180,8 +213,8 @@ export const seedBuiltins: Handler<Operation<'seed_builtins'>> = async (call) =>
   refuseLimited(call)
   const { kernel, tenant_id } = call
   const prepared = await Promise.all(
-    MEMORY_KINDS.map((kind) => {
-      const { name, description, effect } = MEMORY_TOOLS[kind]
+    BUILTINS.map(({ kind, name }) => {
+      const { description, effect } = MEMORY_TOOLS[kind]
       const words = { name, description, ...memoryWords(kind) }
       return prepareTool(kernel, tenant_id, words, { kind, effect, enabled: 1 })
     }),
@@ -207,7 +240,10 @@ export const seedBuiltins: Handler<Operation<'seed_builtins'>> = async (call) =>
   return reply
 }
 
-const MEMORY_KINDS = TOOL_KINDS.filter((kind) => kind !== 'http')
+const BUILTINS = TOOL_KINDS.filter(isMemoryKind).flatMap((kind) => {
+  const { name } = MEMORY_TOOLS[kind]
+  return name === null ? [] : [{ kind, name }]
+})
 
 function requireSchema(call: CreateCall, { input_schema }: ToolWords): void {
   try {

@@ -14,16 +14,9 @@ import { beginStep, getStep } from './runs/begin-step.ts'
 import { bundle } from './runs/bundle.ts'
 import { callTool } from './runs/call-tool.ts'
 import { completeStep } from './runs/complete-step.ts'
+import { getCall, reportCall, resolveCall } from './runs/resolve-call.ts'
 import { getReceipt, listRunSteps, verifyRun } from './runs/run-reads.ts'
-import {
-  cancelRun,
-  getRun,
-  listReceipts,
-  listRunPage,
-  MANAGED_RUN,
-  resolveCall,
-  startRun,
-} from './runs/runs.ts'
+import { cancelRun, getRun, listReceipts, listRunPage, MANAGED_RUN, startRun } from './runs/runs.ts'
 import {
   findAnyStep,
   receiptsOfWorkflow,
@@ -65,6 +58,8 @@ export const orchestratorHandlers = {
   begin_step: beginStep,
   get_step: getStep,
   call_tool: callTool,
+  get_call: getCall,
+  report_call: reportCall,
   resolve_call: resolveCall,
   complete_step: completeStep,
   receipts: listReceipts,

@@ -2,6 +2,8 @@
 
 import type {
   CALL_STATES,
+  COMPENSATIONS,
+  ON_FAILURE,
   PROVIDER_KINDS,
   RUN_EXECUTORS,
   RUN_REASONS,
@@ -132,6 +134,11 @@ export const runTables = {
     executor: nullable(text<(typeof RUN_EXECUTORS)[number]>('enum', 'who asks the models')),
     job_id: nullable(text('minted', 'job of a managed run')),
     workflow_id: nullable(text('minted', 'workflow that it executes')),
+    /** Null: `stop`. */
+    on_failure: nullable(text<(typeof ON_FAILURE)[number]>('enum', 'what becomes of what it did')),
+    /** Its last state, while it compensates. */
+    ends_as: nullable(text<(typeof RUN_STATES)[number]>('enum', 'states of runs')),
+    compensation: nullable(text<(typeof COMPENSATIONS)[number]>('enum', 'how much was undone')),
   },
   run_steps: {
     tenant_id: tenantId,
@@ -191,5 +198,10 @@ export const runTables = {
     tool_id: nullable(text('minted', 'tool that this service calls')),
     /** When this service called the tool; null: it did not. */
     sent_us: nullable(integer),
+    /** Null: of a run of the caller, a turn of another agent, or of before there were kinds. */
+    kind: nullable(text<(typeof TOOL_KINDS)[number]>('enum', 'kinds of tools')),
+    record_id: nullable(text('minted', 'action of the world model that it proposed')),
+    /** Of no step: `step_no` is 0. */
+    compensates: nullable(text('minted', 'call that it undoes')),
   },
 }

@@ -6,10 +6,10 @@ import {
   orchestrator as contract,
   runLimits,
 } from '@custos/contract'
-import { canonicalize, contentHash } from '@custos/proof'
+import { canonicalize, contentHash, type JsonObject } from '@custos/proof'
 import { retryOnConflict } from '../../../platform/concurrency.ts'
 import type { JobPause } from '../../../platform/jobs/queue.ts'
-import type { Call } from '../../../platform/kernel/call.ts'
+import type { Call, Principal } from '../../../platform/kernel/call.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import {
   logDecision,
@@ -20,15 +20,23 @@ import {
   storeText,
 } from '../../decisions/index.ts'
 import { gate, refusalOf } from '../../governance/index.ts'
-import { callHttp, findArgsProblem, type ModelAnswer, type ToolOutcome } from '../../llm/index.ts'
+import {
+  callHttp,
+  findArgsProblem,
+  isMemoryKind,
+  type ModelAnswer,
+  type OpenTool,
+  type ToolOutcome,
+} from '../../llm/index.ts'
+import type { OpenAgent } from '../runs/agents.ts'
 import { argsOf, callToolBy } from '../runs/call-tool.ts'
 import { prepareStepDecision, refuseOutput } from '../runs/complete-step.ts'
 import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
-import { RunUnit } from '../runs/run-unit.ts'
+import { isToReport, RunUnit } from '../runs/run-unit.ts'
 import { noteTold, refsOf } from '../runs/run-view.ts'
 import { type KeptAnswer, keptAnswerOf, originsOf } from './conversation.ts'
-import { callMemory } from './memory-tool.ts'
+import { callAction, callMemory, type WaitingAction } from './memory-tool.ts'
 import { callsOf } from './next-act.ts'
 import { NOT_SENT, type RunWorker, type TurnState } from './run-worker.ts'
 import { answerOf, turnOfCall } from './workflow-plan.ts'
@@ -37,6 +45,8 @@ import { answerOf, turnOfCall } from './workflow-plan.ts'
 const TRIES = 3
 const ID_BYTES = 16
 const ATTEMPTS = 8
+/** How soon a decision of a person about an action of the world model is seen. */
+export const CHECK_AGAIN_MS = 2_000
 
 interface NewAnswer {
   readonly answer: KeptAnswer
@@ -99,6 +109,7 @@ export async function actOnAnswer(
       return worker.unit((unit) => unit.end('failed', 'step_refused'))
     if (!row) return propose(worker, state, { step, request, call_no: i + 1 })
     if (row.state === 'waiting_hitl' || row.state === 'uncertain') return { again_ms: null }
+    if (row.state === 'intended' && isToReport(row)) return { again_ms: null }
     if (row.state === 'intended') return execute(worker, state, { step, row })
   }
   return finish(worker, state, { step, kept })
@@ -123,13 +134,18 @@ async function propose(
     const reason = tool ? 'args_invalid' : 'tool_refused'
     return refuseCall(worker, { step, request, call_no }, { reason, problem: problem ?? '' })
   }
-  const { tool_id, version, effect } = tool.row
+  const { tool_id, version, kind, effect } = tool.row
   const call = ownCall(contract.call_tool, worker.callerOf(principal))
   const input = {
     params: { run_id: worker.run_id, step_id: step.step_id },
     query: undefined,
     body: { tool: request.tool, args: request.args, effect },
-    own: { tool_id: tool_id === '' ? null : tool_id, version, context_origins: contextOf(state) },
+    own: {
+      tool_id: tool_id === '' ? null : tool_id,
+      kind: tool_id === '' ? null : kind,
+      version,
+      context_origins: contextOf(state),
+    },
   }
   const pause = await worker.operate(async () => {
     try {
@@ -196,6 +212,9 @@ async function refuseCall(
         ended_us: now_us,
         tool_id: null,
         sent_us: null,
+        kind: null,
+        record_id: null,
+        compensates: null,
       }
       await unit.refuseCall(row, step.step_id, reason)
     }, 'refused')
@@ -217,7 +236,7 @@ async function execute(
   { step, row }: IntendedCall,
 ): Promise<JobPause | null> {
   if (row.tool_id === null) return endDelegated(worker, { step, row })
-  if (row.effect === 'once' && row.sent_us !== null)
+  if (!mayRepeat(row) && row.sent_us !== null)
     return endCall(worker, { step, row }, { fault: 'not_reported', acted: 'unknown' })
   const principal = await worker.findStarter(state.run)
   if (!principal) return null
@@ -227,23 +246,63 @@ async function execute(
   if (!tool || !given || given.version !== tool.row.version)
     return endCall(worker, { step, row }, { fault: 'tool_changed', acted: 'unsent' })
   if (!(await worker.mark((unit) => markSent(unit, step, row), 'sending'))) return NOT_SENT
+  if (tool.row.kind === 'client') return { again_ms: null }
+  const outcome = await worker.whileLive((signal) =>
+    act(worker, { step, row, tool, args: given.args, principal, agent: state.agent }, signal),
+  )
+  await worker.kernel.step('run:acted')
+  if (outcome === null) return null
+  if ('waiting' in outcome) {
+    await worker.unit((unit) => noteWaiting(unit, row, outcome), 'proposed')
+    return { again_ms: CHECK_AGAIN_MS }
+  }
+  return endCall(worker, { step, row }, outcome)
+}
+
+interface PermittedCall extends IntendedCall {
+  readonly tool: OpenTool
+  readonly args: JsonObject
+  readonly principal: Principal
+  readonly agent: OpenAgent | null
+}
+
+/** Calls the tool, again where it may be repeated. Rejects only once `signal` is aborted. */
+export function act(
+  worker: RunWorker,
+  { step, row, tool, args, principal, agent }: PermittedCall,
+  signal: AbortSignal,
+): Promise<ToolOutcome | WaitingAction> {
   const { kind } = tool.row
   const request = {
     call_id: row.call_id,
     run_id: step.run_id,
     step_id: step.step_id,
-    args: given.args,
+    args,
     refs: refsOf([step]),
-    stores: state.agent?.words.memory_stores ?? [],
+    stores: agent?.words.memory_stores ?? [],
   }
-  const act = (signal: AbortSignal) =>
-    kind === 'http'
-      ? callHttp(worker.kernel, tool.words, request, signal)
-      : callMemory(worker.callerOf(principal), { ...request, kind })
-  const outcome = await worker.whileLive((signal) => send(row, () => act(signal)))
-  await worker.kernel.step('run:acted')
-  if (outcome === null) return null
-  return endCall(worker, { step, row }, outcome)
+  const caller = worker.callerOf(principal)
+  return send(row, (): Promise<ToolOutcome | WaitingAction> => {
+    if (isMemoryKind(kind)) return callMemory(caller, { ...request, kind })
+    if (kind === 'http') return callHttp(worker.kernel, tool.words, request, signal)
+    return callAction(caller, { ...request, action_name: tool.words.action_name ?? '' }, row)
+  })
+}
+
+/** Whether it acts once however often it is repeated: an action is invoked under the call's id. */
+export const mayRepeat = ({ effect, kind }: CallRow): boolean =>
+  effect !== 'once' || kind === 'action'
+
+/** The run waits for a person until the action is decided. */
+export async function noteWaiting(
+  unit: RunUnit,
+  { call_id }: CallRow,
+  { waiting: record_id }: WaitingAction,
+): Promise<void> {
+  const now = unit.calls.find((one) => one.call_id === call_id)
+  if (now?.state !== 'intended' || now.record_id === record_id) return
+  await unit.setCall(now, { record_id })
+  await unit.refresh()
 }
 
 /** Waits for the turn of the agent that was asked. */
@@ -261,23 +320,27 @@ async function endDelegated(
 }
 
 /** Whether it may be sent: a `once` tool by one process only. */
-async function markSent(
+export async function markSent(
   unit: RunUnit,
   step: StepRow,
   { call_id, tool_id }: CallRow,
 ): Promise<boolean> {
   const now = unit.calls.find((one) => one.call_id === call_id)
-  if (now?.state !== 'intended' || (now.effect === 'once' && now.sent_us !== null)) return false
+  if (now?.state !== 'intended' || (!mayRepeat(now) && now.sent_us !== null)) return false
   const recipient = { kind: 'tool', recipient_id: tool_id ?? '', step_id: step.step_id } as const
   if (!(await noteDisclosure(unit.tx, refsOf([step]), recipient))) return false
   await unit.setCall(now, { sent_us: unit.tx.now() })
+  await unit.refresh()
   return true
 }
 
-async function send({ effect }: CallRow, act: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+async function send<T extends object>(
+  row: CallRow,
+  act: () => Promise<ToolOutcome | T>,
+): Promise<ToolOutcome | T> {
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await act()
-    const again = 'fault' in outcome && outcome.acted === 'unknown' && effect !== 'once'
+    const again = 'fault' in outcome && outcome.acted === 'unknown' && mayRepeat(row)
     if (!again || attempt >= TRIES) return outcome
   }
 }

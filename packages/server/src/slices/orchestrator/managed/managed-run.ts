@@ -11,6 +11,7 @@ import {
   type AskResult,
   askModel,
   findModel,
+  heldMs,
   type ModelAnswer,
   type OpenProvider,
 } from '../../llm/index.ts'
@@ -20,8 +21,9 @@ import { completeStepBy } from '../runs/complete-step.ts'
 import { findRun, listSteps, type StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
 import { RunUnit } from '../runs/run-unit.ts'
-import { refsOf } from '../runs/run-view.ts'
+import { isOver, refsOf } from '../runs/run-view.ts'
 import { actOnAnswer, keepAnswer } from './answered-step.ts'
+import { compensate } from './compensate.ts'
 import {
   buildMessages,
   costOf,
@@ -68,6 +70,11 @@ async function untilNothingDue(worker: RunWorker): Promise<JobPause | undefined>
     await worker.refresh()
     const state = await worker.load()
     if (state === null || state.run.ended_us !== null) return undefined
+    if (state.run.state === 'compensating') {
+      const pause = await compensate(worker, state)
+      if (pause) return pause
+      continue
+    }
     const turns = listOpenTurns(state)
     if (turns.length === 0) await worker.unit((unit) => unit.end('completed', null))
     else if (isLooping(state)) await worker.unit((unit) => unit.end('terminated', 'loop_detected'))
@@ -131,7 +138,7 @@ async function act(worker: RunWorker, state: TurnState, next: NextAct): Promise<
     case 'fail':
       return worker.unit((unit) => unit.end('failed', 'model_failed'))
     case 'begin':
-      return worker.begins.run(() => begin(worker, state, next.model_id))
+      return worker.begins.run(() => begin(worker, state, next.models))
     case 'ask':
       return worker.questions.run(() => ask(worker, state, next.step))
     case 'call':
@@ -144,7 +151,7 @@ async function act(worker: RunWorker, state: TurnState, next: NextAct): Promise<
 async function begin(
   worker: RunWorker,
   state: TurnState,
-  model_id: string,
+  models: readonly string[],
 ): Promise<JobPause | null> {
   const { steps, agent, turn } = state
   // Turns that began since `state` was read have reserved.
@@ -153,16 +160,17 @@ async function begin(
     steps: await listSteps(db, worker.run_id),
   }))
   const { run } = now
-  if (!run || run.ended_us !== null) return null
+  if (!run || isOver(run)) return null
   const principal = await worker.findStarter(run)
   if (!principal) return null
-  const provider = await worker.kernel.db.read(worker.tenant_id, (db) =>
-    findModel(worker.kernel, db, model_id),
-  )
+  const found = await findProvider(worker, models)
+  if (found && 'held_ms' in found) return { again_ms: Math.ceil(found.held_ms) }
+  const provider = found?.provider
   const last = steps.findLast((step) => step.state === 'completed')
   const input_text = last ? resultsOf(state, state, last) : turn.input_text
-  if (!provider || !agent || input_text === null)
+  if (!found || !provider || !agent || input_text === null)
     return worker.unit((unit) => unit.end('failed', provider ? 'step_refused' : 'model_refused'))
+  const { model_id } = found
   if (last && countRepeated(state, last) >= REPEATS)
     return worker.unit((unit) => unit.end('terminated', 'loop_detected'))
   const price = Math.max(provider.row.price_in_micro, provider.row.price_out_micro)
@@ -191,6 +199,21 @@ async function begin(
   return pause
 }
 
+/**
+ * The first model that has a provider which is not left alone; else how long the first is.
+ * Null: no model has a provider.
+ */
+async function findProvider({ kernel, tenant_id }: RunWorker, models: readonly string[]) {
+  const held: number[] = []
+  for (const model_id of models) {
+    const provider = await kernel.db.read(tenant_id, (db) => findModel(kernel, db, model_id))
+    const held_ms = provider ? heldMs(kernel, provider) : null
+    if (provider && held_ms === 0) return { model_id, provider }
+    if (held_ms !== null) held.push(held_ms)
+  }
+  return held.length === 0 ? null : { held_ms: Math.min(...held) }
+}
+
 /** Completed steps whose answer was the same, this one included. */
 function countRepeated({ steps, texts }: TurnState, last: StepRow): number {
   const textOf = ({ output_text_id }: StepRow) => texts.get(output_text_id ?? '')?.text
@@ -216,6 +239,8 @@ async function ask(worker: RunWorker, state: TurnState, step: StepRow): Promise<
       input_schema,
     })),
   }
+  const held_ms = heldMs(kernel, provider)
+  if (held_ms > 0) return { again_ms: Math.ceil(held_ms) }
   const prompt_tokens = await countPrompt(kernel, provider.row.kind, prompt)
   const reserved = { tokens: step.reserved_tokens, cost_micro: step.reserved_cost_micro }
   const max_tokens = roomFor(provider.row, reserved, prompt_tokens)
@@ -241,11 +266,11 @@ async function ask(worker: RunWorker, state: TurnState, step: StepRow): Promise<
 const noteFault = (
   worker: RunWorker,
   step: StepRow,
-  { spent }: Extract<AskResult, { fault: string }>,
+  { fault, spent }: Extract<AskResult, { fault: string }>,
 ): Promise<null> =>
   worker.unit((unit) =>
-    spent === 'lost'
-      ? failStep(unit, step, 'model_failed')
+    spent === 'lost' || fault === 'held'
+      ? failStep(unit, step, 'model_failed', fault === 'held' ? NOTHING_USED : {})
       : failStep(unit, step, 'model_refused', NOTHING_USED),
   )
 

@@ -70,7 +70,7 @@ test('built-in tools are seeded once, their names are reserved, a kind has a sch
     { headers: { 'x-a': 'b' } },
   ])
     assert.equal((await define({ tool_type: 'memory.write', ...more })).body.error, 'rejected')
-  assert.equal((await define({})).body.error, 'rejected')
+  assert.equal((await define({ tool_type: 'http' })).body.error, 'rejected')
   const own = await define({ tool_type: 'memory.write' })
   assert.deepEqual([own.status, own.body.effect, own.body.builtin], [201, 'idempotent', false])
   assert.deepEqual(await tenant.ok('DELETE', '/llm/tools/memory_write'), {

@@ -1,24 +1,40 @@
-// Tools of memories: the ordinary operations, with the rights of the run's key and in the stores of
-// the agent.
+// Tools that are operations of this service: with the rights of the run's key, and memories in the
+// stores of the agent.
 
-import { memory as contract, type OperationSpec, scopeCovers } from '@custos/contract'
-import { canonicalize, type JsonObject } from '@custos/proof'
+import {
+  type Action,
+  memory as contract,
+  erasure,
+  type InvokeRequest,
+  type OperationSpec,
+  REPLY_KIND,
+  scopeCovers,
+  worldModel,
+} from '@custos/contract'
+import { canonicalize, isObject, type JsonObject } from '@custos/proof'
 import type { Call, IdempotentUnit } from '../../../platform/kernel/call.ts'
 import { runOnce } from '../../../platform/kernel/idempotency.ts'
 import { RawJson } from '../../../platform/raw-json.ts'
 import { Refusal } from '../../../platform/refusal.ts'
+import { erasureHandlers } from '../../erasure/index.ts'
 import type { MemoryKind, ToolOutcome } from '../../llm/index.ts'
 import { memoryHandlers } from '../../memory/index.ts'
+import { worldModelHandlers } from '../../world-model/index.ts'
+import type { CallRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
 
 const BUDGET_DEFAULT = 1_024
 /** Memories that a written one says it was made from. */
 const MADE_FROM_MAX = 100
+const LEGAL_BASIS = 'an agent asked for it'
 
-interface MemoryRequest {
-  readonly kind: MemoryKind
+interface OwnRequest {
   readonly args: JsonObject
   readonly call_id: string
+}
+
+interface MemoryRequest extends OwnRequest {
+  readonly kind: MemoryKind
   readonly run_id: string
   readonly step_id: string
   /** Stores of the agent; empty: every store. */
@@ -36,13 +52,63 @@ export async function callMemory(
   if (typeof store_id !== 'string') return { fault: 'store_missing', acted: 'refused' }
   if (request.stores.length > 0 && !request.stores.includes(store_id))
     return { fault: 'store_not_found', acted: 'refused' }
+  return orFault(() => executeKind(caller, request, store_id))
+}
+
+async function orFault<T>(act: () => Promise<ToolOutcome | T>): Promise<ToolOutcome | T> {
   try {
-    return await executeKind(caller, request, store_id)
+    return await act()
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const passes = error.status === 429 || error.status === 503
     return { fault: error.code, acted: passes ? 'unknown' : 'refused' }
   }
+}
+
+/** An action of the world model waits for a person: the id of its record. */
+export interface WaitingAction {
+  readonly waiting: string
+}
+
+/** Invokes it once for each call; one that waited before is looked at, and not proposed again. */
+export function callAction(
+  caller: Parameters<typeof ownCall>[1],
+  request: OwnRequest & { readonly action_name: string },
+  { record_id }: Pick<CallRow, 'record_id'>,
+): Promise<ToolOutcome | WaitingAction> {
+  return orFault<WaitingAction>(async () => {
+    const { args, action_name } = request
+    const call = keyedCall(worldModel.invoke, caller, request)
+    if (record_id !== null) return lookAt(caller, record_id)
+    // The arguments fit the schema of the tool.
+    const subject_refs = args['subject_refs'] as InvokeRequest['subject_refs']
+    const params = isObject(args['params']) ? args['params'] : {}
+    // A claim is capped by the key: the run claims what its key may be trusted with, and no more.
+    const { max_trust_tier } = caller.principal
+    const authority = max_trust_tier ? { trust_tier: max_trust_tier } : null
+    const body = { action_name, subject_refs, params, authority }
+    const answered = replyOf(await worldModelHandlers.invoke(call, { ...NOTHING_NAMED, body }))
+    if (REPLY_KIND in answered) return { waiting: answered.accepted.detail.action_id }
+    return shownAction(answered)
+  })
+}
+
+const NOTHING_NAMED = { params: undefined, query: undefined } as const
+
+const shownAction = ({ action_id, status }: Pick<Action, 'action_id' | 'status'>): ToolOutcome => ({
+  result: JSON.stringify({ action_id, status }),
+})
+
+async function lookAt(
+  caller: Parameters<typeof ownCall>[1],
+  action_id: string,
+): Promise<ToolOutcome | WaitingAction> {
+  const call = ownCall(worldModel.get_action, caller)
+  const at = { params: { action_id }, query: undefined, body: undefined }
+  const action = await worldModelHandlers.get_action(call, at)
+  if (action.status === 'waiting_hitl') return { waiting: action_id }
+  if (action.status === 'invoked') return shownAction(action)
+  return { fault: `action_${action.status}`, acted: 'refused' }
 }
 
 async function executeKind(
@@ -61,6 +127,15 @@ async function executeKind(
     const shown = memories.map(({ ref, content }) => ({ ref, content }))
     const refs = shown.map(({ ref }) => ref)
     return { result: JSON.stringify({ memories: shown }), refs }
+  }
+  if (kind === 'erasure') {
+    const call = keyedCall(erasure.issue, caller, request)
+    const reasons = { legal_basis: LEGAL_BASIS, requested_by: `run ${run_id}` }
+    const body = { ...reasons, fact_ref: Number(args['ref']), store_id }
+    const { certificate_id, outcome } = replyOf(
+      await erasureHandlers.issue(call, { params: undefined, query: undefined, body }),
+    )
+    return { result: JSON.stringify({ certificate_id, outcome }) }
   }
   const made_from = refs.slice(0, MADE_FROM_MAX)
   const body = { content: String(args['content']), metadata: { run_id, step_id, made_from } }
@@ -84,7 +159,7 @@ const replyOf = <T>(answered: T | RawJson<T>): T =>
 function keyedCall<S extends OperationSpec>(
   operation: S,
   caller: Parameters<typeof ownCall>[1],
-  { call_id, args }: MemoryRequest,
+  { call_id, args }: OwnRequest,
 ): Call<S> {
   const { kernel, tenant_id, principal } = caller
   if (operation.scope && !scopeCovers(principal.scopes, operation.scope))
@@ -94,6 +169,7 @@ function keyedCall<S extends OperationSpec>(
   const keyed = { kernel, tenant_id, operation: id, status, key: `run call ${call_id}`, content }
   return {
     ...ownCall(operation, caller),
+    idempotency_key: keyed.key,
     once: async <T>(unit: IdempotentUnit<T>) => (await runOnce(keyed, unit)).reply,
   }
 }

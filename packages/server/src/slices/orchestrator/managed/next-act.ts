@@ -2,13 +2,14 @@
 // on with it.
 
 import type { CallRow, RunRow, StepRow } from '../runs/orchestrator.sql.ts'
+import { isOver } from '../runs/run-view.ts'
 
 export type NextAct =
   /** The run has ended, or the turn has its answer. */
   | { readonly act: 'done' }
   | { readonly act: 'wait' }
-  /** Another step: for the input of the run, or for what tools have answered. */
-  | { readonly act: 'begin'; readonly model_id: string }
+  /** Another step: for the input of the run, or for what tools have answered. Who may be asked. */
+  | { readonly act: 'begin'; readonly models: readonly string[] }
   | { readonly act: 'ask'; readonly step: StepRow }
   /** Its process ended after it asked: nobody will know the answer. */
   | { readonly act: 'lose'; readonly step: StepRow }
@@ -32,27 +33,22 @@ export const callsOf = ({ calls }: Pick<RunRows, 'calls'>, { step_no }: StepRow)
 /** @param models in the order in which they are asked */
 export function decideNext(rows: RunRows, models: readonly string[]): NextAct {
   const { run, steps } = rows
-  if (run.ended_us !== null) return { act: 'done' }
+  if (isOver(run)) return { act: 'done' }
   const step = steps.at(-1)
   if (step?.state === 'waiting_hitl') return { act: 'wait' }
   if (step?.state === 'permitted') return { act: step.asked_us === null ? 'ask' : 'lose', step }
   if (step?.state === 'answered') return { act: 'call', step }
   if (step?.state === 'completed' && callsOf(rows, step).length === 0) return { act: 'done' }
-  const model_id = models[countPassedOver(steps)]
-  if (model_id === undefined) return { act: 'fail' }
-  return { act: 'begin', model_id }
+  const left = listLeft(steps, models)
+  return left.length === 0 ? { act: 'fail' } : { act: 'begin', models: left }
 }
 
-/** Models that did not answer since a step was completed. */
-function countPassedOver(steps: readonly StepRow[]): number {
-  let passed = 0
-  let tries = 0
-  const first = steps.findLastIndex(({ state }) => state !== 'failed') + 1
-  for (const { reason } of steps.slice(first)) {
-    if (reason === 'model_failed' || reason === 'attempt_lost') tries += 1
-    if (reason !== 'model_refused' && tries < TRIES) continue
-    passed += 1
-    tries = 0
-  }
-  return passed
+/** Models that have not failed at what is to be answered now. */
+function listLeft(steps: readonly StepRow[], models: readonly string[]): string[] {
+  const failed = steps.slice(steps.findLastIndex(({ state }) => state !== 'failed') + 1)
+  return models.filter((model_id) => {
+    const reasons = failed.filter((step) => step.model_id === model_id).map((step) => step.reason)
+    const tries = reasons.filter((one) => one === 'model_failed' || one === 'attempt_lost')
+    return tries.length < TRIES && !reasons.includes('model_refused')
+  })
 }

@@ -16,7 +16,7 @@ import { findByKeyId } from '../../tenants/index.ts'
 import { loadAgent, type OpenAgent } from '../runs/agents.ts'
 import { findRun, listCalls, listSteps, type RunRow } from '../runs/orchestrator.sql.ts'
 import { RunUnit } from '../runs/run-unit.ts'
-import { refsOf } from '../runs/run-view.ts'
+import { isOver, refsOf } from '../runs/run-view.ts'
 import { settleRun } from '../runs/settle-runs.ts'
 import { findWorkflow } from '../runs/workflows.sql.ts'
 import { callsOf, type RunRows } from './next-act.ts'
@@ -38,7 +38,7 @@ const LOCAL: Principal = {
   allowed_stores: [],
 }
 
-type RunState = RunPlan & { readonly tools: readonly OpenTool[] }
+export type RunState = RunPlan & { readonly tools: readonly OpenTool[] }
 
 /** A turn of a run as if it were the whole: with the steps and calls of it alone. */
 export interface TurnState extends RunState {
@@ -149,19 +149,35 @@ export class RunWorker {
 
   /** Does nothing once the run has ended. `name`: where crash tests stop. */
   async unit(act: (unit: RunUnit) => Promise<unknown>, name = 'settled'): Promise<null> {
-    await this.kernel.db.transact(this.tenant_id, async (tx) => {
-      const unit = await RunUnit.load(this.kernel, tx, this.run_id)
-      if (unit?.live) await act(unit)
-    })
-    await this.kernel.step(`run:${name}`)
+    await this.mark(async (unit) => {
+      await act(unit)
+      return true
+    }, name)
+    return null
+  }
+
+  /** The same while the run compensates. */
+  async undo(act: (unit: RunUnit) => Promise<unknown>, name = 'undone'): Promise<null> {
+    await this.mark(
+      async (unit) => {
+        await act(unit)
+        return true
+      },
+      name,
+      'undoing',
+    )
     return null
   }
 
   /** Whether `act` did what it notes before something leaves the service; false: the run ended. */
-  async mark(act: (unit: RunUnit) => Promise<boolean>, name: string): Promise<boolean> {
+  async mark(
+    act: (unit: RunUnit) => Promise<boolean>,
+    name: string,
+    phase: 'live' | 'undoing' = 'live',
+  ): Promise<boolean> {
     const marked = await this.kernel.db.transact(this.tenant_id, async (tx) => {
       const unit = await RunUnit.load(this.kernel, tx, this.run_id)
-      return unit?.live ? act(unit) : false
+      return unit?.[phase] ? act(unit) : false
     })
     await this.kernel.step(`run:${name}`)
     return marked
@@ -213,11 +229,14 @@ export class RunWorker {
   }
 
   /** Null: the run was ended meanwhile, by whatever process. Rejects once this one stops. */
-  async whileLive<T>(act: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
+  async whileLive<T>(
+    act: (signal: AbortSignal) => Promise<T>,
+    isDone: (run: RunRow) => boolean = isOver,
+  ): Promise<T | null> {
     const ended = new AbortController()
     const checkRun = async () => {
       const run = await this.kernel.db.read(this.tenant_id, (db) => findRun(db, this.run_id))
-      if (run?.ended_us !== null) ended.abort()
+      if (!run || isDone(run)) ended.abort()
     }
     const timer = setInterval(() => void checkRun().catch(() => {}), LOOK_MS)
     try {

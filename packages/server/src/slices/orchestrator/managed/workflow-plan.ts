@@ -146,7 +146,8 @@ function delegateTool(workers: readonly OpenAgent[]): OpenTool {
       name_key: '',
       version: 1,
       kind: 'http',
-      effect: 'idempotent',
+      // What its turn does, its own calls say.
+      effect: 'read',
       enabled: 1,
       definition_label: '',
       secret_no: 0,

@@ -45,7 +45,8 @@ export const agentActionRegistry: Registry<AgentActionRequest> = {
         const call = unit?.calls.find(({ call_id }) => call_id === request.call_id)
         const waiting = request.call_id === null ? step : call
         const waits = waiting?.state === 'waiting_hitl' && waiting.action_id === action_id
-        if (!unit?.live || !step || !waits) throw new Refusal('not_waiting', 'the run has ended')
+        const due = call?.compensates ? unit?.undoing : unit?.live
+        if (!unit || !due || !step || !waits) throw new Refusal('not_waiting', 'the run has ended')
         if (call) await unit.intend(call, step.step_id)
         else await unit.permit(step, PERMIT_US)
         await unit.wake()

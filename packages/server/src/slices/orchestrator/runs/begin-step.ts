@@ -41,8 +41,9 @@ import {
   type StepRow,
 } from './orchestrator.sql.ts'
 import { retrieveMemories } from './own-call.ts'
-import { RunUnit, signerOf } from './run-unit.ts'
-import { refsOf, showStep, sourcesOf } from './run-view.ts'
+import { signerOf } from './run-receipt.ts'
+import { RunUnit } from './run-unit.ts'
+import { isOver, refsOf, showStep, sourcesOf } from './run-view.ts'
 import { loadRun, loadRunOf, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
 
@@ -129,7 +130,7 @@ async function planStep(
   },
 ): Promise<PlannedStep> {
   const { run_id } = run
-  if (run.ended_us !== null) return call.refuse('wrong_state', 'the run has ended')
+  if (isOver(run)) return call.refuse('wrong_state', 'the run has ended')
   const agent = await loadAgent(call.kernel, db, body.agent_id ?? run.agent_id)
   if (!agent) return call.refuse('agent_not_found')
   if (agent.row.enabled === 0) return call.refuse('wrong_state', 'the agent is disabled')

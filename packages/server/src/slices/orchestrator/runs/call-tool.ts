@@ -15,7 +15,8 @@ import { actionRequest, agentActionRegistry, answerAction, callContext } from '.
 import { loadAgent, refuseLimited } from './agents.ts'
 import { findEarlierIds } from './earlier-answer.ts'
 import { type CallRow, findCall, findStep, listCalls, type StepRow } from './orchestrator.sql.ts'
-import { RunUnit, signerOf } from './run-unit.ts'
+import { signerOf } from './run-receipt.ts'
+import { RunUnit } from './run-unit.ts'
 import { refsOf, showCall } from './run-view.ts'
 import { loadRunOf, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
@@ -46,6 +47,7 @@ type CallInput = Parameters<Handler<CallTool>>[1] & {
     /** Null: a turn of another agent. */
     readonly tool_id: string | null
     readonly version: number
+    readonly kind: CallRow['kind']
     readonly context_origins: readonly string[]
   }
 }
@@ -138,6 +140,9 @@ export async function callToolBy(
         ended_us: denied ? tx.now() : null,
         tool_id: own?.tool_id ?? null,
         sent_us: null,
+        kind: own?.kind ?? null,
+        record_id: null,
+        compensates: null,
       }
       await run.addCall(row)
       meter(tx, call.operation.id)

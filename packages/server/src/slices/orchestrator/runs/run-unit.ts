@@ -2,13 +2,10 @@
 
 import assert from 'node:assert/strict'
 import type { RUN_REASONS } from '@custos/contract'
-import { type JsonObject, mayFollow, signedBytes, verifyEd25519 } from '@custos/proof'
+import { type JsonObject, mayFollow, signedBytes } from '@custos/proof'
 import { formatTime } from '../../../platform/clock.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
-import type { Signer } from '../../../platform/keys/keyring.ts'
-import { KeyringError } from '../../../platform/keys/keyring-error.ts'
-import { Refusal } from '../../../platform/refusal.ts'
 import { appendCrumb, sha256 } from '../../gcrumbs/index.ts'
 import { loadFactStates } from '../../memory/index.ts'
 import { findRow } from '../../records/index.ts'
@@ -25,26 +22,14 @@ import {
   updateRun,
   updateStep,
 } from './orchestrator.sql.ts'
-import { executorOf, receiptMemory, refsOf, sourcesOf } from './run-view.ts'
+import { signReceipt } from './run-receipt.ts'
+import { executorOf, isOver, listActed, refsOf, sourcesOf } from './run-view.ts'
 
 type Reason = (typeof RUN_REASONS)[number]
 
 /** How soon an erasure, a rejection or an expiry ends a run that nobody calls. */
 const CHECK_US = 5_000_000
 const PERMIT_BYTES = 16
-/** What a receipt of a step that the caller executed repeats as the caller said it. */
-const CLAIMED = ['output', 'results', 'tokens', 'cost', 'model'] as const
-
-/** Refuses `no_signing_key`: a step whose receipt cannot be signed is not begun. */
-export function signerOf({ keyring }: Kernel): Signer {
-  try {
-    return keyring.signer('record')
-  } catch (error) {
-    if (error instanceof KeyringError && error.code === 'no_signing_key')
-      throw new Refusal('no_signing_key')
-    throw error
-  }
-}
 
 interface StepEnd {
   readonly state: 'completed' | 'denied' | 'failed'
@@ -76,12 +61,22 @@ export class RunUnit {
     return new RunUnit(kernel, tx, [run, ...rows])
   }
 
+  /** Whether anything more may be begun of it. */
   get live(): boolean {
-    return this.run.ended_us === null
+    return !isOver(this.run)
+  }
+
+  /** Whether it undoes what its tools did. */
+  get undoing(): boolean {
+    return this.run.state === 'compensating'
   }
 
   callsOf({ step_no }: Pick<StepRow, 'step_no'>): CallRow[] {
     return this.calls.filter((call) => call.step_no === step_no)
+  }
+
+  #rowsOf(step: StepRow) {
+    return { tenant_id: this.tx.tenant_id, run: this.run, calls: this.callsOf(step) }
   }
 
   async #setRun(change: Partial<RunRow>): Promise<void> {
@@ -185,6 +180,8 @@ export class RunUnit {
         run_id: call.run_id,
         step_id,
         effect: call.effect,
+        ...(call.compensates && { compensates: call.compensates }),
+        ...(call.kind === 'client' && { executor: 'client' as const }),
         args_commitment: call.args_commitment,
         policy_set: call.policy_set,
         evaluation_id: call.evaluation_id,
@@ -215,7 +212,8 @@ export class RunUnit {
     for (const call of this.callsOf(step)) {
       if (call.state === 'intended') {
         // This service marks what it sends; whether a caller sent it nobody knows.
-        const sent = executorOf(this.run) === 'client' || call.sent_us !== null
+        const caller = executorOf(this.run) === 'client' || call.kind === 'client'
+        const sent = caller || call.sent_us !== null
         const state = sent && call.effect === 'once' ? 'uncertain' : 'failed'
         await this.endCall(call, step.step_id, { state, reason: 'not_reported' })
       }
@@ -256,7 +254,7 @@ export class RunUnit {
       reserved_tokens: run.reserved_tokens - step.reserved_tokens,
       reserved_cost_micro: run.reserved_cost_micro - step.reserved_cost_micro,
     }
-    const receipt = await this.#sign(ended, {
+    const receipt = await signReceipt(this.#kernel, this.#rowsOf(step), ended, {
       ...spent,
       charged_tokens: tokens,
       output_commitment: output_commitment ?? null,
@@ -279,79 +277,14 @@ export class RunUnit {
     return stored
   }
 
-  async #sign(
-    step: StepRow,
-    end: Pick<
-      RunRow,
-      'spent_tokens' | 'spent_cost_micro' | 'reserved_tokens' | 'reserved_cost_micro'
-    > & {
-      readonly charged_tokens: number
-      readonly output_commitment: string | null
-      readonly record_digest: string | null
-      readonly model: JsonObject | null
-    },
-  ): Promise<JsonObject> {
-    const signer = signerOf(this.#kernel)
-    const { run } = this
-    const document: JsonObject = {
-      schema_version: 'run/1',
-      tenant_id: this.tx.tenant_id,
-      run_id: run.run_id,
-      receipt_no: run.receipts,
-      previous: run.last_receipt_digest,
-      step_id: step.step_id,
-      step_no: step.step_no,
-      ...(step.turn_no !== null && { turn_no: step.turn_no }),
-      agent_id: step.agent_id,
-      executor: executorOf(run),
-      claimed: executorOf(run) === 'client' ? [...CLAIMED] : [],
-      state: step.state,
-      reason: step.reason,
-      memory: receiptMemory(step),
-      policy: { policy_set: step.policy_set, evaluation_id: step.evaluation_id },
-      action_id: step.action_id,
-      permit: step.permit,
-      model_id: step.model_id,
-      ...(executorOf(run) === 'managed' && {
-        model: { provider_id: step.provider_id, ...end.model },
-      }),
-      input_commitment: step.input_commitment,
-      output_commitment: end.output_commitment,
-      decision_id: step.decision_id,
-      record_digest: end.record_digest,
-      calls: this.callsOf(step).map(receiptCall),
-      budget: {
-        tokens: run.budget_tokens,
-        cost_micro: run.budget_cost_micro,
-        max_tokens: step.reserved_tokens,
-        max_cost_micro: step.reserved_cost_micro,
-        tokens_in: step.tokens_in,
-        tokens_out: step.tokens_out,
-        charged_tokens: end.charged_tokens,
-        charged_cost_micro: step.cost_micro ?? 0,
-        spent_tokens: end.spent_tokens,
-        spent_cost_micro: end.spent_cost_micro,
-        reserved_tokens: end.reserved_tokens,
-        reserved_cost_micro: end.reserved_cost_micro,
-      },
-      began_at: formatTime(step.created_us),
-      ended_at: formatTime(step.ended_us ?? step.created_us),
-    }
-    const message = signedBytes('run_receipt', document)
-    const signature = signer.sign(message)
-    assert(await verifyEd25519(signer.public_key, message, signature), 'a receipt does not verify')
-    return {
-      ...document,
-      signature: signature.toString('base64'),
-      public_key: signer.public_key.toString('base64'),
-      key_id: signer.key_id,
-    }
-  }
-
-  /** Ends what is under way, then the run. */
+  /**
+   * Ends what is under way, then the run, or first begins to undo what it did.
+   * @param compensate null: as the run was started
+   */
   async end(
     state: 'completed' | 'denied' | 'failed' | 'terminated',
     reason: Reason | null,
+    compensate: boolean | null = null,
   ): Promise<void> {
     for (const step of this.steps) {
       if (step.ended_us !== null) continue
@@ -359,12 +292,37 @@ export class RunUnit {
       const ended = rejected ? 'denied' : 'failed'
       await this.endStep(step, { state: ended, reason: reason ?? 'run_ended' })
     }
-    await this.#setRun({
-      state,
-      termination_reason: reason,
-      ended_us: this.tx.now(),
-      check_us: null,
-    })
+    const wanted = compensate ?? this.run.on_failure === 'compensate'
+    if (state === 'completed' || !wanted) return this.#finish(state, reason, null)
+    if (listActed(this.calls).length === 0) return this.#finish(state, reason, 'complete')
+    const check_us = this.tx.now() + CHECK_US
+    const change = { state: 'compensating', termination_reason: reason, ends_as: state } as const
+    await this.#setRun({ ...change, check_us })
+    const { run_id } = this.run
+    const payload = { state, reason }
+    await appendCrumb(this.tx, { event_type: 'run.compensating', subject: run_id, payload })
+    await this.wake()
+  }
+
+  /** Nothing is left that can be undone. */
+  finishUndo(): Promise<void> {
+    const { ends_as, termination_reason } = this.run
+    assert(ends_as === 'denied' || ends_as === 'failed' || ends_as === 'terminated')
+    const acted = listActed(this.calls)
+    const undone = this.calls.filter(({ compensates, state }) => compensates && state === 'done')
+    const left = acted.length - undone.length
+    const some = undone.length === 0 ? 'none' : 'partial'
+    return this.#finish(ends_as, termination_reason, left === 0 ? 'complete' : some)
+  }
+
+  async #finish(
+    state: 'completed' | 'denied' | 'failed' | 'terminated',
+    reason: Reason | null,
+    compensation: RunRow['compensation'],
+  ): Promise<void> {
+    const termination_reason = reason
+    const ended_us = this.tx.now()
+    await this.#setRun({ state, termination_reason, compensation, ended_us, check_us: null })
     await appendCrumb(this.tx, {
       event_type: `run.${state}`,
       subject: this.run.run_id,
@@ -374,9 +332,55 @@ export class RunUnit {
         receipts: this.run.receipts,
         spent_tokens: this.run.spent_tokens,
         spent_cost_micro: this.run.spent_cost_micro,
+        ...(compensation && { compensation }),
       },
     })
     await this.wake()
+  }
+
+  /** A call that undoes another has ended, or never began. */
+  async endUndo(
+    call: CallRow,
+    step_id: string,
+    change: Partial<CallRow> & Pick<CallRow, 'state'>,
+  ): Promise<void> {
+    const ended = await this.setCall(call, { ...change, ended_us: this.tx.now() })
+    await this.logUndo(ended, step_id)
+  }
+
+  logUndo(call: CallRow, step_id: string): Promise<unknown> {
+    const { run_id, state, reason, args_commitment, result_commitment, compensates } = call
+    assert(compensates, 'it undoes a call')
+    const kept = { args_commitment, result_commitment }
+    return appendCrumb(this.tx, {
+      event_type: 'tool.compensated',
+      subject: call.call_id,
+      payload: { run_id, step_id, compensates, state, reason, ...kept },
+    })
+  }
+
+  /** The step of the call that a call undoes. */
+  stepOfUndo({ compensates }: Pick<CallRow, 'compensates'>): StepRow {
+    const undone = this.calls.find(({ call_id }) => call_id === compensates)
+    const step = this.steps.find(({ step_no }) => step_no === undone?.step_no)
+    assert(step, 'it undoes a call of a step')
+    return step
+  }
+
+  /** A call that undoes another waits for a person no longer than its request. */
+  async #settleUndo(): Promise<void> {
+    for (const call of this.calls) {
+      if (call.state !== 'waiting_hitl' || call.action_id === null) continue
+      const record = await findRow(this.tx, 'agent_action', call.action_id)
+      if (record?.status !== 'denied' && record?.status !== 'expired') continue
+      const denied = record.status === 'denied'
+      await this.endUndo(call, this.stepOfUndo(call).step_id, {
+        state: denied ? 'denied' : 'failed',
+        reason: denied ? 'hitl_rejected' : 'hitl_expired',
+      })
+      await this.wake()
+    }
+    await this.#setRun({ check_us: this.tx.now() + CHECK_US })
   }
 
   /** The job of a managed run goes on once the unit is durable. */
@@ -439,6 +443,7 @@ export class RunUnit {
 
   /** Follows what happened meanwhile: decisions of people, erasures, expiry, the deadline. */
   async settle(): Promise<void> {
+    if (this.undoing) return this.#settleUndo()
     if (!this.live) return
     const decided = await this.#findDecided()
     if (decided === 'denied') return this.end('denied', 'hitl_rejected')
@@ -465,29 +470,25 @@ export class RunUnit {
   /** The state follows from steps and calls; so does the time of the next look. */
   async refresh(): Promise<void> {
     if (!this.live) return
-    const waits = [...this.steps, ...this.calls].some(({ state }) => state === 'waiting_hitl')
+    const waits =
+      [...this.steps, ...this.calls].some(({ state }) => state === 'waiting_hitl') ||
+      this.calls.some(({ state, record_id }) => state === 'intended' && record_id !== null)
     const unresolved = this.steps.some(
       (step) =>
         step.ended_us === null && this.callsOf(step).some(({ state }) => state === 'uncertain'),
     )
+    const reports = this.calls.some(isToReport)
     const expiries = this.steps.flatMap(({ expires_us }) => expires_us ?? [])
+    const state = unresolved ? 'waiting_resolution' : reports ? 'waiting_client' : 'running'
     const reads = waits || refsOf(this.steps).length > 0
     const next = reads ? this.tx.now() + CHECK_US : Number.MAX_SAFE_INTEGER
     await this.#setRun({
-      state: waits ? 'waiting_hitl' : unresolved ? 'waiting_resolution' : 'running',
+      state: waits ? 'waiting_hitl' : state,
       check_us: Math.min(this.run.deadline_us, next, ...expiries),
     })
   }
 }
 
-const receiptCall = (call: CallRow): JsonObject => ({
-  call_id: call.call_id,
-  effect: call.effect,
-  state: call.state,
-  reason: call.reason,
-  args_commitment: call.args_commitment,
-  result_commitment: call.result_commitment,
-  policy_set: call.policy_set,
-  evaluation_id: call.evaluation_id,
-  action_id: call.action_id,
-})
+/** Whether its caller has to act, and to report the result. */
+export const isToReport = ({ kind, state, sent_us }: CallRow): boolean =>
+  kind === 'client' && state === 'intended' && sent_us !== null

@@ -1,6 +1,6 @@
 // How runs, steps and calls are shown: without their texts.
 
-import type { Run, RunCall, RunStep } from '@custos/contract'
+import type { Run, RunCall, RunStep, RunUndo } from '@custos/contract'
 import type { JsonObject } from '@custos/proof'
 import { formatTime } from '../../../platform/clock.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
@@ -68,6 +68,8 @@ export function showRun(row: RunRow, tenant_id: string): Run {
     budget: { tokens: row.budget_tokens, cost_micro: row.budget_cost_micro },
     spent: { tokens: row.spent_tokens, cost_micro: row.spent_cost_micro },
     reserved: { tokens: row.reserved_tokens, cost_micro: row.reserved_cost_micro },
+    on_failure: row.on_failure ?? 'stop',
+    compensation: row.compensation,
     max_steps: row.max_steps,
     steps_total: row.steps,
     receipts: row.receipts,
@@ -121,12 +123,41 @@ export function showCall(row: CallRow, step_id: string): RunCall {
     state: row.state,
     reason: row.reason,
     effect: row.effect,
+    by_caller: row.kind === 'client',
     args_commitment: row.args_commitment,
     result_commitment: row.result_commitment,
     policy_set: row.policy_set,
     evaluation_id: row.evaluation_id,
     action_id: row.action_id,
+    compensates: row.compensates,
     created_at: formatTime(row.created_us),
     ended_at: time(row.ended_us),
   }
+}
+
+/** Whether nothing more is begun of it: it has ended, or undoes what it did. */
+export const isOver = ({ ended_us, state }: Pick<RunRow, 'ended_us' | 'state'>): boolean =>
+  ended_us !== null || state === 'compensating'
+
+/** Calls of tools that acted, or may have, newest first; turns of other agents are none. */
+export const listActed = (calls: readonly CallRow[]): CallRow[] =>
+  calls
+    .filter(({ compensates, effect }) => compensates === null && effect !== 'read')
+    .filter(({ state }) => state === 'done' || state === 'uncertain')
+    .toReversed()
+
+/** What became of each thing that a run did. */
+export function showUndone(run: RunRow, calls: readonly CallRow[]): RunUndo[] {
+  if (run.compensation === null && run.state !== 'compensating') return []
+  return listActed(calls).map((call) => {
+    const by = calls.find(({ compensates }) => compensates === call.call_id)
+    const why = by ? by.reason : run.compensation === null ? null : 'no_compensation'
+    const reason = call.state === 'uncertain' ? call.reason : why
+    return {
+      call_id: call.call_id,
+      undone: by?.state === 'done',
+      undone_by: by?.call_id ?? null,
+      reason: by?.state === 'done' ? null : reason,
+    }
+  })
 }

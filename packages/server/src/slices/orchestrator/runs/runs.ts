@@ -1,18 +1,12 @@
-// Runs: started, listed, shown, cancelled; uncertain calls resolved.
+// Runs: started, listed, shown, cancelled.
 
-import assert from 'node:assert/strict'
 import { type orchestrator as contract, type Run, runLimits, scopeCovers } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import { pageOf } from '../../../platform/page.ts'
 import { Refusal } from '../../../platform/refusal.ts'
-import {
-  type PreparedText,
-  prepareText,
-  retryWhileErasing,
-  storeText,
-} from '../../decisions/index.ts'
+import { type PreparedText, prepareText, storeText } from '../../decisions/index.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
 import { findModel } from '../../llm/index.ts'
 import { meter, planLimits } from '../../tenants/index.ts'
@@ -28,8 +22,9 @@ import {
   listSteps,
   type RunRow,
 } from './orchestrator.sql.ts'
-import { RunUnit, signerOf } from './run-unit.ts'
-import { executorOf, refsOf, showCall, showRun, showStep } from './run-view.ts'
+import { signerOf } from './run-receipt.ts'
+import { RunUnit } from './run-unit.ts'
+import { executorOf, showRun, showStep, showUndone } from './run-view.ts'
 import { settleRun } from './settle-runs.ts'
 import { agentsOf, findWorkflow, updateWorkflow, type WorkflowRow } from './workflows.sql.ts'
 
@@ -38,6 +33,14 @@ type Operation<K extends keyof typeof contract> = (typeof contract)[K]
 /** The job of a run that this service executes. */
 export const MANAGED_RUN = 'orchestrator.run'
 const ID_BYTES = 16
+const NEW_RUN = {
+  state: 'running',
+  termination_reason: null,
+  ends_as: null,
+  compensation: null,
+  receipts: 0,
+  last_receipt_digest: null,
+} as const
 const SECOND_US = 1_000_000
 
 /** Refuses a text that is too long in bytes. */
@@ -60,6 +63,8 @@ export async function startRunOf(
   if (input_text) requireShort('input_text', input_text)
   const { workflow, agent_ids } = await loadStarted(call, body)
   const managed = workflow !== null || body.executor === 'managed'
+  if (!managed && body.on_failure === 'compensate')
+    return call.refuse('rejected', 'only a managed run compensates: it knows its tools')
   if (managed) await requireManageable(call, { input_text, agent_ids })
   const text = input_text
     ? await prepareText(kernel, tenant_id, {
@@ -167,8 +172,7 @@ async function insertNew(
   const row: RunRow = {
     run_id,
     agent_id: agent.agent_id,
-    state: 'running',
-    termination_reason: null,
+    ...NEW_RUN,
     input_text_id: text?.text_id ?? null,
     budget_tokens: body.budget?.tokens ?? null,
     budget_cost_micro: body.budget?.cost_micro ?? null,
@@ -178,8 +182,6 @@ async function insertNew(
     spent_cost_micro: 0,
     steps: 0,
     max_steps: workflow?.max_total_steps ?? agent.max_steps,
-    receipts: 0,
-    last_receipt_digest: null,
     started_by: call.principal.key_id,
     deadline_us,
     check_us: deadline_us,
@@ -188,6 +190,7 @@ async function insertNew(
     executor: managed ? 'managed' : null,
     job_id: job?.job_id ?? null,
     workflow_id: workflow?.workflow_id ?? null,
+    on_failure: body.on_failure ?? null,
   }
   await insertRun(tx, row)
   meter(tx, call.operation.id)
@@ -249,58 +252,24 @@ export const getRun: Handler<Operation<'get_run'>> = (call, { params }) => {
     const run = await loadRun(db, params.run_id)
     const calls = await listCalls(db, run.run_id)
     const steps = (await listSteps(db, run.run_id)).map((step) => showStep(step, calls))
-    return { ...showRun(run, call.tenant_id), steps }
+    return { ...showRun(run, call.tenant_id), steps, undone: showUndone(run, calls) }
   })
 }
 
-export const cancelRun: Handler<Operation<'cancel_run'>> = async (call, { params }) => {
+export const cancelRun: Handler<Operation<'cancel_run'>> = async (call, { params, body }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
+  const compensate = body?.compensate ?? null
   await settleRun(kernel, tenant_id, params.run_id)
   return call.transact(async (tx) => {
     const unit = await RunUnit.load(kernel, tx, params.run_id)
     if (!unit) return call.refuse('run_not_found')
     if (!unit.live) return call.refuse('wrong_state', 'the run has ended')
-    await unit.end('terminated', 'cancelled')
+    if (compensate && executorOf(unit.run) === 'client')
+      return call.refuse('rejected', 'only a managed run compensates: it knows its tools')
+    await unit.end('terminated', 'cancelled', compensate)
     meter(tx, call.operation.id)
     return showRun(unit.run, tenant_id)
-  })
-}
-
-export const resolveCall: Handler<Operation<'resolve_call'>> = async (call, { params, body }) => {
-  refuseLimited(call)
-  const { kernel, tenant_id } = call
-  const { run_id, call_id } = params
-  if (body.result) requireShort('result', body.result)
-  await settleRun(kernel, tenant_id, run_id)
-  const known = await call.read(async (db) => {
-    await loadRun(db, run_id)
-    return { steps: await listSteps(db, run_id), calls: await listCalls(db, run_id) }
-  })
-  const named = known.calls.find((one) => one.call_id === call_id)
-  if (!named) return call.refuse('call_not_found')
-  const step = known.steps.find(({ step_no }) => step_no === named.step_no)
-  assert(step, 'a call is of a step')
-  const text = body.result ?? (body.happened ? 'It acted.' : 'It did not act.')
-  return retryWhileErasing(async () => {
-    const refs = refsOf([step])
-    const kept = await prepareText(kernel, tenant_id, { kind: 'call_result', run_id, text, refs })
-    return call.transact(async (tx) => {
-      const unit = await RunUnit.load(kernel, tx, run_id)
-      const now = unit?.calls.find((one) => one.call_id === call_id)
-      if (!unit?.live || now?.state !== 'uncertain')
-        return call.refuse('wrong_state', 'the call is not uncertain, or the run has ended')
-      if ((await storeText(tx, kept)) === 'erased')
-        return call.refuse('wrong_state', 'a memory that the step was made from is erased')
-      const change = {
-        state: body.happened ? 'done' : 'failed',
-        result_text_id: kept.text_id,
-        result_commitment: kept.commitment,
-      } as const
-      const ended = await unit.resolveCall(now, step.step_id, change, call.principal.key_id)
-      meter(tx, call.operation.id)
-      return showCall(ended, step.step_id)
-    })
   })
 }
 

@@ -98,7 +98,7 @@ export const terminateWorkflow: Handler<Operation<'terminate'>> = async (call, {
   await cancelRun(passOn(call, orchestrator.cancel_run), {
     params: { run_id },
     query: undefined,
-    body: undefined,
+    body: {},
   })
   return { terminated: true as const, workflow_id: params.workflow_id }
 }

@@ -1,0 +1,74 @@
+// Operations on calls of tools: shown, reported by the caller who acted, resolved by a person.
+
+import Type from 'typebox'
+import { about, boolean, Hex16, OptionalNullable } from '../core/common.ts'
+import { operation } from '../core/operation.ts'
+import { RunCall, RunCallTexts, RunText } from './orchestrator-records.ts'
+
+const run = { access: 'tenant', scope: 'orchestrator:run' } as const
+const admin = { access: 'tenant', scope: 'orchestrator:admin' } as const
+const callPath = '/v1/orchestrator/runs/{run_id}/calls/{call_id}' as const
+const callParams = Type.Object({
+  run_id: about(Hex16, 'Id of the run'),
+  call_id: about(Hex16, 'Id of the call'),
+})
+
+export const callOperations = {
+  get_call: operation({
+    ...run,
+    id: 'orchestrator.get_call',
+    method: 'GET',
+    path: callPath,
+    summary: 'Returns one call; with `decisions:read` its tool, arguments and result too',
+    description: 'Use it to learn what a call of a `client` tool is to do.',
+    params: callParams,
+    status: 200,
+    reply: RunCallTexts,
+    refuses: ['run_not_found', 'call_not_found'],
+  }),
+  report_call: operation({
+    ...run,
+    id: 'orchestrator.report_call',
+    method: 'POST',
+    path: `${callPath}/report`,
+    summary: 'Reports what a call of a `client` tool answered; the run goes on',
+    description:
+      'Use it after acting on a call of a run that is `waiting_client`. The model is told the ' +
+      'result as data. The receipt says that it is only claimed.',
+    params: callParams,
+    body: Type.Object({
+      result: about(RunText, 'What the tool answered'),
+      failed: Type.Optional(boolean('Whether the tool failed')),
+    }),
+    example: { result: 'Three rows were updated.' },
+    status: 200,
+    reply: RunCall,
+    refuses: [
+      'run_not_found',
+      'call_not_found',
+      'rejected',
+      'wrong_state',
+      'idempotency_key_reused',
+    ],
+    idempotent: true,
+  }),
+  resolve_call: operation({
+    ...admin,
+    id: 'orchestrator.resolve_call',
+    method: 'POST',
+    path: `${callPath}/resolve`,
+    summary: 'Says whether an uncertain call of a `once` tool has acted; the run goes on',
+    description:
+      'Use it after looking at the receiver: a process died while it called the tool, which is ' +
+      'never called again. The model is told what you say.',
+    params: callParams,
+    body: Type.Object({
+      happened: boolean('Whether the tool acted'),
+      result: OptionalNullable(about(RunText, 'What it answered, for the model')),
+    }),
+    example: { happened: true, result: 'The mail was sent.' },
+    status: 200,
+    reply: RunCall,
+    refuses: ['run_not_found', 'call_not_found', 'rejected', 'wrong_state'],
+  }),
+} as const

@@ -1,0 +1,219 @@
+// What a run did is undone when it ends other than completed: newest first, through policies and
+// people, at most once. 'orchestrator.cancel_run', 'orchestrator.start_run'
+
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { startTlsServer } from '../../../platform/egress/testing/tls-server.ts'
+import type { Answer } from '../../../testing/harness.ts'
+import { startModelServer } from '../testing/model-server.ts'
+import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
+
+const scene = openRunScene({ config: { egress: { allow: ['127.0.0.1'], proxy: null } } })
+const received: string[] = []
+/** Whether a request is cut off. */
+let cuts: (path: string) => boolean = () => false
+const model = await startModelServer({ after })
+const { port } = await startTlsServer({ after }, (request, response) => {
+  const path = request.url ?? ''
+  request.resume()
+  request.on('end', () => {
+    received.push(path)
+    if (cuts(path)) response.destroy()
+    else response.writeHead(200).end(JSON.stringify({ booking: { id: `b-${received.length}` } }))
+  })
+})
+
+const ID = {
+  type: 'object',
+  properties: { id: { type: 'string' } },
+  required: ['id'],
+  additionalProperties: false,
+}
+const UNDO = { tool: 'unbook', map: { id: 'result.booking.id' } }
+
+/** A model that books two ferries, and is then asked again and again: it never ends by itself. */
+async function booking(more: Record<string, unknown> = {}): Promise<RunningTenant> {
+  received.length = 0
+  model.asked.length = 0
+  cuts = () => false
+  const tenant = await scene.tenant()
+  await tenant.provider(model.base_url)
+  await define(tenant, 'book', { compensation: UNDO, ...more })
+  await define(tenant, 'unbook')
+  await tenant.ok('POST', '/llm/tools', { name: 'wait', description: 'Waits', effect: 'read' })
+  model.answer = () => ({
+    calls:
+      model.asked.length === 1
+        ? ['north', 'south'].map((id) => ({ tool: 'book', args: { id } }))
+        : [{ tool: 'wait', args: {} }],
+  })
+  return tenant
+}
+
+const define = (tenant: RunningTenant, name: string, more: Record<string, unknown> = {}) =>
+  tenant.ok('POST', '/llm/tools', {
+    name,
+    description: name,
+    input_schema: ID,
+    url: `https://127.0.0.1:${port}/${name}/{id}`,
+    ...more,
+  })
+
+/** Both are booked, and the run waits for its caller. */
+async function booked(tenant: RunningTenant, more: Record<string, unknown> = {}): Promise<string> {
+  const start = { executor: 'managed', input_text: 'book', on_failure: 'compensate' }
+  const run_id = await tenant.start({ ...start, ...more })
+  await tenant.inState(run_id, (state) => state === 'waiting_client')
+  return run_id
+}
+
+const cancel = (tenant: RunningTenant, run_id: string, body?: unknown) =>
+  tenant.ok('POST', `/orchestrator/runs/${run_id}/cancel`, body)
+
+const over = (tenant: RunningTenant, run_id: string) =>
+  tenant.inState(run_id, (state) => ['failed', 'terminated', 'denied'].includes(state))
+
+async function valid(tenant: RunningTenant, run_id: string): Promise<void> {
+  const verdict = await tenant.verify(run_id)
+  assert.equal(verdict.valid, true, verdict.reason)
+}
+
+const reasonsOf = ({ undone }: Answer['body']) =>
+  undone.map((one: { undone: boolean; reason: string | null }) => one.reason ?? one.undone)
+
+test('a cancelled run undoes what it did, newest first, and its bundle verifies', async () => {
+  const tenant = await booking()
+  const run_id = await booked(tenant)
+  const { state } = await cancel(tenant, run_id)
+  assert.equal(state, 'compensating')
+  const run = await over(tenant, run_id)
+  assert.deepEqual([run.state, run.termination_reason], ['terminated', 'cancelled'])
+  assert.deepEqual([run.compensation, reasonsOf(run)], ['complete', [true, true]])
+  assert.deepEqual(received, ['/book/north', '/book/south', '/unbook/b-2', '/unbook/b-1'])
+  const path = `/orchestrator/runs/${run_id}/calls/${run.undone[0].undone_by}`
+  const shown = await tenant.ok('GET', path)
+  assert.deepEqual([shown.tool, shown.args], ['unbook', { id: 'b-2' }])
+  assert.equal(shown.compensates, run.undone[0].call_id)
+  assert.equal((await tenant.ask('POST', `/orchestrator/runs/${run_id}/cancel`)).status, 409)
+  const types = (await tenant.events()).filter((type) => /^run|compensated/.test(type))
+  const undone = ['run.compensating', 'tool.compensated', 'tool.compensated']
+  assert.deepEqual(types, ['run.started', ...undone, 'run.terminated'])
+  await valid(tenant, run_id)
+})
+
+test('without `on_failure` what it did stays, unless the cancellation says otherwise', async () => {
+  const tenant = await booking()
+  const stopped = await booked(tenant, { on_failure: 'stop' })
+  const { state, compensation } = await cancel(tenant, stopped)
+  assert.deepEqual([state, compensation, received.length], ['terminated', null, 2])
+  model.asked.length = 0
+  const undone = await booked(tenant, { on_failure: 'stop' })
+  await cancel(tenant, undone, { compensate: true })
+  assert.equal((await over(tenant, undone)).compensation, 'complete')
+  model.asked.length = 0
+  const kept = await booked(tenant)
+  assert.equal((await cancel(tenant, kept, { compensate: false })).state, 'terminated')
+})
+
+test('a run that fails and one that a policy denies compensate too', async () => {
+  for (const expected of ['failed', 'denied']) {
+    const tenant = await booking()
+    const run_id = await booked(tenant)
+    model.answer = () => ({ status: 401 })
+    if (expected === 'denied') {
+      const filter = { patterns: ['now it is'], check_fields: ['query'] }
+      await tenant.policy({ policy_type: 'content_filter', config: filter })
+    }
+    const [, waiting] = (await tenant.run(run_id)).steps
+    const path = `/orchestrator/runs/${run_id}/calls/${waiting.calls[0].call_id}/report`
+    await tenant.ok('POST', path, { result: 'now it is ten' })
+    const run = await over(tenant, run_id)
+    assert.deepEqual([run.state, run.compensation], [expected, 'complete'])
+    await valid(tenant, run_id)
+  }
+})
+
+test('what has no compensation, or one that does not fit, is listed as left', async () => {
+  const cases = [
+    [{ compensation: null }, 'no_compensation'],
+    [{ compensation: { tool: 'unbook', map: { id: 'result.none' } } }, 'args_invalid'],
+    [{ compensation: { tool: 'gone', map: {} } }, 'tool_refused'],
+    [{ compensation: { tool: 'wait', map: {} } }, 'tool_refused'],
+  ] as const
+  for (const [more, reason] of cases) {
+    const tenant = await booking(more)
+    const run_id = await booked(tenant)
+    await cancel(tenant, run_id)
+    const run = await over(tenant, run_id)
+    assert.deepEqual([run.compensation, reasonsOf(run)], ['none', [reason, reason]])
+    assert.equal(received.length, 2)
+    await valid(tenant, run_id)
+  }
+})
+
+test('a compensation that nobody knows the end of is not repeated; the rest goes on', async () => {
+  const tenant = await booking()
+  const run_id = await booked(tenant)
+  cuts = (path) => path === '/unbook/b-2'
+  await cancel(tenant, run_id)
+  const run = await over(tenant, run_id)
+  assert.deepEqual([run.compensation, reasonsOf(run)], ['partial', ['not_reported', true]])
+  assert.equal(received.filter((path) => path === '/unbook/b-2').length, 1)
+  await valid(tenant, run_id)
+})
+
+test('a person decides about each compensation; one that is rejected is left', async () => {
+  const tenant = await booking()
+  const run_id = await booked(tenant)
+  await tenant.policy({ policy_type: 'hitl_required', config: { operations: ['tool_execution'] } })
+  await cancel(tenant, run_id)
+  for (const decision of ['approve', 'reject']) {
+    const action_id = await waitingAction(tenant)
+    assert.equal((await tenant.run(run_id)).state, 'compensating')
+    const path = `/orchestrator/actions/${action_id}/${decision}`
+    await tenant.ok('POST', path, { approver: 'ana' })
+  }
+  const run = await over(tenant, run_id)
+  assert.deepEqual([run.compensation, reasonsOf(run)], ['partial', [true, 'hitl_rejected']])
+  assert.deepEqual(received.slice(2), ['/unbook/b-2'])
+  await valid(tenant, run_id)
+})
+
+async function waitingAction(tenant: RunningTenant): Promise<string> {
+  for (;;) {
+    const { actions } = await tenant.ok('GET', '/orchestrator/actions')
+    const waiting = actions.find(({ status }: { status: string }) => status === 'waiting_hitl')
+    if (waiting) return waiting.action_id
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+test('a policy that denies, and a key that was revoked, leave what was done', async () => {
+  for (const reason of ['policy', 'credential_revoked']) {
+    const tenant = await booking()
+    const scopes = ['orchestrator:run', 'memory:read']
+    const { api_key, key_id } = await tenant.ok('POST', '/keys', { name: 'runner', scopes })
+    const body = { executor: 'managed', input_text: 'book', on_failure: 'compensate' }
+    const started = { agent_id: tenant.agent_id, ...body }
+    const { run_id } = (await tenant.ask('POST', '/orchestrator/runs', started, { key: api_key }))
+      .body
+    await tenant.inState(run_id, (state) => state === 'waiting_client')
+    if (reason === 'policy')
+      await tenant.policy({ policy_type: 'tool_deny', config: { denied_tools: ['unbook'] } })
+    else await tenant.ok('DELETE', `/keys/${key_id}`)
+    await cancel(tenant, run_id)
+    const run = await over(tenant, run_id)
+    assert.deepEqual([run.compensation, reasonsOf(run)], ['none', [reason, reason]])
+    assert.equal(received.length, 2)
+    await valid(tenant, run_id)
+  }
+})
+
+test('a run of the caller does not compensate', async () => {
+  const tenant = await booking()
+  const body = { agent_id: tenant.agent_id, on_failure: 'compensate' }
+  assert.equal((await tenant.ask('POST', '/orchestrator/runs', body)).body.error, 'rejected')
+  const run_id = await tenant.start()
+  const path = `/orchestrator/runs/${run_id}/cancel`
+  assert.equal((await tenant.ask('POST', path, { compensate: true })).body.error, 'rejected')
+})
