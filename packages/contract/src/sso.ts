@@ -87,9 +87,16 @@ const OidcScopes = Type.Array(label({ pattern: '^[!#-\\[\\]-~]+$' }), {
   description: 'What is asked of the provider, besides `openid`',
   maxItems: limits.sso_scopes,
 })
-const Domains = Type.Array(
-  text('A domain in lower case', { pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$', maxLength: 253 }),
-  { maxItems: limits.sso_domains },
+const Domain = text('A domain in lower case', {
+  pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$',
+  maxLength: 253,
+})
+const Domains = Type.Array(Domain, { maxItems: limits.sso_domains })
+const Directories = Type.Array(
+  text('Id of a directory (tenant) of Microsoft, in lower case', {
+    pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+  }),
+  { title: 'SsoDirectories', maxItems: limits.sso_directories },
 )
 const AuthMethod = Type.Enum(SSO_AUTH_METHODS, {
   title: 'SsoAuthMethod',
@@ -113,6 +120,11 @@ const settings = {
   ),
   allow_owner: boolean('Whether a mapped value or the default may make an `owner`'),
   create_users: boolean('Whether people who were not invited may sign in'),
+  directories: about(
+    Directories,
+    'Directories whose people may sign in, of an issuer of `common` or `organizations`; empty: ' +
+      'the issuer is that of one organisation',
+  ),
   enforced: boolean('Whether people of the tenant sign in through a provider only'),
   enabled: boolean('Whether people can sign in through it; `false` ends its sessions'),
 }
@@ -142,7 +154,7 @@ export const SsoConnection = Type.Object(
       'The key to register at the provider; null: the client has none',
     ),
     ...settings,
-    domains: about(Domains, 'Domains of e-mail addresses that an operator has confirmed'),
+    domains: about(Domains, 'Domains of e-mail addresses that are proved to belong to it'),
     redirect_uri: text('The redirect URI to register at the provider'),
     backchannel_logout_uri: text('The back-channel logout URI to register at the provider'),
     created_at: Timestamp,
@@ -169,6 +181,7 @@ const NewConnection = Type.Object(
     default_role: Type.Optional(settings.default_role),
     allow_owner: Type.Optional(settings.allow_owner),
     create_users: Type.Optional(settings.create_users),
+    directories: Type.Optional(settings.directories),
     enforced: Type.Optional(settings.enforced),
     enabled: Type.Optional(settings.enabled),
   },
@@ -395,6 +408,7 @@ export const sso = {
       default_role: Type.Optional(settings.default_role),
       allow_owner: Type.Optional(settings.allow_owner),
       create_users: Type.Optional(settings.create_users),
+      directories: Type.Optional(settings.directories),
       enforced: Type.Optional(settings.enforced),
       enabled: Type.Optional(settings.enabled),
     }),
@@ -451,6 +465,46 @@ export const sso = {
       keys: Type.Integer({ minimum: 0, description: 'Keys that the provider publishes' }),
     }),
     refuses: ['connection_not_found'],
+  }),
+  verify_domain: operation({
+    id: 'identity.verify_domain',
+    method: 'POST',
+    path: '/v1/portal/sso/connections/{connection_id}/verify-domain',
+    summary:
+      'Confirms a domain of e-mail addresses by a TXT record that only its owner can publish',
+    description:
+      'Use it twice: the first reply names the record to publish, the next one finds it. The ' +
+      'domain is then that of the connection, as by `identity.set_domains`: an invitation to an ' +
+      'address of it can be taken by signing in. The caller may do what an `owner` may. It can ' +
+      'be used 10 times a minute.',
+    access: 'tenant',
+    scope: 'sso:admin',
+    params: Connected,
+    body: Type.Object({ domain: about(Domain, 'The domain, without subdomains of it') }),
+    example: { domain: 'example.com' },
+    status: 200,
+    reply: Type.Object({
+      domain: text('The domain'),
+      verified: boolean('Whether the domain is that of the connection'),
+      problem: about(
+        Nullable(
+          Type.Enum(['record_missing', 'unreachable'], {
+            title: 'DomainProblem',
+            description: '`unreachable`: no name server answers for the domain',
+          }),
+        ),
+        'Why it is not; null: it is',
+      ),
+      record: Type.Object(
+        {
+          name: text('Where it is published: the domain itself'),
+          type: Type.Literal('TXT', { description: 'Always TXT' }),
+          value: text('Its text; it stays the same for the connection and the domain'),
+        },
+        { title: 'DomainRecord', description: 'The record to publish' },
+      ),
+    }),
+    refuses: ['connection_not_found', 'name_taken', 'too_many'],
   }),
   set_domains: operation({
     id: 'identity.set_domains',

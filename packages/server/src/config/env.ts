@@ -171,6 +171,14 @@ export const SETTINGS = [
     help: 'networks and addresses of proxies whose X-Forwarded-For names the client, by commas',
   },
   {
+    name: 'CUSTOS_DNS_SERVERS',
+    topic: 'Access',
+    flag: 'dns-servers',
+    value: 'LIST',
+    fallback: 'those of the system',
+    help: 'name servers that are asked to prove domains for single sign-on, by commas',
+  },
+  {
     name: 'CUSTOS_EGRESS_ALLOW',
     topic: 'Webhooks',
     flag: 'egress-allow',
