@@ -20,19 +20,25 @@ const ROLES = [
   ['admin', 'Admin'],
 ] as const satisfies readonly (readonly [Role | '', string])[]
 
+/** Issuers of several directories, as Microsoft names them. */
+const SHARED = /\/(common|organizations)\/v2\.0\s*$/
+
 export function NewConnection({ done }: { readonly done: () => void }) {
   const [name, setName] = useState('')
   const [issuer, setIssuer] = useState('')
   const [clientId, setClientId] = useState('')
+  const [directories, setDirectories] = useState('')
   const [secret, setSecret] = useState('')
   const [role, setRole] = useState<Role | ''>('viewer')
   const [everybody, setEverybody] = useState(false)
   const create = useAction(identityCreateConnection)
   const submit = async () => {
+    const listed = directories.split(/[\s,]+/).filter((id) => id !== '')
     const body: IdentityCreateConnectionBody = {
       name,
       issuer: issuer.trim(),
       client_id: clientId.trim(),
+      ...(SHARED.test(issuer) ? { directories: listed } : {}),
       ...(secret === '' ? {} : { client_secret: secret }),
       default_role: role === '' ? null : role,
       create_users: everybody,
@@ -51,6 +57,15 @@ export function NewConnection({ done }: { readonly done: () => void }) {
         value={issuer}
         onChange={setIssuer}
       />
+      {SHARED.test(issuer) && (
+        <TextField
+          label="Directories"
+          hint="Ids of the Microsoft directories whose people may sign in, separated by commas"
+          required
+          value={directories}
+          onChange={setDirectories}
+        />
+      )}
       <TextField label="Client id" required value={clientId} onChange={setClientId} />
       <TextField
         label="Client secret"

@@ -19,6 +19,7 @@ import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { EmptyState, ErrorState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
+import { Domains } from './domains.tsx'
 import { NewConnection } from './new-connection.tsx'
 
 export function SignOn() {
@@ -134,6 +135,7 @@ function Details({ connection, remove }: DetailsProps) {
     <>
       <CodeBlock label="Redirect URI to register" text={redirect_uri} />
       <CodeBlock label="Back-channel logout URI" text={connection.backchannel_logout_uri} />
+      <Domains connection={connection} />
       {public_jwk && <CodeBlock label="Public key to register" text={JSON.stringify(public_jwk)} />}
       <div>
         <Button busy={test.isPending} onClick={() => test.mutate([id])}>

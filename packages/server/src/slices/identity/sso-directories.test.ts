@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { limits } from '@custos/contract'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 import { Browser } from './testing/browser.ts'
 import { type ForgingProvider, startForgingProvider } from './testing/forging-provider.ts'
@@ -148,7 +149,9 @@ test('directories belong to a shared issuer, which is refused without them', asy
   assert.equal(codeOf(await create({ issuer: `${microsoft}/common/v2.0` })), '422 url_refused')
   for (const issuer of [`${microsoft}/consumers/v2.0`, `${microsoft}/${ONE}/v2.0`])
     assert.equal(codeOf(await create({ issuer, directories: [ONE] })), '422 rejected', issuer)
+  const many = Array.from({ length: limits.sso_directories + 1 }, () => ONE)
   for (const directories of [
+    many,
     ['common'],
     ['AAAAAAAA-2222-4333-8444-555555555555'],
     [`${ONE}/..`],

@@ -107,16 +107,50 @@ test('a sign-in through a provider is one in every process, and ends in all', as
   assert.equal(entered.length, 1)
   assert.ok(entered[0])
   const session = cookieOf(entered[0], 'custos_session')
-  const statuses = async () => {
-    const all = services.map((service) =>
-      ask(service, 'GET', '/v1/portal/me', { headers: session }),
-    )
+  const statuses = async (headers: Record<string, string>) => {
+    const all = services.map((service) => ask(service, 'GET', '/v1/portal/me', { headers }))
     return (await Promise.all(all)).map(({ status }) => status)
   }
-  assert.deepEqual(await statuses(), [200, 200, 200, 200])
+  assert.deepEqual(await statuses(session), [200, 200, 200, 200])
+  const me = await ask(three, 'GET', '/v1/portal/me', { headers: session })
+  const left = await ask(four, 'DELETE', '/v1/portal/session', {
+    headers: { ...session, origin: four.url, 'x-custos-csrf': me.body.csrf_token },
+  })
+  assert.equal(left.status, 200)
+  assert.deepEqual(await statuses(session), [401, 401, 401, 401])
+
+  // Signed in again: the provider ends it at another process.
+  const signInAgain = async () => {
+    const again = await ask(two, 'GET', path)
+    const answered = new URLSearchParams(provider.answer(again.location))
+    const back = await ask(three, 'GET', `/v1/portal/sso/callback?${answered}`, {
+      headers: cookieOf(again, 'custos_login'),
+    })
+    assert.equal(back.status, 302)
+    return cookieOf(back, 'custos_session')
+  }
+  const second = await signInAgain()
+  assert.deepEqual(await statuses(second), [200, 200, 200, 200])
+  const logout_token = await provider.signLogout({
+    iss: provider.issuer,
+    aud: 'c',
+    sub: 'ana',
+    iat: Math.floor(Date.now() / 1_000),
+    jti: 'logout-at-the-fourth',
+    events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+  })
+  const told = await fetch(
+    `${four.url}/v1/portal/sso/backchannel-logout?connection_id=${connection_id}`,
+    { method: 'POST', body: new URLSearchParams({ logout_token }) },
+  )
+  assert.deepEqual(await told.json(), { ended: 1 })
+  assert.deepEqual(await statuses(second), [401, 401, 401, 401])
+
+  const third = await signInAgain()
+  assert.deepEqual(await statuses(third), [200, 200, 200, 200])
   const off = { key, body: { enabled: false } }
   const changed = await ask(three, 'PUT', `/v1/portal/sso/connections/${connection_id}`, off)
   assert.equal(changed.status, 200)
-  assert.deepEqual(await statuses(), [401, 401, 401, 401])
+  assert.deepEqual(await statuses(third), [401, 401, 401, 401])
   assert.equal((await ask(four, 'GET', path)).status, 404)
 })
