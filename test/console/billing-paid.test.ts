@@ -9,7 +9,7 @@ const scene = consoleScene({
   CUSTOS_AUTH: 'required',
   CUSTOS_BILLING: 'loopback',
   CUSTOS_BILLING_WEBHOOK_SECRET: 'whsec_console',
-  CUSTOS_PUBLIC_URL: 'https://custos.example',
+  CUSTOS_CONSOLE_ORIGINS: 'https://custos.example',
 })
 
 scene('checkout and portal lead to the provider, and the plan is in force', async (given) => {

@@ -1,6 +1,12 @@
 // Connects a tenant to providers: nobody maps to a role that may do more than they may themselves.
 
-import { type identity as contract, limits, type Role, type SsoConnection } from '@custos/contract'
+import {
+  type identity as contract,
+  limits,
+  type Role,
+  type SsoConnection,
+  scopeCovers,
+} from '@custos/contract'
 import type { Static } from 'typebox'
 import { findTenant } from '../../platform/db/control.sql.ts'
 import { deleteRoute, deleteUnderWay, findRoute, insertRoute } from '../../platform/db/sso.sql.ts'
@@ -292,7 +298,8 @@ export const verifyDomain: Handler<Operation<'verify_domain'>> = async (
 ) => {
   const { kernel, tenant_id, principal } = call
   const { connection_id } = params
-  requireRoles(principal, ['owner'])
+  if (!scopeCovers(principal.scopes, '*'))
+    throw new Refusal('scope_missing', 'whoever proves a domain may do what an owner may')
   const row = await call.read((db) => loadConnection(call, db, connection_id))
   const settings = await openSettings(call, row)
   if (!settings || row.secret_no === REDACTED_SECRET) return call.refuse('connection_not_found')

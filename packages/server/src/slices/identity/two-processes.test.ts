@@ -113,7 +113,7 @@ test('a sign-in through a provider is one in every process, and ends in all', as
   }
   assert.deepEqual(await statuses(session), [200, 200, 200, 200])
   const me = await ask(three, 'GET', '/v1/portal/me', { headers: session })
-  const left = await ask(four, 'DELETE', '/v1/portal/session', {
+  const left = await ask(four, 'POST', '/v1/portal/logout', {
     headers: { ...session, origin: four.url, 'x-custos-csrf': me.body.csrf_token },
   })
   assert.equal(left.status, 200)
