@@ -78,18 +78,20 @@ export function Agents() {
           )
         }
       />
-      <Table
-        label="Agents"
-        list={list}
-        columns={COLUMNS}
-        rowId={({ agent_id }) => agent_id}
-        rowLink={linkOf}
-        empty={
-          <EmptyState title="No agents yet">
-            <p>An agent says which model is asked, with which instructions and which memory.</p>
-          </EmptyState>
-        }
-      />
+      <Section title="All agents">
+        <Table
+          label="Agents"
+          list={list}
+          columns={COLUMNS}
+          rowId={({ agent_id }) => agent_id}
+          rowLink={linkOf}
+          empty={
+            <EmptyState title="No agents yet">
+              <p>An agent says which model is asked, with which instructions and which memory.</p>
+            </EmptyState>
+          }
+        />
+      </Section>
       {can('llm:admin') && (
         <>
           <Section

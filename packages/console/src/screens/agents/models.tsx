@@ -21,9 +21,9 @@ const KINDS = [
 ] as const
 
 const COLUMNS: readonly Column<ModelProvider>[] = [
-  { id: 'model', header: 'Model', grow: true, cell: ({ model_id: model }) => model },
+  { id: 'model', header: 'Model', cell: ({ model_id: model }) => model },
   { id: 'kind', header: 'Form', cell: ({ provider }) => provider },
-  { id: 'url', header: 'Address', cell: ({ base_url: url }) => url },
+  { id: 'url', header: 'Address', grow: true, cell: ({ base_url: url }) => url },
   { id: 'key', header: 'Key', cell: ({ api_key_set: set }) => (set ? 'stored' : 'none') },
   {
     id: 'prices',

@@ -8,7 +8,7 @@ import { useAction } from '../../api/use-call.ts'
 import { useList, usePage } from '../../api/use-list.ts'
 import { Button } from '../../parts/button.tsx'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
-import { Pill } from '../../parts/display.tsx'
+import { inWords, Pill } from '../../parts/display.tsx'
 import { EmptyState, ErrorState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -35,7 +35,8 @@ const COLUMNS: readonly Column<Tool>[] = [
   {
     id: 'does',
     header: 'Does',
-    cell: ({ tool_type: type, method, url }) => (type === 'http' ? `${method} ${url}` : type),
+    cell: ({ tool_type: type, method, url }) =>
+      type === 'http' ? `${method} ${url}` : inWords(type),
   },
   { id: 'effect', header: 'Effect', cell: ({ effect }) => EFFECTS[effect] },
   {
