@@ -45,7 +45,7 @@ const Role = Type.Enum(ROLES, {
   title: 'Role',
   description: 'What a person may do; each role is a list of scopes, see docs/people.md',
 })
-const Connected = Type.Object({ connection_id: about(Hex12, 'Id of the connection') })
+export const Connected = Type.Object({ connection_id: about(Hex12, 'Id of the connection') })
 const Secret = text('The client secret; stored sealed and never returned', {
   minLength: 1,
   maxLength: limits.sso_secret_chars,
@@ -87,11 +87,11 @@ const OidcScopes = Type.Array(label({ pattern: '^[!#-\\[\\]-~]+$' }), {
   description: 'What is asked of the provider, besides `openid`',
   maxItems: limits.sso_scopes,
 })
-const Domain = text('A domain in lower case', {
+export const Domain = text('A domain in lower case', {
   pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$',
   maxLength: 253,
 })
-const Domains = Type.Array(Domain, { maxItems: limits.sso_domains })
+export const Domains = Type.Array(Domain, { maxItems: limits.sso_domains })
 const Directories = Type.Array(
   text('Id of a directory (tenant) of Microsoft, in lower case', {
     pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
@@ -465,66 +465,6 @@ export const sso = {
       keys: Type.Integer({ minimum: 0, description: 'Keys that the provider publishes' }),
     }),
     refuses: ['connection_not_found'],
-  }),
-  verify_domain: operation({
-    id: 'identity.verify_domain',
-    method: 'POST',
-    path: '/v1/portal/sso/connections/{connection_id}/verify-domain',
-    summary:
-      'Confirms a domain of e-mail addresses by a TXT record that only its owner can publish',
-    description:
-      'Use it twice: the first reply names the record to publish, the next one finds it. The ' +
-      'domain is then that of the connection, as by `identity.set_domains`: an invitation to an ' +
-      'address of it can be taken by signing in. The caller may do what an `owner` may. It can ' +
-      'be used 10 times a minute.',
-    access: 'tenant',
-    scope: 'sso:admin',
-    params: Connected,
-    body: Type.Object({ domain: about(Domain, 'The domain, without subdomains of it') }),
-    example: { domain: 'example.com' },
-    status: 200,
-    reply: Type.Object({
-      domain: text('The domain'),
-      verified: boolean('Whether the domain is that of the connection'),
-      problem: about(
-        Nullable(
-          Type.Enum(['record_missing', 'unreachable'], {
-            title: 'DomainProblem',
-            description: '`unreachable`: no name server answers for the domain',
-          }),
-        ),
-        'Why it is not; null: it is',
-      ),
-      record: Type.Object(
-        {
-          name: text('Where it is published: the domain itself'),
-          type: Type.Literal('TXT', { description: 'Always TXT' }),
-          value: text('Its text; it stays the same for the connection and the domain'),
-        },
-        { title: 'DomainRecord', description: 'The record to publish' },
-      ),
-    }),
-    refuses: ['connection_not_found', 'name_taken', 'too_many'],
-  }),
-  set_domains: operation({
-    id: 'identity.set_domains',
-    method: 'PUT',
-    path: '/v1/cloud/tenants/{tenant_id}/sso/connections/{connection_id}/domains',
-    summary: 'Confirms that domains of e-mail addresses belong to a connection',
-    description:
-      'Use it as an operator, after you have seen that the tenant owns them. An invitation to an ' +
-      'address of such a domain can be taken by signing in with this provider, which must say ' +
-      'that it has verified the address. A domain belongs to one connection.',
-    access: 'operator',
-    params: Type.Object({
-      tenant_id: text('Id of the tenant'),
-      connection_id: about(Hex12, 'Id of the connection'),
-    }),
-    body: Type.Object({ domains: about(Domains, 'All domains of the connection') }),
-    example: { domains: ['example.com'] },
-    status: 200,
-    reply: SsoConnection,
-    refuses: ['tenant_not_found', 'connection_not_found', 'name_taken'],
   }),
   backchannel: operation({
     id: 'identity.backchannel',

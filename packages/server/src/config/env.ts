@@ -490,17 +490,11 @@ export const wrong = (name: SettingName, rule: string) => new ConfigError(`${nam
 
 /** The whole number a setting holds, or its default. Throws ConfigError outside its range. */
 export function integer(env: Environment, name: SettingName): number {
-  const { range, fallback } = settingOf(name)
-  assert(range, `${name} has no range`)
-  const given = env[name]
-  if (given === undefined) return Number(fallback)
+  const setting: Setting | undefined = SETTINGS.find((row) => row.name === name)
+  assert(setting?.range, `${name} has no range`)
+  const { range, fallback } = setting
+  const given = env[name] ?? fallback
   const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN
   if (value >= range.min && value <= range.max) return value
   throw wrong(name, `must be a whole number from ${range.min} to ${range.max}`)
-}
-
-function settingOf(name: SettingName): Setting {
-  const setting = SETTINGS.find((row) => row.name === name)
-  assert(setting)
-  return setting
 }

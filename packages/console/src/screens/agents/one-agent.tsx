@@ -1,4 +1,4 @@
-// One agent: what it is made of, its change and its end, and a run that begins with it.
+// One agent: what it consists of, its change and its end, and a run that begins with it.
 
 import {
   orchestratorDeleteAgent,

@@ -57,15 +57,7 @@ export function NewConnection({ done }: { readonly done: () => void }) {
         value={issuer}
         onChange={setIssuer}
       />
-      {SHARED.test(issuer) && (
-        <TextField
-          label="Directories"
-          hint="Ids of the Microsoft directories whose people may sign in, separated by commas"
-          required
-          value={directories}
-          onChange={setDirectories}
-        />
-      )}
+      {SHARED.test(issuer) && <Directories value={directories} onChange={setDirectories} />}
       <TextField label="Client id" required value={clientId} onChange={setClientId} />
       <TextField
         label="Client secret"
@@ -75,12 +67,7 @@ export function NewConnection({ done }: { readonly done: () => void }) {
         value={secret}
         onChange={setSecret}
       />
-      <SelectField
-        label="Role of new people"
-        value={role}
-        options={ROLES}
-        onChange={(value) => setRole(ROLES.find(([one]) => one === value)?.[0] ?? 'viewer')}
-      />
+      <NewRole value={role} onChange={setRole} />
       <CheckField
         label="Let everybody of the provider in, not only people who were invited"
         checked={everybody}
@@ -91,6 +78,28 @@ export function NewConnection({ done }: { readonly done: () => void }) {
         Connect
       </Button>
     </Form>
+  )
+}
+
+function Directories(props: { value: string; onChange: (value: string) => void }) {
+  return (
+    <TextField
+      label="Directories"
+      hint="Ids of the Microsoft directories whose people may sign in, separated by commas"
+      required
+      {...props}
+    />
+  )
+}
+
+function NewRole({ value, onChange }: { value: Role | ''; onChange: (value: Role | '') => void }) {
+  return (
+    <SelectField
+      label="Role of new people"
+      value={value}
+      options={ROLES}
+      onChange={(role) => onChange(ROLES.find(([one]) => one === role)?.[0] ?? 'viewer')}
+    />
   )
 }
 

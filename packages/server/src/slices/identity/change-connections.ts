@@ -289,8 +289,8 @@ export const testConnection: Handler<Operation<'test'>> = async (call, { params 
 }
 
 /**
- * Whoever proves a domain decides who takes invitations to it, of owners too: they may make one.
- * The text is an HMAC under a salt of the tenant: no other tenant and no other connection has it.
+ * The person who proves a domain decides who takes invitations to it, of owners too: they may make
+ * one. The text is an HMAC under a salt of the tenant: no other tenant or connection has it.
  */
 export const verifyDomain: Handler<Operation<'verify_domain'>> = async (
   call,
@@ -299,7 +299,7 @@ export const verifyDomain: Handler<Operation<'verify_domain'>> = async (
   const { kernel, tenant_id, principal } = call
   const { connection_id } = params
   if (!scopeCovers(principal.scopes, '*'))
-    throw new Refusal('scope_missing', 'whoever proves a domain may do what an owner may')
+    throw new Refusal('scope_missing', 'a domain is proved with the rights of an owner')
   const row = await call.read((db) => loadConnection(call, db, connection_id))
   const settings = await openSettings(call, row)
   if (!settings || row.secret_no === REDACTED_SECRET) return call.refuse('connection_not_found')

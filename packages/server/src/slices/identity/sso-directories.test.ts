@@ -87,7 +87,7 @@ test('nobody of a directory that is not listed gets in, nor with a forged one', 
   publish()
 })
 
-test('a code is exchanged once, although the token is read before its issuer is known', async () => {
+test('a code is exchanged once, although the token is read before the issuer', async () => {
   const { connection_id } = await shared()
   const before = provider.exchanges.length
   await enter(service, provider, connection_id, of(TWO))

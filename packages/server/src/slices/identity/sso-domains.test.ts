@@ -26,10 +26,8 @@ after(async () => {
   for (const end of ends) end()
 })
 
-type Connected = Awaited<ReturnType<typeof connect>>
-
 const verify = (
-  { connection_id }: Pick<Connected, 'connection_id'>,
+  { connection_id }: { readonly connection_id: string },
   key: string,
   domain: string,
 ): Promise<Answer> =>
@@ -72,7 +70,7 @@ test("'identity.verify_domain' names a record, finds it, and links invitations t
   assert.equal(late.status, 302, late.text)
 })
 
-test('the record of another connection, of another domain or of a part of it proves nothing', async () => {
+test('the record of another connection or domain, or a part of it, proves nothing', async () => {
   const here = await connect(service, provider.issuer)
   const there = await connect(service, provider.issuer)
   const beside = await connect(service, provider.issuer, { tenant: here.tenant })

@@ -255,8 +255,6 @@ function subjectOf(settings: ConnectionSettings, { sub, iss, tid }: Claims): str
   return directory !== undefined && tid === directory ? `${directory}/${sub}` : null
 }
 
-type CodeChecks = OpenidClient.AuthorizationCodeGrantChecks
-
 /**
  * Expects the one listed issuer that the answer is of. Where the answer does not name it, the token
  * does: it is fetched first, its issuer is read, and then it is verified for exactly that issuer.
@@ -265,7 +263,7 @@ async function configureDirectory(
   kernel: Kernel,
   connection: OpenConnection,
   url: URL,
-  checks: CodeChecks,
+  checks: OpenidClient.AuthorizationCodeGrantChecks,
 ): Promise<{ client: typeof OpenidClient; config: OpenidClient.Configuration }> {
   const stated = url.searchParams.get('iss')
   const kept = stated === null ? await fetchToken(kernel, connection, url, checks) : null
@@ -287,7 +285,7 @@ async function fetchToken(
   kernel: Kernel,
   connection: OpenConnection,
   url: URL,
-  checks: CodeChecks,
+  checks: OpenidClient.AuthorizationCodeGrantChecks,
 ): Promise<Response> {
   const { client, config } = await configure(kernel, connection)
   const { token_endpoint } = config.serverMetadata()

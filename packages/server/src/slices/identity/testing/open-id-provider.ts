@@ -71,23 +71,25 @@ export async function startOpenIdProvider(
           profile: ['name'],
           groups: ['groups'],
         },
-        findAccount: (_: unknown, id: string) => ({
-          accountId: id,
-          claims: () => ({
-            sub: id,
-            tid: directory,
-            email: `${id}@corp.example`,
-            email_verified: true,
-            name: `Person ${id}`,
-            groups: groups.get(id) ?? [],
-          }),
-        }),
+        findAccount: (_: unknown, id: string) => accountOf(id, directory, groups.get(id) ?? []),
       })
       serve =
         directory === undefined ? provider.callback() : mounted(provider.callback(), home, below)
     },
   }
 }
+
+const accountOf = (id: string, tid: string | undefined, groups: readonly string[]) => ({
+  accountId: id,
+  claims: () => ({
+    sub: id,
+    tid,
+    email: `${id}@corp.example`,
+    email_verified: true,
+    name: `Person ${id}`,
+    groups,
+  }),
+})
 
 /** Serves a provider below a path, and its discovery document with a template in its place. */
 const mounted =

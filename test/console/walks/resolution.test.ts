@@ -2,11 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { startTlsServer } from '../../packages/server/src/platform/egress/testing/tls-server.ts'
-import { startModelServer } from '../../packages/server/src/slices/orchestrator/testing/model-server.ts'
-import { checkLooks, consoleScene } from './testing/scene.ts'
+import { startTlsServer } from '../../../packages/server/src/platform/egress/testing/tls-server.ts'
+import {
+  type ModelServer,
+  startModelServer,
+} from '../../../packages/server/src/slices/orchestrator/testing/model-server.ts'
+import { checkLooks, consoleScene } from '../testing/scene.ts'
 
-const model = await startModelServer({ after })
+const model: ModelServer = await startModelServer({ after })
 // The connection is cut: nobody knows whether the tool acted.
 const { port } = await startTlsServer({ after }, (_, response) => void response.destroy())
 const scene = consoleScene()

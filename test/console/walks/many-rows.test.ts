@@ -1,8 +1,8 @@
 // Every list with many rows and hostile names: its first page comes soon, and is one page long.
 
 import assert from 'node:assert/strict'
-import { roundsOf } from '../../packages/server/src/testing/sweep.ts'
-import { consoleScene, HOSTILE, type Scene } from './testing/scene.ts'
+import { roundsOf } from '../../../packages/server/src/testing/sweep.ts'
+import { consoleScene, HOSTILE, type Scene } from '../testing/scene.ts'
 
 const scene = consoleScene()
 const ROWS = roundsOf(60, 10_000)
@@ -70,6 +70,10 @@ async function fill({ local: { call } }: Scene): Promise<void> {
     // There may be few at a time.
     await post(`/v1/orchestrator/runs/${run_id}/cancel`, {})
   })
+}
+
+async function fillRecords({ local: { call } }: Scene): Promise<void> {
+  const post = (path: string, body: object) => call('POST', path, body)
   await many(Math.min(ROWS, 1_000), (i) =>
     post('/v1/stores', { store_id: `s${i}`, name: nameOf(i) }),
   )
@@ -112,6 +116,7 @@ async function fill({ local: { call } }: Scene): Promise<void> {
 
 scene('every list shows its first page soon, whatever there is', async (given) => {
   await fill(given)
+  await fillRecords(given)
   for (const path of [...SCREENS, ...OTHERS]) {
     const begun = performance.now()
     const { page, fits, end } = await given.visit(path)

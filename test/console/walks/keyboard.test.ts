@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { newTenant } from './testing/keys.ts'
-import { consoleScene } from './testing/scene.ts'
+import { newTenant } from '../testing/keys.ts'
+import { consoleScene } from '../testing/scene.ts'
 
 const scene = consoleScene({ CUSTOS_AUTH: 'required' })
 const PRESSES_MAX = 200

@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildVerifyPage, launchBrowser, visit } from '../pages/testing/verify-visitor.ts'
-import { consoleScene } from './testing/scene.ts'
+import { buildVerifyPage, launchBrowser, visit } from '../../pages/testing/verify-visitor.ts'
+import { consoleScene } from '../testing/scene.ts'
 
 const scene = consoleScene()
 const COLOURS = `(() => {

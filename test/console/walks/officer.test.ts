@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { newKey, newTenant, visitWith } from './testing/keys.ts'
-import { consoleScene } from './testing/scene.ts'
+import { newKey, newTenant, visitWith } from '../testing/keys.ts'
+import { consoleScene } from '../testing/scene.ts'
 
 const scene = consoleScene({ CUSTOS_AUTH: 'required' })
 const NAME = 'Maria Lindqvist'
