@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import {
+  startTxtServer,
+  type TxtServer,
+} from '../../../../packages/server/src/platform/egress/testing/dns-server.ts'
+import {
   type ForgingProvider,
   startForgingProvider,
 } from '../../../../packages/server/src/slices/identity/testing/forging-provider.ts'
-import {
-  nextAddress,
-  startTxtServer,
-} from '../../../../packages/server/src/slices/identity/testing/sso-scene.ts'
+import { nextAddress } from '../../../../packages/server/src/slices/identity/testing/sso-scene.ts'
 import type { Answer, TestService } from '../../../../packages/server/src/testing/harness.ts'
 import type { Sent } from './table.ts'
 import { send, type Tenant } from './tenant.ts'
@@ -19,7 +20,7 @@ export const CONSOLE = 'https://console.invalid'
 
 const providers = new WeakMap<TestService, ForgingProvider>()
 
-const nameServers = new WeakMap<TestService, Awaited<ReturnType<typeof startTxtServer>>>()
+const nameServers = new WeakMap<TestService, TxtServer>()
 
 /** A service with a provider and a name server that stop with it. */
 export async function startWithProvider(

@@ -79,11 +79,16 @@ function txtRecord(text: string): Buffer {
   return Buffer.concat([head, data])
 }
 
+export interface TxtServer {
+  /** With its port. */
+  readonly address: string
+  /** By name. */
+  readonly texts: Map<string, readonly string[] | null>
+}
+
 /** Answers with the texts of a name; a name without texts does not exist. Null: no answer. */
-export async function startTxtServer(t: {
-  after(close: () => void): void
-}): Promise<{ readonly address: string; readonly texts: Map<string, readonly string[] | null> }> {
-  const texts = new Map<string, readonly string[] | null>()
+export async function startTxtServer(t: { after(close: () => void): void }): Promise<TxtServer> {
+  const texts: TxtServer['texts'] = new Map()
   const socket = createSocket('udp4', (question, { port, address }) => {
     const known = texts.get(nameOf(question))
     if (known === null) return

@@ -5,8 +5,6 @@ import type { Answer, TestService } from '../../../testing/harness.ts'
 import { Browser } from './browser.ts'
 import type { ForgingProvider } from './forging-provider.ts'
 
-export { startTxtServer } from '../../../platform/egress/testing/dns-server.ts'
-
 type Tenant = Awaited<ReturnType<TestService['createTenant']>>
 type ForgedAnswer = Parameters<ForgingProvider['answer']>[1]
 
