@@ -1,4 +1,4 @@
-// Takes pictures of screens of the console on a service with sample data.
+// Takes pictures of screens of the console on a service with sample data, light and dark.
 //   npm run pictures -- <directory> [name of a screen ...]
 
 import { mkdirSync } from 'node:fs'
@@ -26,6 +26,8 @@ const screens: Readonly<Record<string, string>> = {
   'registries-compositions': '/registries/compositions',
   record: `/registries/artifacts/${made.artifact_id}`,
   reputation: `/reputation?agent=${encodeURIComponent('invoices@harbour')}`,
+  agents: '/agents',
+  agent: `/agents/${made.agent_id}`,
   runs: '/runs',
   run: `/runs/${made.run_id}`,
   erasure: '/erasure',
@@ -41,6 +43,7 @@ const screens: Readonly<Record<string, string>> = {
   access: '/access',
   usage: '/usage',
   health: '/health',
+  'sign-on': '/sign-on',
   webhooks: '/webhooks',
   webhook: `/webhooks/${made.webhook_id}`,
   billing: '/billing',
@@ -48,15 +51,20 @@ const screens: Readonly<Record<string, string>> = {
 
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-for (const width of [1440, 390]) {
-  const page = await browser.newPage({ viewport: { width, height: HEIGHT } })
+const looks = [1440, 390].flatMap((width) => [
+  { width, colorScheme: 'light' as const },
+  { width, colorScheme: 'dark' as const },
+])
+for (const { width, colorScheme } of looks) {
+  const page = await browser.newPage({ viewport: { width, height: HEIGHT }, colorScheme })
+  const end = colorScheme === 'dark' ? '-dark' : ''
   for (const [name, path] of Object.entries(screens)) {
     if (only.length > 0 && !only.includes(name)) continue
     await page.goto(`${local.url}/console${path}`)
     await page.locator('h1').first().waitFor()
     await page.locator('main [class*=loading]').first().waitFor({ state: 'detached' })
     await page.waitForTimeout(400)
-    await page.screenshot({ path: join(directory, `${name}-${width}.png`) })
+    await page.screenshot({ path: join(directory, `${name}-${width}${end}.png`) })
   }
   await page.close()
 }

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { chromium, type Page } from 'playwright-core'
+import { startTxtServer } from '../../packages/server/src/platform/egress/testing/dns-server.ts'
 import {
   CLIENT,
   startOpenIdProvider,
@@ -13,7 +14,12 @@ import { startTestService } from '../../packages/server/src/testing/harness.ts'
 import { BROWSERS, consoleScene, QUIET } from './testing/scene.ts'
 
 const OPERATOR_KEY = 'operator-key-of-the-cli-tests-0123'
-const local = consoleScene({ CUSTOS_AUTH: 'required' })
+const ends: (() => void)[] = []
+const names = await startTxtServer({ after: (end) => void ends.push(end) })
+after(() => {
+  for (const end of ends) end()
+})
+const local = consoleScene({ CUSTOS_AUTH: 'required', CUSTOS_DNS_SERVERS: names.address })
 
 async function openBrowser(t: TestContext) {
   const executablePath = BROWSERS.find((path) => existsSync(path))
@@ -108,6 +114,15 @@ local('connections are made and looked at in the console', async ({ local: { url
   await page.getByRole('button', { name: 'Test' }).click()
   await page.getByText('Something is wrong: unreachable.').waitFor()
   await accessible()
+  const domain = page.getByLabel('Domain of e-mail addresses')
+  await domain.fill('Harbour.example')
+  await domain.press('Enter')
+  await page.getByText('The record is not there yet.').waitFor()
+  const record = page.getByRole('region', { name: 'TXT record of harbour.example' })
+  names.texts.set('harbour.example', [(await record.innerText()).trim()])
+  await accessible()
+  await page.getByRole('button', { name: 'Prove' }).click()
+  await page.getByText('harbour.example belongs to this connection.').waitFor()
   await page.getByRole('button', { name: 'Switch off' }).click()
   await page.getByRole('button', { name: 'Switch on' }).waitFor()
   await page.getByRole('button', { name: 'Delete' }).click()

@@ -211,6 +211,8 @@ export type SameTypes = [
   SameType<client.IdentityUpdateUserReply, Static<(typeof contract.identity.update_user)['reply']>>,
   SameType<client.IdentityUsersQuery, Static<(typeof contract.identity.users)['query']>>,
   SameType<client.IdentityUsersReply, Static<(typeof contract.identity.users)['reply']>>,
+  SameType<client.IdentityVerifyDomainBody, Static<(typeof contract.identity.verify_domain)['body']>>,
+  SameType<client.IdentityVerifyDomainReply, Static<(typeof contract.identity.verify_domain)['reply']>>,
   SameType<client.ItemsBatchBody, Static<(typeof contract.items.batch)['body']>>,
   SameType<client.ItemsBatchReply, Static<(typeof contract.items.batch)['reply']>>,
   SameType<client.ItemsDeleteBody, Static<(typeof contract.items.delete)['body']>>,

@@ -112,6 +112,7 @@ const GRANTED: Readonly<Record<string, readonly Scope[]>> = {
   'identity.create_connection': ROLE_SCOPES.auditor,
   'identity.configure': ROLE_SCOPES.auditor,
   'identity.update_connection': ROLE_SCOPES.viewer,
+  'identity.verify_domain': ROLE_SCOPES.owner,
 }
 
 describe('with a key of the scopes it needs and no more', () => {

@@ -7,6 +7,7 @@ type JsonAnswer = Record<string, never>
 /** What was made, for the addresses of its pages. */
 export interface SampleTenant {
   readonly run_id: string
+  readonly agent_id: string
   readonly report_id: string
   readonly artifact_id: string
   readonly webhook_id: string
@@ -80,11 +81,11 @@ export async function makeSampleTenant({ call }: LocalService): Promise<SampleTe
   const search = { find: { text: 'Ben Okafor' } }
   const { digest } = await post('/v1/erasure/subject', { ...search, preview: true })
   const request = await post('/v1/erasure/subject', { ...search, expect_digest: digest })
-  const run_id = await runAgent(post)
+  const ran = await runAgent(post)
   await post('/v1/gcrumbs/roll')
   return {
     ...made,
-    run_id,
+    ...ran,
     webhook_id: String(webhook_id),
     report_id: String(report['report_id']),
     certificate_id: String(certificate['certificate_id']),
@@ -144,9 +145,18 @@ async function register(post: Post) {
   return { artifact_id: String(artifact_id) }
 }
 
-async function runAgent(post: Post): Promise<string> {
+async function runAgent(post: Post) {
+  const model = { provider: 'openai', model_id: 'support-large', api_key: 'sk-sample' }
+  await post('/v1/llm/providers', {
+    ...model,
+    price_in_micro: 2_500_000,
+    price_out_micro: 10_000_000,
+  })
+  await post('/v1/llm/tools/seed-builtins')
   const { agent_id } = await post('/v1/orchestrator/agents', {
     name: 'desk-researcher',
+    description: 'Answers the service desk',
+    system_prompt: 'Answer from memory only. Say so where it does not know.',
     role: 'researcher',
     model_id: 'support-large',
     memory_stores: ['default'],
@@ -167,5 +177,5 @@ async function runAgent(post: Post): Promise<string> {
   const { step_id } = await post(steps, { input_text: 'Write to Ben about the timetable' })
   const mail = { to: 'ben', subject: 'Winter timetable' }
   await post(`${steps}/${step_id}/calls`, { tool: 'send_mail', args: mail })
-  return String(run_id)
+  return { run_id: String(run_id), agent_id: String(agent_id) }
 }

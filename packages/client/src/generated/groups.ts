@@ -885,6 +885,15 @@ export interface IdentityGroup {
    * Use it to review who has access.
    */
   readonly users: PagedMethod<[query?: types.IdentityUsersQuery, options?: CallOptions], types.IdentityUsersReply, types.IdentityUsersReply['users'][number]>
+  /**
+   * Confirms a domain of e-mail addresses by a TXT record that only its owner can publish.
+   *
+   * Use it twice: the first reply names the record to publish, the next one finds it. The domain is
+   * then that of the connection, as by `identity.set_domains`: an invitation to an address of it
+   * can be taken by signing in. The caller may do what an `owner` may. It can be used 10 times a
+   * minute.
+   */
+  verifyDomain(connectionId: string, body: types.IdentityVerifyDomainBody, options?: CallOptions): Pending<types.IdentityVerifyDomainReply>
 }
 
 /** The operations `items.*`. */
@@ -2321,6 +2330,7 @@ portal/sso/connections/{connection_id} DELETE delete_connection
 portal/sso/connections/{connection_id} GET connection
 portal/sso/connections/{connection_id} PUT update_connection b
 portal/sso/connections/{connection_id}~ POST test s
+portal/sso/connections/{connection_id}~ POST verify_domain b
 portal/sso~ GET connections q .connections
 portal/sso~ GET providers q
 portal/sso~ POST configure b

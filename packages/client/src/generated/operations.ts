@@ -988,6 +988,14 @@ export const identityUsers: Operation<[query?: types.IdentityUsersQuery, options
   items: 'users',
 }
 
+/** Confirms a domain of e-mail addresses by a TXT record that only its owner can publish. */
+export const identityVerifyDomain: Operation<[connectionId: string, body: types.IdentityVerifyDomainBody, options?: CallOptions], Pending<types.IdentityVerifyDomainReply>> = {
+  id: 'identity.verify_domain',
+  method: 'POST',
+  path: '/v1/portal/sso/connections/{connection_id}/verify-domain',
+  takes: 'body',
+}
+
 /** Runs up to 100 operations on items. */
 export const itemsBatch: Operation<[storeId: string, body: types.ItemsBatchBody, options?: CallOptions], Pending<types.ItemsBatchReply>> = {
   id: 'items.batch',
@@ -2433,6 +2441,7 @@ export const OPERATIONS: readonly object[] = [
   identityUpdateConnection,
   identityUpdateUser,
   identityUsers,
+  identityVerifyDomain,
   itemsBatch,
   itemsDelete,
   itemsGet,

@@ -605,6 +605,11 @@ export interface Refusals {
   'identity.users':
     | CommonRefusal
     | 'rejected'
+  'identity.verify_domain':
+    | CommonRefusal
+    | 'connection_not_found'
+    | 'name_taken'
+    | 'too_many'
   'items.batch':
     | CommonRefusal
     | 'policy_denied'
@@ -2300,6 +2305,19 @@ export type Destruction = {
   }
 }
 
+/** `unreachable`: no name server answers for the domain */
+export type DomainProblem = 'record_missing' | 'unreachable'
+
+/** The record to publish */
+export type DomainRecord = {
+  /** Where it is published: the domain itself */
+  name: string
+  /** Always TXT */
+  type: "TXT"
+  /** Its text; it stays the same for the connection and the domain */
+  value: string
+}
+
 /** `regression`: it passed at the baseline. `changed`: it passes and differs */
 export type DriftType = 'regression' | 'changed'
 
@@ -3122,6 +3140,11 @@ export type NewSsoConnection = {
   allow_owner?: boolean
   /** Whether people who were not invited may sign in */
   create_users?: boolean
+  /**
+   * Directories whose people may sign in, of an issuer of `common` or `organizations`; empty: the
+   * issuer is that of one organisation
+   */
+  directories?: SsoDirectories
   /** Whether people of the tenant sign in through a provider only */
   enforced?: boolean
   /** Whether people can sign in through it; `false` ends its sessions */
@@ -4051,11 +4074,16 @@ export type SsoConnection = {
   allow_owner: boolean
   /** Whether people who were not invited may sign in */
   create_users: boolean
+  /**
+   * Directories whose people may sign in, of an issuer of `common` or `organizations`; empty: the
+   * issuer is that of one organisation
+   */
+  directories: SsoDirectories
   /** Whether people of the tenant sign in through a provider only */
   enforced: boolean
   /** Whether people can sign in through it; `false` ends its sessions */
   enabled: boolean
-  /** Domains of e-mail addresses that an operator has confirmed */
+  /** Domains of e-mail addresses that are proved to belong to it */
   domains: string[]
   /** The redirect URI to register at the provider */
   redirect_uri: string
@@ -4066,6 +4094,8 @@ export type SsoConnection = {
   /** When it was last changed */
   changed_at: string
 }
+
+export type SsoDirectories = string[]
 
 /** What is wrong with a provider */
 export type SsoProblem = 'unreachable' | 'not_a_provider' | 'issuer_differs' | 'no_code_flow' | 'no_common_algorithm' | 'no_keys'
@@ -6925,6 +6955,11 @@ export type IdentityUpdateConnectionBody = {
   allow_owner?: boolean
   /** Whether people who were not invited may sign in */
   create_users?: boolean
+  /**
+   * Directories whose people may sign in, of an issuer of `common` or `organizations`; empty: the
+   * issuer is that of one organisation
+   */
+  directories?: SsoDirectories
   /** Whether people of the tenant sign in through a provider only */
   enforced?: boolean
   /** Whether people can sign in through it; `false` ends its sessions */
@@ -6967,6 +7002,23 @@ export type IdentityUsersReply = {
   offset: number
   /** Cursor of the next page; null on the last page */
   next_cursor: string | null
+}
+
+/** The body of `identity.verify_domain`. */
+export type IdentityVerifyDomainBody = {
+  /** The domain, without subdomains of it */
+  domain: string
+}
+
+/** The reply of `identity.verify_domain`. */
+export type IdentityVerifyDomainReply = {
+  /** The domain */
+  domain: string
+  /** Whether the domain is that of the connection */
+  verified: boolean
+  /** Why it is not; null: it is */
+  problem: DomainProblem | null
+  record: DomainRecord
 }
 
 /** The body of `items.batch`. */

@@ -43,6 +43,7 @@ const BY_ID = [
     pattern: /^\S{8,}$/,
   },
   { path: '/runs/$runId', param: 'runId', label: 'Run', pattern: /^[0-9a-f]{32}$/ },
+  { path: '/agents/$agentId', param: 'agentId', label: 'Agent', pattern: /^[0-9a-f]{32}$/ },
   { path: '/evidence/$reportId', param: 'reportId', label: 'Report', pattern: /^[0-9a-f]{32}$/ },
   {
     path: '/webhooks/$webhookId',

@@ -43,6 +43,8 @@ const registries = () => import('../screens/registries/registries.tsx').then((m)
 const oneRecord = () => import('../screens/registries/registries.tsx').then((m) => m.OneRecord)
 const webhooks = () => import('../screens/webhooks/webhooks.tsx').then((m) => m.Webhooks)
 const oneWebhook = () => import('../screens/webhooks/one-webhook.tsx').then((m) => m.OneWebhook)
+const agents = () => import('../screens/agents/agents.tsx').then((m) => m.Agents)
+const oneAgent = () => import('../screens/agents/one-agent.tsx').then((m) => m.OneAgent)
 const runs = () => import('../screens/runs/runs.tsx').then((m) => m.Runs)
 const oneRun = () => import('../screens/runs/one-run.tsx').then((m) => m.OneRun)
 const tenants = () => import('../screens/tenants/tenants.tsx').then((m) => m.Tenants)
@@ -115,6 +117,15 @@ export const SCREENS: readonly ScreenEntry[] = [
     scope: 'cgr:read',
     load: reputation,
   },
+  {
+    path: '/agents',
+    title: 'Agents',
+    group: 'Govern',
+    scope: 'orchestrator:run',
+    whole: true,
+    load: agents,
+  },
+  { path: '/agents/$agentId', title: 'Agent', load: oneAgent },
   {
     path: '/runs',
     title: 'Runs',

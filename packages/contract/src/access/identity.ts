@@ -21,7 +21,7 @@ import {
 import { limits } from '../core/limits.ts'
 import { operation } from '../core/operation.ts'
 import { ROLES, SCOPES } from '../core/scopes.ts'
-import { sso } from './sso.ts'
+import { Connected, Domain, Domains, SsoConnection, sso } from './sso.ts'
 
 /** How the caller of a request is known. */
 const CALLER_MODES = ['local', 'session', 'key'] as const
@@ -301,6 +301,66 @@ export const identity = {
       revoked_keys: count('Keys of the person that were revoked'),
     }),
     refuses: ['user_not_found', 'last_owner'],
+  }),
+  verify_domain: operation({
+    id: 'identity.verify_domain',
+    method: 'POST',
+    path: '/v1/portal/sso/connections/{connection_id}/verify-domain',
+    summary:
+      'Confirms a domain of e-mail addresses by a TXT record that only its owner can publish',
+    description:
+      'Use it twice: the first reply names the record to publish, the next one finds it. The ' +
+      'domain is then that of the connection, as by `identity.set_domains`: an invitation to an ' +
+      'address of it can be taken by signing in. The caller may do what an `owner` may. It can ' +
+      'be used 10 times a minute.',
+    access: 'tenant',
+    scope: 'sso:admin',
+    params: Connected,
+    body: Type.Object({ domain: about(Domain, 'The domain, without subdomains of it') }),
+    example: { domain: 'example.com' },
+    status: 200,
+    reply: Type.Object({
+      domain: text('The domain'),
+      verified: boolean('Whether the domain is that of the connection'),
+      problem: about(
+        Nullable(
+          Type.Enum(['record_missing', 'unreachable'], {
+            title: 'DomainProblem',
+            description: '`unreachable`: no name server answers for the domain',
+          }),
+        ),
+        'Why it is not; null: it is',
+      ),
+      record: Type.Object(
+        {
+          name: text('Where it is published: the domain itself'),
+          type: Type.Literal('TXT', { description: 'Always TXT' }),
+          value: text('Its text; it stays the same for the connection and the domain'),
+        },
+        { title: 'DomainRecord', description: 'The record to publish' },
+      ),
+    }),
+    refuses: ['connection_not_found', 'name_taken', 'too_many'],
+  }),
+  set_domains: operation({
+    id: 'identity.set_domains',
+    method: 'PUT',
+    path: '/v1/cloud/tenants/{tenant_id}/sso/connections/{connection_id}/domains',
+    summary: 'Confirms that domains of e-mail addresses belong to a connection',
+    description:
+      'Use it as an operator, after you have seen that the tenant owns them. An invitation to an ' +
+      'address of such a domain can be taken by signing in with this provider, which must say ' +
+      'that it has verified the address. A domain belongs to one connection.',
+    access: 'operator',
+    params: Type.Object({
+      tenant_id: text('Id of the tenant'),
+      connection_id: about(Hex12, 'Id of the connection'),
+    }),
+    body: Type.Object({ domains: about(Domains, 'All domains of the connection') }),
+    example: { domains: ['example.com'] },
+    status: 200,
+    reply: SsoConnection,
+    refuses: ['tenant_not_found', 'connection_not_found', 'name_taken'],
   }),
   ...sso,
 } as const

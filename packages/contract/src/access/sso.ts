@@ -45,7 +45,7 @@ const Role = Type.Enum(ROLES, {
   title: 'Role',
   description: 'What a person may do; each role is a list of scopes, see docs/people.md',
 })
-const Connected = Type.Object({ connection_id: about(Hex12, 'Id of the connection') })
+export const Connected = Type.Object({ connection_id: about(Hex12, 'Id of the connection') })
 const Secret = text('The client secret; stored sealed and never returned', {
   minLength: 1,
   maxLength: limits.sso_secret_chars,
@@ -87,9 +87,16 @@ const OidcScopes = Type.Array(label({ pattern: '^[!#-\\[\\]-~]+$' }), {
   description: 'What is asked of the provider, besides `openid`',
   maxItems: limits.sso_scopes,
 })
-const Domains = Type.Array(
-  text('A domain in lower case', { pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$', maxLength: 253 }),
-  { maxItems: limits.sso_domains },
+export const Domain = text('A domain in lower case', {
+  pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)+$',
+  maxLength: 253,
+})
+export const Domains = Type.Array(Domain, { maxItems: limits.sso_domains })
+const Directories = Type.Array(
+  text('Id of a directory (tenant) of Microsoft, in lower case', {
+    pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+  }),
+  { title: 'SsoDirectories', maxItems: limits.sso_directories },
 )
 const AuthMethod = Type.Enum(SSO_AUTH_METHODS, {
   title: 'SsoAuthMethod',
@@ -113,6 +120,11 @@ const settings = {
   ),
   allow_owner: boolean('Whether a mapped value or the default may make an `owner`'),
   create_users: boolean('Whether people who were not invited may sign in'),
+  directories: about(
+    Directories,
+    'Directories whose people may sign in, of an issuer of `common` or `organizations`; empty: ' +
+      'the issuer is that of one organisation',
+  ),
   enforced: boolean('Whether people of the tenant sign in through a provider only'),
   enabled: boolean('Whether people can sign in through it; `false` ends its sessions'),
 }
@@ -142,7 +154,7 @@ export const SsoConnection = Type.Object(
       'The key to register at the provider; null: the client has none',
     ),
     ...settings,
-    domains: about(Domains, 'Domains of e-mail addresses that an operator has confirmed'),
+    domains: about(Domains, 'Domains of e-mail addresses that are proved to belong to it'),
     redirect_uri: text('The redirect URI to register at the provider'),
     backchannel_logout_uri: text('The back-channel logout URI to register at the provider'),
     created_at: Timestamp,
@@ -169,6 +181,7 @@ const NewConnection = Type.Object(
     default_role: Type.Optional(settings.default_role),
     allow_owner: Type.Optional(settings.allow_owner),
     create_users: Type.Optional(settings.create_users),
+    directories: Type.Optional(settings.directories),
     enforced: Type.Optional(settings.enforced),
     enabled: Type.Optional(settings.enabled),
   },
@@ -395,6 +408,7 @@ export const sso = {
       default_role: Type.Optional(settings.default_role),
       allow_owner: Type.Optional(settings.allow_owner),
       create_users: Type.Optional(settings.create_users),
+      directories: Type.Optional(settings.directories),
       enforced: Type.Optional(settings.enforced),
       enabled: Type.Optional(settings.enabled),
     }),
@@ -451,26 +465,6 @@ export const sso = {
       keys: Type.Integer({ minimum: 0, description: 'Keys that the provider publishes' }),
     }),
     refuses: ['connection_not_found'],
-  }),
-  set_domains: operation({
-    id: 'identity.set_domains',
-    method: 'PUT',
-    path: '/v1/cloud/tenants/{tenant_id}/sso/connections/{connection_id}/domains',
-    summary: 'Confirms that domains of e-mail addresses belong to a connection',
-    description:
-      'Use it as an operator, after you have seen that the tenant owns them. An invitation to an ' +
-      'address of such a domain can be taken by signing in with this provider, which must say ' +
-      'that it has verified the address. A domain belongs to one connection.',
-    access: 'operator',
-    params: Type.Object({
-      tenant_id: text('Id of the tenant'),
-      connection_id: about(Hex12, 'Id of the connection'),
-    }),
-    body: Type.Object({ domains: about(Domains, 'All domains of the connection') }),
-    example: { domains: ['example.com'] },
-    status: 200,
-    reply: SsoConnection,
-    refuses: ['tenant_not_found', 'connection_not_found', 'name_taken'],
   }),
   backchannel: operation({
     id: 'identity.backchannel',

@@ -35,6 +35,7 @@ export const limits = {
   sso_role_map: 500,
   sso_scopes: 20,
   sso_domains: 20,
+  sso_directories: 100,
   sso_return_chars: 1_024,
   /** Of a member of the answer of a provider. */
   sso_answer_chars: 4_096,

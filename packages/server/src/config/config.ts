@@ -1,5 +1,6 @@
 // Turns settings into a configuration; a setting that cannot be used is a one-line ConfigError.
 
+import { Resolver } from 'node:dns'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { AddressList, AllowedHosts } from '../platform/egress/addresses.ts'
@@ -55,6 +56,8 @@ export interface Config {
   /** Networks and addresses of proxies in front of the service, which name their client. */
   readonly trusted_proxies: readonly string[]
   readonly egress: EgressConfig
+  /** Name servers that prove domains; none: those of the system. */
+  readonly dns_servers: readonly string[]
   readonly log_level: LogLevel
   readonly metrics: MetricsConfig
   /** Where spans are sent by OTLP; null: there are none. */
@@ -118,6 +121,7 @@ export function parseConfig(env: Environment): Config {
     public_url: publicUrl(env),
     trusted_proxies: trustedProxies(env),
     egress: { allow: egressAllow(env), proxy: egressProxy(env) },
+    dns_servers: dnsServers(env),
     log_level: logLevel(env),
     metrics: metrics(env),
     otlp_endpoint: otlpEndpoint(env),
@@ -233,6 +237,16 @@ function egressAllow(env: Environment): string[] {
     throw wrong('CUSTOS_EGRESS_ALLOW', 'must be networks (10.2.0.0/16), addresses or host names')
   }
   return allow
+}
+
+function dnsServers(env: Environment): string[] {
+  const servers = list(env.CUSTOS_DNS_SERVERS)
+  try {
+    if (servers.length > 0) new Resolver().setServers(servers)
+  } catch {
+    throw wrong('CUSTOS_DNS_SERVERS', 'must be addresses, with a port where it is not 53')
+  }
+  return servers
 }
 
 function egressProxy(env: Environment): string | null {

@@ -171,6 +171,14 @@ export const SETTINGS = [
     help: 'networks and addresses of proxies whose X-Forwarded-For names the client, by commas',
   },
   {
+    name: 'CUSTOS_DNS_SERVERS',
+    topic: 'Access',
+    flag: 'dns-servers',
+    value: 'LIST',
+    fallback: 'those of the system',
+    help: 'name servers that are asked to prove domains for single sign-on, by commas',
+  },
+  {
     name: 'CUSTOS_EGRESS_ALLOW',
     topic: 'Webhooks',
     flag: 'egress-allow',
@@ -482,17 +490,11 @@ export const wrong = (name: SettingName, rule: string) => new ConfigError(`${nam
 
 /** The whole number a setting holds, or its default. Throws ConfigError outside its range. */
 export function integer(env: Environment, name: SettingName): number {
-  const { range, fallback } = settingOf(name)
-  assert(range, `${name} has no range`)
-  const given = env[name]
-  if (given === undefined) return Number(fallback)
+  const setting: Setting | undefined = SETTINGS.find((row) => row.name === name)
+  assert(setting?.range, `${name} has no range`)
+  const { range, fallback } = setting
+  const given = env[name] ?? fallback
   const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN
   if (value >= range.min && value <= range.max) return value
   throw wrong(name, `must be a whole number from ${range.min} to ${range.max}`)
-}
-
-function settingOf(name: SettingName): Setting {
-  const setting = SETTINGS.find((row) => row.name === name)
-  assert(setting)
-  return setting
 }

@@ -124,6 +124,7 @@ OPERATIONS: dict[str, tuple[str, str, bool, bool, tuple[str, ...]]] = {
     "identity.update_connection": ("PUT", "/v1/portal/sso/connections/{connection_id}", True, False, ()),
     "identity.update_user": ("PUT", "/v1/portal/users/{user_id}", True, False, ()),
     "identity.users": ("GET", "/v1/portal/users", True, False, ("limit", "offset", "cursor",)),
+    "identity.verify_domain": ("POST", "/v1/portal/sso/connections/{connection_id}/verify-domain", False, False, ()),
     "items.batch": ("POST", "/v1/stores/{store_id}/items/batch", True, True, ()),
     "items.delete": ("POST", "/v1/stores/{store_id}/items/delete", True, True, ()),
     "items.get": ("POST", "/v1/stores/{store_id}/items/get", True, False, ()),

@@ -33,6 +33,7 @@ export const HELD_BESIDE: readonly string[] = [
   'sso_role_map',
   'sso_scopes',
   'sso_domains',
+  'sso_directories',
   'sso_return_chars',
   'sso_answer_chars',
   'user_stores',

@@ -14,7 +14,7 @@ import {
   providerOf,
   signPayment,
 } from '../../../../packages/server/src/testing/loopback-payments.ts'
-import { CONSOLE, withProvider } from './single-sign-on.ts'
+import { CONSOLE, startWithProvider } from './single-sign-on.ts'
 import type { Sent } from './table.ts'
 import { send, type Tenant } from './tenant.ts'
 
@@ -39,15 +39,16 @@ const PLANS = new Map([
 ])
 
 /** A service that every operation can succeed at; the plan `enterprise` allows nothing. */
-export const startContractService = async (options: TestOptions = {}): Promise<TestService> =>
-  withProvider(
-    await startTestService({
+export const startContractService = (options: TestOptions = {}): Promise<TestService> =>
+  startWithProvider((names) =>
+    startTestService({
       ...options,
       config: {
         billing: BILLING,
         console_origins: [CONSOLE],
         plans: PLANS,
         egress: SSO_EGRESS,
+        ...names,
         ...options.config,
       },
     }),

@@ -4,7 +4,7 @@ import { limits } from '@custos/contract'
 import { exampleOf } from '../examples.ts'
 import type { Provoke } from './refusals-deciding.ts'
 import { runSql } from './rows.ts'
-import { beginLogin, providerFor } from './single-sign-on.ts'
+import { beginLogin, providerFor, publishRecord } from './single-sign-on.ts'
 import { send, type Tenant } from './tenant.ts'
 import { GHOSTS, type World } from './world.ts'
 
@@ -144,6 +144,24 @@ export const provokingSso: Readonly<Record<string, Provoke>> = {
     const domains = [`taken-${connection_id}.example`]
     await setDomains(tenant, { tenant_id, connection_id }, domains)
     return setDomains(tenant, ids, domains)
+  },
+  'identity.verify_domain name_taken': async ({ tenant, ids }) => {
+    const body = bodyFor(tenant)
+    const { connection_id } = await tenant.ok('identity.create_connection', { body })
+    const domain = `proved-${connection_id}.example`
+    const { tenant_id } = ids
+    await setDomains(tenant, { tenant_id, connection_id: String(connection_id) }, [domain])
+    await publishRecord(tenant, ids, domain)
+    const params = { connection_id: ids.connection_id }
+    return tenant.ask('identity.verify_domain', { params, body: { domain } })
+  },
+  'identity.verify_domain too_many': async ({ tenant, ids }) => {
+    const { connection_id } = ids
+    const names = Array.from({ length: limits.sso_domains }, (_, i) => `${i}.${connection_id}.test`)
+    await setDomains(tenant, ids, names)
+    const domain = `more-${connection_id}.example`
+    await publishRecord(tenant, ids, domain)
+    return tenant.ask('identity.verify_domain', { params: { connection_id }, body: { domain } })
   },
   'identity.backchannel login_refused': ({ tenant, ids }) =>
     tenant.ask('identity.backchannel', {

@@ -3,6 +3,10 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import {
+  startTxtServer,
+  type TxtServer,
+} from '../../../../packages/server/src/platform/egress/testing/dns-server.ts'
+import {
   type ForgingProvider,
   startForgingProvider,
 } from '../../../../packages/server/src/slices/identity/testing/forging-provider.ts'
@@ -16,12 +20,18 @@ export const CONSOLE = 'https://console.invalid'
 
 const providers = new WeakMap<TestService, ForgingProvider>()
 
-/** The service with a provider that stops with it. */
-export async function withProvider(service: TestService): Promise<TestService> {
+const nameServers = new WeakMap<TestService, TxtServer>()
+
+/** A service with a provider and a name server that stop with it. */
+export async function startWithProvider(
+  start: (config: { dns_servers: readonly string[] }) => Promise<TestService>,
+): Promise<TestService> {
   const closers: (() => unknown)[] = []
   const after = (close: unknown) => {
     if (typeof close === 'function') closers.push(() => close())
   }
+  const nameServer = await startTxtServer({ after })
+  const service = await start({ dns_servers: [nameServer.address] })
   const provider = await startForgingProvider({ after })
   const stop: TestService['stop'] = async (options) => {
     await service.stop(options)
@@ -29,6 +39,7 @@ export async function withProvider(service: TestService): Promise<TestService> {
   }
   const served = { ...service, stop }
   providers.set(served, provider)
+  nameServers.set(served, nameServer)
   return served
 }
 
@@ -36,6 +47,16 @@ export function providerFor(service: TestService): ForgingProvider {
   const provider = providers.get(service)
   assert.ok(provider, 'the service has no provider')
   return provider
+}
+
+/** Publishes the record that proves a domain. */
+export async function publishRecord(
+  tenant: Tenant,
+  params: { connection_id: string },
+  domain: string,
+): Promise<void> {
+  const { record } = await tenant.ok('identity.verify_domain', { params, body: { domain } })
+  nameServers.get(tenant.service)?.texts.set(domain, [Object(record).value])
 }
 
 /** The cookie that an answer sets. */
@@ -127,6 +148,7 @@ export const ssoExamples: Readonly<
   'identity.update_connection': named,
   'identity.delete_connection': named,
   'identity.test': named,
+  'identity.verify_domain': named,
   'identity.set_domains': ({ tenant_id, connection_id }) => ({
     params: { tenant_id, connection_id },
     body: { domains: [`d${connection_id}.example`] },

@@ -86,6 +86,9 @@ function Subscription({ subscription }: { readonly subscription: BillingSubscrip
   )
 }
 
+/** A page of the provider: with TLS, or on this machine where payments are tried out. */
+const isPage = (url: string): boolean => /^https:\/\/|^http:\/\/127\.0\.0\.1:\d+\//.test(url)
+
 function Payment({ subscription }: { readonly subscription: BillingSubscriptionReply }) {
   const { can } = useSession()
   const checkout = useAction(billingCheckout)
@@ -111,7 +114,7 @@ function Payment({ subscription }: { readonly subscription: BillingSubscriptionR
         </Button>
       )}
       {(status === 'active' || status === 'trialing') && <CancelPlan tenant={tenant} />}
-      {page?.startsWith('https://') && (
+      {page !== undefined && isPage(page) && (
         <a href={page} rel="noreferrer">
           Continue on the page of the payment provider
         </a>

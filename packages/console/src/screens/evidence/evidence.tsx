@@ -20,6 +20,7 @@ import { Time } from '../../parts/time.tsx'
 import { Checks } from './checks.tsx'
 import css from './evidence.module.css'
 import { GenerateReport } from './generate-report.tsx'
+import { Schedules } from './schedules.tsx'
 
 const FINDINGS = {
   EVIDENCE_FOUND: ['good', 'on record'],
@@ -105,6 +106,7 @@ export function Evidence() {
         />
       </Section>
       <Checks />
+      <Schedules />
       {caller.tenant_id !== null && <Badge tenantId={caller.tenant_id} />}
       <Dialog title="Generate a report" open={making} onClose={() => setMaking(false)}>
         <GenerateReport />

@@ -20,19 +20,25 @@ const ROLES = [
   ['admin', 'Admin'],
 ] as const satisfies readonly (readonly [Role | '', string])[]
 
+/** Issuers of several directories, as Microsoft names them. */
+const SHARED = /\/(common|organizations)\/v2\.0\s*$/
+
 export function NewConnection({ done }: { readonly done: () => void }) {
   const [name, setName] = useState('')
   const [issuer, setIssuer] = useState('')
   const [clientId, setClientId] = useState('')
+  const [directories, setDirectories] = useState('')
   const [secret, setSecret] = useState('')
   const [role, setRole] = useState<Role | ''>('viewer')
   const [everybody, setEverybody] = useState(false)
   const create = useAction(identityCreateConnection)
   const submit = async () => {
+    const listed = directories.split(/[\s,]+/).filter((id) => id !== '')
     const body: IdentityCreateConnectionBody = {
       name,
       issuer: issuer.trim(),
       client_id: clientId.trim(),
+      ...(SHARED.test(issuer) ? { directories: listed } : {}),
       ...(secret === '' ? {} : { client_secret: secret }),
       default_role: role === '' ? null : role,
       create_users: everybody,
@@ -51,6 +57,7 @@ export function NewConnection({ done }: { readonly done: () => void }) {
         value={issuer}
         onChange={setIssuer}
       />
+      {SHARED.test(issuer) && <Directories value={directories} onChange={setDirectories} />}
       <TextField label="Client id" required value={clientId} onChange={setClientId} />
       <TextField
         label="Client secret"
@@ -60,12 +67,7 @@ export function NewConnection({ done }: { readonly done: () => void }) {
         value={secret}
         onChange={setSecret}
       />
-      <SelectField
-        label="Role of new people"
-        value={role}
-        options={ROLES}
-        onChange={(value) => setRole(ROLES.find(([one]) => one === value)?.[0] ?? 'viewer')}
-      />
+      <NewRole value={role} onChange={setRole} />
       <CheckField
         label="Let everybody of the provider in, not only people who were invited"
         checked={everybody}
@@ -76,6 +78,28 @@ export function NewConnection({ done }: { readonly done: () => void }) {
         Connect
       </Button>
     </Form>
+  )
+}
+
+function Directories(props: { value: string; onChange: (value: string) => void }) {
+  return (
+    <TextField
+      label="Directories"
+      hint="Ids of the Microsoft directories whose people may sign in, separated by commas"
+      required
+      {...props}
+    />
+  )
+}
+
+function NewRole({ value, onChange }: { value: Role | ''; onChange: (value: Role | '') => void }) {
+  return (
+    <SelectField
+      label="Role of new people"
+      value={value}
+      options={ROLES}
+      onChange={(role) => onChange(ROLES.find(([one]) => one === role)?.[0] ?? 'viewer')}
+    />
   )
 }
 

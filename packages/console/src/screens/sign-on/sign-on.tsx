@@ -5,6 +5,7 @@ import {
   identityDeleteConnection,
   identityTest,
   identityUpdateConnection,
+  identityVerifyDomain,
 } from '@custos/client/operations'
 import type { SsoConnection } from '@custos/client/types'
 import { Plus } from 'lucide-react'
@@ -14,7 +15,8 @@ import { useList, usePage } from '../../api/use-list.ts'
 import { Button } from '../../parts/button.tsx'
 import { CodeBlock } from '../../parts/code.tsx'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
-import { Pill } from '../../parts/display.tsx'
+import { Facts, Pill } from '../../parts/display.tsx'
+import { Form, TextField } from '../../parts/form.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { EmptyState, ErrorState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -134,6 +136,7 @@ function Details({ connection, remove }: DetailsProps) {
     <>
       <CodeBlock label="Redirect URI to register" text={redirect_uri} />
       <CodeBlock label="Back-channel logout URI" text={connection.backchannel_logout_uri} />
+      <Domains connection={connection} />
       {public_jwk && <CodeBlock label="Public key to register" text={JSON.stringify(public_jwk)} />}
       <div>
         <Button busy={test.isPending} onClick={() => test.mutate([id])}>
@@ -161,6 +164,50 @@ function Details({ connection, remove }: DetailsProps) {
       )}
       {test.error && <ErrorState error={test.error} />}
       {update.error && <ErrorState error={update.error} />}
+    </>
+  )
+}
+
+const PROBLEMS = {
+  record_missing: 'The record is not there yet. Publish it, then prove the domain again.',
+  unreachable: 'No name server answers for the domain.',
+} as const
+
+function Domains({ connection }: { readonly connection: SsoConnection }) {
+  const { connection_id: id, domains, directories } = connection
+  const [domain, setDomain] = useState('')
+  const verify = useAction(identityVerifyDomain)
+  const proof = verify.data
+  return (
+    <>
+      <Facts
+        of={[
+          ['Domains', domains.join(', ') || 'none: invitations are not taken through it'],
+          ['Directories', directories.join(', ')],
+        ]}
+      />
+      <Form inline label="Prove a domain" onSubmit={() => verify.mutate([id, { domain }])}>
+        <TextField
+          label="Domain of e-mail addresses"
+          required
+          value={domain}
+          onChange={(text) => setDomain(text.trim().toLowerCase())}
+        />
+        <Button type="submit" busy={verify.isPending}>
+          Prove
+        </Button>
+      </Form>
+      {proof && (
+        <p role="status">
+          {proof.problem === null
+            ? `${proof.domain} belongs to this connection.`
+            : PROBLEMS[proof.problem]}
+        </p>
+      )}
+      {proof?.verified === false && (
+        <CodeBlock label={`TXT record of ${proof.record.name}`} text={proof.record.value} />
+      )}
+      {verify.error && <ErrorState error={verify.error} />}
     </>
   )
 }

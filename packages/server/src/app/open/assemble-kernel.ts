@@ -93,6 +93,7 @@ export function assembleKernel(parts: KernelParts): Kernel {
       ...config.egress,
       local: config.auth === 'local',
       lookup: parts.lookup,
+      dns_servers: config.dns_servers,
     }),
     tokenizer: loadTokenizer,
     step: step ?? (() => {}),

@@ -16,8 +16,14 @@ export const findRoute = (db: TenantDb, route: string) =>
       .where('route', '=', route),
   )
 
+/** 0: it leads elsewhere, perhaps since a moment ago. */
 export const insertRoute = (tx: Tx, route: string, connection_id: string): Promise<number> =>
-  tx.run(builder.insertInto('sso_routes').values({ route, tenant_id: tx.tenant_id, connection_id }))
+  tx.run(
+    builder
+      .insertInto('sso_routes')
+      .values({ route, tenant_id: tx.tenant_id, connection_id })
+      .onConflict((conflict) => conflict.column('route').doNothing()),
+  )
 
 /** Those of a connection: its id, and its domains. */
 export const listRoutes = (db: TenantDb, connection_id: string) =>

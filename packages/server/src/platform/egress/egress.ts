@@ -1,6 +1,6 @@
 // The one way out for URLs that a tenant chose: addresses are checked before anything is sent.
 
-import { lookup as lookupAll } from 'node:dns/promises'
+import { lookup as lookupAll, NODATA, NOTFOUND, Resolver } from 'node:dns/promises'
 import { isIP, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import {
@@ -37,6 +37,8 @@ interface EgressOptions {
   /** In local mode loopback addresses are reachable, also without TLS. */
   readonly local: boolean
   readonly lookup?: HostLookup | undefined
+  /** Name servers that texts are read from; none: those of the system. */
+  readonly dns_servers?: readonly string[]
 }
 
 interface EgressRequest extends OutgoingRequest {
@@ -48,6 +50,8 @@ interface EgressRequest extends OutgoingRequest {
 
 const CONNECT_MS = 5_000
 const TOTAL_MS = 15_000
+const DNS_TRIES = 2
+const DNS_TIMEOUT_MS = 1_000
 
 const LOOPBACK: HostAddress = { address: '127.0.0.1', family: 4 }
 
@@ -58,14 +62,16 @@ export class Egress {
   readonly #proxy: URL | null
   readonly #local: boolean
   readonly #lookup: HostLookup
+  readonly #dns_servers: readonly string[]
   #own_port: number | null = null
 
   /** Throws RangeError: an entry of `allow` is neither a network nor a host name. */
-  constructor({ allow, proxy, local, lookup }: EgressOptions) {
+  constructor({ allow, proxy, local, lookup, dns_servers = [] }: EgressOptions) {
     this.#allowed = new AllowedHosts(allow)
     this.#proxy = proxy === null ? null : new URL(proxy)
     this.#local = local
     this.#lookup = lookup ?? systemLookup
+    this.#dns_servers = dns_servers
   }
 
   /** The address of this service: no tenant may have it call itself. */
@@ -83,6 +89,19 @@ export class Egress {
       return false
     } catch (error) {
       return faultOf(error) === 'refused_address'
+    }
+  }
+
+  /** The texts (TXT records) of a name; none where it has none. Throws EgressError: no answer. */
+  async texts(name: string): Promise<string[]> {
+    const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES })
+    if (this.#dns_servers.length > 0) resolver.setServers(this.#dns_servers)
+    try {
+      return (await resolver.resolveTxt(name)).map((parts) => parts.join(''))
+    } catch (error) {
+      const { code } = Object(error)
+      if (code === NODATA || code === NOTFOUND) return []
+      throw new EgressError('dns')
     }
   }
 

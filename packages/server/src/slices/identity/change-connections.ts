@@ -1,14 +1,23 @@
 // Connects a tenant to providers: nobody maps to a role that may do more than they may themselves.
 
-import { type identity as contract, limits, type Role, type SsoConnection } from '@custos/contract'
+import {
+  type identity as contract,
+  limits,
+  type Role,
+  type SsoConnection,
+  scopeCovers,
+} from '@custos/contract'
 import type { Static } from 'typebox'
 import { findTenant } from '../../platform/db/control.sql.ts'
 import { deleteRoute, deleteUnderWay, findRoute, insertRoute } from '../../platform/db/sso.sql.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import { EgressError } from '../../platform/egress/connection.ts'
 import { actorOf, type Call, type Handler, type Principal } from '../../platform/kernel/call.ts'
 import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
 import { newClientKey } from '../../platform/keys/signer.ts'
 import { pageOf } from '../../platform/page.ts'
+import { rateLimits } from '../../platform/rates/rate-limits.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { meter, requireNoExcess, rightsOf } from '../tenants/index.ts'
 import { refuseLimited } from './change-users.ts'
 import { rightsOfRoles } from './people.ts'
@@ -27,7 +36,9 @@ import {
   connectionColumn,
   digestOf,
   domainsOf,
+  hasDirectories,
   showConnection,
+  TEMPLATED_ISSUER,
 } from './sso-connection.ts'
 import { testProvider } from './sso-provider.ts'
 
@@ -38,13 +49,15 @@ type ConnectionChanges = Static<Operation<'update_connection'>['body']>
 const ID_BYTES = 12
 const KEY_ID_BYTES = 8
 
-/** Microsoft's issuers of every organisation: a token of any of them would be let in. */
+/** Microsoft's issuers of every organisation: without a list a token of any would be let in. */
 const SHARED_ISSUER =
-  /^https:\/\/login\.microsoftonline\.[a-z]+\/(common|organizations|consumers)\b/
+  /^https:\/\/login\.(partner\.)?microsoftonline\.[a-z]+\/(common|organizations|consumers)\b/
+const VERIFICATIONS_PER_MINUTE = 10
+const MINUTE_US = 60_000_000
 
 async function requireIssuer(
   call: Call<Operation<'create_connection' | 'configure'>>,
-  issuer: string,
+  { issuer, directories = [] }: NewConnection,
 ): Promise<void> {
   if (
     URL.parse(issuer) === null ||
@@ -52,8 +65,8 @@ async function requireIssuer(
     (await call.kernel.egress.isRefused(issuer))
   )
     call.refuse('url_refused', 'an issuer is an https URL without query and fragment')
-  if (SHARED_ISSUER.test(issuer))
-    call.refuse('url_refused', 'use the issuer of your own organisation')
+  if (SHARED_ISSUER.test(issuer) && directories.length === 0)
+    call.refuse('url_refused', 'use the issuer of your own organisation, or list directories')
 }
 
 /** Refuses what does not fit together, and roles that the caller may not give. */
@@ -67,6 +80,10 @@ function requireSettings(
     call.refuse('rejected', 'a role of owner needs allow_owner')
   if (role_map.length > 0 && role_claim === null)
     call.refuse('rejected', 'role_map needs a role_claim')
+  if (hasDirectories(settings) && !TEMPLATED_ISSUER.test(settings.issuer))
+    call.refuse('rejected', 'directories are those of an issuer …/common/v2.0 or organizations')
+  if (!hasDirectories(settings) && SHARED_ISSUER.test(settings.issuer))
+    call.refuse('rejected', 'an issuer of every organisation needs directories')
   const needsSecret = auth_method.startsWith('client_secret')
   if (needsSecret !== (client_secret !== null))
     call.refuse('rejected', `auth_method ${auth_method} and client_secret do not fit`)
@@ -96,6 +113,7 @@ function settingsOf(body: NewConnection, kid: string): ConnectionSettings {
     default_role: body.default_role ?? null,
     allow_owner: body.allow_owner ?? false,
     create_users: body.create_users ?? false,
+    ...(body.directories?.length ? { directories: body.directories } : {}),
   }
 }
 
@@ -105,7 +123,7 @@ export const createConnection: Handler<Operation<'create_connection' | 'configur
 ) => {
   const { kernel, tenant_id, principal } = call
   refuseLimited(call)
-  await requireIssuer(call, body.issuer)
+  await requireIssuer(call, body)
   const settings = settingsOf(body, kernel.ids.hex(KEY_ID_BYTES))
   requireSettings(call, settings)
   const connection_id = kernel.ids.hex(ID_BYTES)
@@ -156,7 +174,7 @@ export const listAllConnections: Handler<Operation<'connections'>> = (call, { qu
   })
 
 type OneConnection = Operation<
-  'connection' | 'update_connection' | 'delete_connection' | 'test' | 'set_domains'
+  'connection' | 'update_connection' | 'delete_connection' | 'test' | 'verify_domain'
 >
 
 async function loadConnection(
@@ -219,7 +237,8 @@ export const updateConnectionById: Handler<Operation<'update_connection'>> = (
     const { connection_id, enabled, enforced, sealed, changed_us } = changed
     await updateConnection(tx, connection_id, { enabled, enforced, sealed, changed_us })
     const changed_by = actorOf(principal)
-    if (!enabled) {
+    const left = (known.directories ?? []).some((one) => !settings.directories?.includes(one))
+    if (!enabled || left) {
       await deleteUnderWay(tx, { connection_id })
       await endSessionsThrough(kernel, tx, connection_id, changed_by)
     }
@@ -269,6 +288,57 @@ export const testConnection: Handler<Operation<'test'>> = async (call, { params 
   return testProvider(kernel, { tenant_id, row, settings })
 }
 
+/**
+ * The person who proves a domain decides who takes invitations to it, of owners too: they may make
+ * one. The text is an HMAC under a salt of the tenant: no other tenant or connection has it.
+ */
+export const verifyDomain: Handler<Operation<'verify_domain'>> = async (
+  call,
+  { params, body: { domain } },
+) => {
+  const { kernel, tenant_id, principal } = call
+  const { connection_id } = params
+  if (!scopeCovers(principal.scopes, '*'))
+    throw new Refusal('scope_missing', 'a domain is proved with the rights of an owner')
+  const row = await call.read((db) => loadConnection(call, db, connection_id))
+  const settings = await openSettings(call, row)
+  if (!settings || row.secret_no === REDACTED_SECRET) return call.refuse('connection_not_found')
+  const limit = {
+    tenant_id,
+    limit_id: 'sso_domains',
+    max_requests: VERIFICATIONS_PER_MINUTE,
+    window_us: MINUTE_US,
+  }
+  if (!(await rateLimits(kernel).take(limit)))
+    throw new Refusal('rate_limited', undefined, { retry_after_s: 60 })
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const token = keys.label(`domain\n${connection_id}\n${domain}`)
+  const record = { name: domain, type: 'TXT', value: `custos-verification=${token}` } as const
+  const texts = await kernel.egress.texts(domain).catch((error: unknown) => {
+    if (error instanceof EgressError) return null
+    throw error
+  })
+  if (!texts?.includes(record.value)) {
+    const problem = texts === null ? 'unreachable' : 'record_missing'
+    return { domain, verified: false, problem, record }
+  }
+  const digest = await digestOf(kernel, tenant_id, settings)
+  return call.transact(async (tx) => {
+    await loadConnection(call, tx, connection_id)
+    const known = await domainsOf(tx, connection_id)
+    if (!known.includes(domain)) {
+      if (known.length >= limits.sso_domains)
+        return call.refuse('too_many', `at most ${limits.sso_domains} domains`)
+      if ((await insertRoute(tx, domain, connection_id)) === 0)
+        return call.refuse('name_taken', 'the domain belongs to another connection')
+      const changed_by = actorOf(principal)
+      await appendConnectionChange(tx, row, { change: 'domains', digest, changed_by })
+    }
+    meter(tx, call.operation.id)
+    return { domain, verified: true, problem: null, record }
+  })
+}
+
 export const setDomains: Handler<Operation<'set_domains'>> = async (call, { params, body }) => {
   const { kernel, principal } = call
   const { tenant_id, connection_id } = params
@@ -281,9 +351,9 @@ export const setDomains: Handler<Operation<'set_domains'>> = async (call, { para
     for (const domain of await domainsOf(tx, connection_id))
       if (!wanted.includes(domain)) await deleteRoute(tx, domain)
     for (const domain of wanted) {
+      if ((await insertRoute(tx, domain, connection_id)) > 0) continue
       const taken = await findRoute(tx, domain)
-      if (taken === undefined) await insertRoute(tx, domain, connection_id)
-      else if (taken.tenant_id !== tenant_id || taken.connection_id !== connection_id)
+      if (taken?.tenant_id !== tenant_id || taken.connection_id !== connection_id)
         return call.refuse('name_taken', 'a domain belongs to one connection')
     }
     const digest = settings ? await digestOf(kernel, tenant_id, settings) : kernel.ids.hex(32)

@@ -27,6 +27,7 @@ import {
   setDomains,
   testConnection,
   updateConnectionById,
+  verifyDomain,
 } from './change-connections.ts'
 import { inviteUser, listPeople, removeUser, updatePerson } from './change-users.ts'
 import {
@@ -217,6 +218,7 @@ export const identityHandlers: HandlersOf<typeof contract> = {
   update_connection: updateConnectionById,
   delete_connection: deleteConnectionById,
   test: testConnection,
+  verify_domain: verifyDomain,
   set_domains: setDomains,
   backchannel: logoutByProvider,
 }

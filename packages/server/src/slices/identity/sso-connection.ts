@@ -39,7 +39,15 @@ export interface ConnectionSettings {
   readonly default_role: Role | null
   readonly allow_owner: boolean
   readonly create_users: boolean
+  /** Absent: the issuer is that of one organisation. */
+  readonly directories?: string[]
 }
+
+/** Issuers of which Microsoft says that `{tenantid}` stands for the directory of the person. */
+export const TEMPLATED_ISSUER = /^(https?:\/\/[^/]+\/)(?:common|organizations)(\/v2\.0)$/
+
+export const hasDirectories = ({ directories = [] }: ConnectionSettings): boolean =>
+  directories.length > 0
 
 /** A connection that people can sign in through. */
 export interface OpenConnection {
@@ -132,6 +140,7 @@ export function showConnection(
     default_role: shown.default_role,
     allow_owner: shown.allow_owner,
     create_users: shown.create_users,
+    directories: shown.directories ?? [],
     enforced: row.enforced === 1,
     enabled: row.enabled === 1,
     domains,

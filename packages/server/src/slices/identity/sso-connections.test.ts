@@ -8,7 +8,7 @@ import { movedClock } from '../../testing/skewed-clock.ts'
 import { subjectScene } from '../subjects/testing/scene.ts'
 import { Browser, signedIn } from './testing/browser.ts'
 import { type ForgingProvider, startForgingProvider } from './testing/forging-provider.ts'
-import { connect, enter, SSO_EGRESS } from './testing/sso-scene.ts'
+import { codeOf, connect, enter, SSO_EGRESS } from './testing/sso-scene.ts'
 
 const PATH = '/v1/portal/sso/connections'
 const LOGOUT = 'http://schemas.openid.net/event/backchannel-logout'
@@ -30,7 +30,6 @@ after(async () => {
   for (const end of ended) end()
 })
 
-const codeOf = ({ status, body }: Answer) => `${status} ${body?.error ?? 'ok'}`
 const statusOf = async (browser: Browser) => (await browser.ask('GET', '/v1/portal/me')).status
 const newBody = (more: object = {}) => ({
   name: 'Other Corp',

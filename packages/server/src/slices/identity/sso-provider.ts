@@ -9,7 +9,12 @@ import { perKernel } from '../../platform/kernel/kernel.ts'
 import { loadOnce } from '../../platform/load-once.ts'
 import { LruCache } from '../../platform/lru-cache.ts'
 import { type Claims, isOfThisLogin, SKEW_S } from './sso-claims.ts'
-import type { ConnectionSettings, OpenConnection } from './sso-connection.ts'
+import {
+  type ConnectionSettings,
+  hasDirectories,
+  type OpenConnection,
+  TEMPLATED_ISSUER,
+} from './sso-connection.ts'
 
 type ServerMetadata = OpenidClient.ServerMetadata
 
@@ -20,6 +25,8 @@ const NEW_KEYS_US = 60_000_000
 const CONNECTIONS_MAX = 1_000
 const SECOND_US = 1_000_000
 const SUBJECT_CHARS_MAX = 255
+/** The issuer that discovery and keys name for every directory. */
+const TEMPLATE_OF_ALL = /^(https?:\/\/[^/]+)\/\{tenantid\}\/v2\.0$/
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 /** A logout token is of use for so long. */
 export const LOGOUT_S = 300
@@ -77,18 +84,33 @@ async function discover(
   const known = knownMetadata(kernel).get(key)
   if (known && now_us - known.read_us < METADATA_US) return known.metadata
   const client = await loadClient()
+  const fetch = fetchThrough(kernel)
   const config = await client.discovery(
     new URL(settings.issuer),
     settings.client_id,
     undefined,
     client.None(),
-    { [client.customFetch]: fetchThrough(kernel), ...insecure(client, settings) },
+    {
+      [client.customFetch]: hasDirectories(settings)
+        ? async (url, options) => withIssuer(await fetch(url, options), settings)
+        : fetch,
+      ...insecure(client, settings),
+    },
   )
   const { supportsPKCE: _, ...metadata } = config.serverMetadata()
   // The library lets a final slash pass.
   if (metadata.issuer !== settings.issuer) throw new IssuerError()
   knownMetadata(kernel).set(key, { metadata, read_us: now_us })
   return metadata
+}
+
+/** The discovery document of every directory names a template; exactly that stands for them. */
+async function withIssuer(answer: Response, { issuer }: ConnectionSettings): Promise<Response> {
+  if (answer.status !== 200) return answer
+  const document = Object(await answer.json())
+  const template = issuer.replace(TEMPLATED_ISSUER, '$1{tenantid}$2')
+  if (document.issuer !== template) throw new IssuerError()
+  return Response.json({ ...document, issuer })
 }
 
 // The egress lets plain HTTP to loopback through in local mode only.
@@ -105,10 +127,11 @@ const commonAlgorithms = (metadata: ServerMetadata, { algorithms }: ConnectionSe
 async function configure(
   kernel: Kernel,
   connection: OpenConnection,
+  issuer = connection.settings.issuer,
 ): Promise<{ client: typeof OpenidClient; config: OpenidClient.Configuration }> {
   const { settings } = connection
   const client = await loadClient()
-  const metadata = await discover(kernel, connection)
+  const metadata = { ...(await discover(kernel, connection)), issuer }
   const config = new client.Configuration(
     { ...metadata, id_token_signing_alg_values_supported: commonAlgorithms(metadata, settings) },
     settings.client_id,
@@ -179,37 +202,126 @@ interface ProviderAnswer extends LoginSecrets {
   readonly begun_us: number
 }
 
-/** The verified claims of the person. Throws ProviderError. */
+/** The verified claims of the person; of several directories `sub` names that too. */
 export async function authenticate(
   kernel: Kernel,
   connection: OpenConnection,
   { url, state, nonce, verifier, begun_us }: ProviderAnswer,
 ): Promise<Claims & { readonly sub: string }> {
+  const { settings } = connection
   try {
-    const { client, config } = await configure(kernel, connection)
-    const tokens = await client.authorizationCodeGrant(config, url, {
+    const checks = {
       expectedState: state,
       expectedNonce: nonce,
       pkceCodeVerifier: verifier,
       idTokenExpected: true,
-    })
+    }
+    const { client, config } = hasDirectories(settings)
+      ? await configureDirectory(kernel, connection, url, checks)
+      : await configure(kernel, connection)
+    const tokens = await client.authorizationCodeGrant(config, url, checks)
     const claims = tokens.claims()
     const times = { begun_s: begun_us / SECOND_US, now_s: kernel.clock.now() / SECOND_US }
-    const { client_id } = connection.settings
+    const { client_id } = settings
     if (!claims || !isOfThisLogin(claims, { client_id, ...times }))
       throw new ProviderError('token_invalid')
     if (claims.sub === '' || claims.sub.length > SUBJECT_CHARS_MAX)
       throw new ProviderError('token_invalid')
-    if (!lacks(claims, connection.settings) || !config.serverMetadata().userinfo_endpoint)
-      return claims
+    const sub = subjectOf(settings, claims)
+    if (sub === null) throw new ProviderError('token_invalid')
+    if (!lacks(claims, settings) || !config.serverMetadata().userinfo_endpoint)
+      return { ...claims, sub }
     // Its `sub` must be that of the token, or it throws.
     const more = await client.fetchUserInfo(config, tokens.access_token, claims.sub)
     // One source says both: the address, and that it is verified.
     const { email, email_verified } = claims['email'] === undefined ? more : claims
-    return { ...more, ...claims, email, email_verified }
+    return { ...more, ...claims, sub, email, email_verified }
   } catch (error) {
     throw asProviderError(error, 'token_invalid')
   }
+}
+
+/** The issuers of the listed directories: `{tenantid}` in the discovery document is their id. */
+const issuersOf = ({ issuer, directories = [] }: ConnectionSettings): readonly string[] =>
+  directories.map((directory) => issuer.replace(TEMPLATED_ISSUER, `$1${directory}$2`))
+
+/**
+ * A subject is one within its issuer: that of another directory may be another person. Null: the
+ * directory that the token names (`tid`) is not that of its issuer.
+ */
+function subjectOf(settings: ConnectionSettings, { sub, iss, tid }: Claims): string | null {
+  if (!hasDirectories(settings)) return String(sub)
+  const directory = settings.directories?.[issuersOf(settings).indexOf(String(iss))]
+  return directory !== undefined && tid === directory ? `${directory}/${sub}` : null
+}
+
+/**
+ * Expects the one listed issuer that the answer is of. Where the answer does not name it, the token
+ * does: it is fetched first, its issuer is read, and then it is verified for exactly that issuer.
+ */
+async function configureDirectory(
+  kernel: Kernel,
+  connection: OpenConnection,
+  url: URL,
+  checks: OpenidClient.AuthorizationCodeGrantChecks,
+): Promise<{ client: typeof OpenidClient; config: OpenidClient.Configuration }> {
+  const stated = url.searchParams.get('iss')
+  const kept = stated === null ? await fetchToken(kernel, connection, url, checks) : null
+  const issuer = stated ?? (await issuerOfToken(kept))
+  if (!issuersOf(connection.settings).includes(issuer)) throw new ProviderError('token_invalid')
+  const { client, config } = await configure(kernel, connection, issuer)
+  const { token_endpoint, jwks_uri } = config.serverMetadata()
+  const fetch = fetchThrough(kernel)
+  config[client.customFetch] = async (target, options) => {
+    if (kept && target === token_endpoint) return kept.clone()
+    const answer = await fetch(target, options)
+    return target === jwks_uri ? withKeysOf(answer, issuer) : answer
+  }
+  return { client, config }
+}
+
+/** The answer of the token endpoint, of which nothing is verified yet. */
+async function fetchToken(
+  kernel: Kernel,
+  connection: OpenConnection,
+  url: URL,
+  checks: OpenidClient.AuthorizationCodeGrantChecks,
+): Promise<Response> {
+  const { client, config } = await configure(kernel, connection)
+  const { token_endpoint } = config.serverMetadata()
+  const fetch = fetchThrough(kernel)
+  const kept: Response[] = []
+  config[client.customFetch] = async (target, options) => {
+    const answer = await fetch(target, options)
+    if (target === token_endpoint) kept.push(answer.clone())
+    return answer
+  }
+  try {
+    await client.authorizationCodeGrant(config, url, checks)
+  } catch (error) {
+    // No token is of the issuer `common`; anything else went wrong before there was one.
+    if (kept[0]?.status !== 200) throw error
+  }
+  if (!kept[0]) throw new ProviderError('answer_invalid')
+  return kept[0]
+}
+
+async function issuerOfToken(answer: Response | null): Promise<string> {
+  const { decodeJwt } = await loadJose()
+  const { id_token } = Object(await answer?.clone().json())
+  return decodeJwt(String(id_token)).iss ?? ''
+}
+
+/** Microsoft marks keys by the issuer that may sign with them. */
+async function withKeysOf(answer: Response, issuer: string): Promise<Response> {
+  const set = Object(await answer.clone().json())
+  if (!Array.isArray(set.keys)) return answer
+  const keys = set.keys.filter((key: unknown) => {
+    const marked: unknown = Object(key).issuer
+    if (typeof marked !== 'string') return true
+    return marked === issuer || TEMPLATE_OF_ALL.exec(marked)?.[1] === new URL(issuer).origin
+  })
+  return Response.json({ ...set, keys })
 }
 
 /** Whether something that is needed of a person may be at the UserInfo endpoint. */
@@ -311,7 +423,7 @@ export async function verifyLogout(
     const verify = async (age_us: number) => {
       const keys = await keysWithin(kernel, connection, jwks_uri, age_us)
       return jwtVerify(token, createLocalJWKSet(keys), {
-        issuer: metadata.issuer,
+        issuer: hasDirectories(settings) ? [...issuersOf(settings)] : metadata.issuer,
         audience: settings.client_id,
         algorithms: commonAlgorithms(metadata, settings),
         clockTolerance: SKEW_S,
@@ -327,7 +439,9 @@ export async function verifyLogout(
     const { sub, jti, events, nonce, sid } = payload
     if (nonce !== undefined || !Object.hasOwn(Object(events), LOGOUT_EVENT)) return null
     if (sub === undefined && typeof sid !== 'string') return null
-    return { jti: jti ?? '', sub: sub ?? null, sid: typeof sid === 'string' ? sid : null }
+    const subject = sub === undefined ? null : subjectOf(settings, payload)
+    if (sub !== undefined && subject === null) return null
+    return { jti: jti ?? '', sub: subject, sid: typeof sid === 'string' ? sid : null }
   } catch {
     return null
   }

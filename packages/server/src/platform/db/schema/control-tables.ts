@@ -115,7 +115,7 @@ export const controlTables = {
   },
   /** Which connection an id or a confirmed domain leads to, before the tenant is known. */
   sso_routes: {
-    route: text('caller_label', 'id of a connection, or a domain that an operator confirmed'),
+    route: text('caller_label', 'id of a connection, or a domain that is proved to be of one'),
     tenant_id: tenantId,
     connection_id: text('minted', 'random id'),
   },

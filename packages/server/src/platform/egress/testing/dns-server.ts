@@ -47,3 +47,65 @@ export async function startDnsServer(
     (await resolver.resolve4(host)).map((address) => ({ address, family: 4 }))
   return { lookup, asked: () => asked }
 }
+
+const TYPE_TXT = 16
+const CHUNK_BYTES = 255
+const RCODE_NAME_ERROR = 3
+
+/** The name that a question asks for, in lower case. */
+function nameOf(question: Buffer): string {
+  const labels: string[] = []
+  for (let at = HEADER_BYTES; question[at]; ) {
+    const length = question[at] ?? 0
+    labels.push(question.toString('latin1', at + 1, at + 1 + length))
+    at += 1 + length
+  }
+  return labels.join('.').toLowerCase()
+}
+
+function txtRecord(text: string): Buffer {
+  const bytes = Buffer.from(text)
+  const chunks: Buffer[] = []
+  for (let at = 0; at === 0 || at < bytes.length; at += CHUNK_BYTES) {
+    const chunk = bytes.subarray(at, at + CHUNK_BYTES)
+    chunks.push(Buffer.of(chunk.length), chunk)
+  }
+  const data = Buffer.concat(chunks)
+  const head = Buffer.alloc(12)
+  head.writeUInt16BE(POINTER_TO_QUESTION, 0)
+  head.writeUInt16BE(TYPE_TXT, 2)
+  head.writeUInt16BE(CLASS_IN, 4)
+  head.writeUInt16BE(data.length, 10)
+  return Buffer.concat([head, data])
+}
+
+export interface TxtServer {
+  /** With its port. */
+  readonly address: string
+  /** By name. */
+  readonly texts: Map<string, readonly string[] | null>
+}
+
+/** Answers with the texts of a name; a name without texts does not exist. Null: no answer. */
+export async function startTxtServer(t: { after(close: () => void): void }): Promise<TxtServer> {
+  const texts: TxtServer['texts'] = new Map()
+  const socket = createSocket('udp4', (question, { port, address }) => {
+    const known = texts.get(nameOf(question))
+    if (known === null) return
+    const header = Buffer.from(question.subarray(0, HEADER_BYTES))
+    header.writeUInt16BE(ANSWER_AND_RECURSION + (known ? 0 : RCODE_NAME_ERROR), 2)
+    header.writeUInt16BE(known?.length ?? 0, 6)
+    header.writeUInt32BE(0, 8)
+    const end = question.indexOf(0, HEADER_BYTES) + 5
+    const records = (known ?? []).map(txtRecord)
+    socket.send(
+      Buffer.concat([header, question.subarray(HEADER_BYTES, end), ...records]),
+      port,
+      address,
+    )
+  })
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+  t.after(() => socket.close())
+  // Bound to a port just now.
+  return { address: `127.0.0.1:${(socket.address() as AddressInfo).port}`, texts }
+}

@@ -27,6 +27,8 @@ export interface ForgingProvider {
   signLogout(claims: JWTPayload): Promise<string>
   /** New keys from here on; the old ones are gone. */
   rotate(): void
+  /** Other members of its discovery document and of its published keys from here on. */
+  publish(override: object, marks?: object): void
   /** 503 from here on, or not. */
   fail(down: boolean): void
 }
@@ -43,6 +45,8 @@ class ForgingKeys {
   #keys: ReturnType<typeof newKeys>
   readonly #unknown: ReturnType<typeof newKeys>
   #number = 1
+  /** Further members of each published key. */
+  marks: object = {}
 
   constructor(algorithm: string) {
     this.#algorithm = algorithm
@@ -57,7 +61,7 @@ class ForgingKeys {
 
   async published(): Promise<object> {
     const jwk = await exportJWK((await this.#keys).publicKey)
-    return { keys: [{ ...jwk, ...this.#header, use: 'sig' }] }
+    return { keys: [{ ...jwk, ...this.#header, use: 'sig', ...this.marks }] }
   }
 
   get #header() {
@@ -90,6 +94,7 @@ class ForgingEndpoints {
   readonly exchanges: URLSearchParams[] = []
   issuer = ''
   down = false
+  override: object = {}
   readonly #metadata: object
 
   constructor(algorithm: string, metadata: object) {
@@ -107,7 +112,8 @@ class ForgingEndpoints {
 
   async #answer(request: IncomingMessage): Promise<{ status: number; body: object }> {
     const { issuer } = this
-    switch ((request.url ?? '').split('?', 1)[0]) {
+    const path = (request.url ?? '').split('?', 1)[0] ?? ''
+    switch (path.replace(/^\/(common|organizations)\/v2\.0(?=\/\.well-known)/, '')) {
       case '/token':
         return this.#exchange(request)
       case '/jwks':
@@ -125,6 +131,7 @@ class ForgingEndpoints {
           jwks_uri: `${issuer}/jwks`,
           response_types_supported: ['code'],
           ...this.#metadata,
+          ...this.override,
         }
         return { status: 200, body }
       }
@@ -192,6 +199,10 @@ export async function startForgingProvider(
     exchanges: endpoints.exchanges,
     answer: (location, forged = {}) => answerTo(issuer, location, forged),
     signLogout: (claims) => endpoints.keys.sign({ claims, challenge: '' }),
+    publish(override, marks = {}) {
+      endpoints.override = override
+      endpoints.keys.marks = marks
+    },
     rotate: () => endpoints.keys.rotate(),
     fail(down) {
       endpoints.down = down

@@ -21,8 +21,14 @@ export interface OpenIdProvider {
   register(urls: { redirect_uri: string; backchannel_logout_uri: string }): Promise<void>
 }
 
-/** Closed when the test ends. The name is another host than that of the service. */
-export async function startOpenIdProvider(t: Pick<TestContext, 'after'>): Promise<OpenIdProvider> {
+/**
+ * Closed when the test ends. The name is another host than that of the service. With a directory it
+ * is below its id, and publishes a template as the issuer, as Microsoft does.
+ */
+export async function startOpenIdProvider(
+  t: Pick<TestContext, 'after'>,
+  { directory }: { readonly directory?: string } = {},
+): Promise<OpenIdProvider> {
   trustTestCertificate()
   // A name in a variable: nothing is known of its types.
   const name = 'oidc-provider'
@@ -30,10 +36,12 @@ export async function startOpenIdProvider(t: Pick<TestContext, 'after'>): Promis
   const groups = new Map<string, readonly string[]>()
   let serve: RequestListener = (_, response) => void response.writeHead(503).end()
   const { port } = await startTlsServer(t, (request, response) => void serve(request, response))
-  const issuer = `https://localhost:${port}`
+  const home = `https://localhost:${port}`
+  const below = directory === undefined ? '' : `/${directory}/v2.0`
+  const issuer = `${home}${below}`
   let keys = 0
   return {
-    issuer,
+    issuer: home,
     groups,
     async register({ redirect_uri, backchannel_logout_uri }) {
       keys += 1
@@ -58,26 +66,48 @@ export async function startOpenIdProvider(t: Pick<TestContext, 'after'>): Promis
         features: { backchannelLogout: { enabled: true }, devInteractions: { enabled: true } },
         scopes: ['openid', 'email', 'profile', 'groups'],
         claims: {
-          openid: ['sub'],
+          openid: ['sub', 'tid'],
           email: ['email', 'email_verified'],
           profile: ['name'],
           groups: ['groups'],
         },
-        findAccount: (_: unknown, id: string) => ({
-          accountId: id,
-          claims: () => ({
-            sub: id,
-            email: `${id}@corp.example`,
-            email_verified: true,
-            name: `Person ${id}`,
-            groups: groups.get(id) ?? [],
-          }),
-        }),
+        findAccount: (_: unknown, id: string) => accountOf(id, directory, groups.get(id) ?? []),
       })
-      serve = provider.callback()
+      serve =
+        directory === undefined ? provider.callback() : mounted(provider.callback(), home, below)
     },
   }
 }
+
+const accountOf = (id: string, tid: string | undefined, groups: readonly string[]) => ({
+  accountId: id,
+  claims: () => ({
+    sub: id,
+    tid,
+    email: `${id}@corp.example`,
+    email_verified: true,
+    name: `Person ${id}`,
+    groups,
+  }),
+})
+
+/** Serves a provider below a path, and its discovery document with a template in its place. */
+const mounted =
+  (serve: RequestListener, home: string, below: string): RequestListener =>
+  async (request, response) => {
+    const url = request.url ?? ''
+    const wellKnown = '/.well-known/openid-configuration'
+    if (url === `/organizations/v2.0${wellKnown}`) {
+      const document = await (await fetch(`${home}${below}${wellKnown}`)).json()
+      const issuer = `${home}/{tenantid}/v2.0`
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ ...Object(document), issuer }))
+      return
+    }
+    const inner = url.startsWith(below) ? url.slice(below.length) : url
+    Object.assign(request, { originalUrl: url, baseUrl: below, url: inner })
+    serve(request, response)
+  }
 
 /** A browser at the provider: follows, signs in as somebody, and consents. */
 export class ProviderVisit {

@@ -25,6 +25,9 @@ interface SsoScene {
   readonly connection: Answer['body']
 }
 
+/** Status and code of a refusal. */
+export const codeOf = ({ status, body }: Answer): string => `${status} ${body?.error ?? 'ok'}`
+
 /** The settings are those of `identity.create_connection`. */
 export async function connect(
   service: TestService,

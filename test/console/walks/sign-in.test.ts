@@ -1,7 +1,7 @@
 // Signing in with a key, and what a key may see.
 
 import assert from 'node:assert/strict'
-import { consoleScene, type Scene } from './testing/scene.ts'
+import { consoleScene, type Scene } from '../testing/scene.ts'
 
 const OPERATOR_KEY = 'operator-key-of-the-cli-tests-0123'
 const scene = consoleScene({ CUSTOS_AUTH: 'required' })
