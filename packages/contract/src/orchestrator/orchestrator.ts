@@ -184,7 +184,7 @@ export const orchestrator = {
       ),
     }),
     body_optional: true,
-    example: { compensate: true },
+    example: { compensate: false },
     status: 200,
     reply: Run,
     refuses: ['run_not_found', 'rejected', 'wrong_state', 'no_signing_key'],

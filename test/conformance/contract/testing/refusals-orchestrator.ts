@@ -296,6 +296,7 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
   ...Object.fromEntries(['orchestrator.get_step', CALL, COMPLETE].map(noStep)),
   ...Object.fromEntries(['orchestrator.cancel_run', BEGIN, CALL, COMPLETE].map(cancelled)),
   ...Object.fromEntries([CALL, COMPLETE].map(expired)),
+  'orchestrator.cancel_run rejected': withBody('orchestrator.cancel_run', { compensate: true }),
   'orchestrator.create_agent name_taken': async ({ tenant }) => {
     const body = bodyOf('orchestrator.create_agent')
     await tenant.ok('orchestrator.create_agent', { body })
