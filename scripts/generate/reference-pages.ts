@@ -3,6 +3,7 @@
 import type { Command, CommandEntry } from '../../packages/cli/src/command.ts'
 import {
   CLIENT_SETTINGS,
+  CLUSTER_SETTINGS,
   CONFORMANCE_SETTINGS,
   MCP_SETTINGS,
   SETTINGS,
@@ -53,6 +54,11 @@ export function configurationPage(): string {
     '`conformance`; the last one is read by `conformance` alone.',
     '',
     ...tableOf([...CLIENT_SETTINGS, ...CONFORMANCE_SETTINGS, ...MCP_SETTINGS]),
+    '',
+    '## Several clusters',
+    'Read by `tenant clusters` and `tenant move`: [operating/clusters.md](operating/clusters.md).',
+    '',
+    ...tableOf(CLUSTER_SETTINGS),
     '',
   ].join('\n')
 }

@@ -27,13 +27,28 @@ export { type RehearsedTenant, rehearseRestore } from './app/restore/rehearse.ts
 export { type RestoreResult, runRestore } from './app/restore/restore.ts'
 export { openapiDocument } from './app/routes.ts'
 export { LOCAL_TENANT, type Service, startService } from './app/start.ts'
+export {
+  abortTenantMove,
+  type MoveProof,
+  runTenantMove,
+  type TenantMove,
+} from './app/move-tenant/move-tenant.ts'
+export {
+  assignTenant,
+  type ClusterTable,
+  clusterOf,
+  loadCluster,
+  readClusters,
+} from './config/clusters.ts'
 export { type Config, parseConfig } from './config/config.ts'
 export {
   CLIENT_SETTINGS,
+  CLUSTER_SETTINGS,
   CONFORMANCE_SETTINGS,
   type Environment,
   MCP_SETTINGS,
   readClientEnvironment,
+  readClusterEnvironment,
   readConformanceEnvironment,
   readEnvironment,
   readMcpEnvironment,

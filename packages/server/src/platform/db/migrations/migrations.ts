@@ -41,6 +41,8 @@ import { workflows } from './0043-workflows.ts'
 import { agentVersions } from './0050-agent-versions.ts'
 import { stepDecisions } from './0051-step-decisions.ts'
 import { extractedFacts } from './0055-extracted-facts.ts'
+import { tenantMoves } from './0065-tenant-moves.ts'
+import { tenantFences } from './0066-tenant-fences.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -84,6 +86,8 @@ export const migrations: readonly Migration[] = [
   agentVersions,
   stepDecisions,
   extractedFacts,
+  tenantMoves,
+  tenantFences,
 ]
 
 /** Raised when the database was written by a newer version. */
