@@ -1,9 +1,9 @@
 // Two pages of reference: docs/configuration.md from the settings, docs/commands.md from the CLI.
 
 import type { Command, CommandEntry } from '../../packages/cli/src/command.ts'
+import { CLUSTER_SETTINGS } from '../../packages/server/src/config/clusters.ts'
 import {
   CLIENT_SETTINGS,
-  CLUSTER_SETTINGS,
   CONFORMANCE_SETTINGS,
   MCP_SETTINGS,
   SETTINGS,

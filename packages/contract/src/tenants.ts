@@ -59,7 +59,8 @@ const PlanOverrides = Type.Object(
 
 const TenantStatus = Type.Enum(['active', 'moved', 'destroyed'], {
   title: 'TenantStatus',
-  description: '`moved` when another cluster serves it, `destroyed` from the moment its off-boarding began',
+  description:
+    '`moved` when another cluster serves it, `destroyed` from the moment its off-boarding began',
 })
 
 const tenantFields = {

@@ -4,7 +4,48 @@ import { chmodSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { findJsonProblem } from '../platform/input/json-text.ts'
 import { syncDirectory, writeFileDurably } from '../platform/keys/durable-file.ts'
-import { ConfigError } from './env.ts'
+import { ConfigError, read, type Setting } from './env.ts'
+
+/** Further settings of `custos tenant clusters` and `custos tenant move`. */
+export const CLUSTER_SETTINGS = [
+  {
+    name: 'CUSTOS_CLUSTERS',
+    flag: 'clusters',
+    value: 'FILE',
+    fallback: 'none',
+    help: 'JSON file with the clusters and the tenants each of them serves',
+  },
+  {
+    name: 'CUSTOS_TO_DATABASE_URL',
+    flag: '',
+    value: 'URL',
+    fallback: 'none',
+    help: 'PostgreSQL of the data of the cluster that a tenant is moved to',
+  },
+  {
+    name: 'CUSTOS_TO_KEYRING_URL',
+    flag: '',
+    value: 'URL',
+    fallback: 'the database of CUSTOS_TO_DATABASE_URL',
+    help: 'PostgreSQL of the keyring of that cluster',
+  },
+  {
+    name: 'CUSTOS_TO_MASTER_KEY',
+    flag: '',
+    value: 'HEX',
+    fallback: 'none',
+    help: 'master key of that keyring, 64 hex digits',
+  },
+  {
+    name: 'CUSTOS_TO_LEDGER_COPY',
+    flag: '',
+    value: 'FILE',
+    fallback: 'none',
+    help: 'second copy of the erasure ledger of that cluster, if it has one',
+  },
+] as const satisfies readonly Setting[]
+
+export const readClusterEnvironment = () => read(CLUSTER_SETTINGS)
 
 export interface ClusterTable {
   readonly clusters: readonly { readonly name: string; readonly url: string }[]

@@ -442,45 +442,6 @@ export const MCP_SETTINGS = [
   },
 ] as const satisfies readonly Setting[]
 
-/** Further settings of `custos tenant clusters` and `custos tenant move`. */
-export const CLUSTER_SETTINGS = [
-  {
-    name: 'CUSTOS_CLUSTERS',
-    flag: 'clusters',
-    value: 'FILE',
-    fallback: 'none',
-    help: 'JSON file with the clusters and the tenants each of them serves',
-  },
-  {
-    name: 'CUSTOS_TO_DATABASE_URL',
-    flag: '',
-    value: 'URL',
-    fallback: 'none',
-    help: 'PostgreSQL of the data of the cluster that a tenant is moved to',
-  },
-  {
-    name: 'CUSTOS_TO_KEYRING_URL',
-    flag: '',
-    value: 'URL',
-    fallback: 'the database of CUSTOS_TO_DATABASE_URL',
-    help: 'PostgreSQL of the keyring of that cluster',
-  },
-  {
-    name: 'CUSTOS_TO_MASTER_KEY',
-    flag: '',
-    value: 'HEX',
-    fallback: 'none',
-    help: 'master key of that keyring, 64 hex digits',
-  },
-  {
-    name: 'CUSTOS_TO_LEDGER_COPY',
-    flag: '',
-    value: 'FILE',
-    fallback: 'none',
-    help: 'second copy of the erasure ledger of that cluster, if it has one',
-  },
-] as const satisfies readonly Setting[]
-
 type ClientEnvironment = Readonly<Partial<Record<(typeof CLIENT_SETTINGS)[number]['name'], string>>>
 
 export type SettingName = (typeof SETTINGS)[number]['name']
@@ -495,9 +456,8 @@ export const readMcpEnvironment = () => read([...CLIENT_SETTINGS, ...MCP_SETTING
 
 export const readConformanceEnvironment = () => read([...CLIENT_SETTINGS, ...CONFORMANCE_SETTINGS])
 
-export const readClusterEnvironment = () => read(CLUSTER_SETTINGS)
-
-function read<N extends string>(settings: readonly { readonly name: N }[]) {
+/** Empty values count as unset. */
+export function read<N extends string>(settings: readonly { readonly name: N }[]) {
   const values: Partial<Record<N, string>> = {}
   for (const { name } of settings) {
     const value = process.env[name]

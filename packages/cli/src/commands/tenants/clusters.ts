@@ -20,7 +20,10 @@ export function showClusters(rest: readonly string[], file: string | undefined):
   if (rest.length > 1) requirePositionals(rest, 'ID')
   const table = readClusters(tablePath(file))
   const [tenant_id] = rest
-  if (tenant_id !== undefined) return console.log(clusterOf(table, tenant_id).url)
+  if (tenant_id !== undefined) {
+    console.log(clusterOf(table, tenant_id).url)
+    return
+  }
   const assigned = Object.entries(table.tenants)
   const count = (name: string) => assigned.filter(([, cluster]) => cluster === name).length
   const rows = table.clusters.map(({ name, url }) => [
@@ -58,7 +61,9 @@ export async function moveTenant(rest: readonly string[], flags: MoveFlags): Pro
     const proof = await runTenantMove(move, { progress: (text) => progress.show(text) })
     progress.end()
     assignTenant(path, tenant_id, name)
-    console.error(`tenant ${tenant_id} is served at ${address}; writes paused ${proof.paused_ms} ms`)
+    console.error(
+      `tenant ${tenant_id} is served at ${address}; writes paused ${proof.paused_ms} ms`,
+    )
     console.log(JSON.stringify(proof))
   } finally {
     progress.end()

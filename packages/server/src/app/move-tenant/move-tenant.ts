@@ -8,7 +8,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, PostgresConfig } from '../../config/config.ts'
 import { formatTime, systemClock } from '../../platform/clock.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
 import {
   MOVED,
   MOVING,
@@ -23,12 +22,13 @@ import {
   copyChanges,
   copyControlRows,
   digestTenant,
+  type RowsOnTheirWay,
   removeArrived,
   removeLeft,
   requireEqual,
-  type RowsOnTheirWay,
   type TenantTableDigest,
 } from '../../platform/db/postgres/tenant-rows.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
 import { systemIds } from '../../platform/ids.ts'
 import { type ImportTarget, openImportTarget } from '../../platform/keys/import/import-keyring.ts'
 import {

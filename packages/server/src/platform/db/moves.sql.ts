@@ -4,7 +4,7 @@ import { builder } from './builder.ts'
 import type { Tables } from './schema/tables.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
-export type MoveRow = Tables['tenant_moves']
+type MoveRow = Tables['tenant_moves']
 
 export const findMove = (db: TenantDb): Promise<MoveRow | undefined> =>
   db.first(builder.selectFrom('tenant_moves').selectAll().where('tenant_id', '=', db.tenant_id))

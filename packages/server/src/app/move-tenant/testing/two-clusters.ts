@@ -7,6 +7,7 @@ import { type Config, parseConfig } from '../../../config/config.ts'
 import { startTestService, type TestService } from '../../../testing/harness.ts'
 import { createDatabase } from '../../../testing/postgres.ts'
 import { startCluster } from '../../../testing/postgres-cluster.ts'
+import { type Agent, store, tell } from '../../migrate-engine/testing/filled-directory.ts'
 
 export const ORIGIN = 'custos.test/clusters'
 
@@ -60,4 +61,20 @@ export async function moveUntil(
   child.stdin.end(JSON.stringify({ step, move }))
   const [code, signal] = await once(child, 'exit')
   if (signal !== 'SIGKILL') throw new Error(`the move ended with ${code} before ${step}`)
+}
+
+/** A tenant with a memory that is erased, one that is not, and a decision that used both. */
+export async function fillLittle(service: TestService, name: string): Promise<Agent> {
+  const tenant = await service.createTenant(name)
+  const { store_id } = await tell(service, tenant, 'POST', '/v1/stores', {})
+  const at = store({ store_id }, '/write')
+  const write = async (content: string): Promise<number> =>
+    (await tell(service, tenant, 'POST', at, { content })).ref
+  const refs = [await write(`${name} lives in Porto`), await write('The sea is near')]
+  const used = { store_id, model_id: 'm', query: 'Where?', output: 'Porto', retrieved_refs: refs }
+  const { decision_id } = await tell(service, tenant, 'POST', '/v1/decisions/log', used)
+  await tell(service, tenant, 'POST', '/v1/gcrumbs/roll', {})
+  const erased = refs[0] ?? 0
+  await tell(service, tenant, 'POST', '/v1/erasure/issue', { fact_ref: erased })
+  return { ...tenant, store_id, refs, erased, decisions: [decision_id] }
 }

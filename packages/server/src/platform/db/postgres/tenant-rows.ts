@@ -28,7 +28,7 @@ const UNIQUE_VIOLATION = '23505'
 const TABLES = finalTables(migrationsOf('postgres'))
 
 /** Tables of tenants' rows. */
-export const rowTables = (): TableSpec[] => TABLES.filter(({ name }) => isTenantTable(name))
+const rowTables = (): TableSpec[] => TABLES.filter(({ name }) => isTenantTable(name))
 
 /**
  * Rows of control tables that go with a tenant, in the order of insertion. Sessions, tickets and
@@ -49,7 +49,7 @@ const LEFT_BEHIND = ['sessions', 'stream_tickets', 'sso_logins', 'sso_codes']
 /** What a job had of the process that ran it, which does not run it any more. */
 const JOB_COLUMNS = ['state', 'attempts', 'updated_us', 'lease_until_us', 'woken']
 
-export const controlTablesMoved = (): TableSpec[] =>
+const controlTablesMoved = (): TableSpec[] =>
   CONTROL_TABLES.flatMap((name) => TABLES.filter((table) => table.name === name))
 
 /** Runs `act` in one transaction that sees the rows of the tenant; kept if it resolves. */
@@ -83,10 +83,7 @@ export interface RowsOnTheirWay {
 }
 
 /** Copies every row of one snapshot; what the destination had of the tenant is removed. */
-export function copyAll(
-  way: RowsOnTheirWay,
-  progress: (text: string) => void,
-): Promise<CopyState> {
+export function copyAll(way: RowsOnTheirWay, progress: (text: string) => void): Promise<CopyState> {
   const { from, tenant_id } = way
   return asTenant(
     from,
@@ -243,8 +240,10 @@ export async function copyControlRows({
 // Whoever ran it runs it no longer.
 function jobColumn(table: string, column: string): string {
   if (table !== 'jobs') return `"${column}"`
-  if (column === 'lease_until_us') return `case when state in ('queued', 'running')
-    and lease_until_us < ${Number.MAX_SAFE_INTEGER} then 0 else lease_until_us end as lease_until_us`
+  const never = Number.MAX_SAFE_INTEGER
+  if (column === 'lease_until_us')
+    return `case when state in ('queued', 'running') and ${column} < ${never} then 0
+      else ${column} end as ${column}`
   if (column === 'state') return `case state when 'running' then 'queued' else state end as state`
   return `"${column}"`
 }
@@ -261,10 +260,7 @@ export function requireEqual(sent: TenantTableDigest, kept: TenantTableDigest): 
  * Removes what a tenant that has left leaves behind: all but its row, the digests of its keys and
  * the mark, which tell a caller where it is served now.
  */
-export async function removeLeft(
-  connection: PostgresConnection,
-  tenant_id: string,
-): Promise<void> {
+export async function removeLeft(connection: PostgresConnection, tenant_id: string): Promise<void> {
   const own = rowTables().map(({ name }) => name)
   const kept = ['tenants', 'credentials']
   const control = [...CONTROL_TABLES.filter((name) => !kept.includes(name)), ...LEFT_BEHIND]

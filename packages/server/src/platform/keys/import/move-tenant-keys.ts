@@ -288,10 +288,7 @@ export async function proveTenantKeys(way: KeysOnTheirWay): Promise<TenantKeysPr
   }
   for (const table of PLAIN) {
     const plain = { ...table, tenant_id }
-    const equal = isDeepStrictEqual(
-      await listPlain(from.db, plain),
-      await listPlain(to.db, plain),
-    )
+    const equal = isDeepStrictEqual(await listPlain(from.db, plain), await listPlain(to.db, plain))
     requireSame(table.name, equal)
   }
   const ledger = await digestLedger(from.db, tenant_id)
