@@ -47,7 +47,7 @@ export const CLUSTER_SETTINGS = [
 
 export const readClusterEnvironment = () => read(CLUSTER_SETTINGS)
 
-export interface ClusterTable {
+interface ClusterTable {
   readonly clusters: readonly { readonly name: string; readonly url: string }[]
   /** Names of clusters by tenant. */
   readonly tenants: Readonly<Record<string, string>>

@@ -313,14 +313,14 @@ async function requireIdleJobs({ from, tenant_id, options }: Task): Promise<void
   }
 }
 
-interface Copied {
+interface CopyUnderway {
   readonly mark: Mark
   readonly state: Awaited<ReturnType<typeof copyAll>>
   /** When the pause began. */
   readonly paused_ms: number
 }
 
-async function proveCopy(task: Task, { mark, state, paused_ms }: Copied): Promise<MoveProof> {
+async function proveCopy(task: Task, { mark, state, paused_ms }: CopyUnderway): Promise<MoveProof> {
   const { from, to, tenant_id, keys, move, options } = task
   // Before anything is read: an erasure with an earlier number is refused by the ledger, and one
   // with a later number finds the fence.
@@ -373,17 +373,17 @@ const NO_COUNTS = {
   certificates: 0,
 }
 
-class Rehearsed extends Error {}
+class RehearsalEnd extends Error {}
 
 /** Whether the control rows fit in, found out in a transaction that is taken back. */
 async function rehearseControl(task: Task): Promise<TenantTableDigest[]> {
   let digests: TenantTableDigest[] = []
   const rehearse = async () => {
     digests = await copyControlRows(task)
-    throw new Rehearsed()
+    throw new RehearsalEnd()
   }
   await asTenant(task.to, task.tenant_id, rehearse).catch((error: unknown) => {
-    if (!(error instanceof Rehearsed)) throw error
+    if (!(error instanceof RehearsalEnd)) throw error
   })
   return digests.filter(({ rows }) => rows > 0)
 }

@@ -237,7 +237,7 @@ export async function copyControlRows({
   return digests
 }
 
-// Whoever ran it runs it no longer.
+// No process of the source runs it any longer.
 function jobColumn(table: string, column: string): string {
   if (table !== 'jobs') return `"${column}"`
   const never = Number.MAX_SAFE_INTEGER
