@@ -146,4 +146,4 @@ const tenantTables = () =>
   migrationsOf('postgres')
     .flatMap(({ tables }) => tables)
     .filter(({ primary_key }) => primary_key[0] === 'tenant_id')
-    .filter(({ name }) => !['tenants', 'policy_sets', 'destructions'].includes(name))
+    .filter(({ name }) => !['tenants', 'policy_sets', 'destructions', 'tenant_moves'].includes(name))
