@@ -16,6 +16,8 @@ interface SimulationOptions {
   readonly callers: readonly number[]
   readonly seconds: number
   readonly seed: number
+  /** How often logs with new entries get a checkpoint; 0: never. */
+  readonly epoch_seconds?: number
 }
 
 interface Tenant {
@@ -68,6 +70,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRu
     CUSTOS_AUTH: 'required',
     CUSTOS_OPERATOR_KEY: OPERATOR_KEY,
     CUSTOS_DATABASE_POOL: '8',
+    CUSTOS_EPOCH_SECONDS: String(options.epoch_seconds ?? 60),
   }
   const processes: ReturnType<typeof startCustos>[] = []
   try {
@@ -224,6 +227,7 @@ async function main(): Promise<void> {
       callers: { type: 'string', default: '4,16,64,256' },
       seconds: { type: 'string', default: '15' },
       seed: { type: 'string', default: '1' },
+      'epoch-seconds': { type: 'string', default: '60' },
     },
   })
   const run = await simulate({
@@ -232,6 +236,7 @@ async function main(): Promise<void> {
     callers: values.callers.split(',').map(Number),
     seconds: Number(values.seconds),
     seed: Number(values.seed),
+    epoch_seconds: Number(values['epoch-seconds']),
   })
   console.log(
     `${run.about}; ${run.tenants} tenants made at ${run.made_rps.toFixed(0)} a second; ` +
