@@ -95,7 +95,7 @@ export async function measureCosts(
 const sizeOf = ({ name }: Operation): number =>
   name === 'erasure' ? 128 : name.startsWith('write_batch') ? 64 : 512
 
-interface Measured {
+interface MeasuredService {
   readonly engine: Engine | PostgresServer
   readonly service: ChildProcess
   readonly url: string
@@ -106,7 +106,7 @@ interface Measured {
 }
 
 async function measureOne(
-  measured: Measured,
+  measured: MeasuredService,
   operation: Operation,
   { connections, requests }: { connections: number; requests: number },
 ): Promise<CostsResult> {
@@ -136,7 +136,7 @@ async function measureOne(
 
 /** Of PostgreSQL by its own count; of the embedded engine by a second run under strace. */
 async function fsyncsOf(
-  { engine, service }: Measured,
+  { engine, service }: MeasuredService,
   { per, run, before, after }: FsyncTask,
 ): Promise<number | null> {
   if ('about' in engine)
@@ -152,7 +152,7 @@ interface FsyncTask {
   readonly after: Counters
 }
 
-async function read({ engine, service, wire }: Measured): Promise<Counters> {
+async function read({ engine, service, wire }: MeasuredService): Promise<Counters> {
   await delay(SETTLE_MS)
   const server = 'about' in engine ? engine : null
   const stored = server ? await serverCounters(server) : null

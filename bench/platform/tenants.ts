@@ -3,11 +3,11 @@
 
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { openPostgresServer } from './engines.ts'
-import { ask, type HttpRequest, post, quantile } from './load.ts'
-import { cpuSeconds, rssMb, startCustos, stop, urlOf } from './processes.ts'
-import { decisionBody, factBody } from './stages.ts'
-import { random } from './texts.ts'
+import { openPostgresServer } from '../engines.ts'
+import { ask, type HttpRequest, post, quantile } from '../load.ts'
+import { cpuSeconds, rssMb, startCustos, stop, urlOf } from '../processes.ts'
+import { decisionBody, factBody } from '../stages.ts'
+import { random } from '../texts.ts'
 
 interface SimulationOptions {
   readonly tenants: number
@@ -57,7 +57,7 @@ export interface SimulationRun {
 }
 
 const OPERATOR_KEY = 'operator key of the benchmark'
-/** One in so many tenants is hot, and half of the requests are theirs. */
+/** One in this number of tenants is hot, and half of the requests are theirs. */
 const HOT_EVERY = 1_000
 const HOT_REQUESTS = 0.5
 const MAKERS = 16
