@@ -1,6 +1,7 @@
 // SQL of tenants that were moved between clusters: a control table. The move writes as the owner.
 
 import { builder } from './builder.ts'
+import { listAppliedMigrations } from './control.sql.ts'
 import type { Tables } from './schema/tables.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
@@ -24,8 +25,9 @@ export const insertMove = (tx: Tx, row: MoveRow): Promise<number> =>
       .onConflict((conflict) => conflict.column('tenant_id').doNothing()),
   )
 
-/** Tenants that another cluster serves, ascending. */
+/** Tenants that another cluster serves, ascending; none in data of a version without moves. */
 export async function listMovedIds(db: TenantDb): Promise<string[]> {
+  if (!(await listAppliedMigrations(db)).includes('0065-tenant-moves')) return []
   const query = builder.selectFrom('tenant_moves').select('tenant_id').orderBy('tenant_id')
   return (await db.all(query.where('state', '=', 'left'))).map(({ tenant_id }) => tenant_id)
 }
