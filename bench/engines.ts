@@ -28,6 +28,8 @@ export interface Engine {
 
 export interface PostgresServer extends Engine {
   readonly name: 'postgres'
+  /** Of a role that may create databases. */
+  readonly url: string
   /** What the server says of itself: version and durability. */
   readonly about: string
   /** Processor seconds so far; null: the server's processes are not to be seen from here. */
@@ -70,6 +72,7 @@ export async function openPostgresServer(): Promise<PostgresServer> {
   const { about, postmaster } = await lookAt(url)
   return {
     name: 'postgres',
+    url,
     about,
     async create() {
       const [data, keyring] = [await newDatabase(url), await newDatabase(url)]
@@ -154,3 +157,10 @@ async function newDatabase(server: string, template = 'template1'): Promise<stri
   await withClient(server, (client) => client.query(`create database ${name} template ${template}`))
   return name
 }
+
+/** The rows of one query. */
+export const queryServer = (
+  url: string,
+  sql: string,
+): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+  withClient(url, async (client) => (await client.query(sql)).rows)

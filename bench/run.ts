@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { costsTable, measureCosts } from './costs.ts'
 import { type Engine, openPostgresServer, type PostgresServer, sqlite } from './engines.ts'
 import { type JudgedGoal, judgeAll, type Starts } from './goals.ts'
 import { measure, type Result, variantsOf } from './measure.ts'
@@ -24,6 +25,8 @@ const { values } = parseArgs({
     million: { type: 'boolean', default: false },
     /** The directory of another checkout, measured beside this one. */
     against: { type: 'string' },
+    /** Instead: what each operation costs. */
+    costs: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'sqlite' },
     out: { type: 'string' },
   },
@@ -126,6 +129,12 @@ async function open(name: string): Promise<Engine | PostgresServer> {
 
 const engine = await open(values.engine)
 try {
+  if (values.costs) {
+    if ('about' in engine) console.log(engine.about)
+    console.log(costsTable(await measureCosts(engine, { short: values.short })))
+    await engine.stop()
+    process.exit()
+  }
   const run = await measureAll(engine)
   print(run)
   save(run)

@@ -1,6 +1,7 @@
 // Two pages of reference: docs/configuration.md from the settings, docs/commands.md from the CLI.
 
 import type { Command, CommandEntry } from '../../packages/cli/src/command.ts'
+import { CLUSTER_SETTINGS } from '../../packages/server/src/config/clusters.ts'
 import {
   CLIENT_SETTINGS,
   CONFORMANCE_SETTINGS,
@@ -53,6 +54,11 @@ export function configurationPage(): string {
     '`conformance`; the last one is read by `conformance` alone.',
     '',
     ...tableOf([...CLIENT_SETTINGS, ...CONFORMANCE_SETTINGS, ...MCP_SETTINGS]),
+    '',
+    '## Several clusters',
+    'Read by `tenant clusters` and `tenant move`: [operating/clusters.md](operating/clusters.md).',
+    '',
+    ...tableOf(CLUSTER_SETTINGS),
     '',
   ].join('\n')
 }

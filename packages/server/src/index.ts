@@ -20,6 +20,12 @@ export {
 export { runMigrate } from './app/migrate.ts'
 export { runMigrateEngine } from './app/migrate-engine/migrate-engine.ts'
 export type { MigrationResult } from './app/migrate-engine/move.ts'
+export {
+  abortTenantMove,
+  type MoveProof,
+  runTenantMove,
+  type TenantMove,
+} from './app/move-tenant/move-tenant.ts'
 export { openKernel } from './app/open/open-kernel.ts'
 export { openReadOnly } from './app/open/open-read-only.ts'
 export { VERSION } from './app/open/version.ts'
@@ -27,6 +33,13 @@ export { type RehearsedTenant, rehearseRestore } from './app/restore/rehearse.ts
 export { type RestoreResult, runRestore } from './app/restore/restore.ts'
 export { openapiDocument } from './app/routes.ts'
 export { LOCAL_TENANT, type Service, startService } from './app/start.ts'
+export {
+  assignTenant,
+  clusterOf,
+  loadCluster,
+  readClusterEnvironment,
+  readClusters,
+} from './config/clusters.ts'
 export { type Config, parseConfig } from './config/config.ts'
 export {
   CLIENT_SETTINGS,

@@ -89,6 +89,7 @@ export type RefusalCode =
   | 'superseded'
   | 'item_changed'
   | 'erasing'
+  | 'tenant_moved'
   | 'tenant_destroyed'
   | 'retention_not_set'
   | 'legal_hold'
@@ -115,6 +116,7 @@ export type RefusalCode =
   | 'billing_not_configured'
   | 'payment_unavailable'
   | 'storage_full'
+  | 'tenant_moving'
   | 'unavailable'
   | 'internal'
 
@@ -132,6 +134,8 @@ export type CommonRefusal =
   | 'origin_refused'
   | 'rate_limited'
   | 'storage_full'
+  | 'tenant_moved'
+  | 'tenant_moving'
   | 'unavailable'
   | 'internal'
 
@@ -4376,8 +4380,8 @@ export type TenantCertificate = {
   key_id: string
 }
 
-/** `destroyed` from the moment its off-boarding began */
-export type TenantStatus = 'active' | 'destroyed'
+/** `moved` when another cluster serves it, `destroyed` from the moment its off-boarding began */
+export type TenantStatus = 'active' | 'moved' | 'destroyed'
 
 /** What one term adds to a score */
 export type TermScore = {

@@ -57,9 +57,10 @@ const PlanOverrides = Type.Object(
   { title: 'PlanOverrides', description: 'Limits that replace those of the plan' },
 )
 
-const TenantStatus = Type.Enum(['active', 'destroyed'], {
+const TenantStatus = Type.Enum(['active', 'moved', 'destroyed'], {
   title: 'TenantStatus',
-  description: '`destroyed` from the moment its off-boarding began',
+  description:
+    '`moved` when another cluster serves it, `destroyed` from the moment its off-boarding began',
 })
 
 const tenantFields = {

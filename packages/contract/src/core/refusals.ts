@@ -103,6 +103,7 @@ export const refusals = {
   superseded: { status: 409, title: 'The memory has been superseded' },
   item_changed: { status: 409, title: 'The item has another version by now' },
   erasing: { status: 409, title: 'The memory is being erased' },
+  tenant_moved: { status: 421, title: 'Another cluster serves the tenant' },
   tenant_destroyed: { status: 409, title: 'The tenant has been off-boarded' },
   retention_not_set: { status: 409, title: 'The store has no retention period' },
   legal_hold: { status: 409, title: 'A legal hold prevents the erasure' },
@@ -133,6 +134,7 @@ export const refusals = {
   billing_not_configured: { status: 503, title: 'No payment provider is configured' },
   payment_unavailable: { status: 503, title: 'The payment provider does not answer' },
   storage_full: { status: 503, title: 'Storage is full, so the service is read-only' },
+  tenant_moving: { status: 503, title: 'The tenant is being moved to another cluster' },
   unavailable: { status: 503, title: 'The service cannot answer at the moment' },
   internal: { status: 500, title: 'Internal error' },
 } as const satisfies Record<string, { status: number; title: string }>
@@ -153,6 +155,8 @@ export const COMMON_REFUSALS = [
   'origin_refused',
   'rate_limited',
   'storage_full',
+  'tenant_moved',
+  'tenant_moving',
   'unavailable',
   'internal',
 ] as const satisfies readonly RefusalCode[]

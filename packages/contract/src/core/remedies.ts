@@ -584,6 +584,16 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     when: 'A part that the operation needs is not working, or is busy with an erasure.',
     advice: 'Try again after the seconds in `Retry-After`. `/readyz` names a failing part.',
   },
+  tenant_moving: {
+    when:
+      'The tenant is being moved to another cluster: what it stores cannot be changed for some ' +
+      'seconds. Nothing was written.',
+    advice: 'Try again after the seconds in `Retry-After`; reads still work.',
+  },
+  tenant_moved: {
+    when: 'The tenant was moved to another cluster. `address` is where it is served now.',
+    advice: 'Send this and every later request to `address`, with the same key.',
+  },
   internal: {
     when: 'Something failed that should not.',
     advice:

@@ -1,6 +1,6 @@
 // The timers of the service: what runs at intervals, and in which processes.
 
-import { listTenantIds } from '../platform/db/control.sql.ts'
+import { listServedIds } from '../platform/db/control.sql.ts'
 import { PLATFORM } from '../platform/db/database.ts'
 import { sweepIdempotency } from '../platform/kernel/idempotency.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
@@ -151,7 +151,7 @@ async function recoverAll(kernel: Kernel): Promise<void> {
 
 /** Signs a checkpoint for every tenant whose log has grown. */
 async function rollAll(kernel: Kernel): Promise<void> {
-  const tenants = await kernel.db.read(PLATFORM, listTenantIds)
+  const tenants = await kernel.db.read(PLATFORM, listServedIds)
   for (const tenant_id of tenants) {
     try {
       await rollEpoch(kernel, tenant_id)

@@ -464,7 +464,8 @@ export const readMcpEnvironment = () => read([...CLIENT_SETTINGS, ...MCP_SETTING
 
 export const readConformanceEnvironment = () => read([...CLIENT_SETTINGS, ...CONFORMANCE_SETTINGS])
 
-function read<N extends string>(settings: readonly { readonly name: N }[]) {
+/** Empty values count as unset. */
+export function read<N extends string>(settings: readonly { readonly name: N }[]) {
   const values: Partial<Record<N, string>> = {}
   for (const { name } of settings) {
     const value = process.env[name]
@@ -490,10 +491,9 @@ export const wrong = (name: SettingName, rule: string) => new ConfigError(`${nam
 
 /** The whole number a setting holds, or its default. Throws ConfigError outside its range. */
 export function integer(env: Environment, name: SettingName): number {
-  const setting: Setting | undefined = SETTINGS.find((row) => row.name === name)
-  assert(setting?.range, `${name} has no range`)
-  const { range, fallback } = setting
-  const given = env[name] ?? fallback
+  const { range, fallback }: Partial<Setting> = SETTINGS.find((row) => row.name === name) ?? {}
+  assert(range, `${name} has no range`)
+  const given = env[name] ?? fallback ?? ''
   const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN
   if (value >= range.min && value <= range.max) return value
   throw wrong(name, `must be a whole number from ${range.min} to ${range.max}`)

@@ -10,11 +10,12 @@ import {
 } from '../../client-calls.ts'
 import { type Command, readArguments, requirePositionals, UsageError } from '../../command.ts'
 import { formatTable } from '../../output.ts'
+import { moveTenant, showClusters } from './clusters.ts'
 
 export const tenant: Command = {
   usage:
     'create NAME | list | invite ID EMAIL | rotate-key ID | usage ID |\n' +
-    '       destroy ID | destruction ID',
+    '       destroy ID | destruction ID | clusters [ID] | move ID --to CLUSTER',
   help: `  create       create a tenant; its key is shown only once
   list         list every tenant, oldest first
   invite       invite a person; print the invitation, which is shown only once
@@ -23,11 +24,19 @@ export const tenant: Command = {
   destroy      destroy all keys of a tenant and print the signed certificate. Nobody can read
                the tenant's data afterwards, and it cannot be undone
   destruction  print the certificate of a destroyed tenant
+  clusters     show the table of clusters, or the address that serves a tenant
+  move         move a tenant that is being served to another cluster on PostgreSQL, print the proof
+               and update the table. Run it with roles that own the tables, and again if it was
+               interrupted; docs/operating/clusters.md has the settings
 
   --plan PLAN            starter (default), pro or enterprise
   --role ROLE            owner (default), admin, operator_of_stores, approver, auditor, viewer
   --period PERIOD        current_month (default) or previous_month
   --confirm TEXT         the text "destroy ID"
+  --clusters FILE, CUSTOS_CLUSTERS
+                         JSON file with the clusters and the tenants each of them serves
+  --to CLUSTER           cluster of that file to move to
+  --abort                take back a move that was interrupted before the tenant had left
   --legal-basis TEXT     part of the certificate
   --requested-by TEXT    part of the certificate; do not name a person
 ${CLIENT_HELP}`,
@@ -41,10 +50,17 @@ async function runTenant(args: readonly string[]): Promise<number> {
     role: { type: 'string' },
     period: { type: 'string' },
     confirm: { type: 'string' },
+    clusters: { type: 'string' },
+    to: { type: 'string' },
+    abort: { type: 'boolean' },
     'legal-basis': { type: 'string' },
     'requested-by': { type: 'string' },
   })
   const [verb, ...rest] = positionals
+  // They call no service.
+  if (verb === 'clusters') showClusters(rest, values.clusters)
+  if (verb === 'move') await moveTenant(rest, values)
+  if (verb === 'clusters' || verb === 'move') return 0
   const verbs: Record<string, (custos: Custos) => Promise<void>> = {
     create: (custos) => create(custos, rest, values.plan),
     list: (custos) => list(custos, rest),
@@ -61,7 +77,9 @@ async function runTenant(args: readonly string[]): Promise<number> {
   }
   const act = Object.hasOwn(verbs, verb ?? '') ? verbs[verb ?? ''] : undefined
   if (!act)
-    throw new UsageError('expected create, list, invite, rotate-key, usage, destroy or destruction')
+    throw new UsageError(
+      'expected create, list, invite, rotate-key, usage, destroy, destruction, clusters or move',
+    )
   await useClient(values, 'operator', act)
   return 0
 }

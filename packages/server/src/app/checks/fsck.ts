@@ -4,6 +4,7 @@ import { canonicalize, type Json } from '@custos/proof'
 import type { Config } from '../../config/config.ts'
 import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
+import { listMovedIds } from '../../platform/db/moves.sql.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
 import { type RecomputeResult, recompute } from '../../slices/reputation/index.ts'
@@ -63,7 +64,8 @@ async function tenantsOf(open: ReadOnlyKernel, wanted: string | undefined): Prom
   // A tenant with keys but without a row was cut off while it was made, or lost its row.
   const { keyring } = open.kernel
   const known = [...(await keyring.listTenants()), ...(await keyring.listDestroyedTenants())]
-  const all = [...new Set([...listed, ...known])].sort()
+  const moved = await open.kernel.db.read(PLATFORM, listMovedIds)
+  const all = [...new Set([...listed, ...known])].filter((id) => !moved.includes(id)).sort()
   if (wanted === undefined) return all
   if (!all.includes(wanted)) throw new OfflineError(`there is no tenant ${wanted} here`)
   return [wanted]

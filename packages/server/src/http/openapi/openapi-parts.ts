@@ -57,6 +57,7 @@ const RESPONSES: Readonly<Record<number, ErrorResponse>> = {
   409: { name: 'Conflict' },
   413: { name: 'BodyTooLarge' },
   415: { name: 'UnsupportedMediaType' },
+  421: { name: 'MisdirectedRequest' },
   422: { name: 'Unprocessable' },
   429: { name: 'TooManyRequests', headers: ['Retry-After', 'RateLimit-Policy', 'RateLimit'] },
   500: { name: 'InternalError' },

@@ -3,6 +3,7 @@
 import type { CredentialClass } from '@custos/contract'
 import { sql } from 'kysely'
 import { builder } from './builder.ts'
+import type { MoveState } from './schema/control-tables.ts'
 import type { Tables } from './schema/tables.ts'
 import { statement } from './statement.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
@@ -25,6 +26,9 @@ export interface PresentedCredential extends CredentialInfo {
   /** Null: there is no such key. */
   readonly maker_created_us: number | null
   readonly maker_revoked_us: number | null
+  /** Null: its tenant was never moved. */
+  readonly move_state: MoveState | null
+  readonly move_address: string | null
 }
 
 const TENANT = ['tenant_id', 'name', 'plan', 'created_us', 'overrides'] as const
@@ -62,6 +66,9 @@ export interface TenantState extends TenantRow {
   /** When its off-boarding began; null: it was not. */
   readonly requested_us: number | null
   readonly destroyed_us: number | null
+  /** Null: it was never moved. */
+  readonly move_state: MoveState | null
+  readonly move_address: string | null
 }
 
 const tenants = () =>
@@ -73,6 +80,8 @@ const tenantStates = () =>
   tenants()
     .select(TENANT.map((column) => `tenants.${column}` as const))
     .select(['destructions.requested_us', 'destructions.destroyed_us'])
+    .leftJoin('tenant_moves', 'tenant_moves.tenant_id', 'tenants.tenant_id')
+    .select(['tenant_moves.state as move_state', 'tenant_moves.address as move_address'])
 
 export const findTenant = (db: TenantDb, tenant_id: string): Promise<TenantState | undefined> =>
   db.first(tenantStates().where('tenants.tenant_id', '=', tenant_id))
@@ -87,6 +96,22 @@ export async function listTenantIds(db: TenantDb): Promise<string[]> {
   const query = tenants()
     .select('tenants.tenant_id')
     .where('destructions.tenant_id', 'is', null)
+    .orderBy('tenants.tenant_id')
+  return (await db.all(query)).map(({ tenant_id }) => tenant_id)
+}
+
+/** The same without those that leave for another cluster: here they take no units of work. */
+export async function listServedIds(db: TenantDb): Promise<string[]> {
+  const query = tenants()
+    .leftJoin('tenant_moves', 'tenant_moves.tenant_id', 'tenants.tenant_id')
+    .select('tenants.tenant_id')
+    .where('destructions.tenant_id', 'is', null)
+    .where((e) =>
+      e.or([
+        e('tenant_moves.state', 'is', null),
+        e('tenant_moves.state', 'not in', ['leaving', 'left']),
+      ]),
+    )
     .orderBy('tenants.tenant_id')
   return (await db.all(query)).map(({ tenant_id }) => tenant_id)
 }
@@ -112,6 +137,7 @@ const presented = () =>
     .leftJoin('tenants', 'tenants.tenant_id', 'credentials.tenant_id')
     .leftJoin('credential_limits', 'credential_limits.key_id', 'credentials.key_id')
     .leftJoin('credentials as makers', 'makers.key_id', 'credential_limits.maker_id')
+    .leftJoin('tenant_moves', 'tenant_moves.tenant_id', 'credentials.tenant_id')
     .select(CREDENTIAL.map((column) => `credentials.${column}` as const))
     .select([
       'policy_sets.policy_set',
@@ -122,6 +148,8 @@ const presented = () =>
       'credential_limits.maker_id',
       'makers.created_us as maker_created_us',
       'makers.revoked_us as maker_revoked_us',
+      'tenant_moves.state as move_state',
+      'tenant_moves.address as move_address',
     ])
     .limit(1)
 

@@ -82,6 +82,10 @@ export async function listTenantsWithJob(db: TenantDb, kind: string): Promise<st
 /** The lease of a job that waits until it is woken ends at this time. */
 export const NEVER_US = Number.MAX_SAFE_INTEGER
 
+/** Tenants that are being moved to another cluster, or were: their jobs run there. */
+const leavingTenants = () =>
+  builder.selectFrom('tenant_moves').select('tenant_id').where('state', 'in', ['leaving', 'left'])
+
 /** Jobs that nobody holds, those that have been due longest first. Without `kinds` every kind. */
 export const listDueJobs = (
   db: TenantDb,
@@ -98,6 +102,7 @@ export const listDueJobs = (
     .where('state', 'in', ['queued', 'running'])
     .where('lease_until_us', '<', now_us)
     .where('tenant_id', 'not in', except_tenants)
+    .where('tenant_id', 'not in', leavingTenants())
     .orderBy('lease_until_us')
     .orderBy('created_us')
     .limit(limit)

@@ -56,6 +56,8 @@ async function withNumber<T>(kernel: Kernel, tenant_id: string, act: () => Promi
 
 async function takeNumber(kernel: Kernel, tenant_id: string): Promise<void> {
   numbers(kernel).set(tenant_id, await kernel.keyring.ledger.issueFencingToken(tenant_id))
+  // After the number: a tenant that is moved meanwhile is refused here, or its number is outdated.
+  if (kernel.db.shared) await kernel.db.transact(tenant_id, async () => {})
 }
 
 /**

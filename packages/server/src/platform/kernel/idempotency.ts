@@ -2,7 +2,7 @@
 
 import { timingSafeEqual } from 'node:crypto'
 import { Conflict, retryOnConflict } from '../concurrency.ts'
-import { listTenantIds } from '../db/control.sql.ts'
+import { listServedIds } from '../db/control.sql.ts'
 import { PLATFORM } from '../db/database.ts'
 import {
   deleteRecord,
@@ -160,7 +160,7 @@ export async function idsOfKey(kernel: Kernel, operation: string, key: string): 
 export async function sweepIdempotency(kernel: Kernel, now_us: number): Promise<number> {
   const oldest = now_us - IDEMPOTENCY_US
   let deleted = 0
-  for (const tenant_id of await kernel.db.read(PLATFORM, listTenantIds)) {
+  for (const tenant_id of await kernel.db.read(PLATFORM, listServedIds)) {
     const first = await kernel.db.read(tenant_id, findOldestRecord)
     if (first === undefined || first.created_us >= oldest) continue
     const sweep = (tx: Tx) => deleteRecordsBefore(tx, oldest)

@@ -1,6 +1,6 @@
 // By the clock: runs that are due, and runs whose process has ended.
 
-import { listTenantIds } from '../../platform/db/control.sql.ts'
+import { listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import {
@@ -19,7 +19,7 @@ import { checkerOf } from './tenant-checker.ts'
 
 const MINUTE_US = 60_000_000
 
-const tenantsOf = (kernel: Kernel): Promise<string[]> => kernel.db.read(PLATFORM, listTenantIds)
+const tenantsOf = (kernel: Kernel): Promise<string[]> => kernel.db.read(PLATFORM, listServedIds)
 
 /** Interrupts abandoned runs, then starts the runs that are due. */
 export async function assureDue(kernel: Kernel): Promise<void> {

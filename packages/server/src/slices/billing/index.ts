@@ -1,6 +1,6 @@
 // The face of the billing slice: operations, the job that follows the provider, and its timers.
 
-import { listTenantIds } from '../../platform/db/control.sql.ts'
+import { listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import {
   deleteEventsBefore,
@@ -32,7 +32,7 @@ export async function reconcileBilling(kernel: Kernel): Promise<void> {
   const now_us = kernel.clock.now()
   await kernel.db.transact(PLATFORM, (tx) => deleteEventsBefore(tx, now_us - EVENTS_KEPT_US))
   await cancelLeft(kernel)
-  for (const tenant_id of await kernel.db.read(PLATFORM, listTenantIds))
+  for (const tenant_id of await kernel.db.read(PLATFORM, listServedIds))
     try {
       await reconcileTenant(kernel, tenant_id, now_us)
     } catch (error) {

@@ -3,6 +3,7 @@
 
 import { PLATFORM } from '../../platform/db/database.ts'
 import { listDestroyedIds } from '../../platform/db/destructions.sql.ts'
+import { listMovingIds } from '../../platform/db/moves.sql.ts'
 import { listAbandonedErasures, runErasure } from '../../platform/kernel/erasure-queue.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type {
@@ -324,13 +325,17 @@ export async function listTenantsWithOpenErasures(kernel: Kernel): Promise<strin
 }
 
 /**
- * Tenants with keys that are not being off-boarded: the log of the others takes no more entries.
+ * Tenants with keys that are neither being off-boarded nor moved to another cluster or from one:
+ * the log of the others takes no entries.
  */
 async function listActiveTenants({
   db,
   keyring,
 }: Pick<Kernel, 'db' | 'keyring'>): Promise<string[]> {
-  const leaving = new Set(await db.read(PLATFORM, listDestroyedIds))
+  const leaving = new Set([
+    ...(await db.read(PLATFORM, listDestroyedIds)),
+    ...(await db.read(PLATFORM, listMovingIds)),
+  ])
   return (await keyring.listTenants()).filter((tenant_id) => !leaving.has(tenant_id))
 }
 

@@ -9,7 +9,7 @@ import type { Principal } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 import { REDACTED_TEXT, textSource } from '../../platform/kernel/text-source.ts'
-import type { Rights } from '../tenants/index.ts'
+import { type Rights, refuseMoved } from '../tenants/index.ts'
 import { deleteIdentities } from './sso.sql.ts'
 import { findUser, listUsersAfter, type UserRow, updateUser } from './users.sql.ts'
 
@@ -91,6 +91,7 @@ export async function findPerson(
     tenant: await findTenant(db, tenant_id),
     policy_set: kernel.db.shared ? await findPolicySet(db) : null,
   }))
+  if (tenant) refuseMoved(tenant)
   if (row?.state !== 'active' || !tenant || tenant.requested_us !== null) return null
   const { class: credentialClass, ...rights } = rightsOfRoles(rolesOf(row), storesOf(row))
   return {

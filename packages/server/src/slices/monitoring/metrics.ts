@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { parseTime } from '../../platform/clock.ts'
-import { listTenantIds } from '../../platform/db/control.sql.ts'
+import { listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { probeStorage } from '../../platform/kernel/storage-probe.ts'
@@ -59,7 +59,7 @@ function storedNumbers(kernel: Kernel): Reading {
 }
 
 async function readNumbers(kernel: Kernel): Promise<StoredNumbers> {
-  const tenants = await kernel.db.read(PLATFORM, listTenantIds)
+  const tenants = await kernel.db.read(PLATFORM, listServedIds)
   const now_us = kernel.clock.now()
   const sum = { approvals_pending: 0, overdue: 0, log_size: 0, stores: 0 }
   let [oldest_us, uncovered_us, expires_us] = [now_us, now_us, Number.POSITIVE_INFINITY]

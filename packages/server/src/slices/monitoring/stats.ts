@@ -2,7 +2,7 @@
 
 import type { monitoring as contract, Usage } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
-import { listTenantIds } from '../../platform/db/control.sql.ts'
+import { listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { Handler } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
@@ -36,7 +36,7 @@ export const stats: Handler<typeof contract.stats> = async (call) => {
     const whole = allowed_stores.length === 0 ? await wholeOf(kernel, tenant_id) : null
     return { ...show(kernel, counts, whole), tenant_id }
   }
-  const tenantIds = await kernel.db.read(PLATFORM, listTenantIds)
+  const tenantIds = await kernel.db.read(PLATFORM, listServedIds)
   const all: (Counts & TenantTotals)[] = []
   for (const id of tenantIds)
     all.push({ ...(await countsOf(kernel, id, [])), ...(await wholeOf(kernel, id)) })

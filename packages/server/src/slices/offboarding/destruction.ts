@@ -17,6 +17,7 @@ import {
   updateDestruction,
 } from '../../platform/db/destructions.sql.ts'
 import { findJob } from '../../platform/db/jobs.sql.ts'
+import { findMove, insertMove, listMovingIds } from '../../platform/db/moves.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import {
   requestErasures,
@@ -33,6 +34,8 @@ import { certifyDestruction } from './certificate.ts'
 import { countRowsOf, listStoreIds } from './counts.sql.ts'
 import {
   type DestructionReasons,
+  isMove,
+  type MovePlan,
   parsePlan,
   parseReasons,
   reportStep,
@@ -222,6 +225,7 @@ async function listToResume({ db, keyring }: Kernel): Promise<string[]> {
   for (const tenant_id of ended) if (!requested.includes(tenant_id)) due.delete(tenant_id)
   for (const tenant_id of await keyring.listDestroyedTenants())
     if (!(await db.read(tenant_id, (one) => findDestruction(one, tenant_id)))) due.add(tenant_id)
+  for (const tenant_id of await db.read(PLATFORM, listMovingIds)) due.delete(tenant_id)
   return [...due].sort()
 }
 
@@ -234,6 +238,7 @@ async function resumeDestruction(
   // Data from before the tenant was created, or that never contained it.
   if (!(await db.read(tenant_id, (one) => findTenant(one, tenant_id)))) return
   const entry = await keyring.ledger.find(tenant_id, 'tenant', tenant_id)
+  if (entry && isMove(entry.plan)) return markMoved(kernel, tenant_id, entry.plan)
   if (entry) {
     const { certificate_id, legal_basis, requested_by } = parsePlan(entry.plan)
     const reasons = { legal_basis, requested_by }
@@ -242,6 +247,15 @@ async function resumeDestruction(
     await db.transact(tenant_id, (tx) => markDestroyed(kernel, tx, marking))
   }
   await continueDestruction(kernel, tenant_id, options)
+}
+
+/** On data from before a tenant was moved to another cluster: here nobody acts for it any more. */
+async function markMoved({ db }: Kernel, tenant_id: string, plan: MovePlan): Promise<void> {
+  const known = await db.read(tenant_id, findMove)
+  if (known && known.state !== 'arrived') return
+  const { move_id, address, started_us } = plan
+  const row = { tenant_id, move_id, state: 'left', address, started_us, proof: null } as const
+  await db.transact(tenant_id, (tx) => insertMove(tx, row))
 }
 
 interface DestructionMark {

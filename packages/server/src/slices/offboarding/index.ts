@@ -7,7 +7,7 @@ import { destroyKey, destruction } from './destroy-key.ts'
 import { TENANT_REMOVE, tenantRemover } from './remove-job.ts'
 
 export { resumeDestructions } from './destruction.ts'
-export { OFFBOARDING_STEPS } from './plan.ts'
+export { type MovePlan, OFFBOARDING_STEPS } from './plan.ts'
 export { hasRowsLeft, KEPT_TABLES, removedTables } from './remove-job.ts'
 
 export const offboardingHandlers = {

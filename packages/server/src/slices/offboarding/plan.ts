@@ -30,6 +30,21 @@ export type TenantPlan = Static<typeof TenantPlan>
 
 const planSchema = Compile(TenantPlan)
 
+/** Of a tenant that another cluster serves: its keys are destroyed here, its log goes on there. */
+const MovePlan = Type.Object({
+  version: Type.Literal(1),
+  kind: Type.Literal('move'),
+  move_id: Type.String(),
+  /** Base URL of the cluster. */
+  address: Type.String(),
+  started_us: Count,
+})
+export type MovePlan = Static<typeof MovePlan>
+
+const movePlanSchema = Compile(MovePlan)
+
+export const isMove = (plan: unknown): plan is MovePlan => movePlanSchema.Check(plan)
+
 /** Parses a ledger row's plan; the row may have come from a ledger copy on disk. */
 export function parsePlan(value: unknown): TenantPlan {
   assert(

@@ -1,6 +1,6 @@
 // Expires approval requests that nobody decided in time, and their records.
 
-import { listTenantIds } from '../../platform/db/control.sql.ts'
+import { listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
@@ -45,7 +45,7 @@ const BATCH = 100
 
 /** Expires overdue requests in every tenant, oldest first; each in a unit of work of its own. */
 export async function expireApprovals(kernel: Kernel): Promise<void> {
-  let tenants = await kernel.db.read(PLATFORM, listTenantIds)
+  let tenants = await kernel.db.read(PLATFORM, listServedIds)
   while (tenants.length > 0) {
     const overdue = await findOverdueTenants(kernel.db, tenants, kernel.clock.now())
     const unfinished: string[] = []

@@ -2,7 +2,7 @@
 // due, each with a certificate.
 
 import type { EventPayload, retention } from '@custos/contract'
-import { listTenantIds } from '../../platform/db/control.sql.ts'
+import { listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Job, JobContext, JobRunner } from '../../platform/jobs/queue.ts'
@@ -90,7 +90,7 @@ async function startRun(kernel: Kernel, tx: Tx, store_id: string) {
  * expired; how many. A failure at one tenant does not affect the others.
  */
 export async function runDueRetention(kernel: Kernel): Promise<number> {
-  const all = await kernel.db.read(PLATFORM, listTenantIds)
+  const all = await kernel.db.read(PLATFORM, listServedIds)
   const kept = new Set(await tenantsWithRetention(kernel.db, all))
   const expired = new Set(await listTenantsWithExpired(kernel, all))
   let begun = 0

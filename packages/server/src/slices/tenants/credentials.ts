@@ -149,8 +149,19 @@ const isEnded = (row: PresentedCredential): boolean =>
   row.revoked_us !== null ||
   (row.maker_id !== null && (row.maker_created_us === null || row.maker_revoked_us !== null))
 
+/** Refuses `tenant_moved` for a tenant that another cluster serves. */
+export function refuseMoved({
+  move_state,
+  move_address,
+}: Pick<PresentedCredential, 'move_state' | 'move_address'>): void {
+  if (move_state !== 'left') return
+  const members = { address: move_address }
+  throw new Refusal('tenant_moved', `The tenant is served at ${move_address}`, { members })
+}
+
 /** Null: what it is limited to cannot be read any longer, so it may not act. */
 async function asPrincipal(kernel: Kernel, row: PresentedCredential): Promise<Principal | null> {
+  refuseMoved(row)
   // Classes, scopes and tiers were validated when the row was written.
   const credentialClass = row.class as CredentialClass
   const limit = await limitOf(kernel, row)

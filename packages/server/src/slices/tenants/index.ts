@@ -12,6 +12,7 @@ export {
   hasNoKey,
   issueKey,
   onCredentialChange,
+  refuseMoved,
   requireNoExcess,
   requireStores,
   revokeKey,

@@ -16,7 +16,7 @@ import { limitsAt } from '../../platform/kernel/plan-limits.ts'
 import { OperatorError } from '../../platform/operator-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { type IssuedKey, issueKey, revokeKey } from './credentials.ts'
+import { type IssuedKey, issueKey, refuseMoved, revokeKey } from './credentials.ts'
 import { OPERATOR_RIGHTS, TENANT_RIGHTS } from './rights.ts'
 
 /** The tenant of local mode. */
@@ -93,12 +93,18 @@ async function appendCreated(kernel: Kernel, tx: Tx, plan: Plan): Promise<void> 
 export async function loadTenant(db: TenantDb): Promise<TenantState> {
   const tenant = await findTenant(db, db.tenant_id)
   if (!tenant) throw new Refusal('tenant_not_found')
+  refuseMoved(tenant)
   return tenant
+}
+
+const statusOf = ({ requested_us, move_state }: Partial<TenantState>) => {
+  if (requested_us != null) return 'destroyed' as const
+  return move_state === 'left' ? ('moved' as const) : ('active' as const)
 }
 
 /** A tenant as every reply shows it. */
 export function showTenant(kernel: Kernel, tenant: TenantRow & Partial<TenantState>) {
-  const { tenant_id, name, plan, created_us, requested_us = null, destroyed_us = null } = tenant
+  const { tenant_id, name, plan, created_us, destroyed_us = null } = tenant
   const limits = limitsAt(kernel.settings.plans, tenant, kernel.clock.now())
   return {
     tenant_id,
@@ -106,7 +112,7 @@ export function showTenant(kernel: Kernel, tenant: TenantRow & Partial<TenantSta
     name,
     plan,
     created_at: formatTime(created_us),
-    status: requested_us === null ? ('active' as const) : ('destroyed' as const),
+    status: statusOf(tenant),
     destroyed_at: destroyed_us === null ? null : formatTime(destroyed_us),
     limits: {
       max_memories: limits.memories,

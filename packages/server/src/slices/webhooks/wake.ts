@@ -1,6 +1,6 @@
 // Wakes the jobs of endpoints when the log of their tenant has grown.
 
-import { listTenantIds } from '../../platform/db/control.sql.ts'
+import { listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import { findJob, listAwake, listTenantsWithJob } from '../../platform/db/jobs.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
@@ -137,5 +137,5 @@ export async function deleteEndedDeliveries(kernel: Kernel): Promise<void> {
 }
 
 async function listTenantsWithWebhooks({ db }: Kernel): Promise<string[]> {
-  return tenantsWithWebhooks(db, await db.read(PLATFORM, listTenantIds))
+  return tenantsWithWebhooks(db, await db.read(PLATFORM, listServedIds))
 }

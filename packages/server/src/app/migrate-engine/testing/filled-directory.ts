@@ -80,7 +80,8 @@ export async function tell(
   return answer.body
 }
 
-async function fill(service: TestService, name: string): Promise<Agent> {
+/** A tenant with memories, decisions, erasures and a deleted store. */
+export async function fill(service: TestService, name: string): Promise<Agent> {
   const tenant = await service.createTenant(name)
   const { store_id } = await tell(service, tenant, 'POST', '/v1/stores', {})
   const at = { ...tenant, store_id }

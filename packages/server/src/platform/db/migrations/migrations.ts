@@ -43,6 +43,8 @@ import { stepDecisions } from './0051-step-decisions.ts'
 import { extractedFacts } from './0055-extracted-facts.ts'
 import { toolKinds } from './0060-tool-kinds.ts'
 import { compensation } from './0061-compensation.ts'
+import { tenantMoves } from './0065-tenant-moves.ts'
+import { tenantFences } from './0066-tenant-fences.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -88,6 +90,8 @@ export const migrations: readonly Migration[] = [
   extractedFacts,
   toolKinds,
   compensation,
+  tenantMoves,
+  tenantFences,
 ]
 
 /** Raised when the database was written by a newer version. */

@@ -25,7 +25,11 @@ const CONTROL: readonly string[] = [
   'stream_tickets',
   'tenant_locks',
   'destructions',
+  'tenant_moves',
 ]
+
+/** Whether a table holds rows of tenants, each seen by its own units of work only. */
+export const isTenantTable = (name: string): boolean => !CONTROL.includes(name)
 
 /** Tables whose rows are a tenant's, the newest migration's first. */
 export const tenantTables = (): TableSpec[] =>

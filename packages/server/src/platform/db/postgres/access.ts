@@ -8,7 +8,8 @@ import type { PostgresConnection } from './connection.ts'
 /** The role of every transaction. It owns nothing, logs in nowhere and bypasses no policy. */
 export const APP_ROLE = 'custos_app'
 
-/** The least that control.sql.ts, jobs.sql.ts, leases.sql.ts and the start need. */
+/** The least that control.sql.ts, jobs.sql.ts, leases.sql.ts and the start need. A move of a tenant
+ * writes as the owner. */
 const CONTROL_GRANTS: Readonly<Record<ControlTable, readonly string[]>> = {
   instance: ['select'],
   tenants: ['select', 'insert'],
@@ -28,6 +29,7 @@ const CONTROL_GRANTS: Readonly<Record<ControlTable, readonly string[]>> = {
   sso_logins: ['select', 'insert', 'delete'],
   sso_codes: ['select', 'insert', 'delete'],
   stream_tickets: ['select', 'insert', 'delete'],
+  tenant_moves: ['select', 'insert'],
   destructions: ['select', 'insert', 'update (log_seq, destroyed_us, record, job_id, removed_us)'],
 }
 

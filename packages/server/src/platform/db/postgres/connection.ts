@@ -9,6 +9,7 @@ import {
   escapeLiteral,
   type QueryResult,
 } from 'pg'
+import { Refusal } from '../../refusal.ts'
 import { asPostgresError, PostgresError } from './error.ts'
 import { postgresTypes } from './types.ts'
 
@@ -31,8 +32,18 @@ const DURABLE =
   `set_config('synchronous_commit', case when current_setting('synchronous_commit') in ` +
   `('off', 'local', 'remote_write') then 'on' else current_setting('synchronous_commit') end, true)`
 
+/** The fence of a tenant that another cluster serves; that of one on its way there. */
+export const MOVED = 'moved'
+export const MOVING = 'moving'
+
 const MAKE_LOCK = 'insert into tenant_locks (tenant_id) values ($1) on conflict do nothing'
-const TAKE_LOCK = 'select tenant_id from tenant_locks where tenant_id = $1 for update'
+const TAKE_LOCK = 'select fence from tenant_locks where tenant_id = $1 for update'
+
+/** `moved`: to another cluster; anything else: about to be. */
+const fenceRefusal = (fence: unknown): Refusal =>
+  fence === MOVED
+    ? new Refusal('tenant_moved')
+    : new Refusal('tenant_moving', undefined, { retry_after_s: 5 })
 
 /** How a unit of work takes its tenant's lock. */
 interface LockOptions {
@@ -91,13 +102,15 @@ export class PostgresConnection {
   ): Promise<void> {
     const ask = (sql: string, name: string) =>
       this.query(named ? { sql, name } : { sql }, [tenant_id])
-    const [, , { rowCount }] = await Promise.all([
+    const [, , { rowCount, rows }] = await Promise.all([
       this.#begin('begin isolation level read committed', tenant_id, settings, [DURABLE]),
       made ? null : ask(MAKE_LOCK, 'custos_make_lock'),
       ask(TAKE_LOCK, 'custos_take_lock'),
     ])
     // Nothing was held: the unit runs again, and makes it.
     if (rowCount !== 1) throw new PostgresError('the lock of a tenant is gone', 'retry')
+    // Read with the lock: whoever had it before may have set it.
+    if (rows[0].fence !== null) throw fenceRefusal(rows[0].fence)
   }
 
   /** Begins reading one committed snapshot. */

@@ -76,7 +76,7 @@ export class MovedRows {
   }
 }
 
-const keyOf = (columns: readonly string[]): string => columns.map((c) => `"${c}"`).join(', ')
+export const keyOf = (columns: readonly string[]): string => columns.map((c) => `"${c}"`).join(', ')
 
 /**
  * One transaction, in which each tenant's rows are written as that tenant's. Throws MoveError for
@@ -108,7 +108,7 @@ export async function copyTable(
 }
 
 /** Rows on their way, bounded in number and size. */
-class Page {
+export class Page {
   readonly #connection: PostgresConnection
   readonly #columns: readonly string[]
   readonly #owned: boolean
@@ -117,7 +117,12 @@ class Page {
   #rows: Row[] = []
   #bytes = 0
 
-  constructor(connection: PostgresConnection, { name, columns, primary_key }: TableSpec) {
+  /** @param replacing rows with the same key are replaced */
+  constructor(
+    connection: PostgresConnection,
+    { name, columns, primary_key }: TableSpec,
+    { replacing = false } = {},
+  ) {
     this.#connection = connection
     this.#columns = Object.keys(columns)
     this.#owned = primary_key[0] === 'tenant_id'
@@ -126,6 +131,10 @@ class Page {
     })
     this.#sql = `insert into "${name}" (${keyOf(this.#columns)})
       select * from unnest(${arrays.join(', ')})`
+    if (!replacing) return
+    const others = this.#columns.filter((column) => !primary_key.includes(column))
+    const set = others.map((column) => `"${column}" = excluded."${column}"`).join(', ')
+    this.#sql += ` on conflict (${keyOf(primary_key)}) do ${set ? `update set ${set}` : 'nothing'}`
   }
 
   async add(row: Row): Promise<void> {

@@ -3,6 +3,12 @@
 import type { PlanName } from '@custos/contract'
 import { blob, integer, nullable, tenantId, text } from './columns.ts'
 
+/**
+ * `leaving`: to another cluster, and it may come back; `left`: for good; `arriving`: not served
+ * here yet; `arrived`: served here.
+ */
+export type MoveState = 'leaving' | 'left' | 'arriving' | 'arrived'
+
 export const controlTables = {
   instance: {
     instance_id: text('minted', 'random id of the keyring the database belongs to'),
@@ -146,6 +152,17 @@ export const controlTables = {
   policy_sets: {
     tenant_id: tenantId,
     policy_set: integer,
+  },
+  /** Tenants that are being moved to another cluster, came from one or went to one. */
+  tenant_moves: {
+    tenant_id: tenantId,
+    move_id: text('minted', 'random id'),
+    state: text<MoveState>('enum', 'states of a move'),
+    /** Where the tenant is, or will be, served. */
+    address: text('composed', 'base URL of a cluster as the operator configured it'),
+    started_us: integer,
+    /** JSON; null: not proved yet. */
+    proof: nullable(text('composed', 'counts and digests of rows and keys')),
   },
   /** Tenants that are off-boarded, or about to be. */
   destructions: {

@@ -53,6 +53,8 @@ export class SigningKeys {
   readonly #signers = new Map<string, Signer>()
   #published: readonly PublishedKey[] = []
   #retired: ReadonlySet<string> = new Set()
+  /** Changes that were taken over. */
+  #followed: number | undefined
   /** The time since which every check for changes has failed. */
   #unchecked_since_ms: number | undefined
 
@@ -101,9 +103,10 @@ export class SigningKeys {
       if (seed) await updateSeed(tx, key_id, rewrapSeed(key_id, seed, rotation))
   }
 
-  /** Takes over changes by other processes. @param changes keys made plus keys retired, so far */
+  /** Takes over changes by other processes. @param changes how many there were, so far */
   async follow(changes: number): Promise<void> {
-    if (changes > changesOf(this.#published)) await this.reload()
+    if (changes !== this.#followed) await this.reload()
+    this.#followed = changes
     this.#unchecked_since_ms = undefined
   }
 

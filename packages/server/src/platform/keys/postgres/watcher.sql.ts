@@ -7,7 +7,7 @@ import type { PgQueries } from './keyring-pg.ts'
 interface KeyringState {
   /** Secrets ever destroyed. */
   readonly destroyed: number
-  /** Signing keys ever created plus those retired. */
+  /** Signing keys ever created, those retired, and those of other clusters valid for longer. */
   readonly key_changes: number
   /** Keys of days before it are gone. */
   readonly day_floor: number
@@ -19,7 +19,9 @@ interface KeyringState {
 export async function loadState(db: PgQueries): Promise<KeyringState> {
   const row = await db.queryFirst<KeyringState>(
     `SELECT (SELECT value FROM keyring.counters WHERE name = 'destroyed') AS destroyed,
-       (SELECT count(*) + count(retired_at) FROM keyring.signing_keys) AS key_changes,
+       (SELECT count(*) + count(retired_at) FROM keyring.signing_keys)
+         + coalesce((SELECT value FROM keyring.counters WHERE name = 'keys_prolonged'), 0)
+         AS key_changes,
        (SELECT day_floor FROM keyring.instance) AS day_floor,
        coalesce((SELECT value FROM keyring.counters WHERE name = 'tenants_destroyed'), 0)
          AS tenants_destroyed`,

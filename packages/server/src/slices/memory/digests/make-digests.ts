@@ -5,7 +5,7 @@
 // erasure of a source erases the digest first, so that it is never alone in telling of it.
 
 import type { JsonObject } from '@custos/contract'
-import { listTenantIds } from '../../../platform/db/control.sql.ts'
+import { listServedIds } from '../../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../../platform/db/database.ts'
 import { firstRowPerTenant } from '../../../platform/db/engines/first-of-each.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
@@ -44,7 +44,7 @@ const AUTHOR = 'service'
 /** How many digests were made. A failure at one session does not affect the others. */
 export async function makeDueDigests(kernel: Kernel): Promise<number> {
   const params = { at_us: kernel.clock.now() }
-  const tenants = await kernel.db.read(PLATFORM, listTenantIds)
+  const tenants = await kernel.db.read(PLATFORM, listServedIds)
   const asked = tenants.map((tenant_id) => ({ tenant_id, params }))
   let made = 0
   for (const tenant_id of (await firstRowPerTenant(kernel.db, anyDueStatement, asked)).keys()) {

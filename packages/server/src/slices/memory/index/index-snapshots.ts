@@ -7,7 +7,7 @@ import { mkdir, readdir, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { wallTime } from '../../../platform/clock.ts'
-import { listTenantIds } from '../../../platform/db/control.sql.ts'
+import { listServedIds } from '../../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../../platform/db/database.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -233,7 +233,7 @@ export async function sweepSnapshots(kernel: Kernel): Promise<void> {
   // Files first: a process that writes one has stored its secret before.
   const files = await readdir(dir)
   const known = new Set<string>()
-  for (const tenant_id of await kernel.db.read(PLATFORM, listTenantIds)) {
+  for (const tenant_id of await kernel.db.read(PLATFORM, listServedIds)) {
     const secrets = await kernel.db.read(tenant_id, listIndexSecrets)
     if (secrets.length === 0) continue
     const numbers = secrets.map(({ secret_no }) => secret_no)

@@ -2,6 +2,7 @@
 
 import { PLATFORM } from '../../../platform/db/database.ts'
 import { listDestroyedIds } from '../../../platform/db/destructions.sql.ts'
+import { listMovedIds } from '../../../platform/db/moves.sql.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { findHead } from '../../gcrumbs/index.ts'
@@ -47,13 +48,16 @@ export async function purgeErased(kernel: Kernel): Promise<void> {
     await kernel.db.read(tenant_id, (db) => purgeTenant(kernel, db, ofTenant))
 }
 
-/** Removes all data of tenants that have been off-boarded. */
+/** Removes all data of tenants that have been off-boarded, or moved to another cluster. */
 async function dropDestroyed(kernel: Kernel): Promise<void> {
   const stores = [...listStoresInMemory(kernel).values()]
   if (stores.length === 0) return
-  const destroyed = new Set(await kernel.db.read(PLATFORM, listDestroyedIds))
+  const gone = new Set([
+    ...(await kernel.db.read(PLATFORM, listDestroyedIds)),
+    ...(await kernel.db.read(PLATFORM, listMovedIds)),
+  ])
   for (const [tenant_id, store_id] of stores) {
-    if (destroyed.has(tenant_id)) dropCached(kernel, tenant_id, store_id, [])
+    if (gone.has(tenant_id)) dropCached(kernel, tenant_id, store_id, [])
   }
 }
 

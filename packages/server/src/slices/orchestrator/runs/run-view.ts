@@ -24,7 +24,7 @@ interface StepSources {
 // Written by begin-step.ts.
 export const sourcesOf = ({ sources }: Pick<StepRow, 'sources'>): StepSources => JSON.parse(sources)
 
-/** Every memory that a step, and so what comes of it, is made from; ascending. */
+/** Every memory that a step and what follows from it are made from; ascending. */
 export function refsOf(steps: readonly Pick<StepRow, 'sources'>[]): number[] {
   const all = steps
     .map(sourcesOf)

@@ -1,6 +1,6 @@
 // What happens to runs by themselves: expiry, deadlines, erased inputs, decisions of people.
 
-import { listTenantIds } from '../../../platform/db/control.sql.ts'
+import { listServedIds } from '../../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../../platform/db/database.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -20,7 +20,7 @@ export async function settleRun(kernel: Kernel, tenant_id: string, run_id: strin
 /** Each run in a unit of its own, so that one that fails holds up no other. */
 export async function settleDueRuns(kernel: Kernel): Promise<void> {
   const now_us = kernel.clock.now()
-  const tenants = await kernel.db.read(PLATFORM, listTenantIds)
+  const tenants = await kernel.db.read(PLATFORM, listServedIds)
   for (const tenant_id of await tenantsWithDueRuns(kernel.db, tenants, now_us)) {
     // The tenant's keys are destroyed, so nothing can be signed.
     if (!(await kernel.keyring.hasTenant(tenant_id))) continue

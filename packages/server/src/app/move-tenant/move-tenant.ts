@@ -1,0 +1,449 @@
+// custos tenant move: a tenant that is being served, from one PostgreSQL to another, with proof.
+//
+// The mark in the source's database decides who may write. `leaving`: the source serves the tenant
+// and everything at the destination may be thrown away. `left`: the source never writes it again,
+// and only the destination may go on. It changes once, in one transaction, after everything was
+// proved; whatever happens before or after, the same command continues.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config, PostgresConfig } from '../../config/config.ts'
+import { formatTime, systemClock } from '../../platform/clock.ts'
+import {
+  MOVED,
+  MOVING,
+  type PostgresConnection,
+  withPostgres,
+} from '../../platform/db/postgres/connection.ts'
+import { PostgresError } from '../../platform/db/postgres/error.ts'
+import { MoveError, requireWhole } from '../../platform/db/postgres/moving.ts'
+import {
+  asTenant,
+  copyAll,
+  copyChanges,
+  copyControlRows,
+  digestTenant,
+  type RowsOnTheirWay,
+  removeArrived,
+  removeLeft,
+  requireEqual,
+  type TenantTableDigest,
+} from '../../platform/db/postgres/tenant-rows.ts'
+import type { Tables } from '../../platform/db/schema/tables.ts'
+import { systemIds } from '../../platform/ids.ts'
+import { type ImportTarget, openImportTarget } from '../../platform/keys/import/import-keyring.ts'
+import {
+  copyTenantKeys,
+  countOpenErasures,
+  findKeysOf,
+  outdateErasures,
+  proveTenantKeys,
+  removeTenantKeys,
+  requireTwoKeyrings,
+  type TenantKeysProof,
+} from '../../platform/keys/import/move-tenant-keys.ts'
+import { openLogger } from '../../platform/logger.ts'
+import { OfflineError } from '../../platform/operator-error.ts'
+import type { MovePlan } from '../../slices/offboarding/index.ts'
+import { proveTenants, type TenantProof } from '../migrate-engine/prove-tenants.ts'
+import { migrateShared, openSharedKeyring } from '../open/open-postgres.ts'
+
+type Cluster = Config & { readonly postgres: PostgresConfig }
+
+export interface TenantMove {
+  readonly from: Config
+  readonly to: Config
+  readonly tenant_id: string
+  /** Base URL of the destination, which callers of the source are told. */
+  readonly address: string
+}
+
+interface MoveOptions {
+  progress?(text: string): void
+  /** Named points that crash tests stop at. */
+  step?(name: string): void | Promise<void>
+  /** How long jobs of the tenant may take to end before writes are paused. */
+  readonly jobs_ms?: number
+}
+
+/** What was the same on both sides when the source gave the tenant up. */
+export interface MoveProof {
+  readonly version: 1
+  readonly kind: 'tenant_move'
+  readonly move_id: string
+  readonly tenant_id: string
+  readonly origin: string
+  readonly address: string
+  readonly started_at: string
+  readonly proved_at: string
+  /** How long writes were refused until then. */
+  readonly paused_ms: number
+  readonly tables: readonly TenantTableDigest[]
+  readonly control: readonly TenantTableDigest[]
+  readonly keys: TenantKeysProof
+  /** The root of the log on both sides, and how many seals were opened to equal content. */
+  readonly tenant: TenantProof
+}
+
+type Mark = Tables['tenant_moves']
+
+interface Task extends RowsOnTheirWay {
+  readonly move: TenantMove & { readonly from: Cluster; readonly to: Cluster }
+  readonly keys: { readonly from: ImportTarget; readonly to: ImportTarget }
+  readonly options: Required<MoveOptions>
+}
+
+const JOBS_MS = 60_000
+const POLL_MS = 200
+const ELSEWHERE = 'the tenant is not served by the cluster of CUSTOS_DATABASE_URL'
+
+/**
+ * Moves the tenant, or continues a move to the same address that was interrupted. Throws
+ * OperatorError with one line; unless the source has given the tenant up, it goes on serving it.
+ */
+export const runTenantMove = (move: TenantMove, options: MoveOptions = {}): Promise<MoveProof> =>
+  withBoth(move, options, async (task) => {
+    const mark = await findMark(task.from, task.tenant_id)
+    if (mark?.state === 'left') return finish(task, requireAddress(mark, move.address))
+    const begun = await begin(task, mark)
+    return finish(task, await giveUp(task, begun))
+  })
+
+/** Takes a move back that has not come to the point where the source gives the tenant up. */
+export const abortTenantMove = (move: TenantMove): Promise<void> =>
+  withBoth(move, {}, async (task) => {
+    const { from, to, tenant_id } = task
+    const mark = await findMark(from, tenant_id)
+    if (mark?.state === 'left')
+      throw new MoveError(`the tenant has left for ${mark.address}: run the move again to end it`)
+    if (mark?.state !== 'leaving') throw new MoveError('no move of the tenant was begun')
+    await asTenant(from, tenant_id, async () => {
+      await setFence(from, tenant_id, null)
+      const sql = `delete from tenant_moves where tenant_id = $1 and state = 'leaving'`
+      await from.query({ sql }, [tenant_id])
+    })
+    const arriving = await findMark(to, tenant_id)
+    if (arriving?.state !== 'arriving') return
+    await removeArrived(to, tenant_id)
+    await removeTenantKeys(task.keys.to, tenant_id)
+    await asTenant(to, tenant_id, async () => {
+      await setFence(to, tenant_id, null)
+      const sql = `delete from tenant_moves where tenant_id = $1 and state = 'arriving'`
+      await to.query({ sql }, [tenant_id])
+    })
+  })
+
+async function withBoth<T>(
+  given: TenantMove,
+  options: MoveOptions,
+  work: (task: Task) => Promise<T>,
+): Promise<T> {
+  const move = { ...given, from: requireShared(given.from), to: requireShared(given.to) }
+  const { origin } = move.from
+  if (origin === null || origin !== move.to.origin)
+    throw new OfflineError(
+      'the clusters must have the same CUSTOS_ORIGIN: the log of the tenant goes on under it',
+    )
+  const logger = openLogger('error')
+  await migrateShared(move.to, move.to.postgres, { clock: systemClock(), logger })
+  const keys = { from: openKeys(move.from), to: openKeys(move.to) }
+  const quiet = { progress: () => {}, step: () => {}, jobs_ms: JOBS_MS }
+  const { tenant_id } = move
+  try {
+    return await withPostgres(move.from.postgres.database_url, (from) =>
+      withPostgres(move.to.postgres.database_url, async (to) => {
+        await requireWhole(from)
+        await requireTwoKeyrings(keys.from, keys.to)
+        await requireAlone(from, tenant_id)
+        return work({ move, from, to, tenant_id, keys, options: { ...quiet, ...options } })
+      }),
+    )
+  } catch (error) {
+    if (!(error instanceof PostgresError)) throw error
+    throw new OfflineError(`a database of the move: ${error.message}`)
+  } finally {
+    await Promise.all([keys.from.close(), keys.to.close()])
+  }
+}
+
+function requireShared(config: Config): Cluster {
+  const { postgres } = config
+  if (postgres !== null) return { ...config, postgres }
+  throw new OfflineError(
+    'a tenant is moved between databases on PostgreSQL: set CUSTOS_DATABASE_URL and ' +
+      'CUSTOS_TO_DATABASE_URL; custos migrate-engine moves a data directory there',
+  )
+}
+
+const openKeys = ({ postgres, master_key }: Cluster): ImportTarget =>
+  openImportTarget({
+    url: postgres.keyring_url ?? postgres.database_url,
+    // parseConfig asks for it together with the database.
+    master_key: Buffer.from(master_key ?? '', 'hex'),
+  })
+
+/** Of the session: it ends with this process, however that ends. */
+async function requireAlone(from: PostgresConnection, tenant_id: string): Promise<void> {
+  const sql = `select pg_try_advisory_lock(hashtextextended('custos/move/' || $1, 0)) as alone`
+  if ((await from.query({ sql }, [tenant_id])).rows[0].alone) return
+  throw new MoveError('another process is moving this tenant')
+}
+
+async function findMark(connection: PostgresConnection, tenant_id: string): Promise<Mark | null> {
+  const sql = 'select * from tenant_moves where tenant_id = $1'
+  return (await connection.query({ sql }, [tenant_id])).rows[0] ?? null
+}
+
+function requireAddress(mark: Mark, address: string): Mark {
+  if (mark.address === address) return mark
+  throw new MoveError(`a move of the tenant to ${mark.address} was begun: end it, or --abort it`)
+}
+
+/** Marks the tenant on both sides, unless an interrupted run has. */
+async function begin(task: Task, known: Mark | null): Promise<Mark> {
+  const { from, to, tenant_id, move, keys } = task
+  await requireServed(task)
+  const arriving = await findMark(to, tenant_id)
+  const there = await findKeysOf(keys.to, tenant_id)
+  if (arriving?.state === 'left' || there === 'destroyed')
+    throw new MoveError(
+      'the tenant was served there before and its keys were destroyed when it left: move it to a ' +
+        'cluster that never had it',
+    )
+  if (there === 'keys' && arriving?.state !== 'arriving')
+    throw new MoveError('the destination has keys of a tenant with this id: nothing was changed')
+  const mark: Mark =
+    known?.state === 'leaving'
+      ? requireAddress(known, move.address)
+      : {
+          tenant_id,
+          move_id: systemIds.hex(16),
+          state: 'leaving',
+          address: move.address,
+          started_us: systemClock().now(),
+          proof: null,
+        }
+  // First where it arrives: what is left of an earlier attempt stays out of use.
+  await asTenant(to, tenant_id, async () => {
+    await saveMark(to, { ...mark, state: 'arriving' })
+    await setFence(to, tenant_id, MOVING)
+  })
+  await asTenant(from, tenant_id, () => saveMark(from, mark))
+  await task.options.step('begun')
+  return mark
+}
+
+async function requireServed({ from, tenant_id, keys }: Task): Promise<void> {
+  const sql = `select d.tenant_id is not null as destroyed from tenants as t
+    left join destructions as d on d.tenant_id = t.tenant_id where t.tenant_id = $1`
+  const [row] = (await from.query({ sql }, [tenant_id])).rows
+  if (!row) throw new MoveError(ELSEWHERE)
+  if (row.destroyed) throw new MoveError('the tenant has been off-boarded: it stays where it is')
+  if ((await findKeysOf(keys.from, tenant_id)) !== 'keys') throw new MoveError(ELSEWHERE)
+}
+
+async function saveMark(connection: PostgresConnection, mark: Mark): Promise<void> {
+  const { tenant_id, move_id, state, address, started_us, proof } = mark
+  const sql = `insert into tenant_moves (tenant_id, move_id, state, address, started_us, proof)
+    values ($1, $2, $3, $4, $5, $6) on conflict (tenant_id) do update set
+    move_id = $2, state = $3, address = $4, started_us = $5, proof = $6`
+  await connection.query({ sql }, [tenant_id, move_id, state, address, started_us, proof])
+}
+
+/** Waits for the unit of work that is running. In a transaction of `asTenant`. */
+async function setFence(
+  connection: PostgresConnection,
+  tenant_id: string,
+  fence: string | null,
+): Promise<void> {
+  const sql = `insert into tenant_locks (tenant_id, fence) values ($1, $2)
+    on conflict (tenant_id) do update set fence = $2`
+  await connection.query({ sql }, [tenant_id, fence])
+}
+
+/** Copies, pauses, copies the rest and proves it; then the source gives the tenant up. */
+async function giveUp(task: Task, mark: Mark): Promise<Mark> {
+  const { from, tenant_id, options } = task
+  const state = await copyAll(task, options.progress)
+  await options.step('copied')
+  await requireIdleJobs(task)
+  const paused_ms = performance.now()
+  await asTenant(from, tenant_id, () => setFence(from, tenant_id, MOVING))
+  try {
+    await options.step('paused')
+    const proof = await proveCopy(task, { mark, state, paused_ms })
+    await options.step('proved')
+    const left: Mark = { ...mark, state: 'left', proof: JSON.stringify(proof) }
+    await asTenant(from, tenant_id, async () => {
+      await requireFence(from, tenant_id)
+      await saveMark(from, left)
+      await setFence(from, tenant_id, MOVED)
+    })
+    await options.step('left')
+    return left
+  } catch (error) {
+    await resumeUnlessLeft(task)
+    throw error
+  }
+}
+
+// Somebody may have aborted the move meanwhile, and the source writes again.
+async function requireFence(from: PostgresConnection, tenant_id: string): Promise<void> {
+  const sql = 'select fence from tenant_locks where tenant_id = $1 for update'
+  if ((await from.query({ sql }, [tenant_id])).rows[0]?.fence === MOVING) return
+  throw new MoveError('the move was taken back meanwhile')
+}
+
+/** After a failure the tenant is served again at the source; whether it has left, the mark says. */
+async function resumeUnlessLeft({ from, tenant_id }: Task): Promise<void> {
+  const sql = `update tenant_locks set fence = null where tenant_id = $1 and fence = $2`
+  await asTenant(from, tenant_id, () => from.query({ sql }, [tenant_id, MOVING])).catch(() => {})
+}
+
+/** No job begins once the tenant is leaving; those under way are waited for. */
+async function requireIdleJobs({ from, tenant_id, options }: Task): Promise<void> {
+  const sql = `select count(*) as running from jobs
+    where tenant_id = $1 and state = 'running' and lease_until_us > $2`
+  const ends = performance.now() + options.jobs_ms
+  for (;;) {
+    const { rows } = await from.query({ sql }, [tenant_id, systemClock().now()])
+    if (Number(rows[0].running) === 0) return
+    if (performance.now() > ends)
+      throw new MoveError('a job of the tenant is still running: try again when it has ended')
+    await sleep(POLL_MS)
+  }
+}
+
+interface CopyUnderway {
+  readonly mark: Mark
+  readonly state: Awaited<ReturnType<typeof copyAll>>
+  /** When the pause began. */
+  readonly paused_ms: number
+}
+
+async function proveCopy(task: Task, { mark, state, paused_ms }: CopyUnderway): Promise<MoveProof> {
+  const { from, to, tenant_id, keys, move, options } = task
+  // Before anything is read: an erasure with an earlier number is refused by the ledger, and one
+  // with a later number finds the fence.
+  await outdateErasures(keys.from, tenant_id)
+  if ((await countOpenErasures(keys.from, tenant_id)) > 0)
+    throw new MoveError('an erasure of the tenant is not finished: try again when it is')
+  await copyChanges(task, state, options.progress)
+  const at = formatTime(systemClock().now())
+  const way = { ...keys, tenant_id, at }
+  await copyTenantKeys(way)
+  await options.step('keys')
+  const [sent, kept] = await Promise.all([
+    digestTenant(from, tenant_id),
+    digestTenant(to, tenant_id),
+  ])
+  for (const [i, table] of kept.entries()) requireEqual(sent[i] ?? table, table)
+  const keysProof = await proveTenantKeys(way)
+  const counts = Object.fromEntries(kept.map(({ name, rows }) => [name, rows]))
+  const [tenant] = await proveTenants({
+    ...move,
+    reports: [{ tenant_id, counts: { ...NO_COUNTS, ...counts }, findings: [] }],
+    progress: options.progress,
+  })
+  if (!tenant) throw new MoveError(ELSEWHERE)
+  return {
+    version: 1,
+    kind: 'tenant_move',
+    move_id: mark.move_id,
+    tenant_id,
+    origin: move.to.origin ?? '',
+    address: mark.address,
+    started_at: formatTime(mark.started_us),
+    proved_at: formatTime(systemClock().now()),
+    tables: kept.filter(({ rows }) => rows > 0),
+    control: await rehearseControl(task),
+    keys: keysProof,
+    tenant,
+    paused_ms: Math.round(performance.now() - paused_ms),
+  }
+}
+
+const NO_COUNTS = {
+  entries: 0,
+  epochs: 0,
+  witnessed: 0,
+  stores: 0,
+  facts: 0,
+  tombstones: 0,
+  decisions: 0,
+  certificates: 0,
+}
+
+class RehearsalEnd extends Error {}
+
+/** Whether the control rows fit in, found out in a transaction that is taken back. */
+async function rehearseControl(task: Task): Promise<TenantTableDigest[]> {
+  let digests: TenantTableDigest[] = []
+  const rehearse = async () => {
+    digests = await copyControlRows(task)
+    throw new RehearsalEnd()
+  }
+  await asTenant(task.to, task.tenant_id, rehearse).catch((error: unknown) => {
+    if (!(error instanceof RehearsalEnd)) throw error
+  })
+  return digests.filter(({ rows }) => rows > 0)
+}
+
+/** Every step after the source has given the tenant up; each may be repeated. */
+async function finish(task: Task, left: Mark): Promise<MoveProof> {
+  const { from, to, tenant_id, move, options } = task
+  await withKeyring(move.to, async () => {
+    // Opening it has brought the ledger copy of the destination up to date.
+  })
+  await options.step('copy')
+  const there = await findMark(to, tenant_id)
+  if (there?.move_id !== left.move_id)
+    throw new MoveError('the destination knows nothing of this move: it is another cluster')
+  if (there.state === 'arriving')
+    await asTenant(to, tenant_id, async () => {
+      await copyControlRows(task)
+      await saveMark(to, { ...left, state: 'arrived' })
+      await setFence(to, tenant_id, null)
+    })
+  await options.step('arrived')
+  await destroyKeys(task, left)
+  await options.step('destroyed')
+  await removeLeft(from, tenant_id)
+  return JSON.parse(left.proof ?? 'null')
+}
+
+/** In the ledger too: keys of the tenant in a restored keyring are destroyed before it is used. */
+async function destroyKeys({ move, tenant_id }: Task, left: Mark): Promise<void> {
+  const { move_id, address, started_us } = left
+  const plan: MovePlan = { version: 1, kind: 'move', move_id, address, started_us }
+  await withKeyring(move.from, async (keyring) => {
+    const [entry] = await keyring.ledger.request([
+      {
+        tenant_id,
+        subject_kind: 'tenant',
+        subject: tenant_id,
+        store_id: null,
+        requested_us: systemClock().now(),
+        plan,
+        destroys: [],
+      },
+    ])
+    await keyring.destroyTenant(tenant_id)
+    if (!entry || entry.state === 'completed') return
+    const completed_us = systemClock().now()
+    await keyring.ledger.complete([
+      { ledger_id: entry.ledger_id, certificate: JSON.parse(left.proof ?? 'null'), completed_us },
+    ])
+  })
+}
+
+async function withKeyring(
+  cluster: Cluster,
+  act: (keyring: Awaited<ReturnType<typeof openSharedKeyring>>) => Promise<void>,
+): Promise<void> {
+  const keyring = await openSharedKeyring(cluster, cluster.postgres, { clock: systemClock() })
+  try {
+    await act(keyring)
+  } finally {
+    await keyring.close()
+  }
+}
