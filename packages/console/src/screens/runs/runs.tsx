@@ -1,12 +1,11 @@
-// Runs: what agents are doing, what waits for a person, workflows, and the agents themselves.
+// Runs: what agents are doing, what waits for a person, and workflows.
 
 import { orchestratorListAgents, orchestratorListRuns } from '@custos/client/operations'
-import type { Agent, OrchestratorListRunsQuery, Run } from '@custos/client/types'
+import type { OrchestratorListRunsQuery, Run } from '@custos/client/types'
 import { Link } from '@tanstack/react-router'
 import { useUrlState } from '../../api/url-state.ts'
 import { useCall } from '../../api/use-call.ts'
 import { useList, usePage } from '../../api/use-list.ts'
-import { Id } from '../../parts/code.tsx'
 import { formatNumber } from '../../parts/display.tsx'
 import { Form, SelectField } from '../../parts/form.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
@@ -99,57 +98,15 @@ export function Runs() {
           }
           empty={
             <EmptyState title="No runs">
-              <p>A program starts a run through the API, and asks before each step.</p>
+              <p>
+                A program starts a run through the API; the page of an{' '}
+                <Link to="/agents">agent</Link> starts one too.
+              </p>
             </EmptyState>
           }
         />
       </Section>
       <Workflows nameOf={nameOf} />
-      <Section title="Agents" about="What a step is made with: model, prompt, stores and tools.">
-        <Agents />
-      </Section>
     </>
-  )
-}
-
-const AGENT_COLUMNS: readonly Column<Agent>[] = [
-  {
-    id: 'name',
-    header: 'Name',
-    grow: true,
-    cell: ({ name, description }) => (
-      <>
-        <strong>{name}</strong> {description}
-      </>
-    ),
-  },
-  { id: 'role', header: 'Role', cell: ({ role }) => role },
-  { id: 'model', header: 'Model', cell: ({ model_id: model }) => model },
-  {
-    id: 'stores',
-    header: 'Stores',
-    cell: ({ memory_stores: stores }) => stores.join(', ') || 'every store',
-  },
-  { id: 'tools', header: 'Tools', cell: ({ tools }) => tools.join(', ') || 'every tool' },
-  {
-    id: 'id',
-    header: 'Id',
-    optional: true,
-    cell: ({ agent_id: id }) => <Id value={id} copy={false} />,
-  },
-]
-
-function Agents() {
-  const name = 'agents_'
-  const list = useList(orchestratorListAgents, [usePage(name)], ({ agents }) => agents)
-  return (
-    <Table
-      name={name}
-      label="Agents"
-      list={list}
-      columns={AGENT_COLUMNS}
-      rowId={({ agent_id }) => agent_id}
-      empty={<EmptyState title="No agents" />}
-    />
   )
 }

@@ -95,3 +95,6 @@ export const actionSchema = (params: JsonObject): JsonObject => ({
 const names = new Set(Object.values(MEMORY_TOOLS).flatMap(({ name }) => name ?? []))
 
 export const isBuiltinName = (name: string): boolean => names.has(name)
+
+/** The tool by which the supervisor of a workflow gives tasks to the others. */
+export const DELEGATE = 'delegate'

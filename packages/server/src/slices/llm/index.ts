@@ -6,7 +6,7 @@ import { createProvider, deleteProvider, listProviderPage } from './providers.ts
 import { createTool, deleteTool, listTools, seedBuiltins } from './tools.ts'
 
 export { type AskResult, askModel, heldMs } from './ask-model.ts'
-export { isMemoryKind, type MemoryKind } from './builtin-tools.ts'
+export { DELEGATE, isMemoryKind, type MemoryKind } from './builtin-tools.ts'
 export type { ModelAnswer, ModelQuestion } from './chat.ts'
 export { findModel, type OpenProvider, providerTextSource } from './providers.ts'
 export { callHttp, type ToolOutcome } from './tool-request.ts'

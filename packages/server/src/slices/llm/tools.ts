@@ -15,6 +15,7 @@ import { meter } from '../tenants/index.ts'
 import { findProblems, readJsonSchema, SpecRefused, showProblem } from '../world-model/index.ts'
 import {
   actionSchema,
+  DELEGATE,
   isBuiltinName,
   isMemoryKind,
   MEMORY_TOOLS,
@@ -103,7 +104,8 @@ function showTool(row: ToolRow, words: ToolWords | null): Tool {
 export const createTool: Handler<Operation<'create_tool'>> = async (call, { body }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
-  if (isBuiltinName(body.name)) return call.refuse('name_taken', 'the name is that of a built-in')
+  if (isBuiltinName(body.name) || body.name === DELEGATE)
+    return call.refuse('name_taken', 'the name is that of a built-in')
   const { words, kind, effect } = await defineTool(call, body)
   const given = await prepareTool(kernel, tenant_id, words, {
     kind,

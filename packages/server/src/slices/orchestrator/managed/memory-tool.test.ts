@@ -61,8 +61,10 @@ test('built-in tools are seeded once, their names are reserved, a kind has a sch
   )
   const define = (more: object) =>
     tenant.ask('POST', '/llm/tools', { name: 'recall', description: 'x', ...more })
-  const reserved = await define({ name: 'memory_write', tool_type: 'memory.write' })
-  assert.deepEqual([reserved.status, reserved.body.error], [409, 'name_taken'])
+  for (const name of ['memory_write', 'delegate']) {
+    const reserved = await define({ name, tool_type: 'memory.write' })
+    assert.deepEqual([reserved.status, reserved.body.error], [409, 'name_taken'], name)
+  }
   for (const more of [
     { url: 'https://tools.invalid/' },
     { input_schema: {} },

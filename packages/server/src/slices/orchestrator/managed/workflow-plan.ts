@@ -2,7 +2,7 @@
 // can go on with it. A turn is the conversation of one agent, until it answers without calls.
 
 import type { JsonObject } from '@custos/proof'
-import type { OpenTool } from '../../llm/index.ts'
+import { DELEGATE, type OpenTool } from '../../llm/index.ts'
 import type { OpenAgent } from '../runs/agents.ts'
 import { argsOf } from '../runs/call-tool.ts'
 import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
@@ -17,9 +17,6 @@ export interface Turn {
   /** What it is asked first; null: that text is erased. */
   readonly input_text: string | null
 }
-
-/** The tool with which a supervisor asks another agent. */
-const DELEGATE = 'delegate'
 
 /** Turns of one agent with the same input and the same answer that end a run. */
 const REPEATS = 3
