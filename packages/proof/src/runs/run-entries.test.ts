@@ -37,6 +37,8 @@ const TAKEN: [string | null, string[]][] = [
   ['round_robin', ['a0', '+a0', 'b1', '+b1', 'a2']],
   ['parallel', ['a0', 'c2', 'b1', '+b1', '+a0']],
   ['supervisor', ['a0', 'call', 'b1', '+b1', 'a0', 'call', 'b2']],
+  // Its first call was refused, or denied.
+  ['supervisor', ['a0', 'call', 'b2']],
 ]
 for (const [mode, steps] of TAKEN)
   test(`${mode ?? 'one agent'}: ${steps.join(' ')}`, () => assert.ok(isTaken(mode, steps)))
@@ -53,6 +55,7 @@ const WRONG: [string | null, string[]][] = [
   ['parallel', ['a0', 'b3']],
   ['supervisor', ['a0', 'b1']],
   ['supervisor', ['a0', 'call', 'b1', '+b1', 'b2']],
+  ['supervisor', ['a0', 'call', 'b2', '+b2', 'b1']],
 ]
 for (const [mode, steps] of WRONG)
   test(`${mode ?? 'one agent'} is never: ${steps.join(' ')}`, () =>

@@ -53,7 +53,7 @@ export function checkWorkflow(entries: readonly LogEntry[], findings: VerdictDra
       mode === 'parallel'
         ? turn_no >= agents
         : mode === 'supervisor'
-          ? turn_no > delegated
+          ? turn_no > 0 && !known && delegatedTurns(turns) >= delegated
           : turn_no > 0 && turns.get(turn_no - 1)?.state !== 'completed'
     if (early) wrong.push(`${subject}: its turn has not come`)
     if (mode !== 'parallel' && mode !== 'supervisor' && turns.has(turn_no + 1))
@@ -63,6 +63,10 @@ export function checkWorkflow(entries: readonly LogEntry[], findings: VerdictDra
   }
   addCheck(findings, 'turns', wrong.length === 0, wrong[0])
 }
+
+/** A call that was refused or denied leaves a number out: turns are counted, not their numbers. */
+const delegatedTurns = (turns: ReadonlyMap<number, unknown>): number =>
+  [...turns.keys()].filter((turn_no) => turn_no > 0).length
 
 const ENDED = /^run\.(completed|denied|failed|terminated)$/
 

@@ -36,6 +36,8 @@ interface Timer {
   readonly every_ms: number
   /** `shared`: in each process that shares its database; `one_process`: under a lease. */
   readonly where: 'each_process' | 'one_process' | 'shared'
+  /** Others rest after a run that took long: with many tenants they keep no processor busy. */
+  readonly never_rests?: true
   run(kernel: Kernel): Promise<unknown>
 }
 
@@ -47,19 +49,33 @@ interface TimerOptions {
 }
 
 const MINUTE_MS = 60_000
+/** As many times as long as the run took. */
+const REST = 19
+const REST_MAX_MS = MINUTE_MS
 
-const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Timer[] => [
-  { name: 'epochs', every_ms: epoch_seconds * 1_000, where: 'one_process', run: rollAll },
+/** At intervals that no setting changes. */
+const TIMERS: readonly Timer[] = [
   // How long a returned memory may count as never retrieved in other processes.
-  { name: 'retrieved', every_ms: 2_000, where: 'each_process', run: flushRetrievedFacts },
-  { name: 'indexes', every_ms: MINUTE_MS, where: 'each_process', run: saveDueIndexes },
-  // An erased fact leaves the memory of every process within a second.
-  { name: 'purge', every_ms: 500, where: 'shared', run: purgeErased },
   {
-    name: 'rewrite',
-    every_ms: rewrite_hours > 0 ? 10 * MINUTE_MS : 0,
+    name: 'retrieved',
+    every_ms: 2_000,
+    where: 'each_process',
+    never_rests: true,
+    run: flushRetrievedFacts,
+  },
+  {
+    name: 'indexes',
+    every_ms: MINUTE_MS,
+    where: 'each_process',
+    run: (kernel) => saveIndexes(kernel),
+  },
+  // An erased fact leaves the memory of every process within a second.
+  {
+    name: 'purge',
+    every_ms: 500,
     where: 'shared',
-    run: (kernel) => rewriteWhenDue(kernel, rewrite_hours),
+    never_rests: true,
+    run: purgeErased,
   },
   // How soon the erasures that a dead process left are found.
   { name: 'takeover', every_ms: 2_000, where: 'shared', run: recoverAbandoned },
@@ -69,7 +85,13 @@ const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Time
   // How late a session that has rested gets its digest.
   { name: 'digests', every_ms: 10_000, where: 'one_process', run: makeDueDigests },
   // How late a permit ends, and a run whose memory was erased.
-  { name: 'runs', every_ms: 5_000, where: 'one_process', run: settleDueRuns },
+  {
+    name: 'runs',
+    every_ms: 5_000,
+    where: 'one_process',
+    never_rests: true,
+    run: settleDueRuns,
+  },
   // Also where a service never runs for an hour, data past its retention goes within the hour.
   { name: 'retention', every_ms: 10 * MINUTE_MS, where: 'one_process', run: runDueRetention },
   // How late a run may begin, and how long the run of a dead process may look alive.
@@ -105,6 +127,23 @@ const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Time
   },
 ]
 
+const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Timer[] => [
+  {
+    name: 'epochs',
+    every_ms: epoch_seconds * 1_000,
+    where: 'one_process',
+    never_rests: true,
+    run: rollAll,
+  },
+  {
+    name: 'rewrite',
+    every_ms: rewrite_hours > 0 ? 10 * MINUTE_MS : 0,
+    where: 'shared',
+    run: (kernel) => rewriteWhenDue(kernel, rewrite_hours),
+  },
+  ...TIMERS,
+]
+
 interface Timers {
   /** Resolves when the work under way has ended. */
   stop(): Promise<void>
@@ -112,15 +151,20 @@ interface Timers {
 
 export function startTimers(kernel: Kernel, options: TimerOptions): Timers {
   const running = new Map<string, Promise<void>>()
+  const resting = new Map<string, number>()
   const tick = (timer: Timer) => {
-    // A tick during the run of the one before is left out.
-    if (running.has(timer.name)) return
+    const began_ms = performance.now()
+    // A tick during the run of the one before, or while it rests, is left out.
+    if (running.has(timer.name) || began_ms < (resting.get(timer.name) ?? 0)) return
     const run = runTimer(kernel, timer)
       .catch((error: unknown) => {
         const reason = error instanceof Error ? error.name : 'unknown'
         kernel.logger.error(`timer.${timer.name}_failed`, { reason })
       })
-      .finally(() => running.delete(timer.name))
+      .finally(() => {
+        running.delete(timer.name)
+        resting.set(timer.name, restsUntil(timer, began_ms))
+      })
     running.set(timer.name, run)
   }
   const intervals = timersOf(options)
@@ -134,6 +178,11 @@ export function startTimers(kernel: Kernel, options: TimerOptions): Timers {
   }
 }
 
+function restsUntil({ never_rests }: Timer, began_ms: number): number {
+  const now_ms = performance.now()
+  return never_rests ? now_ms : now_ms + Math.min(REST * (now_ms - began_ms), REST_MAX_MS)
+}
+
 async function runTimer(kernel: Kernel, { name, where, run }: Timer): Promise<void> {
   const work = async () => {
     await run(kernel)
@@ -141,8 +190,6 @@ async function runTimer(kernel: Kernel, { name, where, run }: Timer): Promise<vo
   if (where === 'one_process') await runIfLeaseFree(kernel, `timer/${name}`, work)
   else await work()
 }
-
-const saveDueIndexes = (kernel: Kernel): Promise<void> => saveIndexes(kernel)
 
 async function recoverAll(kernel: Kernel): Promise<void> {
   await recoverErasures(kernel)

@@ -59,6 +59,29 @@ interface AskOptions {
   readonly on_text?: ((text: string) => void) | undefined
 }
 
+/**
+ * Lets one question to a provider through where `held_ms` is 0: then either `ask` it, or tell
+ * `gaveUp` that nothing is asked after all.
+ */
+export function admit(kernel: Kernel, provider: OpenProvider) {
+  const breaker = breakerOf(kernel, provider)
+  const ask = async (question: ModelQuestion, options: AskOptions): Promise<AskResult> => {
+    try {
+      const result = await send(kernel, provider, question, options)
+      if ('fault' in result && isFailure(result.fault)) {
+        const held_ms = breaker.failed(result.again_ms ?? null)
+        const { provider_id } = provider.row
+        if (breaker.held_ms > 0) kernel.logger.warn('model.held', { provider_id, held_ms })
+      } else breaker.succeeded()
+      return result
+    } catch (error) {
+      breaker.gaveUp()
+      throw error
+    }
+  }
+  return { held_ms: breaker.enter(), ask, gaveUp: () => breaker.gaveUp() }
+}
+
 /** Rejects only once `signal` is aborted. */
 export async function askModel(
   kernel: Kernel,
@@ -66,20 +89,8 @@ export async function askModel(
   question: ModelQuestion,
   options: AskOptions,
 ): Promise<AskResult> {
-  const breaker = breakerOf(kernel, provider)
-  if (breaker.enter() > 0) return { fault: 'held', spent: 'unsent' }
-  try {
-    const result = await send(kernel, provider, question, options)
-    if ('fault' in result && isFailure(result.fault)) {
-      const held_ms = breaker.failed(result.again_ms ?? null)
-      const { provider_id } = provider.row
-      if (breaker.held_ms > 0) kernel.logger.warn('model.held', { provider_id, held_ms })
-    } else breaker.succeeded()
-    return result
-  } catch (error) {
-    breaker.gaveUp()
-    throw error
-  }
+  const { held_ms, ask } = admit(kernel, provider)
+  return held_ms > 0 ? { fault: 'held', spent: 'unsent' } : ask(question, options)
 }
 
 async function send(

@@ -26,6 +26,7 @@ const schema = (properties: JsonObject, required: string[]): JsonObject => ({
   required,
   additionalProperties: false,
 })
+const REF = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 const content = { type: 'string', minLength: 1, maxLength: TEXT_CHARS }
 
 export const MEMORY_TOOLS: Readonly<Record<MemoryKind, MemoryTool>> = {
@@ -51,16 +52,13 @@ export const MEMORY_TOOLS: Readonly<Record<MemoryKind, MemoryTool>> = {
     name: 'memory_supersede',
     description: 'Replaces a memory that is no longer true; its old version stays on record.',
     effect: 'idempotent',
-    input_schema: schema({ old_ref: { type: 'integer', minimum: 0 }, content }, [
-      'old_ref',
-      'content',
-    ]),
+    input_schema: schema({ old_ref: REF, content }, ['old_ref', 'content']),
   },
   erasure: {
     name: null,
     description: 'Erases a memory for good, everywhere, with a certificate.',
     effect: 'once',
-    input_schema: schema({ ref: { type: 'integer', minimum: 0 } }, ['ref']),
+    input_schema: schema({ ref: REF }, ['ref']),
   },
 }
 

@@ -5,7 +5,7 @@ import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { createProvider, deleteProvider, listProviderPage } from './providers.ts'
 import { createTool, deleteTool, listTools, seedBuiltins } from './tools.ts'
 
-export { type AskResult, askModel, heldMs } from './ask-model.ts'
+export { type AskResult, admit, askModel, heldMs } from './ask-model.ts'
 export { DELEGATE, isMemoryKind, type MemoryKind } from './builtin-tools.ts'
 export type { ModelAnswer, ModelQuestion } from './chat.ts'
 export { findModel, type OpenProvider, providerTextSource } from './providers.ts'

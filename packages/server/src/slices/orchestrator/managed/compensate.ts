@@ -119,7 +119,8 @@ async function proposeUndo(
     return await permitUndo(worker, state, { ...plan, principal })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    if (error.status === 429 || error.status === 503) return { again_ms: LATER_MS }
+    if (error.status === 429 || error.status === 503)
+      return { again_ms: Math.max(LATER_MS, (error.extras.retry_after_s ?? 0) * 1_000) }
     return refuseUndo(worker, plan, 'step_refused')
   }
 }
@@ -142,7 +143,7 @@ async function permitUndo(
   const { tool_id, version, kind, effect } = tool.row
   const call = ownCall(contract.call_tool, worker.callerOf(principal))
   const gated = await gateUndo(worker, state, call, { step, name, effect, args: asked })
-  if (gated.exceeded) return { again_ms: LATER_MS }
+  if (gated.exceeded) return { again_ms: gated.exceeded.retry_after_s * 1_000 }
   const args = redactedOr(gated.redactions[0] ?? {}, 'args', asked)
   const text = canonicalize({ tool: name, args, version })
   const call_id = kernel.ids.hex(ID_BYTES)

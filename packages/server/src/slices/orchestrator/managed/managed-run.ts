@@ -9,7 +9,7 @@ import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { noteDisclosure } from '../../decisions/index.ts'
 import {
   type AskResult,
-  askModel,
+  admit,
   findModel,
   heldMs,
   type ModelAnswer,
@@ -62,7 +62,9 @@ export const managedRunner =
 /** The job fails for good: so does the run. */
 export async function failRun(kernel: Kernel, tx: Tx, run_id: string): Promise<void> {
   const unit = await RunUnit.load(kernel, tx, run_id)
-  if (unit?.live) await unit.end('failed', 'executor_failed')
+  // Nobody is left who could undo what it did: the end says so.
+  if (unit?.live) await unit.end('failed', 'executor_failed', false)
+  else if (unit?.undoing) await unit.finishUndo()
 }
 
 async function untilNothingDue(worker: RunWorker): Promise<JobPause | undefined> {
@@ -251,12 +253,18 @@ async function ask(worker: RunWorker, state: TurnState, step: StepRow): Promise<
     })
   const caller = worker.callerOf(principal)
   const tell = provider.words.streams ? await tellerOf(caller, step) : undefined
-  if (!(await worker.mark((unit) => markAsked(unit, state, { step, provider }), 'asking')))
-    return NOT_SENT
   const question = { ...prompt, model_id: step.model_id, max_tokens, temperature }
-  const asked = await worker.whileLive((signal) =>
-    askModel(kernel, provider, question, { signal, on_text: tell }),
-  )
+  // Let through before the question is marked as asked: one that is held back is none.
+  const admission = admit(kernel, provider)
+  if (admission.held_ms > 0) return { again_ms: Math.ceil(admission.held_ms) }
+  let asked: AskResult | null = null
+  try {
+    if (!(await worker.mark((unit) => markAsked(unit, state, { step, provider }), 'asking')))
+      return NOT_SENT
+    asked = await worker.whileLive((signal) => admission.ask(question, { signal, on_text: tell }))
+  } finally {
+    if (asked === null) admission.gaveUp()
+  }
   await kernel.step('run:answered')
   if (asked === null) return null
   if ('fault' in asked) return noteFault(worker, step, asked)
@@ -266,11 +274,11 @@ async function ask(worker: RunWorker, state: TurnState, step: StepRow): Promise<
 const noteFault = (
   worker: RunWorker,
   step: StepRow,
-  { fault, spent }: Extract<AskResult, { fault: string }>,
+  { spent }: Extract<AskResult, { fault: string }>,
 ): Promise<null> =>
   worker.unit((unit) =>
-    spent === 'lost' || fault === 'held'
-      ? failStep(unit, step, 'model_failed', fault === 'held' ? NOTHING_USED : {})
+    spent === 'lost'
+      ? failStep(unit, step, 'model_failed', {})
       : failStep(unit, step, 'model_refused', NOTHING_USED),
   )
 

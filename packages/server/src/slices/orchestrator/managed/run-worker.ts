@@ -11,7 +11,7 @@ import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { openTextsOfRun } from '../../decisions/index.ts'
 import { listEnabledTools, type OpenTool } from '../../llm/index.ts'
-import { loadLiveFacts } from '../../memory/index.ts'
+import { loadFactStates, loadLiveFacts } from '../../memory/index.ts'
 import { findByKeyId } from '../../tenants/index.ts'
 import { loadAgent, type OpenAgent } from '../runs/agents.ts'
 import { findRun, listCalls, listSteps, type RunRow } from '../runs/orchestrator.sql.ts'
@@ -235,8 +235,17 @@ export class RunWorker {
   ): Promise<T | null> {
     const ended = new AbortController()
     const checkRun = async () => {
-      const run = await this.kernel.db.read(this.tenant_id, (db) => findRun(db, this.run_id))
+      const { run, erased } = await this.kernel.db.read(this.tenant_id, async (db) => {
+        const refs = refsOf(await listSteps(db, this.run_id))
+        const states = await loadFactStates(db, refs)
+        return {
+          run: await findRun(db, this.run_id),
+          erased: [...states.values()].includes('erased'),
+        }
+      })
       if (!run || isDone(run)) ended.abort()
+      // Ends the run, which the next look finds: what follows from an erased memory is not shown.
+      else if (erased) await settleRun(this.kernel, this.tenant_id, this.run_id)
     }
     const timer = setInterval(() => void checkRun().catch(() => {}), LOOK_MS)
     try {

@@ -37,7 +37,7 @@ async function waitForEnd(
   for (;;) {
     const run = await call.read((db) => findRun(db, run_id))
     if (!run || call.gone.aborted) return null
-    const waits = run.state.startsWith('waiting_')
+    const waits = run.state.startsWith('waiting_') || run.state === 'compensating'
     if (run.ended_us !== null || waits || performance.now() >= until) return run
     await sleep(LOOK_MS)
   }
