@@ -65,7 +65,7 @@ const isAgentWord = (place: string): boolean =>
 /** Which models and tools are asked, and where: sealed, and kept while they are there. */
 const isProviderWord = (place: string): boolean =>
   /^llm\.create_provider body\.(model_id|base_url)$/.test(place) ||
-  /^llm\.create_tool body\.(description|input_schema|url|headers\{\})/.test(place)
+  /^llm\.create_tool body\.(description|input_schema|url|headers\{\}|compensation\.map)/.test(place)
 
 /** What was registered, issued, composed or invoked, who approved it, and whom agents are. */
 const RECORD_WORDS = [
