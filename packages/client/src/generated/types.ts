@@ -3990,6 +3990,9 @@ export type RunUse = {
   cost_micro: number
 }
 
+/** `empty`: no step has ended yet */
+export type RunVerdictStatus = 'intact' | 'tampered' | 'empty'
+
 /** What a key may do; `*` covers every scope of a tenant */
 export type Scope = 'memory:read' | 'memory:write' | 'memory:admin' | 'decisions:read' | 'decisions:write' | 'erasure:execute' | 'gcrumbs:read' | 'gcrumbs:admin' | 'governance:read' | 'governance:admin' | 'artifacts:read' | 'artifacts:admin' | 'compliance:read' | 'compliance:admin' | 'manifold:read' | 'cgr:read' | 'cgr:write' | 'keys:admin' | 'webhooks:admin' | 'orchestrator:run' | 'orchestrator:admin' | 'llm:admin' | 'sso:admin' | 'admin:platform' | '*'
 
@@ -8990,8 +8993,7 @@ export type OrchestratorUpdateAgentReply = Agent
 /** The reply of `orchestrator.verify`. */
 export type OrchestratorVerifyReply = {
   run_id: string
-  /** `empty`: no step has ended yet */
-  status: 'intact' | 'tampered' | 'empty'
+  status: RunVerdictStatus
   /** Receipts that are valid and follow each other, from the first */
   steps_verified: number
   /** First step whose receipt is not; null: none */
@@ -10329,8 +10331,7 @@ export type WorkflowsVerifyChainReply = {
   workflow_id: string
   /** Id of the newest run; null: it has none */
   run_id: string | null
-  /** `empty`: no step has ended yet */
-  status: 'intact' | 'tampered' | 'empty'
+  status: RunVerdictStatus
   /** Receipts that are valid and follow each other, from the first */
   steps_verified: number
   /** First step whose receipt is not; null: none */

@@ -434,6 +434,7 @@ export type AgentAction = Static<typeof AgentAction>
 
 export const runVerdict = {
   status: Type.Enum(['intact', 'tampered', 'empty'], {
+    title: 'RunVerdictStatus',
     description: '`empty`: no step has ended yet',
   }),
   steps_verified: count('Receipts that are valid and follow each other, from the first'),
