@@ -196,6 +196,36 @@ for (const step of casesOf(['begun', 'copied', 'paused', 'proved'], 1))
     assert.equal((await write(b, agent, 'there now')).status, 200)
   })
 
+const lost = ({ to, ...move }: ReturnType<typeof moveOf>) => {
+  assert.ok(to.postgres)
+  const database_url = 'postgres://127.0.0.1:1/lost'
+  return { ...move, to: { ...to, postgres: { ...to.postgres, database_url } } }
+}
+
+test('a move killed in the pause is taken back without its destination', async () => {
+  const agent = await fillLittle(a, 'lost')
+  const move = moveOf(agent.tenant_id)
+  await moveUntil('paused', move)
+  assert.equal((await write(a, agent, 'paused')).status, 503)
+  await assert.rejects(abortTenantMove(lost(move)), /source serves the tenant again, but/)
+  assert.equal((await write(a, agent, 'still here')).status, 200)
+  await runTenantMove(move)
+  assert.equal((await write(b, agent, 'there now')).status, 200)
+})
+
+test('a move that fails again after a kill in the pause leaves no fence at the source', async () => {
+  const agent = await fillLittle(a, 'fails again')
+  const move = moveOf(agent.tenant_id)
+  await moveUntil('paused', move)
+  const back = { ...move, from: move.to, to: move.from }
+  await assert.rejects(runTenantMove(back), /not served by the cluster/)
+  const sql = 'select fence from tenant_locks where tenant_id = $1'
+  const there = await withPostgres(clusters.b.url, (c) => c.query({ sql }, [agent.tenant_id]))
+  assert.equal(there.rows[0].fence, 'moving', 'the destination is out of use')
+  await assert.rejects(runTenantMove({ ...move, address: 'https://another.example' }), /--abort/)
+  assert.equal((await write(a, agent, 'served')).status, 200)
+})
+
 test('a restored source with its ledger copy does not serve the tenant', async () => {
   const agent = await fillLittle(a, 'restored')
   await a.stop({ keep: true })
