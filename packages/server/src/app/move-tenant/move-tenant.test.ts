@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { verifyConsistency } from '@custos/proof'
 import { withPostgres } from '../../platform/db/postgres/connection.ts'
+import { openFrames } from '../../slices/streams/testing/frame-reader.ts'
 import type { TestService } from '../../testing/harness.ts'
 import { createDatabase } from '../../testing/postgres.ts'
 import { casesOf } from '../../testing/sweep.ts'
@@ -266,6 +267,17 @@ test('what cannot be moved is refused with one line, and goes on as before', asy
   const back = { ...move, from: move.to, to: move.from, address: a.url }
   await assert.rejects(runTenantMove(back), /served there before/)
   assert.equal((await write(b, agent, 'as before')).status, 200)
+})
+
+test('the stream of a tenant that has left ends', { timeout: 60_000 }, async () => {
+  const agent = await fillLittle(a, 'stream')
+  const reader = await openFrames(`${a.url}/v1/events/stream`, { key: agent.api_key })
+  assert.equal(reader.status, 200)
+  await runTenantMove(moveOf(agent.tenant_id))
+  // As at a heartbeat: another credential that changes has all of them looked at.
+  const other = await fillLittle(a, 'beside')
+  await tell(a, other, 'POST', '/v1/keys', { name: 'one', scopes: ['memory:read'] })
+  await reader.rest()
 })
 
 test('of two processes that move the same tenant one is refused', async () => {

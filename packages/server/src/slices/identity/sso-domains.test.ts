@@ -140,7 +140,7 @@ test('with a domain, somebody who may make no owner adds no directory', async ()
     body: { name: 'sso', scopes: ['sso:admin'] },
   })
   const list = (key: string, directories: unknown[]) =>
-    service.request('PATCH', `/v1/portal/sso/connections/${here.connection_id}`, {
+    service.request('PUT', `/v1/portal/sso/connections/${here.connection_id}`, {
       key,
       body: { directories },
     })
