@@ -121,10 +121,10 @@ async function logOut(connection_id: string): Promise<Response> {
     jti: 'j-directories',
     events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
   })
-  return fetch(
-    `${service.url}/v1/portal/sso/backchannel-logout?connection_id=${connection_id}`,
-    { method: 'POST', body: new URLSearchParams({ logout_token }) },
-  )
+  return fetch(`${service.url}/v1/portal/sso/backchannel-logout?connection_id=${connection_id}`, {
+    method: 'POST',
+    body: new URLSearchParams({ logout_token }),
+  })
 }
 
 test('a logout token ends the sessions of the person of its directory alone', async () => {
