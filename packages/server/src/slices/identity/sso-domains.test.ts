@@ -133,6 +133,8 @@ test('with a domain, somebody who may make no owner adds no directory', async ()
   provider.publish({ issuer: `${provider.issuer}/{tenantid}/v2.0` }, {})
   const here = await connect(service, `${provider.issuer}/organizations/v2.0`, {
     directories: [one],
+    default_role: null,
+    role_map: [],
   })
   const { api_key } = here.tenant
   const made = await service.request('POST', '/v1/keys', {
