@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { verifyConsistency } from '@custos/proof'
 import { withPostgres } from '../../platform/db/postgres/connection.ts'
+import { openFrames } from '../../slices/streams/testing/frame-reader.ts'
 import type { TestService } from '../../testing/harness.ts'
 import { createDatabase } from '../../testing/postgres.ts'
 import { casesOf } from '../../testing/sweep.ts'
@@ -196,6 +197,36 @@ for (const step of casesOf(['begun', 'copied', 'paused', 'proved'], 1))
     assert.equal((await write(b, agent, 'there now')).status, 200)
   })
 
+const lost = ({ to, ...move }: ReturnType<typeof moveOf>) => {
+  assert.ok(to.postgres)
+  const database_url = 'postgres://127.0.0.1:1/lost'
+  return { ...move, to: { ...to, postgres: { ...to.postgres, database_url } } }
+}
+
+test('a move killed in the pause is taken back without its destination', async () => {
+  const agent = await fillLittle(a, 'lost')
+  const move = moveOf(agent.tenant_id)
+  await moveUntil('paused', move)
+  assert.equal((await write(a, agent, 'paused')).status, 503)
+  await assert.rejects(abortTenantMove(lost(move)), /source serves the tenant again, but/)
+  assert.equal((await write(a, agent, 'still here')).status, 200)
+  await runTenantMove(move)
+  assert.equal((await write(b, agent, 'there now')).status, 200)
+})
+
+test('a move that fails again after a kill in the pause leaves no fence at the source', async () => {
+  const agent = await fillLittle(a, 'fails again')
+  const move = moveOf(agent.tenant_id)
+  await moveUntil('paused', move)
+  const back = { ...move, from: move.to, to: move.from }
+  await assert.rejects(runTenantMove(back), /not served by the cluster/)
+  const sql = 'select fence from tenant_locks where tenant_id = $1'
+  const there = await withPostgres(clusters.b.url, (c) => c.query({ sql }, [agent.tenant_id]))
+  assert.equal(there.rows[0].fence, 'moving', 'the destination is out of use')
+  await assert.rejects(runTenantMove({ ...move, address: 'https://another.example' }), /--abort/)
+  assert.equal((await write(a, agent, 'served')).status, 200)
+})
+
 test('a restored source with its ledger copy does not serve the tenant', async () => {
   const agent = await fillLittle(a, 'restored')
   await a.stop({ keep: true })
@@ -236,6 +267,17 @@ test('what cannot be moved is refused with one line, and goes on as before', asy
   const back = { ...move, from: move.to, to: move.from, address: a.url }
   await assert.rejects(runTenantMove(back), /served there before/)
   assert.equal((await write(b, agent, 'as before')).status, 200)
+})
+
+test('the stream of a tenant that has left ends', { timeout: 60_000 }, async () => {
+  const agent = await fillLittle(a, 'stream')
+  const reader = await openFrames(`${a.url}/v1/events/stream`, { key: agent.api_key })
+  assert.equal(reader.status, 200)
+  await runTenantMove(moveOf(agent.tenant_id))
+  // As at a heartbeat: another credential that changes has all of them looked at.
+  const other = await fillLittle(a, 'beside')
+  await tell(a, other, 'POST', '/v1/keys', { name: 'one', scopes: ['memory:read'] })
+  await reader.rest()
 })
 
 test('of two processes that move the same tenant one is refused', async () => {

@@ -102,35 +102,61 @@ const ELSEWHERE = 'the tenant is not served by the cluster of CUSTOS_DATABASE_UR
  */
 export const runTenantMove = (move: TenantMove, options: MoveOptions = {}): Promise<MoveProof> =>
   withBoth(move, options, async (task) => {
+    await requireAlone(task.from, task.tenant_id)
     const mark = await findMark(task.from, task.tenant_id)
     if (mark?.state === 'left') return finish(task, requireAddress(mark, move.address))
-    const begun = await begin(task, mark)
-    return finish(task, await giveUp(task, begun))
+    return finish(task, await giveUp(task, mark))
   })
 
-/** Takes a move back that has not come to the point where the source gives the tenant up. */
-export const abortTenantMove = (move: TenantMove): Promise<void> =>
-  withBoth(move, {}, async (task) => {
-    const { from, to, tenant_id } = task
+/**
+ * Takes a move back that has not come to the point where the source gives the tenant up: first at
+ * the source, which needs no destination to serve the tenant again.
+ */
+export async function abortTenantMove(move: TenantMove): Promise<void> {
+  const { tenant_id } = move
+  const { postgres } = requireShared(move.from)
+  const takeBack = async (from: PostgresConnection) => {
+    await requireWhole(from)
+    await requireAlone(from, tenant_id)
     const mark = await findMark(from, tenant_id)
     if (mark?.state === 'left')
       throw new MoveError(`the tenant has left for ${mark.address}: run the move again to end it`)
     if (mark?.state !== 'leaving') throw new MoveError('no move of the tenant was begun')
-    await asTenant(from, tenant_id, async () => {
-      await setFence(from, tenant_id, null)
-      const sql = `delete from tenant_moves where tenant_id = $1 and state = 'leaving'`
-      await from.query({ sql }, [tenant_id])
+    await removeMark(from, mark)
+    await withBoth(move, {}, emptyDestination).catch(({ message }: Error) => {
+      throw new MoveError(
+        'the source serves the tenant again, but the destination was not emptied; what is there ' +
+          `stays out of use until the move is run, or run and taken back, again: ${message}`,
+      )
     })
-    const arriving = await findMark(to, tenant_id)
-    if (arriving?.state !== 'arriving') return
-    await removeArrived(to, tenant_id)
-    await removeTenantKeys(task.keys.to, tenant_id)
-    await asTenant(to, tenant_id, async () => {
-      await setFence(to, tenant_id, null)
-      const sql = `delete from tenant_moves where tenant_id = $1 and state = 'arriving'`
-      await to.query({ sql }, [tenant_id])
-    })
+  }
+  await namingDatabases(() => withPostgres(postgres.database_url, takeBack))
+}
+
+async function emptyDestination({ to, keys, tenant_id }: Task): Promise<void> {
+  const arriving = await findMark(to, tenant_id)
+  if (arriving?.state !== 'arriving') return
+  await removeArrived(to, tenant_id)
+  await removeTenantKeys(keys.to, tenant_id)
+  await removeMark(to, arriving)
+}
+
+/** With the fence. */
+const removeMark = (connection: PostgresConnection, { tenant_id, state }: Mark): Promise<void> =>
+  asTenant(connection, tenant_id, async () => {
+    await setFence(connection, tenant_id, null)
+    const sql = 'delete from tenant_moves where tenant_id = $1 and state = $2'
+    await connection.query({ sql }, [tenant_id, state])
   })
+
+async function namingDatabases<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof PostgresError)) throw error
+    throw new OfflineError(`a database of the move: ${error.message}`)
+  }
+}
 
 async function withBoth<T>(
   given: TenantMove,
@@ -149,17 +175,15 @@ async function withBoth<T>(
   const quiet = { progress: () => {}, step: () => {}, jobs_ms: JOBS_MS }
   const { tenant_id } = move
   try {
-    return await withPostgres(move.from.postgres.database_url, (from) =>
-      withPostgres(move.to.postgres.database_url, async (to) => {
-        await requireWhole(from)
-        await requireTwoKeyrings(keys.from, keys.to)
-        await requireAlone(from, tenant_id)
-        return work({ move, from, to, tenant_id, keys, options: { ...quiet, ...options } })
-      }),
+    return await namingDatabases(() =>
+      withPostgres(move.from.postgres.database_url, (from) =>
+        withPostgres(move.to.postgres.database_url, async (to) => {
+          await requireWhole(from)
+          await requireTwoKeyrings(keys.from, keys.to)
+          return work({ move, from, to, tenant_id, keys, options: { ...quiet, ...options } })
+        }),
+      ),
     )
-  } catch (error) {
-    if (!(error instanceof PostgresError)) throw error
-    throw new OfflineError(`a database of the move: ${error.message}`)
   } finally {
     await Promise.all([keys.from.close(), keys.to.close()])
   }
@@ -260,15 +284,16 @@ async function setFence(
   await connection.query({ sql }, [tenant_id, fence])
 }
 
-/** Copies, pauses, copies the rest and proves it; then the source gives the tenant up. */
-async function giveUp(task: Task, mark: Mark): Promise<Mark> {
+/** Marks, copies, pauses, copies the rest and proves it; then the source gives the tenant up. */
+async function giveUp(task: Task, known: Mark | null): Promise<Mark> {
   const { from, tenant_id, options } = task
-  const state = await copyAll(task, options.progress)
-  await options.step('copied')
-  await requireIdleJobs(task)
-  const paused_ms = performance.now()
-  await asTenant(from, tenant_id, () => setFence(from, tenant_id, MOVING))
   try {
+    const mark = await begin(task, known)
+    const state = await copyAll(task, options.progress)
+    await options.step('copied')
+    await requireIdleJobs(task)
+    const paused_ms = performance.now()
+    await asTenant(from, tenant_id, () => setFence(from, tenant_id, MOVING))
     await options.step('paused')
     const proof = await proveCopy(task, { mark, state, paused_ms })
     await options.step('proved')
@@ -295,7 +320,9 @@ async function requireFence(from: PostgresConnection, tenant_id: string): Promis
 
 /** After a failure the tenant is served again at the source; whether it has left, the mark says. */
 async function resumeUnlessLeft({ from, tenant_id }: Task): Promise<void> {
-  const sql = `update tenant_locks set fence = null where tenant_id = $1 and fence = $2`
+  // The fence of a tenant that is arriving here is of another move.
+  const sql = `update tenant_locks set fence = null where tenant_id = $1 and fence = $2 and
+    exists (select 1 from tenant_moves where tenant_id = $1 and state = 'leaving')`
   await asTenant(from, tenant_id, () => from.query({ sql }, [tenant_id, MOVING])).catch(() => {})
 }
 

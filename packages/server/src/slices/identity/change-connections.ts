@@ -227,6 +227,11 @@ export const updateConnectionById: Handler<Operation<'update_connection'>> = (
       return call.refuse('wrong_state', 'what it was connected to was erased: delete it')
     const settings = changedSettings(known, body)
     requireSettings(call, settings)
+    const domains = await domainsOf(tx, row.connection_id)
+    const added = settings.directories?.some((one) => !known.directories?.includes(one))
+    // People of that directory would take the invitations to the domains.
+    if (added && domains.length > 0 && !scopeCovers(principal.scopes, '*'))
+      throw new Refusal('scope_missing', 'with domains, owners alone add directories')
     const changed: ConnectionRow = {
       ...row,
       enabled: body.enabled === undefined ? row.enabled : Number(body.enabled),
@@ -247,7 +252,7 @@ export const updateConnectionById: Handler<Operation<'update_connection'>> = (
     meter(tx, call.operation.id)
     const digest = await digestOf(kernel, tenant_id, settings)
     await appendConnectionChange(tx, changed, { change: 'updated', digest, changed_by })
-    return showConnection(kernel, changed, settings, await domainsOf(tx, connection_id))
+    return showConnection(kernel, changed, settings, domains)
   })
 
 // The secret first, as with every row: a crash leaves a connection that opens no more.

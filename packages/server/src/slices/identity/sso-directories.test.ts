@@ -110,10 +110,8 @@ test('whoever of a directory that is taken off the list is signed in is so no lo
   await enter(service, provider, connection_id, of(ONE))
 })
 
-test('a logout token ends the sessions of the person of its directory alone', async () => {
-  const { connection_id } = await shared()
-  const one = await enter(service, provider, connection_id, of(ONE))
-  const two = await enter(service, provider, connection_id, of(TWO))
+/** Of the person of the first directory. */
+async function logOut(connection_id: string): Promise<Response> {
   const logout_token = await provider.signLogout({
     iss: `${provider.issuer}/${ONE}/v2.0`,
     tid: ONE,
@@ -123,14 +121,29 @@ test('a logout token ends the sessions of the person of its directory alone', as
     jti: 'j-directories',
     events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
   })
-  const path = `/v1/portal/sso/backchannel-logout?connection_id=${connection_id}`
-  const response = await fetch(`${service.url}${path}`, {
+  return fetch(`${service.url}/v1/portal/sso/backchannel-logout?connection_id=${connection_id}`, {
     method: 'POST',
     body: new URLSearchParams({ logout_token }),
   })
-  assert.equal(response.status, 200)
+}
+
+test('a logout token ends the sessions of the person of its directory alone', async () => {
+  const { connection_id } = await shared()
+  const one = await enter(service, provider, connection_id, of(ONE))
+  const two = await enter(service, provider, connection_id, of(TWO))
+  assert.equal((await logOut(connection_id)).status, 200)
   assert.equal((await one.browser.ask('GET', '/v1/portal/me')).status, 401)
   assert.equal((await two.browser.ask('GET', '/v1/portal/me')).status, 200)
+})
+
+test('a logout token that is signed with the key of another directory ends no session', async () => {
+  const { connection_id } = await shared()
+  const { browser } = await enter(service, provider, connection_id, of(ONE))
+  publish({ issuer: `${provider.issuer}/${TWO}/v2.0` })
+  const refused = await logOut(connection_id)
+  assert.equal(refused.status, 403, await refused.text())
+  publish()
+  assert.equal((await browser.ask('GET', '/v1/portal/me')).status, 200)
 })
 
 test('directories belong to a shared issuer, which is refused without them', async () => {

@@ -128,6 +128,34 @@ test('somebody who may make no owner proves no domain', async () => {
   assert.equal(refused.status, 403, refused.text)
 })
 
+test('with a domain, somebody who may make no owner adds no directory', async () => {
+  const [one, two] = [1, 2].map((n) => `${String(n).repeat(8)}-2222-4333-8444-555555555555`)
+  provider.publish({ issuer: `${provider.issuer}/{tenantid}/v2.0` }, {})
+  const here = await connect(service, `${provider.issuer}/organizations/v2.0`, {
+    directories: [one],
+    default_role: null,
+    role_map: [],
+  })
+  const { api_key } = here.tenant
+  const made = await service.request('POST', '/v1/keys', {
+    key: api_key,
+    body: { name: 'sso', scopes: ['sso:admin'] },
+  })
+  const list = (key: string, directories: unknown[]) =>
+    service.request('PUT', `/v1/portal/sso/connections/${here.connection_id}`, {
+      key,
+      body: { directories },
+    })
+  assert.equal(codeOf(await list(made.body.api_key, [one, two])), '200 ok')
+  assert.equal(codeOf(await list(made.body.api_key, [one])), '200 ok')
+  const { record } = (await verify(here, api_key, 'listed.example')).body
+  dns.texts.set('listed.example', [record.value])
+  assert.equal((await verify(here, api_key, 'listed.example')).body.verified, true)
+  assert.equal(codeOf(await list(made.body.api_key, [one, two])), '403 scope_missing')
+  assert.equal(codeOf(await list(made.body.api_key, [one])), '200 ok')
+  assert.equal(codeOf(await list(api_key, [one, two])), '200 ok')
+})
+
 test('more than ten proofs in a minute are refused', async () => {
   const here = await connect(service, provider.issuer)
   const statuses = new Set<number>()

@@ -316,13 +316,15 @@ async function issuerOfToken(answer: Response | null): Promise<string> {
 async function withKeysOf(answer: Response, issuer: string): Promise<Response> {
   const set = Object(await answer.clone().json())
   if (!Array.isArray(set.keys)) return answer
-  const keys = set.keys.filter((key: unknown) => {
+  return Response.json({ ...set, keys: keysOf(set.keys, issuer) })
+}
+
+const keysOf = <K>(keys: readonly K[], issuer: string): K[] =>
+  keys.filter((key) => {
     const marked: unknown = Object(key).issuer
     if (typeof marked !== 'string') return true
     return marked === issuer || TEMPLATE_OF_ALL.exec(marked)?.[1] === new URL(issuer).origin
   })
-  return Response.json({ ...set, keys })
-}
 
 /** Whether something that is needed of a person may be at the UserInfo endpoint. */
 const lacks = (claims: Claims, { role_claim }: ConnectionSettings): boolean =>
@@ -418,12 +420,16 @@ export async function verifyLogout(
   const { settings } = connection
   try {
     const metadata = await discover(kernel, connection)
-    const { createLocalJWKSet, errors, jwtVerify } = await loadJose()
+    const { createLocalJWKSet, decodeJwt, errors, jwtVerify } = await loadJose()
     const jwks_uri = metadata.jwks_uri ?? ''
+    // Of several directories the token chooses one that is listed, and is verified for exactly it.
+    const issuer = hasDirectories(settings) ? (decodeJwt(token).iss ?? '') : metadata.issuer
+    if (hasDirectories(settings) && !issuersOf(settings).includes(issuer)) return null
     const verify = async (age_us: number) => {
-      const keys = await keysWithin(kernel, connection, jwks_uri, age_us)
-      return jwtVerify(token, createLocalJWKSet(keys), {
-        issuer: hasDirectories(settings) ? [...issuersOf(settings)] : metadata.issuer,
+      const { keys } = await keysWithin(kernel, connection, jwks_uri, age_us)
+      const own = hasDirectories(settings) ? keysOf(keys, issuer) : keys
+      return jwtVerify(token, createLocalJWKSet({ keys: own }), {
+        issuer,
         audience: settings.client_id,
         algorithms: commonAlgorithms(metadata, settings),
         clockTolerance: SKEW_S,

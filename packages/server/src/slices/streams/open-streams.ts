@@ -82,11 +82,21 @@ class OpenStreams {
     )
     const checks = [...byCredential.values()].map(async (same) => {
       const [first] = same
-      if (first && (await isInForce(this.#kernel, first.request.principal))) return
+      if (first && (await this.#isInForce(first))) return
       for (const stream of same) stream.end('over')
     })
     // Where credentials cannot be read, the log cannot be either: the next heartbeat looks again.
     await Promise.allSettled(checks)
+  }
+
+  /** The key of a tenant that another cluster serves is refused, and not in force here. */
+  async #isInForce({ request: { principal } }: LogStream): Promise<boolean> {
+    try {
+      return await isInForce(this.#kernel, principal)
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'tenant_moved') return false
+      throw error
+    }
   }
 }
 
