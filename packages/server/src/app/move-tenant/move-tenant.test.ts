@@ -214,7 +214,7 @@ test('a move killed in the pause is taken back without its destination', async (
   assert.equal((await write(b, agent, 'there now')).status, 200)
 })
 
-test('a move that fails again after a kill in the pause leaves no fence at the source', async () => {
+test('a move that fails again after a kill in the pause leaves no fence', async () => {
   const agent = await fillLittle(a, 'fails again')
   const move = moveOf(agent.tenant_id)
   await moveUntil('paused', move)

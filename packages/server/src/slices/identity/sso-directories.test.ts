@@ -136,7 +136,7 @@ test('a logout token ends the sessions of the person of its directory alone', as
   assert.equal((await two.browser.ask('GET', '/v1/portal/me')).status, 200)
 })
 
-test('a logout token that is signed with the key of another directory ends no session', async () => {
+test('a logout token signed with the key of another directory ends no session', async () => {
   const { connection_id } = await shared()
   const { browser } = await enter(service, provider, connection_id, of(ONE))
   publish({ issuer: `${provider.issuer}/${TWO}/v2.0` })
