@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { CustosChatHistory, CustosRetriever } from '@custos/adapters/langchain'
-import { Custos } from '@custos/client'
+import { Custos, isRefusal } from '@custos/client'
+import { verify } from '@custos/client/verify'
 import { InMemoryChatMessageHistory } from '@langchain/core/chat_history'
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from '@langchain/core/messages'
 import fc from 'fast-check'
@@ -63,6 +64,27 @@ test('a retriever returns memories as documents, and keeps users apart', async (
   assert.equal(document?.metadata['ref'], ref)
   assert.equal(typeof document?.metadata['score'], 'number')
   assert.deepEqual(await new CustosRetriever({ client, namespace: 'ben' }).invoke('tea'), [])
+})
+
+test('what a policy denies is not kept; what is cleared has certificates that verify', async () => {
+  const history = new CustosChatHistory({ client, sessionId: 'ana' })
+  await history.addUserMessage('I live in Porto')
+  await client.governance.createPolicy({
+    name: 'no secrets',
+    policy_type: 'content_filter',
+    action: 'deny',
+    config: { patterns: ['password'] },
+  })
+  const denied = history.addUserMessage('my password is 1234')
+  await assert.rejects(denied, (error) => isRefusal(error, 'policy_denied'))
+  assert.equal((await history.getMessages()).length, 1)
+  await history.clear()
+  assert.deepEqual(await history.getMessages(), [])
+  const { keys } = await client.gcrumbs.publicKey()
+  const { certificates } = await client.erasure.list()
+  assert.ok(certificates.length > 0)
+  for (const certificate of certificates)
+    assert.equal((await verify(certificate, { keys })).valid, true)
 })
 
 test('without a client one sentence says what to pass', () => {

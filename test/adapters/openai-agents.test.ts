@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { CustosSession } from '@custos/adapters/openai-agents'
 import { Custos, isRefusal } from '@custos/client'
+import { verify } from '@custos/client/verify'
 import { Agent, type AgentInputItem, MemorySession, Runner } from '@openai/agents-core'
 import fc from 'fast-check'
 import { startTestService, type TestService } from '../../packages/server/src/testing/harness.ts'
@@ -114,6 +115,11 @@ describe('CustosSession', () => {
     assert.equal((await session().getItems()).length, 4)
     await session().clearSession()
     assert.deepEqual(await session().getItems(), [])
+    const { keys } = await client.gcrumbs.publicKey()
+    const { certificates } = await client.erasure.list()
+    assert.ok(certificates.length >= 4)
+    for (const certificate of certificates)
+      assert.equal((await verify(certificate, { keys })).valid, true)
   })
 
   test('two sessions are apart, and what a policy denies is not kept', async () => {
