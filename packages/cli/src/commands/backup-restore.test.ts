@@ -74,6 +74,7 @@ test('a backup taken while the service writes restores elsewhere, whole and soun
   const live = await serveLocally(t)
   const before = await writeSampleData(live)
   const acknowledged = new Set<number>()
+  const earlierRefs: number[] = []
   let running = true
   const load = async () => {
     for (let i = 0; running; i += 1) {
@@ -81,6 +82,11 @@ test('a backup taken while the service writes restores elsewhere, whole and soun
       acknowledged.add(ref)
       if (i % 10 === 0) await live.call('POST', '/v1/gcrumbs/roll', {})
       if (i % 7 === 0) await live.call('POST', '/v1/erasure/issue', { fact_ref: ref })
+      // Written before the backup began, perhaps, and erased while it is made.
+      const earlier = earlierRefs.shift()
+      if (i % 3 === 0 && earlier !== undefined)
+        await live.call('POST', '/v1/erasure/issue', { fact_ref: earlier })
+      if (i % 7 !== 0) earlierRefs.push(ref)
     }
   }
   const loads = [load(), load(), load()]

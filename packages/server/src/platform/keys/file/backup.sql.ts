@@ -15,8 +15,11 @@ import { FIRST_SLOT } from './slot-file.ts'
 /** Slots a page holds: 64 KiB. */
 const PAGE_SLOTS = 2048
 
-/** Turns a plain copy of keyring.db into a backup; `read` returns the bytes of slots. */
-export function addSlotPages(path: string, read: (run: NumberRun) => Buffer): void {
+/**
+ * Turns a plain copy of keyring.db into a backup; `read` returns the bytes of slots. Returns the
+ * number of the last entry of the copy's ledger.
+ */
+export function addSlotPages(path: string, read: (run: NumberRun) => Buffer): number {
   const db = new DatabaseSync(path)
   try {
     db.exec('PRAGMA synchronous=FULL; BEGIN IMMEDIATE')
@@ -26,6 +29,7 @@ export function addSlotPages(path: string, read: (run: NumberRun) => Buffer): vo
     for (let start = FIRST_SLOT; start < end; start += PAGE_SLOTS)
       insert.run(start, read({ start, end: Math.min(start + PAGE_SLOTS, end) }))
     db.exec(`PRAGMA application_id = ${BACKUP_APPLICATION_ID}; COMMIT`)
+    return Number(scalar(db, 'SELECT max(ledger_id) FROM ledger') ?? 0)
   } finally {
     db.close()
   }

@@ -21,25 +21,35 @@ import {
   writeFully,
 } from '../durable-file.ts'
 import { KeyringError } from '../keyring-error.ts'
+import { UnsharedLedgerOrder } from '../ledger/ledger-order.sql.ts'
 import { SECRET_BYTES } from '../secret-bytes.ts'
 import { addSlotPages, unpackBackup } from './backup.sql.ts'
 import { type SlotFile, slotFileHeader } from './slot-file.ts'
 import type { SqliteDb } from './sqlite-db.ts'
+
+/** Copies while erasures go on; the last one counts as it is. */
+const ATTEMPTS = 20
 
 export const DB_FILE = 'keyring.db'
 export const SLOT_FILE = 'secrets.slots'
 
 /**
  * One file at `path`, replaced as a whole. Tables first, slots after: a secret destroyed in
- * between is zeros in the backup whatever its tables say. It holds the secrets of its time;
- * restoring it replays the newest ledger, and keeping it away from the data backup is what
- * keeps both useless alone.
+ * between is zeros in the backup whatever its tables say. Where another process has recorded an
+ * erasure in between, the copy is made once more: its ledger is to name every memory whose secret
+ * it lacks. It holds the secrets of its time; restoring it replays the newest ledger, and keeping
+ * it away from the data backup is what keeps both useless alone.
  */
 export async function backupKeyring(db: SqliteDb, slots: SlotFile, path: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`
+  const ledger = new UnsharedLedgerOrder()
   try {
-    closeSync(openSync(draft, 'wx', PRIVATE_FILE))
-    await db.copyTo(draft, () => addSlotPages(draft, (run) => slots.read(run)))
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      rmSync(draft, { force: true })
+      closeSync(openSync(draft, 'wx', PRIVATE_FILE))
+      const copied = await db.copyTo(draft, () => addSlotPages(draft, (run) => slots.read(run)))
+      if (copied === (await ledger.lastNumber(db))) break
+    }
     syncFile(draft)
     renameSync(draft, path)
     syncDirectory(dirname(path))

@@ -90,10 +90,10 @@ export class SqliteDb implements KeyringDb {
   }
 
   /** A copy of the tables as a new file; `then` runs before anything else changes them. */
-  async copyTo(path: string, then: () => void): Promise<void> {
-    await this.#inOrder(() => {
+  copyTo<T>(path: string, then: () => T): Promise<T> {
+    return this.#inOrder(() => {
       this.#prepare('VACUUM INTO ?').run(path)
-      then()
+      return then()
     })
   }
 
