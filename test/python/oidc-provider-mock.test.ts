@@ -74,7 +74,8 @@ test('a person signs in through a provider of Python, and has one account', asyn
   if (issuer === null) return
   const service = await startTestService({ config: { egress: SSO_EGRESS } })
   t.after(() => service.stop())
-  const { issuer: named } = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json()
+  const described = await fetch(`${issuer}/.well-known/openid-configuration`)
+  const { issuer: named } = Object(await described.json())
   const { connection_id, tenant } = await connect(service, named)
   const users: string[] = []
   for (const sub of ['ana', 'ana', 'ben']) {
