@@ -36,8 +36,6 @@ interface Timer {
   readonly every_ms: number
   /** `shared`: in each process that shares its database; `one_process`: under a lease. */
   readonly where: 'each_process' | 'one_process' | 'shared'
-  /** Others rest after a run that took long: with many tenants they keep no processor busy. */
-  readonly never_rests?: true
   run(kernel: Kernel): Promise<unknown>
 }
 
@@ -49,33 +47,19 @@ interface TimerOptions {
 }
 
 const MINUTE_MS = 60_000
-/** As many times as long as the run took. */
-const REST = 19
-const REST_MAX_MS = MINUTE_MS
 
-/** At intervals that no setting changes. */
-const TIMERS: readonly Timer[] = [
+const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Timer[] => [
+  { name: 'epochs', every_ms: epoch_seconds * 1_000, where: 'one_process', run: rollAll },
   // How long a returned memory may count as never retrieved in other processes.
-  {
-    name: 'retrieved',
-    every_ms: 2_000,
-    where: 'each_process',
-    never_rests: true,
-    run: flushRetrievedFacts,
-  },
-  {
-    name: 'indexes',
-    every_ms: MINUTE_MS,
-    where: 'each_process',
-    run: (kernel) => saveIndexes(kernel),
-  },
+  { name: 'retrieved', every_ms: 2_000, where: 'each_process', run: flushRetrievedFacts },
+  { name: 'indexes', every_ms: MINUTE_MS, where: 'each_process', run: saveDueIndexes },
   // An erased fact leaves the memory of every process within a second.
+  { name: 'purge', every_ms: 500, where: 'shared', run: purgeErased },
   {
-    name: 'purge',
-    every_ms: 500,
+    name: 'rewrite',
+    every_ms: rewrite_hours > 0 ? 10 * MINUTE_MS : 0,
     where: 'shared',
-    never_rests: true,
-    run: purgeErased,
+    run: (kernel) => rewriteWhenDue(kernel, rewrite_hours),
   },
   // How soon the erasures that a dead process left are found.
   { name: 'takeover', every_ms: 2_000, where: 'shared', run: recoverAbandoned },
@@ -85,13 +69,7 @@ const TIMERS: readonly Timer[] = [
   // How late a session that has rested gets its digest.
   { name: 'digests', every_ms: 10_000, where: 'one_process', run: makeDueDigests },
   // How late a permit ends, and a run whose memory was erased.
-  {
-    name: 'runs',
-    every_ms: 5_000,
-    where: 'one_process',
-    never_rests: true,
-    run: settleDueRuns,
-  },
+  { name: 'runs', every_ms: 5_000, where: 'one_process', run: settleDueRuns },
   // Also where a service never runs for an hour, data past its retention goes within the hour.
   { name: 'retention', every_ms: 10 * MINUTE_MS, where: 'one_process', run: runDueRetention },
   // How late a run may begin, and how long the run of a dead process may look alive.
@@ -127,23 +105,6 @@ const TIMERS: readonly Timer[] = [
   },
 ]
 
-const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Timer[] => [
-  {
-    name: 'epochs',
-    every_ms: epoch_seconds * 1_000,
-    where: 'one_process',
-    never_rests: true,
-    run: rollAll,
-  },
-  {
-    name: 'rewrite',
-    every_ms: rewrite_hours > 0 ? 10 * MINUTE_MS : 0,
-    where: 'shared',
-    run: (kernel) => rewriteWhenDue(kernel, rewrite_hours),
-  },
-  ...TIMERS,
-]
-
 interface Timers {
   /** Resolves when the work under way has ended. */
   stop(): Promise<void>
@@ -151,20 +112,15 @@ interface Timers {
 
 export function startTimers(kernel: Kernel, options: TimerOptions): Timers {
   const running = new Map<string, Promise<void>>()
-  const resting = new Map<string, number>()
   const tick = (timer: Timer) => {
-    const began_ms = performance.now()
-    // A tick during the run of the one before, or while it rests, is left out.
-    if (running.has(timer.name) || began_ms < (resting.get(timer.name) ?? 0)) return
+    // A tick during the run of the one before is left out.
+    if (running.has(timer.name)) return
     const run = runTimer(kernel, timer)
       .catch((error: unknown) => {
         const reason = error instanceof Error ? error.name : 'unknown'
         kernel.logger.error(`timer.${timer.name}_failed`, { reason })
       })
-      .finally(() => {
-        running.delete(timer.name)
-        resting.set(timer.name, restsUntil(timer, began_ms))
-      })
+      .finally(() => running.delete(timer.name))
     running.set(timer.name, run)
   }
   const intervals = timersOf(options)
@@ -178,11 +134,6 @@ export function startTimers(kernel: Kernel, options: TimerOptions): Timers {
   }
 }
 
-function restsUntil({ never_rests }: Timer, began_ms: number): number {
-  const now_ms = performance.now()
-  return never_rests ? now_ms : now_ms + Math.min(REST * (now_ms - began_ms), REST_MAX_MS)
-}
-
 async function runTimer(kernel: Kernel, { name, where, run }: Timer): Promise<void> {
   const work = async () => {
     await run(kernel)
@@ -190,6 +141,8 @@ async function runTimer(kernel: Kernel, { name, where, run }: Timer): Promise<vo
   if (where === 'one_process') await runIfLeaseFree(kernel, `timer/${name}`, work)
   else await work()
 }
+
+const saveDueIndexes = (kernel: Kernel): Promise<void> => saveIndexes(kernel)
 
 async function recoverAll(kernel: Kernel): Promise<void> {
   await recoverErasures(kernel)

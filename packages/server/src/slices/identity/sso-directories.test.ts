@@ -94,7 +94,7 @@ test('a code is exchanged once, although the token is read before the issuer', a
   assert.equal(provider.exchanges.length, before + 1)
 })
 
-test('whoever of a directory that is taken off the list is signed in is so no longer', async () => {
+test('taking a directory off the list ends the sessions of its people', async () => {
   const { connection_id, tenant } = await shared()
   const { browser } = await enter(service, provider, connection_id, of(TWO))
   const change = (directories: string[]) =>

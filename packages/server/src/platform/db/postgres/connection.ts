@@ -109,7 +109,7 @@ export class PostgresConnection {
     ])
     // Nothing was held: the unit runs again, and makes it.
     if (rowCount !== 1) throw new PostgresError('the lock of a tenant is gone', 'retry')
-    // Read with the lock: whoever had it before may have set it.
+    // Read with the lock: the holder before may have set it.
     if (rows[0].fence !== null) throw fenceRefusal(rows[0].fence)
   }
 
