@@ -27,7 +27,7 @@ import { removeSnapshot } from '../index/index-snapshots.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { deleteExpiries } from '../stores/expiries.sql.ts'
 import { legalHoldRefusal, loadHeldStores } from '../stores/holds.ts'
-import { advanceStoreHead } from '../stores/store-heads.ts'
+import { advanceStoreHead, loadStoreHead } from '../stores/store-heads.ts'
 import { settingsCache } from '../stores/store-settings.ts'
 import { findStore } from '../stores/stores.sql.ts'
 
@@ -76,16 +76,23 @@ export async function enqueueMissingVectors(kernel: Kernel, tx: Tx, refs: readon
   }
 }
 
+interface ErasedFact {
+  readonly ref: number
+  readonly store_id: string
+  /** Log position of the erasure. */
+  readonly seq: number
+}
+
 /**
  * Replaces the facts' rows by tombstones and repairs their version chains, in the order given. An
  * item whose current version is erased is gone, and so is a digest: no earlier version takes its
  * place.
- * @param erased `seq`: log position of the erasure
  * @returns the predecessor of each that had one
  */
 export async function writeTombstones(
+  kernel: Kernel,
   tx: Tx,
-  erased: readonly { readonly ref: number; readonly store_id: string; readonly seq: number }[],
+  erased: readonly ErasedFact[],
 ): Promise<Map<number, number>> {
   const refs = erased.map(({ ref }) => ref)
   const heads = new Map((await findFactHeads(tx, refs)).map((head) => [head.ref, head]))
@@ -122,6 +129,11 @@ export async function writeTombstones(
       })),
     ),
   )
+  const isAlone = ({ ref }: ErasedFact) => {
+    const { predecessor, superseded_by } = versions.get(ref) ?? {}
+    return predecessor === null && superseded_by === null
+  }
+  if (digests.size === 0 && erased.every(isAlone)) await followErasure(kernel, tx, erased)
   const predecessors = new Map<number, number>()
   for (const { ref, store_id, seq } of erased) {
     const known = versions.get(ref)
@@ -140,6 +152,19 @@ export async function writeTombstones(
   // One that is current again belongs into the digest of its session.
   await endDigests(tx, [...predecessors.values()], last_seq)
   return predecessors
+}
+
+/** Nothing but these facts changes: indexes need not read what the unit has done. */
+async function followErasure(kernel: Kernel, tx: Tx, erased: readonly ErasedFact[]): Promise<void> {
+  const { tenant_id } = tx
+  for (const [store_id, own] of Map.groupBy(erased, (one) => one.store_id)) {
+    const head = await loadStoreHead(tx, store_id)
+    if (!head) continue
+    const to_seq = Math.max(...own.map(({ seq }) => seq))
+    const removed = own.map(({ ref }) => ref)
+    const change = { tenant_id, store_id, from_seq: head.head_seq, to_seq, removed }
+    tx.afterCommit(() => storeIndexes(kernel).applyChange({ ...change, facts: [], closed: [] }))
+  }
 }
 
 export const setTombstoneCertificate = (tx: Tx, ref: number, certificate_id: string) =>
