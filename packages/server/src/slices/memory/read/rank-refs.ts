@@ -13,7 +13,7 @@ import { findSimilarTerms } from './similar-terms.ts'
 
 /** Snapshots read at most, while the store keeps changing as its index catches up. */
 const ATTEMPTS_MAX = 16
-/** After so many a search does not yield: nothing can be erased meanwhile. */
+/** A later attempt does not yield while it searches: nothing can be erased meanwhile. */
 const YIELDING_ATTEMPTS = 4
 
 interface RankRequest<T> {

@@ -50,7 +50,7 @@ const FILLED = 0.9
 const WIDENING = 4
 /** Snapshots read at most, while the store keeps changing as its index catches up. */
 const ATTEMPTS_MAX = 16
-/** After so many a search does not yield: nothing can be erased meanwhile. */
+/** A later attempt does not yield while it searches: nothing can be erased meanwhile. */
 const YIELDING_ATTEMPTS = 4
 
 interface RetrieveOptions {
@@ -213,11 +213,6 @@ const showReply = (
   })
 }
 
-interface RankOptions extends RetrieveOptions {
-  readonly yields: boolean
-  readonly isCurrent: () => boolean
-}
-
 /**
  * Ranks as many candidates as the budget is expected to hold, and more while they leave a tenth of
  * it unused. The answer depends on the store and the request alone. null: the index is not at the
@@ -226,7 +221,15 @@ interface RankOptions extends RetrieveOptions {
 async function rankForBudget(
   index: StoreIndex,
   search: Omit<SearchOptions, 'limit'>,
-  { budget_tokens, top_k, explain, yields, isCurrent }: RankOptions,
+  {
+    budget_tokens,
+    top_k,
+    explain,
+    yields,
+    isCurrent,
+  }: Omit<SnapshotOptions, 'known'> & {
+    isCurrent: () => boolean
+  },
 ): Promise<{ ranked: RankedFact[]; limit: number } | null> {
   const expected = Math.ceil(budget_tokens / TOKENS_PER_CANDIDATE)
   let limit = Math.min(top_k, CANDIDATES_MAX, Math.max(CANDIDATES_MIN, expected))

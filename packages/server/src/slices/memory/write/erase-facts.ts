@@ -22,7 +22,12 @@ import { noteHiddenFacts, openedFactCache } from '../facts/opened-fact-cache.ts'
 import { deleteRetrievedFacts } from '../facts/retrieved-facts.sql.ts'
 import { listDigestsUsing } from '../facts/session-digests.sql.ts'
 import { endDigests, removeSessionFacts } from '../facts/sessions.ts'
-import { closeVersion, findCurrentValidity, listCurrentValidities } from '../facts/validity.sql.ts'
+import {
+  closeVersion,
+  findCurrentValidity,
+  listCurrentValidities,
+  type ValidityRow,
+} from '../facts/validity.sql.ts'
 import { removeSnapshot } from '../index/index-snapshots.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { deleteExpiries } from '../stores/expiries.sql.ts'
@@ -94,7 +99,7 @@ export async function writeTombstones(
   tx: Tx,
   erased: readonly ErasedFact[],
 ): Promise<Map<number, number>> {
-  const refs = erased.map(({ ref }) => ref)
+  const refs = refsOf(erased)
   const heads = new Map((await findFactHeads(tx, refs)).map((head) => [head.ref, head]))
   const versions = new Map(
     (await listCurrentValidities(tx, refs)).map((version) => [version.ref, version]),
@@ -107,14 +112,8 @@ export async function writeTombstones(
   const digests = await removeSessionFacts(tx, refs, last_seq)
   const named = await findItemRefs(tx, refs)
   if (named.size > 0) tx.needs(deleteItems(tx, refs))
-  for (const [store_id, own] of Map.groupBy(erased, (one) => one.store_id))
-    tx.needs(
-      deleteRetrievedFacts(
-        tx,
-        store_id,
-        own.map(({ ref }) => ref),
-      ),
-    )
+  const stores = [...Map.groupBy(erased, ({ store_id }) => store_id)]
+  for (const [store_id, own] of stores) tx.needs(deleteRetrievedFacts(tx, store_id, refsOf(own)))
   tx.needs(
     insertTombstones(
       tx,
@@ -129,16 +128,12 @@ export async function writeTombstones(
       })),
     ),
   )
-  const isAlone = ({ ref }: ErasedFact) => {
-    const { predecessor, superseded_by } = versions.get(ref) ?? {}
-    return predecessor === null && superseded_by === null
-  }
-  if (digests.size === 0 && erased.every(isAlone)) await followErasure(kernel, tx, erased)
+  if (digests.size === 0 && refs.every((ref) => isAlone(versions.get(ref))))
+    for (const [store_id, own] of stores) await followErasure(kernel, tx, store_id, own)
   const predecessors = new Map<number, number>()
   for (const { ref, store_id, seq } of erased) {
     const known = versions.get(ref)
-    if (known?.predecessor === null && known.superseded_by === null)
-      tx.needs(closeVersion(tx, known, seq))
+    if (isAlone(known)) tx.needs(closeVersion(tx, known, seq))
     else {
       // The removal of its neighbour may have changed it.
       const version = known && (await findCurrentValidity(tx, ref))
@@ -154,17 +149,31 @@ export async function writeTombstones(
   return predecessors
 }
 
-/** Nothing but these facts changes: indexes need not read what the unit has done. */
-async function followErasure(kernel: Kernel, tx: Tx, erased: readonly ErasedFact[]): Promise<void> {
-  const { tenant_id } = tx
-  for (const [store_id, own] of Map.groupBy(erased, (one) => one.store_id)) {
-    const head = await loadStoreHead(tx, store_id)
-    if (!head) continue
-    const to_seq = Math.max(...own.map(({ seq }) => seq))
-    const removed = own.map(({ ref }) => ref)
-    const change = { tenant_id, store_id, from_seq: head.head_seq, to_seq, removed }
-    tx.afterCommit(() => storeIndexes(kernel).applyChange({ ...change, facts: [], closed: [] }))
+/** Whether the fact succeeds none and has no successor. */
+const isAlone = (version: ValidityRow | undefined): version is ValidityRow =>
+  version?.predecessor === null && version.superseded_by === null
+
+const refsOf = (erased: readonly ErasedFact[]): number[] => erased.map(({ ref }) => ref)
+
+/** Nothing but these facts changes in the store: its index need not read what the unit has done. */
+async function followErasure(
+  kernel: Kernel,
+  tx: Tx,
+  store_id: string,
+  erased: readonly ErasedFact[],
+): Promise<void> {
+  const head = await loadStoreHead(tx, store_id)
+  if (!head) return
+  const change = {
+    tenant_id: tx.tenant_id,
+    store_id,
+    from_seq: head.head_seq,
+    to_seq: Math.max(...erased.map(({ seq }) => seq)),
+    facts: [],
+    closed: [],
+    removed: refsOf(erased),
   }
+  tx.afterCommit(() => storeIndexes(kernel).applyChange(change))
 }
 
 export const setTombstoneCertificate = (tx: Tx, ref: number, certificate_id: string) =>
