@@ -31,7 +31,7 @@ export class PostgresSnapshots implements Snapshots {
   /** Throws PostgresError when there is no connection to be had. */
   static async open(url: string, role: string | null): Promise<PostgresSnapshots> {
     const { connectionString } = connectionOf(url)
-    const client = new Client({ connectionString, types: postgresTypes })
+    const client = new Client({ connectionString, types: postgresTypes, pipeline: true })
     // The failing queries report the error; an 'error' event without a listener ends the process.
     client.on('error', () => {})
     try {
