@@ -5,12 +5,12 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { SessionGate } from './api/session.tsx'
-import { router } from './app/router.tsx'
-import { SignIn } from './app/sign-in.tsx'
-import { applyTheme } from './app/theme.tsx'
-import { ErrorState, LoadingState } from './parts/states.tsx'
-import './styles/base.css'
+import { SessionGate } from '../api/session.tsx'
+import { ErrorState, LoadingState } from '../parts/states.tsx'
+import { router } from './router.tsx'
+import { SignIn } from './sign-in.tsx'
+import { applyTheme } from './theme.tsx'
+import '../styles/base.css'
 
 const queries = new QueryClient({
   defaultOptions: {

@@ -6,14 +6,13 @@ import { streamsEvents } from '@custos/client/operations'
 import type { StreamedEntry } from '@custos/client/types'
 import { useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, use, useEffect, useMemo, useState } from 'react'
-import { client } from '../api/connection.ts'
-import { useSession } from '../api/session.tsx'
-import css from './live.module.css'
+import { client } from './connection.ts'
+import { useSession } from './session.tsx'
 
 /** Between two renewals of what is shown, however fast entries come. */
 const RENEW_MS = 2_000
 
-type LiveState = 'off' | 'connecting' | 'live' | 'broken'
+export type LiveState = 'off' | 'connecting' | 'live' | 'broken'
 type Listener = (entry: StreamedEntry) => void
 
 interface LiveStream {
@@ -83,20 +82,4 @@ async function followStream(
   } catch {
     if (!signal.aborted) onState('broken')
   }
-}
-
-const TEXTS: Readonly<Record<LiveState, string>> = {
-  off: 'No live updates: the key cannot read the audit log',
-  connecting: 'Connecting to the event stream',
-  live: 'Live: changes appear by themselves',
-  broken: 'Not live: reload the page to connect again',
-}
-
-export function LiveDot() {
-  const { state } = useLive()
-  return (
-    <span className={css['dot']} data-state={state} title={TEXTS[state]}>
-      <span className="visually-hidden">{TEXTS[state]}</span>
-    </span>
-  )
 }
