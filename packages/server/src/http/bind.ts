@@ -1,6 +1,6 @@
 // Builds the HTTP server from the contract: Fastify routes and carries, nothing more.
 
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Kernel } from '../platform/kernel/kernel.ts'
@@ -17,7 +17,6 @@ import {
   startPage,
 } from './assets.ts'
 import { bindConsole, CONSOLE_ROUTES, loadConsole } from './console-assets.ts'
-import { allowOrigins } from './cors.ts'
 import { Endpoint, LAST_PARAMETER, type Route } from './endpoint.ts'
 import { MCP_PATH, McpRoute } from './mcp.ts'
 import { METRICS_PATH, type MetricsOptions, MetricsRoute } from './metrics-route.ts'
@@ -228,4 +227,63 @@ function bindUnrouted(
       : known.refusalFor(request.method, request.url)
     sendUnrouted(kernel, request.raw, reply.raw, refusal)
   })
+}
+
+/** What a page may send; a strict list keeps headers that guard sessions out. */
+const REQUEST_HEADERS = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'last-event-id',
+  'mcp-protocol-version',
+  'traceparent',
+  'tracestate',
+  'x-custos-store',
+  'x-request-id',
+].join(', ')
+
+/** What a page may read besides the headers that every page may. */
+const EXPOSED_HEADERS = [
+  'content-disposition',
+  'idempotency-replayed',
+  'ratelimit',
+  'ratelimit-policy',
+  'retry-after',
+  'www-authenticate',
+  'x-request-id',
+].join(', ')
+
+/** Seconds; browsers use less, Chromium two hours. */
+const PREFLIGHT_SECONDS = '7200'
+
+/**
+ * Answers preflights and marks answers for the listed origins. @fastify/cors does not fit: its
+ * headers belong to the framework's reply, and operations write to the connection themselves.
+ */
+function allowOrigins(server: FastifyInstance, origins: readonly string[]): void {
+  if (origins.length === 0) return
+  const allowed = new Set(origins)
+  server.addHook('onRequest', ({ raw }, reply, done) => {
+    const { origin } = raw.headers
+    reply.raw.setHeader('vary', 'origin')
+    if (origin === undefined || !allowed.has(origin)) return done()
+    reply.raw.setHeader('access-control-allow-origin', origin)
+    reply.raw.setHeader('access-control-expose-headers', EXPOSED_HEADERS)
+    if (!isPreflight(raw)) return done()
+    reply.hijack()
+    answerPreflight(reply.raw)
+  })
+}
+
+const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
+
+function answerPreflight(response: ServerResponse): void {
+  response.removeHeader('access-control-expose-headers')
+  response.writeHead(204, {
+    'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+    'access-control-allow-headers': REQUEST_HEADERS,
+    'access-control-max-age': PREFLIGHT_SECONDS,
+  })
+  response.end()
 }

@@ -176,3 +176,17 @@ export const findStandingRecord = (db: TenantDb, kind: string, subject: string) 
       .where('subject', '=', subject)
       .where('stands', '=', 1),
   )
+
+/** Entries that name signing keys, oldest first. A scan: it runs when keys change, not before. */
+export const listKeyEvents = (db: TenantDb) =>
+  db.all(
+    from(db, 'breadcrumbs')
+      .select('record')
+      .where((e) =>
+        e.or([
+          e('record', 'like', '%"event_type":"signing_key.%'),
+          e('record', 'like', '%"event_type":"tenant.created"%'),
+        ]),
+      )
+      .orderBy('seq'),
+  )

@@ -1,6 +1,7 @@
-// Restores a backup: prepared and checked aside, put in place, the erasures since replayed.
+// Restores a backup into a data directory, or proves in a folder of its own that it can be.
 
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import assert from 'node:assert/strict'
+import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { listTenantIds } from '../../platform/db/control.sql.ts'
@@ -15,9 +16,10 @@ import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { loadMasterKey } from '../../platform/keys/master-key.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
 import { checkStores } from '../checks/check-stores.ts'
+import { runFsck, type TenantReport } from '../checks/fsck.ts'
 import { requireUnmoved } from '../open/moved-mark.ts'
 import { type RestoredTenant, reconcileRestored } from './reconcile-restored.ts'
-import { mergeWriteAheadLog, openStage, removeStages, stageData } from './stage.ts'
+import { mergeWriteAheadLog, openStage, removeStage, removeStages, stageData } from './stage.ts'
 
 interface RestoreOptions {
   readonly data: string
@@ -86,7 +88,7 @@ async function restoreBoth(
 }
 
 /** The key that opens what is restored; OfflineError when there is none: none is made for it. */
-export function requireMasterKey(config: Config): Buffer {
+function requireMasterKey(config: Config): Buffer {
   const { data_dir, master_key } = config
   if (master_key === null && !existsSync(join(data_dir, 'master.key')))
     throw new OfflineError(
@@ -201,4 +203,50 @@ async function openKeyringOrNull(dir: string, task: CarryOver): Promise<Keyring 
     if (error instanceof KeyringError) return null
     throw error
   }
+}
+
+interface RehearsalOptions {
+  readonly data: string
+  readonly keyring: string
+  /** Where there is room for the restored data; the folder in it is removed at the end. */
+  readonly scratch: string
+  progress?(text: string): void
+}
+
+/** Of one tenant: what the restore did, and what the check of the restored data found. */
+export type RehearsedTenant = RestoredTenant & Pick<TenantReport, 'counts' | 'findings'>
+
+/**
+ * Restores both files and checks every log and every seal of the result. The ledger copy is read
+ * from a copy of its own: what is signed in a rehearsal must not count as signed by the service.
+ * Throws what a restore throws.
+ */
+export async function rehearseRestore(
+  config: Config,
+  { data, keyring, scratch, progress = () => {} }: RehearsalOptions,
+): Promise<RehearsedTenant[]> {
+  const master_key = requireMasterKey(config).toString('hex')
+  const stage = openStage(scratch)
+  try {
+    const ledger_copy = copyLedger(config, stage)
+    const aside = { ...config, data_dir: stage, master_key, ledger_copy }
+    const { tenants } = await runRestore(aside, { data, keyring, force: true })
+    const checked = new Map(
+      (await runFsck(aside, { progress })).map((report) => [report.tenant_id, report]),
+    )
+    return tenants.map((tenant) => {
+      const report = checked.get(tenant.tenant_id)
+      assert(report !== undefined, `the check has not seen ${tenant.tenant_id}`)
+      return { ...tenant, counts: report.counts, findings: report.findings }
+    })
+  } finally {
+    removeStage(stage)
+  }
+}
+
+function copyLedger({ ledger_copy }: Config, stage: string): string | null {
+  if (ledger_copy === null || !existsSync(ledger_copy)) return null
+  const copy = join(stage, 'ledger-copy.ndjson')
+  copyFileSync(ledger_copy, copy)
+  return copy
 }

@@ -8,8 +8,8 @@ import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { probeStorage } from '../../platform/kernel/storage-probe.ts'
 import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import { measureIndexes } from '../memory/index.ts'
+import { listTenantNumbers } from './stats.sql.ts'
 import { uptimeSeconds } from './stats.ts'
-import { listTenantNumbers } from './tenant-numbers.sql.ts'
 
 /** Scrapes in between share one answer. */
 const EVERY_MS = 5_000

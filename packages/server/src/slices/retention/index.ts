@@ -9,7 +9,7 @@ import { getRetention, setRetention } from './retention.ts'
 import { abandonRun, RETENTION_ERASE, retentionEraser, runRetention } from './run.ts'
 
 export { runDueRetention } from './run.ts'
-export { retentionTextSources } from './text-sources.ts'
+export { retentionTextSources } from './store-notes.ts'
 
 export const retentionHandlers = {
   get: getRetention,

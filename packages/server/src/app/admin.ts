@@ -1,11 +1,24 @@
-// Changes to the signing keys, on the stopped service: the keyring first, then every tenant's log.
+// Commands for a stopped service: signing keys, counters of usage, and secrets written again.
 
 import type { PublishedKey } from '@custos/proof'
+import type { Config } from '../config/config.ts'
 import { formatTime } from '../platform/clock.ts'
+import { listTenantIds } from '../platform/db/control.sql.ts'
+import { PLATFORM } from '../platform/db/database.ts'
+import type { Tx } from '../platform/db/tenant-db.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
-import { SIGNING_PURPOSES, type SigningPurpose } from '../platform/keys/keyring.ts'
+import { runIfDue } from '../platform/kernel/leases.ts'
+import {
+  type RewriteResult,
+  SIGNING_PURPOSES,
+  type SigningPurpose,
+} from '../platform/keys/keyring.ts'
+import { OfflineError } from '../platform/operator-error.ts'
 import { appendCrumb, findHead } from '../slices/gcrumbs/index.ts'
-import { listKeyEvents } from './key-events.sql.ts'
+import { type CorrectedCount, correctUsage, GovernedLog } from '../slices/tenants/index.ts'
+import { parseRecord } from './checks/check-log.ts'
+import { listKeyEvents, listRecords } from './checks/fsck.sql.ts'
+import { openKernel } from './open/open-kernel.ts'
 
 export { SIGNING_PURPOSES, type SigningPurpose }
 
@@ -105,4 +118,76 @@ function namedKeys(records: readonly string[]) {
     for (const { key_id } of payload.signing_keys ?? []) named.add(key_id)
   }
   return { named, retired }
+}
+
+const CHUNK = 1_000
+
+interface RecountedTenant {
+  readonly tenant_id: string
+  readonly corrected: readonly CorrectedCount[]
+}
+
+/**
+ * One unit of work a tenant, whose writes wait meanwhile. Throws OfflineError for an unknown
+ * tenant, and on the embedded engine while a service runs.
+ */
+export async function recountUsage(
+  config: Config,
+  wanted: string | undefined,
+): Promise<RecountedTenant[]> {
+  const open = await openKernel({ ...config, log_level: 'error' })
+  try {
+    const { db } = open.kernel
+    const all = await db.read(PLATFORM, listTenantIds)
+    if (wanted !== undefined && !all.includes(wanted))
+      throw new OfflineError(`there is no tenant ${wanted} here`)
+    const recounted: RecountedTenant[] = []
+    for (const tenant_id of wanted === undefined ? all : [wanted]) {
+      const corrected = await db.transact(tenant_id, async (tx) =>
+        correctUsage(tx, await readLog(tx)),
+      )
+      recounted.push({ tenant_id, corrected })
+    }
+    return recounted
+  } finally {
+    await open.close()
+  }
+}
+
+async function readLog(tx: Tx): Promise<GovernedLog> {
+  const log = new GovernedLog()
+  for (let first = 0; ; first += CHUNK) {
+    const rows = await listRecords(tx, first, first + CHUNK)
+    for (const { record } of rows) log.add(parseRecord(record))
+    if (rows.length < CHUNK) return log
+  }
+}
+
+const HOUR_US = 3_600_000_000
+
+/** For the operator, beside running services. Throws OfflineError on the embedded engine. */
+export async function rewriteSecrets(config: Config): Promise<RewriteResult> {
+  if (config.postgres === null)
+    throw new OfflineError(
+      'CUSTOS_DATABASE_URL is not set: the embedded keyring overwrites in place',
+    )
+  const open = await openKernel({ ...config, log_level: 'error' })
+  try {
+    const done = await open.kernel.keyring.rewriteSecrets?.()
+    if (!done) throw new OfflineError('this keyring does not rewrite')
+    return done
+  } finally {
+    await open.close()
+  }
+}
+
+/** For the timer: every `hours`, in any one of the processes. */
+export async function rewriteWhenDue(kernel: Kernel, hours: number): Promise<void> {
+  const { keyring, logger } = kernel
+  if (!keyring.rewriteSecrets) return
+  const act = async () => {
+    const done = await keyring.rewriteSecrets?.()
+    logger.info('keyring.rewritten', { ...done })
+  }
+  await runIfDue(kernel, 'rewrite', { period_us: hours * HOUR_US, act })
 }
