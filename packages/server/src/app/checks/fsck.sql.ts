@@ -40,10 +40,11 @@ export const listFactRows = (db: TenantDb, after: number, limit: number) =>
       .limit(limit),
   )
 
-type TableCount = 'stores' | 'facts' | 'tombstones' | 'decisions' | 'certificates'
-
 /** Counts rows; of tombstones only those of completed erasures. */
-export async function countRows(db: TenantDb, table: TableCount): Promise<number> {
+export async function countRows(
+  db: TenantDb,
+  table: 'stores' | 'facts' | 'tombstones' | 'decisions' | 'certificates',
+): Promise<number> {
   const row = await db.first(
     table === 'tombstones'
       ? from(db, table)

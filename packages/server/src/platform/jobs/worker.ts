@@ -48,11 +48,6 @@ interface WorkerParts {
   readonly lease_ms: number
 }
 
-interface Kind {
-  readonly runner: JobRunner
-  readonly traits: JobTraits
-}
-
 export const toJob = (row: JobRow): Job => ({
   ...row,
   // Only this module writes the two columns.
@@ -68,7 +63,7 @@ function firstOfEach(rows: readonly JobRow[]): JobRow[] {
 
 export class JobWorker implements JobQueue {
   readonly #parts: WorkerParts
-  readonly #kinds = new Map<string, Kind>()
+  readonly #kinds = new Map<string, { readonly runner: JobRunner; readonly traits: JobTraits }>()
   /** Under way here, by id. */
   readonly #running = new Map<string, Running>()
   readonly #queues: readonly WorkQueue[]

@@ -89,14 +89,15 @@ class Layouts {
 
 export const layouts = perKernel(() => new Layouts())
 
-interface Caller {
-  readonly kernel: Kernel
-  readonly tenant_id: string
-  readonly principal: Pick<Principal, 'allowed_stores'>
-}
-
 /** As the log stands now. */
-export async function layOut(caller: Caller, dimension: string): Promise<Layout> {
+export async function layOut(
+  caller: {
+    readonly kernel: Kernel
+    readonly tenant_id: string
+    readonly principal: Pick<Principal, 'allowed_stores'>
+  },
+  dimension: string,
+): Promise<Layout> {
   const { kernel, tenant_id, principal } = caller
   const keys = await kernel.keyring.tenant(tenant_id)
   const store_ids = [...principal.allowed_stores].sort()
@@ -204,9 +205,10 @@ function placePoints(
   return { points, judgments, resolved }
 }
 
-type PointDetails = Omit<ManifoldPoint, 'decision_id' | 'log_seq' | 'x' | 'y'>
-
-function judgmentOf(judged: JudgmentFields, score: ScoreObject | undefined): PointDetails {
+function judgmentOf(
+  judged: JudgmentFields,
+  score: ScoreObject | undefined,
+): Omit<ManifoldPoint, 'decision_id' | 'log_seq' | 'x' | 'y'> {
   const outcome = OUTCOMES.find((word) => word === judged.outcome)
   const verifiability_tag = VERIFIABILITY_TAGS.find((word) => word === judged.tag)
   const decision = JUDGMENTS.find((word) => word === judged.decision)

@@ -327,11 +327,6 @@ interface VerifiedEpoch {
   readonly inPeriod: boolean
 }
 
-interface Checkpoints {
-  count: number
-  last_seq: number | null
-}
-
 /** Each is hashed, linked to the one before, and the tree compared with what was signed of it. */
 class EntryVerifier {
   readonly tally: Tally
@@ -342,7 +337,7 @@ class EntryVerifier {
   epochsVerified = 0
   lastEpoch: EpochRow | null = null
   /** The checkpoints of the period that were verified so far. */
-  readonly checkpoints: Checkpoints = { count: 0, last_seq: null }
+  readonly checkpoints: { count: number; last_seq: number | null } = { count: 0, last_seq: null }
   readonly #tree = new EntryTree()
   #epochs: readonly EpochRow[] = []
   #reached: VerifiedEpoch[] = []

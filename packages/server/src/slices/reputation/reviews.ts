@@ -270,12 +270,11 @@ const isSame = ({ given, stored }: Item): boolean =>
   stored.rating_e6 === given.rating_e6 &&
   sameLabel(stored.content, given.content)
 
-interface ReviewContext {
-  readonly changes: Changes
-  readonly writing: WriteContext
-}
-
-async function write(tx: Tx, item: Item, { changes, writing }: ReviewContext): Promise<void> {
+async function write(
+  tx: Tx,
+  item: Item,
+  { changes, writing }: { readonly changes: Changes; readonly writing: WriteContext },
+): Promise<void> {
   const { given, reviewer, stored } = item
   const event_us = given.event_us ?? writing.now_us
   const { seq } = await appendCrumb(tx, {

@@ -18,8 +18,6 @@ import { countDue, findRetention, saveRetention } from './retention.sql.ts'
 import { computeCutoff } from './run.ts'
 import { openStoreNotes, prepareStoreTarget } from './store-notes.ts'
 
-type ShowCall = Pick<Call, 'kernel' | 'tenant_id'>
-
 const HOLDS_COUNTED_MAX = 1_000
 
 export const getRetention: Handler<typeof retention.get> = (call, { params }) =>
@@ -58,7 +56,7 @@ export const setRetention: Handler<typeof retention.set> = async (call, { params
 }
 
 async function showRetention(
-  { kernel }: ShowCall,
+  { kernel }: Pick<Call, 'kernel' | 'tenant_id'>,
   db: TenantDb,
   store_id: string,
 ): Promise<Retention> {

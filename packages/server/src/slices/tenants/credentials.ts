@@ -353,15 +353,10 @@ export async function revokeKeysOfTenant(kernel: Kernel, tx: Tx): Promise<number
   return revokeAll(tx, tx.now())
 }
 
-interface KeyUse {
-  readonly tenant_id: string
-  readonly used_us: number
-}
-
 /** A request costs one entry of a map and no write. A killed process loses the last half minute. */
 class KeyUses {
   readonly #kernel: Kernel
-  #uses = new Map<string, KeyUse>()
+  #uses = new Map<string, { readonly tenant_id: string; readonly used_us: number }>()
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel

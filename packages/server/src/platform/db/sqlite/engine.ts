@@ -26,11 +26,6 @@ interface DoneUnit extends QueuedUnit {
   readonly after: readonly (() => void)[]
 }
 
-interface SqliteOptions {
-  readonly onCommit?: OnCommit
-  readonly onLateFailure?: OnLateFailure
-}
-
 export class SqliteEngine implements Database {
   readonly source: DatabaseSource
   readonly shared = false
@@ -47,7 +42,11 @@ export class SqliteEngine implements Database {
   readonly #onCommit: OnCommit
   readonly #onLateFailure: OnLateFailure
 
-  constructor(path: string, clock: Clock, options: SqliteOptions = {}) {
+  constructor(
+    path: string,
+    clock: Clock,
+    options: { readonly onCommit?: OnCommit; readonly onLateFailure?: OnLateFailure } = {},
+  ) {
     this.source = { engine: 'sqlite', path }
     this.#clock = clock
     this.#writer = new SqliteConnection(path, 'write')

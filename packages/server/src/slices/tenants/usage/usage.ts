@@ -11,8 +11,6 @@ interface Count {
   readonly bytes: number
 }
 
-type Counts = ReadonlyMap<string, Count>
-
 const FLUSH_MS = 2_000
 
 // How the call counted: the same operation may write on one path and only read on another.
@@ -23,7 +21,7 @@ const ERASED = 'e/erased'
 /** No operation: governed decisions by kind. */
 const GOVERNED = 'g/'
 
-const slot: SharedSlot<Counts> = {
+const slot: SharedSlot<ReadonlyMap<string, Count>> = {
   name: 'usage',
   async flush(tx, counts) {
     const period = monthOf(tx.now())
@@ -46,10 +44,9 @@ export const meterErasure = (tx: Tx): void => add(tx, ERASED, { count: 1, bytes:
 
 /** A governed decision: one that an agent logged, or a judgment of an agent on the record. */
 export const GOVERNED_KINDS = ['logged', 'certify', 'reject'] as const
-type GovernedKind = (typeof GOVERNED_KINDS)[number]
 
 /** Counts a governed decision in the unit of work of its log entry. */
-export const meterGoverned = (tx: Tx, kind: GovernedKind): void =>
+export const meterGoverned = (tx: Tx, kind: (typeof GOVERNED_KINDS)[number]): void =>
   add(tx, GOVERNED + kind, { count: 1, bytes: 0 })
 
 /** The governed decisions of a month; in a unit of work, with those of its commit. */
