@@ -49,12 +49,15 @@ export {
   reserveMemories,
   takeRequest,
 } from './usage/quotas.ts'
-export { type CorrectedCount, correctUsage, findExcess, GovernedLog } from './usage/recount.ts'
 export {
   addUsages,
+  type CorrectedCount,
   calendarMonth,
+  correctUsage,
   countGovernedEver,
+  findExcess,
   flushReadMeter,
+  GovernedLog,
   loadUsage,
   meter,
   meterErasure,

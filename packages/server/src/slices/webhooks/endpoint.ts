@@ -15,7 +15,7 @@ import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kerne
 import { REDACTED_TEXT, textSource } from '../../platform/kernel/text-source.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, findHead } from '../gcrumbs/index.ts'
-import { findUnknownEvents } from './event-match.ts'
+import { findUnknownEvents } from './payload.ts'
 import {
   failOpenDeliveries,
   findWebhook,
