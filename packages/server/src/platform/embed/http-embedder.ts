@@ -11,7 +11,7 @@ import {
   quantise,
 } from './embedder.ts'
 
-export interface HttpEmbedderOptions extends Endpoint {
+interface HttpEmbedderOptions extends Endpoint {
   /** How long a request may take, and a call somebody waits for altogether. */
   readonly timeout_ms: number
 }

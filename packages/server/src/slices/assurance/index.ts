@@ -7,7 +7,7 @@ import { captureBaseline, run } from './run.ts'
 import { changeSchedule, createSchedule, removeSchedule } from './schedules.ts'
 
 export { awaitRuns } from './execute-run.ts'
-export { assureDue, interruptAbandoned, runDue, stopChecking } from './schedules.ts'
+export { assureDue, interruptAbandoned, stopChecking } from './schedules.ts'
 export {
   type AuditResult,
   type AuditTask,

@@ -91,8 +91,8 @@ async function loadDestruction(kernel: Kernel, tenant_id: string): Promise<Destr
 }
 
 export { resumeDestructions } from './destruction.ts'
-export { type MovePlan, OFFBOARDING_STEPS } from './plan.ts'
-export { hasRowsLeft, KEPT_TABLES, removedTables } from './remove-job.ts'
+export type { MovePlan } from './plan.ts'
+export { removedTables } from './remove-job.ts'
 
 export const offboardingHandlers = {
   destroy_key: destroyKey,
