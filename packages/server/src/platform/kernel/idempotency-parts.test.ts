@@ -18,7 +18,7 @@ interface Reached extends Record<string, unknown> {
   readonly count: number
 }
 
-const requestOf = (kernel: Kernel): Parameters<typeof runInParts>[1] => ({
+const requestOf = (kernel: Kernel): Parameters<typeof runInParts>[0] => ({
   kernel,
   tenant_id: TENANT,
   operation: 'memory.import',
