@@ -18,10 +18,10 @@ export const DATA_HELP = `  --data-dir DIR, CUSTOS_DATA_DIR
 export const LEDGER_HELP = `  --ledger-copy FILE, CUSTOS_LEDGER_COPY
       second copy of the erasure ledger, if the service runs with one`
 
-type DataValues = Readonly<Partial<Record<keyof typeof DATA_OPTIONS, string>>>
-
 /** The configuration `serve` would have with these flags and environment. Throws ConfigError. */
-export function readDataConfig(values: DataValues): Config {
+export function readDataConfig(
+  values: Readonly<Partial<Record<keyof typeof DATA_OPTIONS, string>>>,
+): Config {
   const flags = {
     CUSTOS_DATA_DIR: values['data-dir'],
     CUSTOS_ORIGIN: values.origin,

@@ -19,8 +19,6 @@ export interface ToolCall {
   readonly context: ServerContext
 }
 
-type ToolReply = CallToolResult | InputRequiredResult
-
 export interface ToolSpec<I extends TSchema = TSchema> {
   readonly name: string
   readonly title: string
@@ -32,7 +30,7 @@ export interface ToolSpec<I extends TSchema = TSchema> {
   readonly drySafe?: boolean
   readonly input: I
   readonly output: TSchema
-  run(args: Static<I>, call: ToolCall): Promise<ToolReply>
+  run(args: Static<I>, call: ToolCall): Promise<CallToolResult | InputRequiredResult>
 }
 
 /** A tool whose arguments have the type of its input schema. */

@@ -28,15 +28,6 @@ interface PersonalData {
   readonly score: number
 }
 
-interface FindOptions {
-  /** Names of ENTITIES; all of them unless given. */
-  readonly entities?: readonly string[]
-  /** Languages of context words in addition to English: de, es, fr, it; default: all of them. */
-  readonly languages?: readonly string[]
-  /** Findings below it are left out; 0.5 unless given. */
-  readonly min_score?: number
-}
-
 const MIN_SCORE = 0.5
 const NAMES: ReadonlySet<string> = new Set(ENTITIES.map(({ entity }) => entity))
 
@@ -44,7 +35,17 @@ export function isEntity(name: string): boolean {
   return NAMES.has(name)
 }
 
-export function findPersonalData(text: string, options: FindOptions = {}): PersonalData[] {
+export function findPersonalData(
+  text: string,
+  options: {
+    /** Names of ENTITIES; all of them unless given. */
+    readonly entities?: readonly string[]
+    /** Languages of context words in addition to English: de, es, fr, it; default: all of them. */
+    readonly languages?: readonly string[]
+    /** Findings below it are left out; 0.5 unless given. */
+    readonly min_score?: number
+  } = {},
+): PersonalData[] {
   const { entities, languages, min_score = MIN_SCORE } = options
   const scan = new Scan(text, languages && new Set(languages))
   const found = new Matches(entities && new Set(entities), min_score)

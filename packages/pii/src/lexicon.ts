@@ -97,12 +97,9 @@ const OTHER_LANGUAGES: Readonly<Record<string, string>> = {
 const ROLES = Object.keys(WORDS)
 const SLOTS = 4096
 
-interface Entry {
-  readonly word: string
-  readonly roles: readonly number[]
-}
-
-const entries: (Entry | undefined)[] = [undefined]
+const entries: ({ readonly word: string; readonly roles: readonly number[] } | undefined)[] = [
+  undefined,
+]
 const slots = new Uint16Array(SLOTS)
 
 function put(word: string, role: number): void {

@@ -1,12 +1,163 @@
 // Recognises numbers: tests a sequence of digit groups as a whole and group by group.
 
-import { CARD_SHAPES, cardScore } from './cards.ts'
+import { isLuhn } from './checksums.ts'
 import { findAge, findNumericDate, findYear } from './dates.ts'
 import { CONTEXT, digitIdsOf, ID_SHAPES } from './digit-ids.ts'
 import type { Matches } from './matches.ts'
-import { chainEnd, Groups, gapAfter, isPartOfNumber } from './number-chain.ts'
-import { findInnerPhone, findPhone } from './phones.ts'
+import { chainEnd, GROUPS_MAX, Groups, gapAfter, isPartOfNumber } from './number-chain.ts'
 import { role, type Scan } from './scan.ts'
+
+/**
+ * How sure a number of this length is one of a card's, its check digit right; 0 if it is not one.
+ * Ranges as ISO/IEC 7812 issuers publish them.
+ */
+function cardScore(groups: Groups): number {
+  const { total } = groups
+  if (total < 12 || total > 19) return 0
+  const known = rangeScore(groups, total)
+  const score = known === 0 && total >= 15 && groups.digit(0) > 0 ? UNKNOWN : known
+  return score > 0 && !groups.isRepeated() && isLuhn(groups.digits, total) ? score : 0
+}
+
+const SURE = 0.8
+/** Lengths that other numbers have as often. */
+const DOUBTFUL = 0.4
+/** Of no range we know: shops and new issuers have some. A card only where one is spoken of. */
+const UNKNOWN = 0.35
+
+function rangeScore(groups: Groups, total: number): number {
+  const four = groups.value(0, 4)
+  const two = Math.floor(four / 100)
+  if (total === 12) return isMaestro(two) ? DOUBTFUL : 0
+  if (total === 13) return Math.floor(two / 10) === 4 || isMaestro(two) ? DOUBTFUL : 0
+  if (total === 14) return isDiners(four) ? SURE : isMaestro(two) ? DOUBTFUL : 0
+  if (total === 15) return isFifteen(four, two) ? SURE : isMaestro(two) ? DOUBTFUL : 0
+  if (total === 16) return isSixteen(four, two) ? SURE : 0
+  if (two === 62 || isDiscover(four, two) || isJcb(four)) return SURE
+  if (Math.floor(two / 10) === 4) return total === 19 ? SURE : 0
+  return isMaestro(two) ? 0.6 : 0
+}
+
+/** American Express, and the fifteen digits of early JCB. */
+function isFifteen(four: number, two: number): boolean {
+  return two === 34 || two === 37 || four === 1800 || four === 2131
+}
+
+function isSixteen(four: number, two: number): boolean {
+  if (Math.floor(two / 10) === 4 || isMaestro(two)) return true
+  if ((two >= 51 && two <= 55) || (four >= 2221 && four <= 2720)) return true
+  // Mir; RuPay; Diners and its likes of sixteen.
+  if ((four >= 2200 && four <= 2204) || two === 81 || two === 82) return true
+  return isJcb(four) || isDiscover(four, two) || isDiners(four)
+}
+
+function isJcb(four: number): boolean {
+  return four >= 3528 && four <= 3589
+}
+
+function isDiscover(four: number, two: number): boolean {
+  return four === 6011 || two === 65 || (four >= 6440 && four <= 6499)
+}
+
+function isDiners(four: number): boolean {
+  const three = Math.floor(four / 10)
+  const two = Math.floor(four / 100)
+  return (three >= 300 && three <= 305) || three === 309 || two === 36 || two === 38 || two === 39
+}
+
+function isMaestro(two: number): boolean {
+  return two === 50 || (two >= 56 && two <= 69)
+}
+
+/** How cards print their groups: 4444 is four times four. */
+const CARD_SHAPES: readonly number[] = [...[4444, 465, 464, 44441, 44442, 44443, 4443, 844, 88]]
+
+const PHONE = role('phone')
+const PLUS = 0x2b
+const OPEN = 0x28
+
+/** Looks at the chain of groups that begins at `word` as one number. */
+function findPhone(scan: Scan, word: number, last: number, found: Matches): void {
+  const count = last - word + 1
+  if (count > GROUPS_MAX || isPartOfNumber(scan, word, last)) return
+  if (!groups.read(scan, word, count)) return
+  const extended = isExtension(scan, last)
+  const size = groups.total - (extended ? scan.length(last) : 0)
+  if (size < 6 || size > 15) return
+
+  const start = beginning(scan, word)
+  const plus = scan.at(start) === PLUS
+  const form = formScore(scan, { word, count: extended ? count - 1 : count, size, plus })
+  if (form === 0) return
+  const end = scan.end(last)
+  const named = scan.near(PHONE, start, end)
+  const other = !plus && scan.justBefore(OTHER, start, 20)
+  found.add('PHONE_NUMBER', start, end, form + (named ? 0.35 : 0) - (other ? 0.3 : 0))
+}
+
+/** Before the first digit: a plus, an opening bracket. */
+function beginning(scan: Scan, word: number): number {
+  let start = scan.start(word)
+  if (scan.at(start - 1) === OPEN) start--
+  if (scan.at(start - 1) === PLUS) start--
+  return start
+}
+
+function isExtension(scan: Scan, last: number): boolean {
+  const before = last > 0 ? gapAfter(scan, last - 1) | 0x20 : 0
+  return before === 0x78 && scan.length(last) <= 6
+}
+
+interface Form {
+  readonly word: number
+  readonly count: number
+  /** Digits without an extension. */
+  readonly size: number
+  readonly plus: boolean
+}
+
+function formScore(scan: Scan, form: Form): number {
+  const { count, size, plus } = form
+  const first = groups.digit(0)
+  if (plus) return size >= 8 && first > 0 ? 0.75 : 0
+  if (groups.isRepeated()) return 0
+  if (first === 0 && groups.digit(1) === 0 && size >= 10 && groups.digit(2) > 0)
+    return count > 1 ? 0.6 : 0.3
+  if (isSlashed(scan, form)) return 0
+  if (isNorthAmerican(form)) return count > 1 ? 0.55 : 0.2
+  // A trunk prefix and three groups or more: national notation in most of the world.
+  if (first === 0 && size >= 9 && size <= 11) return count >= 3 ? 0.5 : 0.25
+  const bracketed = scan.at(scan.start(form.word) - 1) === OPEN
+  return size >= 7 || count > 1 ? (bracketed ? 0.3 : 0.2) : 0
+}
+
+/** Area and exchange begin with 2 to 9 where a number stands without its brackets. */
+function isNorthAmerican({ count, size }: Form): boolean {
+  const prefixed = size === 11 && groups.digit(0) === 1
+  if (size !== 10 && !prefixed) return false
+  const at = prefixed ? 1 : 0
+  const shape = Math.floor(groups.shape / (groups.count > count ? 10 : 1))
+  const shaped = shape === 334 || shape === 1334 || count === 1
+  return shaped && groups.digit(at) >= 2 && (count > 1 || groups.digit(at + 3) >= 2)
+}
+
+/** Fractions and dates have slashes; telephone numbers one after the area at most. */
+function isSlashed(scan: Scan, { word, count }: Form): boolean {
+  for (let i = 1; i < count - 1; i++) if (gapAfter(scan, word + i) === 0x2f) return true
+  return false
+}
+
+/** A North American number inside a longer chain, whole groups; true if it is one. */
+function findInnerPhone(scan: Scan, word: number, found: Matches): boolean {
+  if (scan.length(word) !== 3 || scan.length(word + 1) !== 3) return false
+  if (scan.length(word + 2) !== 4 || !groups.read(scan, word, 3)) return false
+  if (groups.digit(0) < 2 || groups.digit(3) < 2 || isPartOfNumber(scan, word, word + 2))
+    return false
+  if (groups.gap === 0 || groups.gap === 0x2f) return false
+  const start = beginning(scan, word)
+  const named = scan.near(PHONE, start, scan.end(word + 2))
+  return found.add('PHONE_NUMBER', start, scan.end(word + 2), 0.4 + (named ? 0.35 : 0))
+}
 
 const CARD = role('card')
 const OTHER = role('other')

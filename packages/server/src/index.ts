@@ -2,14 +2,14 @@
 
 export {
   type KeyChange,
+  recountUsage,
   retireSigningKey,
+  rewriteSecrets,
   rotateSigningKeys,
   SIGNING_PURPOSES,
   type SigningPurpose,
-} from './app/admin-keys.ts'
+} from './app/admin.ts'
 export { rotateMasterKey } from './app/admin-master-key.ts'
-export { rewriteSecrets } from './app/admin-rewrite.ts'
-export { recountUsage } from './app/admin-usage.ts'
 export { type BackupFile, runBackup } from './app/backup.ts'
 export {
   runFsck,
@@ -17,8 +17,7 @@ export {
   type TenantReport,
   type TenantReputation,
 } from './app/checks/fsck.ts'
-export { runMigrate } from './app/migrate.ts'
-export { runMigrateEngine } from './app/migrate-engine/migrate-engine.ts'
+export { runMigrate, runMigrateEngine } from './app/migrate.ts'
 export type { MigrationResult } from './app/migrate-engine/move.ts'
 export {
   abortTenantMove,
@@ -29,8 +28,12 @@ export {
 export { openKernel } from './app/open/open-kernel.ts'
 export { openReadOnly } from './app/open/open-read-only.ts'
 export { VERSION } from './app/open/version.ts'
-export { type RehearsedTenant, rehearseRestore } from './app/restore/rehearse.ts'
-export { type RestoreResult, runRestore } from './app/restore/restore.ts'
+export {
+  type RehearsedTenant,
+  type RestoreResult,
+  rehearseRestore,
+  runRestore,
+} from './app/restore/restore.ts'
 export { openapiDocument } from './app/routes.ts'
 export { LOCAL_TENANT, type Service, startService } from './app/start.ts'
 export {

@@ -2,16 +2,15 @@
 // the rest.
 
 type Child = Node | string | null
-interface Options {
-  readonly class?: string
-  readonly on?: Readonly<Record<string, (event: Event) => void>>
-  readonly [attribute: string]: unknown
-}
 
 /** An element with attributes, listeners (`on`) and children; `null` children are left out. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
-  options: Options = {},
+  options: {
+    readonly class?: string
+    readonly on?: Readonly<Record<string, (event: Event) => void>>
+    readonly [attribute: string]: unknown
+  } = {},
   ...children: readonly Child[]
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag)

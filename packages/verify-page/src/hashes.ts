@@ -115,9 +115,11 @@ function mixBlock(
   for (let i = 0; i < 8; i += 1) state[i] = (state[i] ?? 0n) ^ (v[i] ?? 0n) ^ (v[i + 8] ?? 0n)
 }
 
-type Places = readonly [number, number, number, number]
-
-function mix(v: BigUint64Array, [a, b, c, d]: Places, [x, y]: readonly [bigint, bigint]): void {
+function mix(
+  v: BigUint64Array,
+  [a, b, c, d]: readonly [number, number, number, number],
+  [x, y]: readonly [bigint, bigint],
+): void {
   const at = (i: number): bigint => v[i] ?? 0n
   const turn = (word: bigint, by: bigint): bigint =>
     (BigInt.asUintN(64, word) >> by) | (word << (64n - by))

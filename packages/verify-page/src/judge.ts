@@ -15,7 +15,6 @@ import {
   verifySavedDocument,
 } from '@custos/proof'
 
-type Outcome = 'valid' | 'not_valid' | 'cannot_judge'
 /** Why there is no verdict. */
 type Obstacle = 'no_keys' | 'no_ed25519' | 'no_entry' | 'unknown'
 
@@ -29,7 +28,7 @@ export interface SavedFile {
 export interface Judgement {
   readonly document: SavedDocument
   readonly type: string
-  readonly outcome: Outcome
+  readonly outcome: 'valid' | 'not_valid' | 'cannot_judge'
   readonly obstacle: Obstacle | null
   readonly verdict: Verdict | null
 }

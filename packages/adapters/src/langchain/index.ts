@@ -1,4 +1,8 @@
 // LangChain: the history of a conversation, and a retriever.
 
-export { type ChatHistoryOptions, CustosChatHistory } from './history.ts'
-export { CustosRetriever, type RetrieverOptions } from './retriever.ts'
+export {
+  type ChatHistoryOptions,
+  CustosChatHistory,
+  CustosRetriever,
+  type RetrieverOptions,
+} from './history.ts'

@@ -19,9 +19,7 @@ export interface CustosStoreOptions {
   /** The most tokens of the values that one search returns together; default: no limit. */
   readonly budgetTokens?: number
 }
-
-type Batch = Parameters<Custos['items']['batch']>[1]
-type BatchOperation = Batch['operations'][number]
+type BatchOperation = Parameters<Custos['items']['batch']>[1]['operations'][number]
 type Reply = Awaited<ReturnType<Custos['items']['batch']>>['results'][number]
 type FoundItem = Extract<Reply, { items: unknown }>['items'][number]
 

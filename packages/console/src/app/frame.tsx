@@ -1,14 +1,17 @@
 // The frame of every screen: navigation, store switch, palette, live dot, who is signed in.
 
-import { Link, Outlet, useParams, useRouterState } from '@tanstack/react-router'
+import { memoryListStores } from '@custos/client/operations'
+import { Link, Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-router'
 import { LogOut, Menu, Search, X } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
+import { preferences } from '../ambient.ts'
+import { LiveProvider, type LiveState, useLive } from '../api/live.tsx'
 import { useSession } from '../api/session.tsx'
+import { STORE_PATH, useStoreId } from '../api/store-id.ts'
+import { useCall } from '../api/use-call.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import css from './frame.module.css'
-import { LiveDot, LiveProvider } from './live.tsx'
 import { GROUPS, isVisible, SCREENS, type ScreenEntry } from './screens.ts'
-import { StoreSwitch, useStoreId } from './store-switch.tsx'
 import { ThemeSwitch } from './theme.tsx'
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
@@ -103,6 +106,56 @@ function Side({ onSearch }: { readonly onSearch: () => void }) {
         )}
       </footer>
     </>
+  )
+}
+
+const LIVE_TEXTS: Readonly<Record<LiveState, string>> = {
+  off: 'No live updates: the key cannot read the audit log',
+  connecting: 'Connecting to the event stream',
+  live: 'Live: changes appear by themselves',
+  broken: 'Not live: reload the page to connect again',
+}
+
+function LiveDot() {
+  const { state } = useLive()
+  return (
+    <span className={css['dot']} data-state={state} title={LIVE_TEXTS[state]}>
+      <span className="visually-hidden">{LIVE_TEXTS[state]}</span>
+    </span>
+  )
+}
+
+/** A switch is for a few stores; a tenant with more has the list and the palette. */
+const STORES_SHOWN_MAX = 100
+
+function StoreSwitch() {
+  const { can } = useSession()
+  const storeId = useStoreId()
+  const navigate = useNavigate()
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  const { data } = useCall(memoryListStores, [{ limit: STORES_SHOWN_MAX }], {
+    enabled: can('memory:read'),
+  })
+  if (!can('memory:read')) return null
+  const names = new Map((data?.stores ?? []).map((store) => [store.store_id, store.name]))
+  if (!names.has(storeId)) names.set(storeId, null)
+  const select = (next: string) => {
+    preferences.set('store', next)
+    const timeline = STORE_PATH.exec(path)?.[2] === '/timeline'
+    const to = timeline ? '/stores/$storeId/timeline' : '/stores/$storeId'
+    void navigate({ to, params: { storeId: next }, search: {} })
+  }
+  return (
+    <label className={css['switch']}>
+      <span>Store</span>
+      <select value={storeId} onChange={({ target }) => select(target.value)}>
+        {[...names].map(([id, name]) => (
+          <option key={id} value={id}>
+            {name === null || name === id ? id : `${name} (${id})`}
+          </option>
+        ))}
+      </select>
+    </label>
   )
 }
 

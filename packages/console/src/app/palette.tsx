@@ -4,9 +4,9 @@ import { Dialog } from '@base-ui/react/dialog'
 import { useNavigate } from '@tanstack/react-router'
 import { useId, useState } from 'react'
 import { useSession } from '../api/session.tsx'
+import { useStoreId } from '../api/store-id.ts'
 import css from './palette.module.css'
 import { isVisible, SCREENS } from './screens.ts'
-import { useStoreId } from './store-switch.tsx'
 
 interface PaletteProps {
   readonly open: boolean

@@ -196,10 +196,6 @@ export const SCREENS: readonly ScreenEntry[] = [
   { path: '/tenants/$tenantId', title: 'Tenant', load: oneTenant },
 ]
 
-/** Whether there is a screen to link to. */
-export const isBuilt = (path: string): boolean =>
-  SCREENS.some((screen) => screen.path === path && screen.load !== undefined)
-
 /** Whether the navigation and the palette show a screen to a caller. */
 export const isVisible = (
   { load, scope, whole }: ScreenEntry,

@@ -136,12 +136,10 @@ function tryBytes(attestation: JsonObject): Uint8Array | null {
   }
 }
 
-type Trust = { readonly keys: readonly PublishedKey[]; readonly findings: VerdictDraft }
-
 async function checkIssuer(
   attestation: JsonObject,
   message: Uint8Array,
-  { keys, findings }: Trust,
+  { keys, findings }: { readonly keys: readonly PublishedKey[]; readonly findings: VerdictDraft },
 ): Promise<void> {
   const public_key = String(attestation['issuer_key_id'])
   const [key, signature] = [readHex(public_key), readHex(attestation['signature'])]

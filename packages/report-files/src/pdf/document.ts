@@ -1,24 +1,26 @@
 // What is printed: a report with title page, summary, articles and annexes; a plain document.
 
-import type { Report } from '@custos/contract'
+import { REPORT_SAMPLES_MAX, type Report } from '@custos/contract'
 import type { Block, PlainDocument } from '../plain/plain-document.ts'
 import { activityChart, FILLS, findingsChart } from '../view/chart.ts'
 import {
   type FrameworkView,
+  type KindView,
   lastEntry,
   logText,
+  positionsOf,
   type ReportView,
+  type SectionView,
   shortName,
+  sourcesText,
   subjectRows,
   textOf,
   viewOf,
 } from '../view/report-view.ts'
-import { drawAnnexes } from './annexes.ts'
-import { drawFramework } from './articles.ts'
-import { drawChart } from './draw.ts'
+import { drawChart, drawPatch } from './draw.ts'
 import { isRightToLeft, linesOf, visualOrder } from './letters.ts'
 import { BODY, GAP, INK, LEFT, Paper, SMALL, type Style, WIDTH } from './paper.ts'
-import { drawTable, type Row, type Table } from './table.ts'
+import { drawTable, type Row, type Table, tableHeight } from './table.ts'
 
 /** The same report gives the same bytes. */
 export function pdfReport(report: Report): Promise<Buffer> {
@@ -270,3 +272,142 @@ function plainTable({ heads, rows, shares }: Extract<Block, { kind: 'table' }>):
   })
   return { size: 7.5, columns, rows }
 }
+
+function drawAnnexes(paper: Paper, view: ReportView): void {
+  paper.sheet()
+  paper.heading(2, 'Records')
+  paper.bookmark('Records')
+  paper.paragraph(
+    `Of each kind of evidence the newest ${REPORT_SAMPLES_MAX} in the period, by position on the ` +
+      'log. Kinds that are found by computing, and those that were not found, name no records.',
+    SMALL,
+  )
+  const named = view.kinds.filter(({ samples }) => samples.length > 0)
+  if (named.length === 0) paper.paragraph('No records: nothing was found in the period.')
+  for (const kind of named) drawKind(paper, kind)
+  drawSources(paper, view)
+  drawLimits(paper, view)
+}
+
+const ACROSS = 2
+const POSITION = 48
+
+function drawKind(paper: Paper, kind: KindView): void {
+  const { label, about, count } = kind
+  const table = recordsTable(kind)
+  // A list is not parted: it is short.
+  paper.heading(3, `${label} · ${about}`, { keep: tableHeight(paper, table) + LINE })
+  paper.destination(label)
+  paper.paragraph(`${count} in the period, log positions ${positionsOf(kind)}.`, SMALL)
+  drawTable(paper, table)
+}
+
+const LINE = 20
+
+function recordsTable({ samples }: KindView): Table {
+  const across = Math.min(ACROSS, samples.length)
+  const lines = Math.ceil(samples.length / across)
+  return {
+    size: 7.5,
+    columns: Array.from({ length: across }, () => [
+      { title: 'Position', width: POSITION, align: 'right' as const },
+      { title: 'Record', width: WIDTH / ACROSS - POSITION },
+    ]).flat(),
+    // Read down, then across.
+    rows: Array.from({ length: lines }, (_, row) =>
+      Array.from({ length: across }, (__, i) => samples[i * lines + row]).flatMap((sample) =>
+        sample ? [String(sample.seq), sample.id] : ['', ''],
+      ),
+    ),
+  }
+}
+
+function drawSources(paper: Paper, { sources }: ReportView): void {
+  paper.heading(2, 'Sources')
+  paper.bookmark('Sources')
+  drawTable(paper, {
+    size: 8,
+    columns: [
+      { title: '', width: 32 },
+      { title: 'Source', width: 190 },
+      { title: 'Address', width: WIDTH - 222 },
+    ],
+    rows: sources.map(({ label, name, url }) => [label, name, url]),
+  })
+}
+
+function drawLimits(paper: Paper, { content }: ReportView): void {
+  paper.heading(2, 'What this report does not say', { keep: 130 })
+  paper.bookmark('Limits')
+  paper.within('L', () => {
+    for (const text of content.limits) paper.item(text, BODY)
+  })
+}
+
+function drawFramework(paper: Paper, part: FrameworkView): void {
+  paper.sheet()
+  paper.destination(part.framework)
+  paper.bookmark(shortName(part.framework))
+  paper.heading(2, part.regulation)
+  paper.paragraph(`${part.headline}.`, { size: 10, bold: true })
+  paper.paragraph(part.note, SMALL)
+  for (const section of part.sections) paper.within('Sect', () => drawSection(paper, section))
+}
+
+function drawSection(paper: Paper, section: SectionView): void {
+  const { article, title, requirement, kinds } = section
+  const table = evidenceTable(section)
+  const notes = notesOf(section)
+  // An article is not parted: none fills a sheet.
+  const keep =
+    FINDING +
+    paper.heightOf(requirement, BODY) +
+    (kinds.length === 0 ? 0 : tableHeight(paper, table)) +
+    notes.reduce((sum, note) => sum + paper.heightOf(note, SMALL) + GAP, GAP)
+  paper.heading(3, `${article} · ${title}`, { keep })
+  drawFinding(paper, section)
+  paper.paragraph(requirement)
+  if (kinds.length > 0) drawTable(paper, table)
+  for (const note of notes) paper.paragraph(note, SMALL)
+}
+
+const notesOf = (section: SectionView): string[] => [
+  ...(section.missed.length === 0 ? [] : [`Missing: ${section.missed.join('; ')}.`]),
+  `Not covered: ${section.not_covered}`,
+  sourcesText(section),
+]
+
+const FINDING = 17
+
+function drawFinding(paper: Paper, { finding, force }: SectionView): void {
+  const y = paper.y
+  paper.artifact(() => drawPatch(paper.doc, [LEFT, y + 1.5], FILLS[finding]))
+  paper.tag('P', {}, () => {
+    const name = textOf(finding)
+    paper.textAt(name, [LEFT + 14, y], { size: 9.5, bold: true }, { lineBreak: false })
+    const x = LEFT + 14 + paper.doc.widthOfString(name) + 8
+    paper.textAt(`${force}.`, [x, y + 1.2], SMALL, { lineBreak: false })
+  })
+  paper.space(FINDING)
+}
+
+const evidenceTable = ({ kinds }: SectionView): Table => ({
+  columns: [
+    { title: 'Evidence in the period', width: 285 },
+    { title: 'Count', width: 55, align: 'right' },
+    { title: 'Log positions', width: 95, align: 'right' },
+    { title: 'Records', width: 60 },
+  ],
+  rows: kinds.map((kind) => {
+    const newest = kind.samples.at(-1)
+    return [
+      {
+        text: kind.about,
+        ...(newest ? { below: `newest: ${newest.id}, position ${newest.seq}` } : {}),
+      },
+      String(kind.count),
+      positionsOf(kind),
+      kind.samples.length === 0 ? '–' : { text: `list ${kind.label}`, goTo: kind.label },
+    ]
+  }),
+})

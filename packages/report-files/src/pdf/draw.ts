@@ -25,13 +25,11 @@ export function drawChart(paper: Paper, { title, width, height, shapes }: Chart)
   paper.space(height * scale + 6)
 }
 
-interface Place {
-  readonly left: number
-  readonly top: number
-  readonly scale: number
-}
-
-function drawShape(paper: Paper, shape: Shape, { left, top, scale }: Place): void {
+function drawShape(
+  paper: Paper,
+  shape: Shape,
+  { left, top, scale }: { readonly left: number; readonly top: number; readonly scale: number },
+): void {
   const { doc } = paper
   const at = (x: number, y: number) => [left + x * scale, top + y * scale] as const
   if (shape.kind === 'line') {

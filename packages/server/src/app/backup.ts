@@ -33,11 +33,6 @@ export interface BackupFile {
   readonly sha256: string
 }
 
-interface Backup {
-  readonly data: BackupFile
-  readonly keyring: BackupFile
-}
-
 interface BackupOptions {
   readonly dir: string
   progress?(text: string, done: number, total: number): void
@@ -49,7 +44,10 @@ const POLL_MS = 250
  * Data first, keyring after: what is erased in between is a row whose secret the keyring has
  * destroyed already, and whose erasure its ledger replays. The other order could revive it.
  */
-export async function runBackup(config: Config, options: BackupOptions): Promise<Backup> {
+export async function runBackup(
+  config: Config,
+  options: BackupOptions,
+): Promise<{ readonly data: BackupFile; readonly keyring: BackupFile }> {
   if (config.postgres !== null)
     throw new OfflineError('PostgreSQL has its own backups: see docs/operating/backup.md')
   const open = await openReadOnly(config)

@@ -28,7 +28,7 @@ import {
   followEndpoints,
   followNewEndpoints,
 } from '../slices/webhooks/index.ts'
-import { rewriteWhenDue } from './admin-rewrite.ts'
+import { rewriteWhenDue } from './admin.ts'
 
 interface Timer {
   /** Part of the lease's name and of the log event of a failure. */

@@ -1,12 +1,16 @@
 // Builds the HTTP server from the contract: Fastify routes and carries, nothing more.
 
-import type { IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { scopeCovers } from '@custos/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Principal } from '../platform/kernel/call.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { renderMetrics } from '../slices/monitoring/index.ts'
 import { flushReadMeter, readMeter } from '../slices/tenants/index.ts'
-import { Authenticator, type AuthOptions } from './access/authenticate.ts'
+import { ANONYMOUS, Authenticator, type AuthOptions } from './access/authenticate.ts'
+import { answerHeaders, sendText } from './answer.ts'
 import {
   type Asset,
   errorPages,
@@ -17,11 +21,12 @@ import {
   startPage,
 } from './assets.ts'
 import { bindConsole, CONSOLE_ROUTES, loadConsole } from './console-assets.ts'
-import { allowOrigins } from './cors.ts'
 import { Endpoint, LAST_PARAMETER, type Route } from './endpoint.ts'
 import { MCP_PATH, McpRoute } from './mcp.ts'
-import { METRICS_PATH, type MetricsOptions, MetricsRoute } from './metrics-route.ts'
 import { buildOpenapi } from './openapi/openapi.ts'
+import { listenOn } from './placeholder-server.ts'
+import { asRefusal, renderRefusal } from './render-refusal.ts'
+import { requestIds } from './request-id.ts'
 import {
   answerClientError,
   KnownPaths,
@@ -228,4 +233,152 @@ function bindUnrouted(
       : known.refusalFor(request.method, request.url)
     sendUnrouted(kernel, request.raw, reply.raw, refusal)
   })
+}
+
+/** What a page may send; a strict list keeps headers that guard sessions out. */
+const REQUEST_HEADERS = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'last-event-id',
+  'mcp-protocol-version',
+  'traceparent',
+  'tracestate',
+  'x-custos-store',
+  'x-request-id',
+].join(', ')
+
+/** What a page may read besides the headers that every page may. */
+const EXPOSED_HEADERS = [
+  'content-disposition',
+  'idempotency-replayed',
+  'ratelimit',
+  'ratelimit-policy',
+  'retry-after',
+  'www-authenticate',
+  'x-request-id',
+].join(', ')
+
+/** Seconds; browsers use less, Chromium two hours. */
+const PREFLIGHT_SECONDS = '7200'
+
+/**
+ * Answers preflights and marks answers for the listed origins. @fastify/cors does not fit: its
+ * headers belong to the framework's reply, and operations write to the connection themselves.
+ */
+function allowOrigins(server: FastifyInstance, origins: readonly string[]): void {
+  if (origins.length === 0) return
+  const allowed = new Set(origins)
+  server.addHook('onRequest', ({ raw }, reply, done) => {
+    const { origin } = raw.headers
+    reply.raw.setHeader('vary', 'origin')
+    if (origin === undefined || !allowed.has(origin)) return done()
+    reply.raw.setHeader('access-control-allow-origin', origin)
+    reply.raw.setHeader('access-control-expose-headers', EXPOSED_HEADERS)
+    if (!isPreflight(raw)) return done()
+    reply.hijack()
+    answerPreflight(reply.raw)
+  })
+}
+
+const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
+
+function answerPreflight(response: ServerResponse): void {
+  response.removeHeader('access-control-expose-headers')
+  response.writeHead(204, {
+    'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+    'access-control-allow-headers': REQUEST_HEADERS,
+    'access-control-max-age': PREFLIGHT_SECONDS,
+  })
+  response.end()
+}
+
+const METRICS_PATH = '/metrics'
+
+interface MetricsOptions {
+  /** An address of their own; null: they are served with everything else. */
+  readonly address: { readonly host: string; readonly port: number } | null
+  /** Whether they need no credential. */
+  readonly open: boolean
+  readonly epoch_seconds: number
+}
+
+class MetricsRoute {
+  readonly #kernel: Kernel
+  readonly #authenticator: Authenticator
+  readonly #options: MetricsOptions
+  readonly #meter
+
+  constructor(kernel: Kernel, authenticator: Authenticator, options: MetricsOptions) {
+    this.#kernel = kernel
+    this.#authenticator = authenticator
+    this.#options = options
+    const route = { id: 'metrics', method: 'GET', path: METRICS_PATH } as const
+    this.#meter = kernel.metrics.routeMeter(route)
+  }
+
+  bind(server: FastifyInstance): void {
+    server.route({
+      method: servedMethods('GET'),
+      url: METRICS_PATH,
+      handler: (request, reply) => {
+        reply.hijack()
+        void this.#serve(request.raw, reply.raw)
+      },
+    })
+  }
+
+  /** A server of its own, which has nothing else. */
+  async listen({ host, port }: { host: string; port: number }) {
+    const server = createServer((request, response) => {
+      const path = (request.url ?? '').split('?', 1)[0]
+      const known = path === METRICS_PATH
+      if (known && servedMethods('GET').includes(request.method ?? ''))
+        return void this.#serve(request, response)
+      const refusal = known
+        ? new Refusal('method_not_allowed', undefined, { headers: { allow: 'GET, HEAD' } })
+        : new Refusal('route_not_found')
+      sendUnrouted(this.#kernel, request, response, refusal)
+    })
+    const { port: bound, close } = await listenOn(server, { host, port })
+    const name = host.includes(':') ? `[${host}]` : host
+    return { url: `http://${name}:${bound}${METRICS_PATH}`, close }
+  }
+
+  async #serve(raw: IncomingMessage, response: ServerResponse): Promise<void> {
+    const request_id = requestIds(this.#kernel).of(raw.headers['x-request-id'])
+    const started_ms = performance.now()
+    this.#meter.begin()
+    let principal = ANONYMOUS
+    let status = 200
+    let error: string | null = null
+    try {
+      if (!this.#options.open) {
+        principal = await this.#authenticator.findByKey(raw.headers)
+        assertOperator(principal)
+      }
+      const text = await renderMetrics(this.#kernel, this.#options.epoch_seconds)
+      const { type } = this.#kernel.metrics
+      sendText(response, status, answerHeaders(request_id, type), text)
+    } catch (thrown) {
+      const refusal = asRefusal(thrown, this.#kernel.logger, request_id)
+      const rendered = renderRefusal(refusal, request_id)
+      status = rendered.status
+      error = refusal.code
+      sendText(response, status, rendered.headers, rendered.text)
+    }
+    const seconds = (performance.now() - started_ms) / 1_000
+    this.#meter.end({ status, seconds, bytes: null })
+    const { key_id } = principal
+    const fields = { method: raw.method, operation: 'metrics', status, error: error ?? undefined }
+    const { logger } = this.#kernel
+    if (error === null) logger.debug('request', { ...fields, request_id, key_id })
+    else logger.info('request', { ...fields, request_id, key_id })
+  }
+}
+
+function assertOperator({ kind, scopes }: Principal): void {
+  if (kind !== 'operator') throw new Refusal('operator_required')
+  if (!scopeCovers(scopes, 'admin:platform')) throw new Refusal('scope_missing')
 }

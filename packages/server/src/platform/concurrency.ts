@@ -89,12 +89,8 @@ export function keyedQueue(): KeyedQueue {
 
 const ignore = (): void => {}
 
-interface Semaphore {
-  run<T>(act: () => Promise<T>): Promise<T>
-}
-
 /** At most `permits` calls run at a time; the others wait in the order they came. */
-export function semaphore(permits: number): Semaphore {
+export function semaphore(permits: number): { run<T>(act: () => Promise<T>): Promise<T> } {
   let free = permits
   const waiting: (() => void)[] = []
   return {

@@ -2,8 +2,8 @@
 
 import { memoryStats, monitoringStats, platformReadyz } from '@custos/client/operations'
 import { useSession } from '../../api/session.tsx'
+import { useStoreId } from '../../api/store-id.ts'
 import { useCall } from '../../api/use-call.ts'
-import { useStoreId } from '../../app/store-switch.tsx'
 import { Facts, formatBytes, formatNumber, Pill } from '../../parts/display.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { ErrorState, LoadingState } from '../../parts/states.tsx'

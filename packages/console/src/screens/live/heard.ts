@@ -2,7 +2,7 @@
 
 import type { StreamedEntry } from '@custos/client/types'
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { useLive } from '../../app/live.tsx'
+import { useLive } from '../../api/live.tsx'
 
 const KEPT = 500
 

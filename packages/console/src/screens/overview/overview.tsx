@@ -12,7 +12,6 @@ import { useMemo } from 'react'
 import { formatTime, nowMs } from '../../ambient.ts'
 import { useSession } from '../../api/session.tsx'
 import { useCall } from '../../api/use-call.ts'
-import { isBuilt } from '../../app/screens.ts'
 import { CodeBlock } from '../../parts/code.tsx'
 import { counted, Figure, Figures } from '../../parts/display.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
@@ -158,7 +157,6 @@ function Sparkline({ label, days }: { readonly label: string; readonly days: rea
 
 function Waiting() {
   const { data, error } = useCall(approvalsRequests, [{ status: 'pending', limit: 5 }])
-  const linked = isBuilt('/approvals/$requestId')
   return (
     <Section title="Waits for a person">
       {error && <ErrorState error={error} />}
@@ -166,13 +164,9 @@ function Waiting() {
       <ul className={css['list']}>
         {data?.requests.map(({ request_id: id, action, expires_at }) => (
           <li key={id}>
-            {linked ? (
-              <Link to="/approvals/$requestId" params={{ requestId: id }} search={{}}>
-                {action}
-              </Link>
-            ) : (
-              action
-            )}
+            <Link to="/approvals/$requestId" params={{ requestId: id }} search={{}}>
+              {action}
+            </Link>
             <span>
               expires <Time value={expires_at} relative />
             </span>

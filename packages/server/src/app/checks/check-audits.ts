@@ -8,8 +8,6 @@ import { listAuditRows } from './fsck.sql.ts'
 const CHUNK = 50
 const MILLION = 1_000_000
 
-type Row = Awaited<ReturnType<typeof listAuditRows>>[number]
-
 /** After `summariseLog`. */
 export async function* checkAudits(check: CheckContext): AsyncGenerator<CheckFinding> {
   const missing = new Map(check.log.audited)
@@ -26,7 +24,10 @@ export async function* checkAudits(check: CheckContext): AsyncGenerator<CheckFin
   for (const [id] of missing) yield { kind: 'audit', id, what: 'logged, and not here' }
 }
 
-async function problemsOf({ keys, db, log }: CheckContext, row: Row): Promise<string[]> {
+async function problemsOf(
+  { keys, db, log }: CheckContext,
+  row: Awaited<ReturnType<typeof listAuditRows>>[number],
+): Promise<string[]> {
   const record = parse(row.record)
   if (record === null) return ['the record does not read']
   const verdict = await verifyConformanceResult(record, keys)

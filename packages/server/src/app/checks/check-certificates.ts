@@ -18,8 +18,6 @@ import { findCertificateSubject, findStandingRecord, listCertificateRows } from 
 
 const CHUNK = 200
 
-type Row = Awaited<ReturnType<typeof listCertificateRows>>[number]
-
 export async function* checkCertificates(check: CheckContext): AsyncGenerator<CheckFinding> {
   const { db, counts } = check
   for (let after = ''; ; ) {
@@ -37,7 +35,10 @@ export async function* checkCertificates(check: CheckContext): AsyncGenerator<Ch
   yield* missing(check)
 }
 
-async function problemsOf(check: CheckContext, row: Row): Promise<string[]> {
+async function problemsOf(
+  check: CheckContext,
+  row: Awaited<ReturnType<typeof listCertificateRows>>[number],
+): Promise<string[]> {
   const record = parse(row.record)
   if (record === null) return ['the record does not read']
   const problems: string[] = []

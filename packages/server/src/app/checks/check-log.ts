@@ -3,7 +3,7 @@
 
 import { addSignatures, parseWitnessKey, RECORD_KINDS, verifyCosignatures } from '@custos/proof'
 import { listAppliedMigrations } from '../../platform/db/control.sql.ts'
-import { cosignatures } from '../../platform/db/migrations/0036-cosignatures.ts'
+import { cosignatures } from '../../platform/db/migrations/0030-to-0066.ts'
 import {
   type CosignatureRow,
   isWitnessed,

@@ -9,8 +9,6 @@ import { findManifest, listRequestRows } from './fsck.sql.ts'
 
 const CHUNK = 200
 
-type Row = Awaited<ReturnType<typeof listRequestRows>>[number]
-
 /** After `summariseLog`. */
 export async function* checkManifests(check: CheckContext): AsyncGenerator<CheckFinding> {
   const missing = new Set(check.log.manifests.keys())
@@ -31,7 +29,7 @@ export async function* checkManifests(check: CheckContext): AsyncGenerator<Check
 async function problemsOf(
   { db, keys, log }: CheckContext,
   id: string,
-  row: Row,
+  row: Awaited<ReturnType<typeof listRequestRows>>[number],
 ): Promise<string[]> {
   const logged = log.manifests.get(id)
   const ended = row.completed_us !== null && row.kind === 'erase'

@@ -7,8 +7,6 @@ import { findCertificateSubject, findRecord, listTombstoneRows } from './fsck.sq
 
 const CHUNK = 500
 
-type Tombstone = Awaited<ReturnType<typeof listTombstoneRows>>[number]
-
 export async function* checkTombstones(check: CheckContext): AsyncGenerator<CheckFinding> {
   const { db, kernel, counts, log } = check
   for (let after = -1; ; ) {
@@ -44,7 +42,10 @@ export async function* checkTombstones(check: CheckContext): AsyncGenerator<Chec
     }
 }
 
-async function* problemsOf(check: CheckContext, row: Tombstone): AsyncGenerator<string> {
+async function* problemsOf(
+  check: CheckContext,
+  row: Awaited<ReturnType<typeof listTombstoneRows>>[number],
+): AsyncGenerator<string> {
   const { ref, erased_seq, certificate_id } = row
   const record = await findRecord(check.db, erased_seq)
   const { event_type, payload = {} } = parseRecord(record?.record ?? '')

@@ -2,8 +2,7 @@
 
 import { CLOCK_ADVICE, secondsAhead } from '../../platform/clock.ts'
 import { listAppliedMigrations } from '../../platform/db/control.sql.ts'
-import { receipts } from '../../platform/db/migrations/0015-receipts.ts'
-import { plans } from '../../platform/db/migrations/0024-plans.ts'
+import { plans, receipts } from '../../platform/db/migrations/0014-to-0028.ts'
 import { checkDecisions, checkSomeDecisions } from '../../slices/decisions/index.ts'
 import { findHead } from '../../slices/gcrumbs/index.ts'
 import { checkPolicies } from '../../slices/governance/index.ts'

@@ -40,10 +40,11 @@ export const listFactRows = (db: TenantDb, after: number, limit: number) =>
       .limit(limit),
   )
 
-type TableCount = 'stores' | 'facts' | 'tombstones' | 'decisions' | 'certificates'
-
 /** Counts rows; of tombstones only those of completed erasures. */
-export async function countRows(db: TenantDb, table: TableCount): Promise<number> {
+export async function countRows(
+  db: TenantDb,
+  table: 'stores' | 'facts' | 'tombstones' | 'decisions' | 'certificates',
+): Promise<number> {
   const row = await db.first(
     table === 'tombstones'
       ? from(db, table)
@@ -175,4 +176,18 @@ export const findStandingRecord = (db: TenantDb, kind: string, subject: string) 
       .where('subject_kind', '=', kind)
       .where('subject', '=', subject)
       .where('stands', '=', 1),
+  )
+
+/** Entries that name signing keys, oldest first. A scan: it runs when keys change, not before. */
+export const listKeyEvents = (db: TenantDb) =>
+  db.all(
+    from(db, 'breadcrumbs')
+      .select('record')
+      .where((e) =>
+        e.or([
+          e('record', 'like', '%"event_type":"signing_key.%'),
+          e('record', 'like', '%"event_type":"tenant.created"%'),
+        ]),
+      )
+      .orderBy('seq'),
   )

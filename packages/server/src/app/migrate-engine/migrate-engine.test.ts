@@ -14,10 +14,9 @@ import { startTestService, type TestService } from '../../testing/harness.ts'
 import { createDatabase } from '../../testing/postgres.ts'
 import { casesOf } from '../../testing/sweep.ts'
 import { runFsck } from '../checks/fsck.ts'
-import { runMigrate } from '../migrate.ts'
+import { runMigrate, runMigrateEngine } from '../migrate.ts'
 import { openKernel } from '../open/open-kernel.ts'
 import { runRestore } from '../restore/restore.ts'
-import { runMigrateEngine } from './migrate-engine.ts'
 import {
   type Agent,
   answersOf,

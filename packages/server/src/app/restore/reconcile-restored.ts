@@ -1,13 +1,13 @@
 // Brings restored data up to what the keyring knows, and tells what that changed.
 
 import type { Config } from '../../config/config.ts'
+import { countRowsOf } from '../../platform/db/migrations/tenant-tables.sql.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { reconcileErasures } from '../../slices/erasure/index.ts'
 import { findHead } from '../../slices/gcrumbs/index.ts'
 import { resumeDestructions } from '../../slices/offboarding/index.ts'
 import { openKernel } from '../open/open-kernel.ts'
-import { countCertificates, countTombstones } from './restore.sql.ts'
 
 export interface RestoredTenant {
   readonly tenant_id: string
@@ -61,8 +61,8 @@ async function stateOf(db: TenantDb): Promise<State> {
   return {
     generation: head?.generation ?? 0,
     size: head?.size ?? 0,
-    tombstones: await countTombstones(db),
-    certificates: await countCertificates(db),
+    tombstones: await countRowsOf(db, 'tombstones'),
+    certificates: await countRowsOf(db, 'certificates'),
   }
 }
 

@@ -1,23 +1,46 @@
-// Restores a backup: prepared and checked aside, put in place, the erasures since replayed.
+// Restores a backup into a data directory, or proves in a folder of its own that it can be.
 
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  copyFileSync,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import type { Config } from '../../config/config.ts'
 import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { databasePath, lockDataDir } from '../../platform/db/data-dir.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
+import { migrations } from '../../platform/db/migrations/migrations.ts'
+import { SqliteConnection } from '../../platform/db/sqlite/connection.ts'
 import { type Snapshots, SqliteSnapshots } from '../../platform/db/sqlite/snapshots.ts'
-import { syncDirectory } from '../../platform/keys/durable-file.ts'
+import {
+  PRIVATE_DIRECTORY,
+  PRIVATE_FILE,
+  syncDirectory,
+  syncFile,
+} from '../../platform/keys/durable-file.ts'
 import { restoreFileKeyring } from '../../platform/keys/file/backup.ts'
 import { openFileKeyring } from '../../platform/keys/file/open-file-keyring.ts'
 import type { Keyring } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { loadMasterKey } from '../../platform/keys/master-key.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
+import { destroyFile } from '../admin-master-key.ts'
 import { checkStores } from '../checks/check-stores.ts'
+import { runFsck, type TenantReport } from '../checks/fsck.ts'
 import { requireUnmoved } from '../open/moved-mark.ts'
 import { type RestoredTenant, reconcileRestored } from './reconcile-restored.ts'
-import { mergeWriteAheadLog, openStage, removeStages, stageData } from './stage.ts'
 
 interface RestoreOptions {
   readonly data: string
@@ -86,7 +109,7 @@ async function restoreBoth(
 }
 
 /** The key that opens what is restored; OfflineError when there is none: none is made for it. */
-export function requireMasterKey(config: Config): Buffer {
+function requireMasterKey(config: Config): Buffer {
   const { data_dir, master_key } = config
   if (master_key === null && !existsSync(join(data_dir, 'master.key')))
     throw new OfflineError(
@@ -201,4 +224,125 @@ async function openKeyringOrNull(dir: string, task: CarryOver): Promise<Keyring 
     if (error instanceof KeyringError) return null
     throw error
   }
+}
+
+interface RehearsalOptions {
+  readonly data: string
+  readonly keyring: string
+  /** Where there is room for the restored data; the folder in it is removed at the end. */
+  readonly scratch: string
+  progress?(text: string): void
+}
+
+/** Of one tenant: what the restore did, and what the check of the restored data found. */
+export type RehearsedTenant = RestoredTenant & Pick<TenantReport, 'counts' | 'findings'>
+
+/**
+ * Restores both files and checks every log and every seal of the result. The ledger copy is read
+ * from a copy of its own: what is signed in a rehearsal must not count as signed by the service.
+ * Throws what a restore throws.
+ */
+export async function rehearseRestore(
+  config: Config,
+  { data, keyring, scratch, progress = () => {} }: RehearsalOptions,
+): Promise<RehearsedTenant[]> {
+  const master_key = requireMasterKey(config).toString('hex')
+  const stage = openStage(scratch)
+  try {
+    const ledger_copy = copyLedger(config, stage)
+    const aside = { ...config, data_dir: stage, master_key, ledger_copy }
+    const { tenants } = await runRestore(aside, { data, keyring, force: true })
+    const checked = new Map(
+      (await runFsck(aside, { progress })).map((report) => [report.tenant_id, report]),
+    )
+    return tenants.map((tenant) => {
+      const report = checked.get(tenant.tenant_id)
+      assert(report !== undefined, `the check has not seen ${tenant.tenant_id}`)
+      return { ...tenant, counts: report.counts, findings: report.findings }
+    })
+  } finally {
+    removeStage(stage)
+  }
+}
+
+function copyLedger({ ledger_copy }: Config, stage: string): string | null {
+  if (ledger_copy === null || !existsSync(ledger_copy)) return null
+  const copy = join(stage, 'ledger-copy.ndjson')
+  copyFileSync(ledger_copy, copy)
+  return copy
+}
+
+const PREFIX = 'restore-'
+
+/** On the file system of the data directory, so that files can be moved out of it. */
+function openStage(data_dir: string): string {
+  mkdirSync(data_dir, { recursive: true, mode: PRIVATE_DIRECTORY })
+  const stage = join(data_dir, `${PREFIX}${randomBytes(6).toString('hex')}`)
+  mkdirSync(stage, { mode: PRIVATE_DIRECTORY })
+  return stage
+}
+
+/** Removes this stage and those of restores that were cut off; their secrets are overwritten. */
+function removeStages(data_dir: string): void {
+  const stages = readdirSync(data_dir, { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && /^restore-[0-9a-f]{12}$/.test(entry.name),
+  )
+  for (const { name } of stages) removeStage(join(data_dir, name))
+}
+
+function removeStage(stage: string): void {
+  for (const folder of ['keyring', 'replaced'])
+    if (existsSync(join(stage, folder, 'secrets.slots')))
+      destroyFile(join(stage, folder, 'secrets.slots'))
+  rmSync(stage, { recursive: true })
+}
+
+/** Copies the data file of a backup into the stage; OfflineError when it is none. */
+async function stageData(
+  from: string,
+  stage: string,
+  progress: (done: number, total: number) => void,
+): Promise<string> {
+  const to = databasePath(stage)
+  const total = statSync(from).size
+  closeSync(openSync(to, 'wx', PRIVATE_FILE))
+  let done = 0
+  const input = createReadStream(from)
+  input.on('data', (chunk) => {
+    done += chunk.length
+    progress(done, total)
+  })
+  await pipeline(input, createWriteStream(to, { flags: 'r+' }))
+  requireDatabase(to, from)
+  syncFile(to)
+  return to
+}
+
+function requireDatabase(path: string, from: string): void {
+  const connection = new SqliteConnection(path, 'read')
+  try {
+    const names = connection.all('select name from migrations', []) as { name: string }[]
+    const known = new Set<string>(migrations.map(({ name }) => name))
+    if (names.length === 0 || names.some(({ name }) => !known.has(name)))
+      throw new OfflineError(`${from} is of another version`)
+    const checked = connection.get('pragma quick_check(1)', []) as { quick_check: string }
+    if (checked.quick_check !== 'ok') throw new OfflineError(`${from} is damaged`)
+  } catch (error) {
+    if (error instanceof OfflineError) throw error
+    throw new OfflineError(`${from} is not the data file of a backup`)
+  } finally {
+    connection.close()
+  }
+}
+
+/** Leaves one file: what is still in the write-ahead log goes into it. */
+function mergeWriteAheadLog(path: string): void {
+  const connection = new SqliteConnection(path, 'write')
+  try {
+    connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    connection.exec('PRAGMA journal_mode = DELETE')
+  } finally {
+    connection.close()
+  }
+  syncFile(path)
 }

@@ -2,15 +2,12 @@
 // that have ended.
 
 import { builder } from './builder.ts'
-import type { Tables } from './schema/tables.ts'
+import type { Row, Tables } from './schema/tables.ts'
 import { from, type TenantDb, type Tx } from './tenant-db.ts'
 
 const LIMIT = ['key_id', 'tenant_id', 'maker_id', 'secret_no', 'sealed', 'ends_us'] as const
 
-export const insertLimit = (
-  tx: Tx,
-  limit: Omit<Tables['credential_limits'], 'tenant_id'>,
-): Promise<number> => {
+export const insertLimit = (tx: Tx, limit: Row<'credential_limits'>): Promise<number> => {
   const { tenant_id } = tx
   return tx.run(builder.insertInto('credential_limits').values({ tenant_id, ...limit }))
 }

@@ -1,10 +1,10 @@
 // SQL of idempotency records: what a key was used for, never the key nor the body.
 
-import type { Tables } from './schema/tables.ts'
+import type { Row } from './schema/tables.ts'
 import { statement } from './statement.ts'
 import { deleteFrom, from, type TenantDb, type Tx } from './tenant-db.ts'
 
-export type IdempotencyRow = Omit<Tables['idempotency'], 'tenant_id'>
+export type IdempotencyRow = Row<'idempotency'>
 
 const findStatement = statement<{ key_label: Uint8Array }>()((k, p) =>
   k

@@ -42,13 +42,6 @@ export interface OutgoingRequest {
   readonly on_chunk?: (chunk: Uint8Array) => void
 }
 
-interface Route {
-  readonly url: URL
-  /** Checked addresses of the host; null: the proxy resolves it. */
-  readonly addresses: readonly HostAddress[] | null
-  readonly proxy: URL | null
-}
-
 const HEADER_BYTES_MAX = 16 * 1024
 const BODY_BYTES_MAX = 4 * 1024
 const BODY_MS = 1_000
@@ -88,7 +81,15 @@ export async function abortable<T>(
 }
 
 /** Open, and for https verified against the name of the host; nothing is sent on it yet. */
-export async function openConnection(route: Route, signal: AbortSignal): Promise<Socket> {
+export async function openConnection(
+  route: {
+    readonly url: URL
+    /** Checked addresses of the host; null: the proxy resolves it. */
+    readonly addresses: readonly HostAddress[] | null
+    readonly proxy: URL | null
+  },
+  signal: AbortSignal,
+): Promise<Socket> {
   const { url, addresses, proxy } = route
   const socket = proxy
     ? await openTunnel(url, proxy, signal)

@@ -12,7 +12,7 @@ import {
 } from '../../testing/embedding-server.ts'
 import { createHashingEmbedder } from '../../testing/hashing-embedder.ts'
 import { EmbedderRefused, EmbedderUnavailable } from './embedder.ts'
-import { createHttpEmbedder, type HttpEmbedderOptions } from './http-embedder.ts'
+import { createHttpEmbedder } from './http-embedder.ts'
 
 const KEY = 'secret-key-of-the-service'
 const TEXT = 'Caroline lives in Porto'
@@ -36,7 +36,9 @@ async function withService(
     await service.stop()
   }
 }
-type Make = (options?: Partial<HttpEmbedderOptions>) => ReturnType<typeof createHttpEmbedder>
+type Make = (
+  options?: Partial<Parameters<typeof createHttpEmbedder>[0]>,
+) => ReturnType<typeof createHttpEmbedder>
 
 /** What the hashing embedder gives, through numbers that are not of unit length. */
 const expected = (texts: readonly string[]) => createHashingEmbedder().embed(texts)

@@ -13,8 +13,8 @@ import {
   loadOnnxEmbedder,
   type OnnxSession,
   type OnnxTensor,
+  readVocabulary,
 } from './onnx-embedder.ts'
-import { readVocabulary } from './onnx-vocabulary.ts'
 
 const TOKENS = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', 'tea', 'in', 'porto', 'sun', '##rise', 'a']
 const WIDTH = 16

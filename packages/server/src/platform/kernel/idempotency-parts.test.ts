@@ -9,7 +9,7 @@ import type { Tx } from '../db/tenant-db.ts'
 import { Refusal } from '../refusal.ts'
 import type { Notes } from './call.ts'
 import { labelOf } from './idempotency.ts'
-import { type PartsRequest, runInParts } from './idempotency-parts.ts'
+import { runInParts } from './idempotency-parts.ts'
 import type { Kernel } from './kernel.ts'
 
 const TENANT = 't1'
@@ -18,7 +18,7 @@ interface Reached extends Record<string, unknown> {
   readonly count: number
 }
 
-const requestOf = (kernel: Kernel): PartsRequest => ({
+const requestOf = (kernel: Kernel): Parameters<typeof runInParts>[0] => ({
   kernel,
   tenant_id: TENANT,
   operation: 'memory.import',

@@ -22,7 +22,7 @@ import {
 import { type Kernel, perKernel } from './kernel.ts'
 import { runIfLeaseFree } from './leases.ts'
 
-export interface PartsRequest extends Omit<KeyedRequest, 'content'> {
+interface PartsRequest extends Omit<KeyedRequest, 'content'> {
   /** What must be the same for a replay; of a streamed body a digest, once all of it is read. */
   content(): Promise<Uint8Array>
 }

@@ -3,7 +3,6 @@
 import { readFile } from 'node:fs/promises'
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
 import { loadOnce } from '../load-once.ts'
-import { BytePairCounter } from './byte-pair-counter.ts'
 import { RankedTokens } from './ranked-tokens.ts'
 
 export type TokenizerName = 'o200k_base' | 'chars'
@@ -55,4 +54,137 @@ async function readO200kBase(): Promise<Tokenizer> {
   const tokens = new RankedTokens(await readFile(RANKS))
   const counter = new BytePairCounter({ tokens, piecePattern: O200K_TOKEN_SPLIT_REGEX })
   return { name: 'o200k_base', count: (text) => counter.count(text) }
+}
+
+interface BytePairVocabulary {
+  readonly tokens: RankedTokens
+  /** Splits a text into the pieces no merge crosses; global and unicode-aware. */
+  readonly piecePattern: RegExp
+}
+
+/**
+ * The longest stretch (bytes) merged at once: the cost is quadratic in it, and the caller controls
+ * the text. No word comes near; a longer piece is merged in stretches of this size.
+ */
+const STRETCH_BYTES_MAX = 128
+
+const UNMERGEABLE = 0x7fffffff
+/** The most UTF-8 bytes of a UTF-16 unit. */
+const UTF8_BYTES_MAX = 3
+/** Longer pieces are rare and get a buffer of their own. */
+const PIECE_BYTES = 512
+
+/**
+ * Counts the tokens of texts in one vocabulary. Holds no part of a counted text: unlike the usual
+ * encoders it keeps no cache of merged words, which would outlive an erasure.
+ */
+class BytePairCounter {
+  readonly #piecePattern: RegExp
+  readonly #tokens: RankedTokens
+  /** Rank by two-byte pair: the first pass over a piece needs no search. */
+  readonly #pairRanks = new Int32Array(0x10000)
+  readonly #starts = new Int32Array(STRETCH_BYTES_MAX + 2)
+  readonly #mergeRanks = new Int32Array(STRETCH_BYTES_MAX + 2)
+  /** The bytes of one piece, wiped after each text. */
+  readonly #piece = Buffer.alloc(PIECE_BYTES)
+
+  constructor({ tokens, piecePattern }: BytePairVocabulary) {
+    this.#piecePattern = piecePattern
+    this.#tokens = tokens
+    const pair = new Uint8Array(2)
+    for (let at = 0; at < this.#pairRanks.length; at++) {
+      pair[0] = at >> 8
+      pair[1] = at & 0xff
+      this.#pairRanks[at] = this.#rankOf(pair, 0, 2)
+    }
+  }
+
+  /** The number of tokens of `text`; a lone surrogate counts as U+FFFD. */
+  count(text: string): number {
+    let count = 0
+    for (const piece of text.match(this.#piecePattern) ?? []) count += this.#countPiece(piece)
+    this.#piece.fill(0)
+    return count
+  }
+
+  #countPiece(piece: string): number {
+    const fits = piece.length * UTF8_BYTES_MAX <= PIECE_BYTES
+    const bytes = fits ? this.#piece : Buffer.from(piece, 'utf8')
+    const length = fits ? writeUtf8(piece, bytes) : bytes.length
+    if (this.#tokens.rankOf(bytes, 0, length) !== -1) return 1
+    let count = 0
+    let start = 0
+    while (start < length) {
+      const end = stretchEnd(bytes, start, length)
+      count += this.#countStretch(bytes, start, end)
+      start = end
+    }
+    return count
+  }
+
+  /** Merges the adjacent parts of lowest rank, leftmost first, until none can be; counts parts. */
+  #countStretch(bytes: Uint8Array, from: number, to: number): number {
+    const starts = this.#starts
+    const ranks = this.#mergeRanks
+    let parts = to - from
+    for (let at = 0; at <= parts; at++) {
+      starts[at] = from + at
+      ranks[at] = at < parts - 1 ? this.#pairRank(bytes, from + at) : UNMERGEABLE
+    }
+    while (parts > 1) {
+      const lowest = indexOfLowest(ranks, parts - 1)
+      if (ranks[lowest] === UNMERGEABLE) break
+      starts.copyWithin(lowest + 1, lowest + 2, parts + 1)
+      ranks.copyWithin(lowest + 1, lowest + 2, parts + 1)
+      parts--
+      ranks[lowest] = lowest < parts - 1 ? this.#mergeRank(bytes, lowest) : UNMERGEABLE
+      if (lowest > 0) ranks[lowest - 1] = this.#mergeRank(bytes, lowest - 1)
+    }
+    return parts
+  }
+
+  #pairRank(bytes: Uint8Array, at: number): number {
+    const pair = ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
+    return this.#pairRanks[pair] ?? UNMERGEABLE
+  }
+
+  /** The rank of the token that parts `part` and `part + 1` would make. */
+  #mergeRank(bytes: Uint8Array, part: number): number {
+    return this.#rankOf(bytes, this.#starts[part] ?? 0, this.#starts[part + 2] ?? 0)
+  }
+
+  #rankOf(bytes: Uint8Array, start: number, end: number): number {
+    const rank = this.#tokens.rankOf(bytes, start, end)
+    return rank === -1 ? UNMERGEABLE : rank
+  }
+}
+
+function indexOfLowest(ranks: Int32Array, length: number): number {
+  let lowest = 0
+  let lowestRank = ranks[0] ?? UNMERGEABLE
+  for (let at = 1; at < length; at++) {
+    const rank = ranks[at] ?? UNMERGEABLE
+    if (rank < lowestRank) {
+      lowest = at
+      lowestRank = rank
+    }
+  }
+  return lowest
+}
+
+/** Where the stretch that begins at `start` ends: at most the bound away, between code points. */
+function stretchEnd(bytes: Uint8Array, start: number, length: number): number {
+  let end = Math.min(start + STRETCH_BYTES_MAX, length)
+  while (end < length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
+  return end
+}
+
+/** How many bytes were written; ASCII, as most text is, without a call for each piece. */
+function writeUtf8(text: string, into: Buffer): number {
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit > 0x7f) return into.write(text, 'utf8')
+    into[at] = unit
+  }
+  return text.length
 }

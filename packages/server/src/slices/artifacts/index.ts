@@ -1,10 +1,122 @@
-// The face of the artifact registry: handlers, and the registry for approvals.
+// The artifact registry: its operations, their handlers, and the registry for approvals.
 
-import type { artifacts } from '@custos/contract'
-import type { HandlersOf } from '../../platform/kernel/call.ts'
-import { registryHandlers } from '../records/index.ts'
-import { artifactRegistry, artifactView } from './artifact-registry.ts'
-import { certify, integrity, register, verify } from './operations.ts'
+import type { artifacts, artifacts as contract } from '@custos/contract'
+import type { ArtifactRequest, JsonObject } from '@custos/proof'
+import type { Call, Handler, HandlersOf } from '../../platform/kernel/call.ts'
+import { requireMetadataLimits } from '../../platform/validation.ts'
+import {
+  answerProposal,
+  certifyArtifact,
+  checksOf,
+  findRecord,
+  loadRecord,
+  normalizeDigest,
+  type OpenRecord,
+  proposeRecord,
+  registryHandlers,
+  unsignedReason,
+  verifyDocument,
+} from '../records/index.ts'
+import { meter } from '../tenants/index.ts'
+import {
+  artifactRegistry,
+  artifactView,
+  findCertificateFault,
+  hashesOf,
+  requestOf,
+  showArtifact,
+} from './artifact-registry.ts'
+
+/** POST /v1/artifacts/register: an artifact, signed, or waiting for a person. */
+const register: Handler<typeof contract.register> = async (call, { body }) => {
+  const metadata = body.metadata ?? {}
+  requireMetadataLimits(['body', 'metadata'], metadata)
+  const request: ArtifactRequest = {
+    artifact_ref: body.artifact_ref,
+    base_model_ref: body.base_model_ref,
+    kind: body.kind ?? 'lora+rag',
+    layers: body.layers.map(({ media_type = null, digest, size = null }) => ({
+      media_type,
+      size,
+      digest: normalizeDigest(digest),
+    })),
+    // Parsed from JSON, so what it holds is JSON.
+    metadata: metadata as JsonObject,
+  }
+  return answerProposal(call, await proposeRecord(call, artifactRegistry, request), artifactView)
+}
+
+/** POST /v1/artifacts/{artifact_id}/certify: links an artifact to its landing certificate. */
+const certify: Handler<typeof contract.certify> = async (call, { params, body }) => {
+  const { tenant_id, operation } = call
+  const { artifact_id } = params
+  const { certificate_id } = body
+  const artifact = await loadRecord(call, artifactRegistry, artifact_id)
+  const certificate =
+    (await findCertificate(call, certificate_id)) ?? call.refuse('landing_not_found')
+  const fault = findCertificateFault(certificate, artifact)
+  if (fault !== null) return call.refuse('rejected', fault)
+
+  await call.once<string>({
+    async run(tx) {
+      const changed = await certifyArtifact(tx, artifact_id, certificate_id)
+      if (!changed && !isCertifiedBy(artifact, certificate_id)) call.refuse('wrong_state')
+      meter(tx, operation.id)
+      return { reply: certificate_id, ids: { artifact_id } }
+    },
+    replay: async () => certificate_id,
+  })
+  return showArtifact(await loadRecord(call, artifactRegistry, artifact_id), tenant_id)
+}
+
+const findCertificate = ({ kernel, tenant_id }: Call, record_id: string) =>
+  findRecord(kernel, tenant_id, { kind: 'landing', record_id })
+
+const isCertifiedBy = ({ row }: OpenRecord, certificate_id: string): boolean =>
+  row.status === 'certified' && row.linked_id === certificate_id
+
+/** GET /v1/artifacts/{artifact_id}/verify: its signature, its row and its certificate. */
+const verify: Handler<typeof contract.verify> = async (call, { params }) => {
+  const record = await loadRecord(call, artifactRegistry, params.artifact_id)
+  const verdict = await verifyDocument(call.kernel, artifactRegistry, record)
+  const certificate = await checkCertificate(call, record)
+  const { status, linked_id } = record.row
+  const digest = record.document?.['manifest_digest'] ?? null
+  const signed = verdict ? checksOf(verdict) : { signature: false, manifest_consistent: false }
+  const reason = verdict ? (verdict.reason ?? null) : unsignedReason(record, 'nothing was signed')
+  return {
+    artifact_id: params.artifact_id,
+    passed: (verdict?.valid ?? false) && certificate.fault === null,
+    checks: { ...signed, ...certificate.checks },
+    manifest_digest: digest === null ? null : String(digest),
+    status,
+    certificate_id: linked_id,
+    not_checked: [...(verdict?.not_checked ?? [])],
+    reason: reason ?? certificate.fault,
+  }
+}
+
+/** Checks that an artifact's certificate exists, was issued, and names this artifact. */
+async function checkCertificate(
+  call: Call,
+  artifact: OpenRecord,
+): Promise<{ checks: { certificate?: boolean }; fault: string | null }> {
+  const { status, linked_id } = artifact.row
+  if (status !== 'certified') return { checks: {}, fault: null }
+  const found = await findCertificate(call, linked_id ?? '')
+  const fault = found ? findCertificateFault(found, artifact) : 'the certificate is not here'
+  return { checks: { certificate: fault === null }, fault }
+}
+
+/** POST /v1/artifacts/{artifact_id}/integrity: compares layer hashes with the registered ones. */
+const integrity: Handler<typeof contract.integrity> = async (call, { params, body }) => {
+  const record = await loadRecord(call, artifactRegistry, params.artifact_id)
+  const registered = hashesOf(requestOf(record).layers)
+  const supplied = body.layer_hashes.map(normalizeDigest)
+  const match =
+    supplied.length === registered.length && supplied.every((hash, i) => hash === registered[i])
+  return { match, registered, supplied }
+}
 
 export { artifactRegistry } from './artifact-registry.ts'
 

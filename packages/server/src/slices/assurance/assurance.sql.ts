@@ -2,7 +2,7 @@
 
 import type { Database } from '../../platform/db/database.ts'
 import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import {
   deleteFrom,
@@ -13,7 +13,6 @@ import {
   update,
 } from '../../platform/db/tenant-db.ts'
 
-type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 export type ScheduleRow = Row<'assurance_schedules'>
 export type RunRow = Row<'assurance_runs'>
 

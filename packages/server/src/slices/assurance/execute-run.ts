@@ -4,7 +4,9 @@ import {
   ASSURANCE_CHECKS,
   type AssuranceCheck,
   type AssuranceStatus,
+  type AssuranceTrigger,
   type CheckResult,
+  type CheckStatus,
   type DriftEvent,
   limits,
 } from '@custos/contract'
@@ -17,17 +19,61 @@ import {
   findBaseline,
   findRun,
   insertBaseline,
+  insertRun,
+  listRunning,
   pruneBaselines,
   pruneRuns,
   type RunRow,
   updateRunning,
 } from './assurance.sql.ts'
 import { auditTenant } from './audit-tenant.ts'
-import { leaseUntil } from './begin-run.ts'
-import { checksOf, decideStatus, notChecked } from './checks.ts'
+import { type CheckName, checksOf, decideStatus, notChecked, type Results } from './checks.ts'
 import { namesOf } from './show.ts'
-import { driftBetween, type Snapshot, snapshotOf } from './snapshot.ts'
-import { type CheckReport, CheckStopped, checkerOf, type DataCheck } from './tenant-checker.ts'
+import {
+  type CheckReport,
+  CheckStopped,
+  type CountName,
+  checkerOf,
+  type DataCheck,
+  type TenantObservation,
+} from './tenant-checker.ts'
+
+const SEED_BYTES = 16
+
+interface RunRequest {
+  readonly checks: readonly CheckName[]
+  readonly begun_by: AssuranceTrigger
+  readonly requested_by: string
+  readonly schedule_id: string | null
+}
+
+const leaseUntil = (kernel: Kernel): number => kernel.clock.now() + kernel.settings.lease_ms * 1_000
+
+/** Null: another one is under way. */
+export async function beginRun(kernel: Kernel, tx: Tx, wanted: RunRequest): Promise<RunRow | null> {
+  if ((await listRunning(tx)).length > 0) return null
+  const row: RunRow = {
+    run_id: kernel.ids.hex(ID_BYTES),
+    begun_by: wanted.begun_by,
+    schedule_id: wanted.schedule_id,
+    requested_by: wanted.requested_by,
+    checks: JSON.stringify(wanted.checks),
+    status: 'running',
+    results: null,
+    drift: null,
+    drift_count: 0,
+    baseline_id: null,
+    error: null,
+    seed: kernel.ids.hex(SEED_BYTES),
+    log_seq: null,
+    scratch: null,
+    started_us: tx.now(),
+    completed_us: null,
+    lease_until_us: leaseUntil(kernel),
+  }
+  await insertRun(tx, row)
+  return row
+}
 
 const ID_BYTES = 12
 /** The number of renewals of a lease within its duration. */
@@ -221,4 +267,105 @@ export function giveUp(
     if (!row) throw new Error('a run that was begun is not there')
     return row
   })
+}
+
+export interface Snapshot extends TenantObservation {
+  readonly settings: Readonly<Record<string, string>>
+  readonly checks: Readonly<Partial<Record<AssuranceCheck, CheckStatus>>>
+}
+
+/** What this process was started with and what follows for every answer it gives. */
+const settingsOf = ({ settings }: Kernel) => ({
+  version: settings.version,
+  origin: settings.origin,
+  auth: settings.auth,
+  default_tokenizer: settings.default_tokenizer,
+})
+
+function snapshotOf(kernel: Kernel, { observed }: CheckReport, results: Results): Snapshot {
+  const checks = Object.entries(results).map(([check, { status }]) => [check, status])
+  return { ...observed, settings: settingsOf(kernel), checks: Object.fromEntries(checks) }
+}
+
+/** In the order: what fails now, then what is another. */
+export function driftBetween(
+  baseline: Snapshot,
+  now: Snapshot,
+  baseline_root: string | null,
+): DriftEvent[] {
+  return [
+    ...regressions(baseline, now),
+    ...logDrift(baseline, now, baseline_root),
+    ...countDrift(baseline, now),
+    ...valueDrift(baseline, now),
+  ]
+}
+
+function regressions({ checks: before }: Snapshot, { checks: now }: Snapshot): DriftEvent[] {
+  return ASSURANCE_CHECKS.flatMap((check) => {
+    if (before[check] !== 'pass' || now[check] !== 'fail') return []
+    const event: DriftEvent = {
+      check,
+      type: 'regression',
+      detail: 'it passed at the baseline',
+      baseline_status: 'pass',
+      current_status: 'fail',
+      baseline_value: null,
+      current_value: null,
+    }
+    return [event]
+  })
+}
+
+type Value = DriftEvent['baseline_value']
+
+const changed = (check: string, detail: string, values: readonly [Value, Value]): DriftEvent => ({
+  check,
+  type: 'changed',
+  detail,
+  baseline_status: null,
+  current_status: null,
+  baseline_value: values[0],
+  current_value: values[1],
+})
+
+function logDrift(
+  { log: before }: Snapshot,
+  { log: now }: Snapshot,
+  baseline_root: string | null,
+): DriftEvent[] {
+  if (now.tree_size < before.tree_size)
+    return [changed('chain', 'the log is shorter', [before.tree_size, now.tree_size])]
+  if (before.tree_size === 0 || baseline_root === before.root_hash) return []
+  return [changed('chain', 'the log began otherwise', [before.root_hash, baseline_root])]
+}
+
+/** An erased fact leaves a tombstone, so that their sum never falls; nor does any of the others. */
+const KEPT: readonly (readonly [string, readonly CountName[], string])[] = [
+  ['ledger', ['facts', 'tombstones'], 'facts are gone that no tombstone stands for'],
+  ['ledger', ['certificates'], 'certificates are gone'],
+  ['seals', ['decisions'], 'decisions are gone'],
+]
+
+function countDrift({ counts: before }: Snapshot, { counts: now }: Snapshot): DriftEvent[] {
+  return KEPT.flatMap(([check, names, detail]) => {
+    const sum = (counts: Snapshot['counts']) => names.reduce((n, name) => n + counts[name], 0)
+    return sum(now) < sum(before) ? [changed(check, detail, [sum(before), sum(now)])] : []
+  })
+}
+
+function valueDrift(before: Snapshot, now: Snapshot): DriftEvent[] {
+  const events: DriftEvent[] = []
+  if (before.keys.digest !== now.keys.digest) {
+    const detail = 'the list of published keys is another'
+    events.push(changed('keys', detail, [before.keys.digest, now.keys.digest]))
+  }
+  if (before.policies.digest !== now.policies.digest) {
+    const detail = 'the policies in force are others'
+    events.push(changed('policies', detail, [before.policies.digest, now.policies.digest]))
+  }
+  for (const [name, value] of Object.entries(now.settings))
+    if (before.settings[name] !== value)
+      events.push(changed('settings', `${name} is another`, [before.settings[name] ?? null, value]))
+  return events
 }

@@ -2,12 +2,12 @@
 
 import type { assurance } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
-import { changeSchedule, createSchedule, removeSchedule } from './change-schedules.ts'
 import { baseline, drift, getRun, runs, schedules, stats } from './reads.ts'
 import { captureBaseline, run } from './run.ts'
+import { changeSchedule, createSchedule, removeSchedule } from './schedules.ts'
 
-export { assureDue, interruptAbandoned, runDue, stopChecking } from './due-runs.ts'
 export { awaitRuns } from './execute-run.ts'
+export { assureDue, interruptAbandoned, stopChecking } from './schedules.ts'
 export {
   type AuditResult,
   type AuditTask,

@@ -10,9 +10,8 @@ import { accepted, type Handler, type Principal } from '../../platform/kernel/ca
 import { Refusal } from '../../platform/refusal.ts'
 import { meter } from '../tenants/index.ts'
 import { findBaselineOfRun, type RunRow } from './assurance.sql.ts'
-import { beginRun } from './begin-run.ts'
 import { checksOf } from './checks.ts'
-import { executeRun } from './execute-run.ts'
+import { beginRun, executeRun } from './execute-run.ts'
 import { showRun } from './show.ts'
 
 export const run: Handler<typeof contract.run> = async (call, { body }) => {

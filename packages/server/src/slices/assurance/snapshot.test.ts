@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { driftBetween, type Snapshot } from './snapshot.ts'
+import { driftBetween, type Snapshot } from './execute-run.ts'
 
 const ROOT = 'a'.repeat(64)
 const baseline: Snapshot = {

@@ -1,6 +1,6 @@
 // SQL of subscriptions and of the usage reported of them.
 
-import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 import type { SubscriptionRow } from './decide-subscription.ts'
 
@@ -26,7 +26,7 @@ export const saveSubscription = (tx: Tx, row: SubscriptionRow) =>
     ),
   )
 
-export type ReportRow = Omit<Tables['meter_reports'], 'tenant_id'>
+export type ReportRow = Row<'meter_reports'>
 
 const REPORT = [
   'meter',

@@ -1,10 +1,10 @@
 // What a subscription is, from what was stored of it and what the payment provider says now.
 
 import type { PlanName, SubscriptionStatus } from '@custos/contract'
-import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import type { ProviderSubscription } from './provider.ts'
 
-export type SubscriptionRow = Omit<Tables['subscriptions'], 'tenant_id'>
+export type SubscriptionRow = Row<'subscriptions'>
 
 /** How long a plan stays in force after a payment failed. */
 const GRACE_US = 7 * 86_400_000_000

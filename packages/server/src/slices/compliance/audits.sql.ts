@@ -2,11 +2,11 @@
 
 import type { Database } from '../../platform/db/database.ts'
 import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
 
-type AuditRow = Omit<Tables['conformance_audits'], 'tenant_id'>
+type AuditRow = Row<'conformance_audits'>
 /** Without the signed result. */
 export type AuditSummary = Omit<AuditRow, 'record' | 'seq' | 'run_id'>
 

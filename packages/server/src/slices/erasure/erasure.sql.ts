@@ -3,29 +3,28 @@
 import { insertRowsStatement, refsStatement } from '../../platform/db/bulk-statements.ts'
 import type { Database } from '../../platform/db/database.ts'
 import { firstRowPerTenant, type TenantParams } from '../../platform/db/engines/first-of-each.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
 
 /** A unique index allows one standing certificate for a subject: a second one inserts nothing. */
-export const insertCertificates = insertRowsStatement<Omit<Tables['certificates'], 'tenant_id'>>(
-  (k, rows, tenant_id) =>
-    k
-      .insertInto('certificates')
-      .values(
-        rows.map((row) => ({
-          tenant_id,
-          certificate_id: row.certificate_id,
-          subject_kind: row.subject_kind,
-          subject: row.subject,
-          stands: row.stands,
-          outcome: row.outcome,
-          completed_us: row.completed_us,
-          log_seq: row.log_seq,
-          record: row.record,
-        })),
-      )
-      .onConflict((conflict) => conflict.doNothing()),
+export const insertCertificates = insertRowsStatement<Row<'certificates'>>((k, rows, tenant_id) =>
+  k
+    .insertInto('certificates')
+    .values(
+      rows.map((row) => ({
+        tenant_id,
+        certificate_id: row.certificate_id,
+        subject_kind: row.subject_kind,
+        subject: row.subject,
+        stands: row.stands,
+        outcome: row.outcome,
+        completed_us: row.completed_us,
+        log_seq: row.log_seq,
+        record: row.record,
+      })),
+    )
+    .onConflict((conflict) => conflict.doNothing()),
 )
 
 export const insertSelfTestCertificate = (tx: Tx, certificate_id: string) =>

@@ -32,8 +32,6 @@ import { type PendingErasure, type RedactionPlan, textSubject } from './plan.ts'
 import { finishPendingErasures } from './recover.ts'
 import { reportStep } from './steps.ts'
 
-type RedactCall = Call<(typeof decisionErasure)['redact']>
-
 export const redact: Handler<(typeof decisionErasure)['redact']> = async (
   call,
   { params, body },
@@ -61,7 +59,10 @@ interface RedactionStart {
   readonly certificate_id: string
 }
 
-function findOrMintCertificate(call: RedactCall, decision_id: string): Promise<RedactionStart> {
+function findOrMintCertificate(
+  call: Call<(typeof decisionErasure)['redact']>,
+  decision_id: string,
+): Promise<RedactionStart> {
   const find = async (tx: Tx, certificate_id: string): Promise<RedactionStart> => {
     meter(tx, call.operation.id)
     const row = await findDecisionStore(tx, decision_id)

@@ -28,9 +28,10 @@ export const ERASURE_STEPS = [
   'completed',
 ] as const
 
-type ErasureStep = (typeof ERASURE_STEPS)[number]
-
 /** A point that crash tests stop at; does nothing in service. */
-export async function reportStep(kernel: Kernel, step: ErasureStep): Promise<void> {
+export async function reportStep(
+  kernel: Kernel,
+  step: (typeof ERASURE_STEPS)[number],
+): Promise<void> {
   await kernel.step(`erasure:${step}`)
 }

@@ -38,11 +38,7 @@ interface PutChange {
   readonly put: PutItem
   readonly loc: Loc
 }
-interface DeleteChange {
-  readonly op: 'delete'
-  readonly name: DeleteItem
-}
-type Change = PutChange | DeleteChange
+type Change = PutChange | { readonly op: 'delete'; readonly name: DeleteItem }
 
 export const nameOf = ({ namespace, key }: DeleteItem): string => JSON.stringify([namespace, key])
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { manifestDigest } from '@custos/proof'
-import { CHECKS } from './operations.ts'
+import { CHECKS } from './index.ts'
 import {
   AUTHORITY,
   BYTES,

@@ -3,6 +3,7 @@
 import {
   JUDGMENTS,
   MANIFOLD_DECISIONS_MAX,
+  type ManifoldAgent,
   type ManifoldField,
   type ManifoldPoint,
   OUTCOMES,
@@ -13,10 +14,16 @@ import { formatTime } from '../../platform/clock.ts'
 import type { Principal } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
-import { dimensionLabel } from '../reputation/index.ts'
-import { type Judgment, overlay, scoreAgents } from './agents.ts'
+import {
+  dimensionLabel,
+  listAgents,
+  listWeighed,
+  nameAll,
+  scoreOf,
+  showAll,
+} from '../reputation/index.ts'
 import { emptyField, outcomeField, type ResolvedPoint } from './field.ts'
-import { type Plane, principalPlane } from './plane.ts'
+import { type Plane, principalPlane, round4 } from './plane.ts'
 import {
   type JudgmentFields,
   lastEntry,
@@ -82,14 +89,15 @@ class Layouts {
 
 export const layouts = perKernel(() => new Layouts())
 
-interface Caller {
-  readonly kernel: Kernel
-  readonly tenant_id: string
-  readonly principal: Pick<Principal, 'allowed_stores'>
-}
-
 /** As the log stands now. */
-export async function layOut(caller: Caller, dimension: string): Promise<Layout> {
+export async function layOut(
+  caller: {
+    readonly kernel: Kernel
+    readonly tenant_id: string
+    readonly principal: Pick<Principal, 'allowed_stores'>
+  },
+  dimension: string,
+): Promise<Layout> {
   const { kernel, tenant_id, principal } = caller
   const keys = await kernel.keyring.tenant(tenant_id)
   const store_ids = [...principal.allowed_stores].sort()
@@ -197,9 +205,10 @@ function placePoints(
   return { points, judgments, resolved }
 }
 
-type PointDetails = Omit<ManifoldPoint, 'decision_id' | 'log_seq' | 'x' | 'y'>
-
-function judgmentOf(judged: JudgmentFields, score: ScoreObject | undefined): PointDetails {
+function judgmentOf(
+  judged: JudgmentFields,
+  score: ScoreObject | undefined,
+): Omit<ManifoldPoint, 'decision_id' | 'log_seq' | 'x' | 'y'> {
   const outcome = OUTCOMES.find((word) => word === judged.outcome)
   const verifiability_tag = VERIFIABILITY_TAGS.find((word) => word === judged.tag)
   const decision = JUDGMENTS.find((word) => word === judged.decision)
@@ -210,5 +219,90 @@ function judgmentOf(judged: JudgmentFields, score: ScoreObject | undefined): Poi
     ...(agent_key === null ? {} : { agent_key }),
     ...(verifiability_tag ? { verifiability_tag } : {}),
     ...(decision ? { decision } : {}),
+  }
+}
+
+/** Agents whose scores are made in one go. */
+const CHUNK = 500
+
+interface AgentFrame {
+  readonly kernel: Kernel
+  readonly tenant_id: string
+  readonly asked: SelectionQuery
+  readonly dimension: string
+  readonly log_seq: number | null
+  readonly pace: () => Promise<void> | undefined
+}
+
+/** By the number of the agent: those among `wanted`. */
+async function scoreAgents(
+  frame: AgentFrame,
+  wanted: ReadonlySet<number>,
+): Promise<Map<number, ScoreObject>> {
+  const { kernel, tenant_id, asked } = frame
+  const scores = new Map<number, ScoreObject>()
+  for (let after = -1; scores.size < wanted.size; ) {
+    const { agents, found } = await kernel.db.read(tenant_id, async (db) => {
+      const agents = await listAgents(db, asked.dimension, { after, limit: CHUNK })
+      const meant = agents.filter(({ agent_no }) => wanted.has(agent_no))
+      const [first, last] = [meant[0], meant.at(-1)]
+      if (!first || !last) return { agents, found: [] }
+      const weighed = await listWeighed(db, first.agent_no, last.agent_no)
+      const byAgent = Map.groupBy(weighed, ({ agent_no }) => agent_no)
+      const scored = meant.map((agent) => ({
+        agent,
+        score: scoreOf(agent, byAgent.get(agent.agent_no) ?? []),
+      }))
+      return { agents, found: await nameAll(db, scored) }
+    })
+    const shown = await showAll(frame, found)
+    for (const [at, { agent }] of found.entries()) {
+      const object = shown[at]?.object
+      if (object) scores.set(agent.agent_no, object)
+    }
+    const last = agents.at(-1)
+    if (!last || agents.length < CHUNK) break
+    after = last.agent_no
+    await frame.pace()
+  }
+  return scores
+}
+
+/** A point, and the agent it is one of. */
+interface Judgment {
+  readonly agent_no: number
+  readonly point: ManifoldPoint
+}
+
+/** The best score first; of equal ones the agent that was there first. */
+function overlay(
+  judgments: readonly Judgment[],
+  scores: ReadonlyMap<number, ScoreObject>,
+): ManifoldAgent[] {
+  const byAgent = Map.groupBy(judgments, ({ agent_no }) => agent_no)
+  const agents = [...byAgent].flatMap(([agent_no, own]) => {
+    const score = scores.get(agent_no)
+    return score ? [{ agent_no, agent: agentOf(score, own) }] : []
+  })
+  agents.sort((a, b) => b.agent.cgr_score - a.agent.cgr_score || a.agent_no - b.agent_no)
+  return agents.map(({ agent }) => agent)
+}
+
+function agentOf(score: ScoreObject, own: readonly Judgment[]): ManifoldAgent {
+  // Places have four digits: as whole numbers their sum is the same in any order.
+  const mean = (place: (point: ManifoldPoint) => number) =>
+    round4(
+      own.reduce((sum, { point }) => sum + Math.round(place(point) * 1e4), 0) / own.length / 1e4,
+    )
+  return {
+    agent_handle: score.agent_handle,
+    agent_key: score.subject_key,
+    x: mean(({ x }) => x),
+    y: mean(({ y }) => y),
+    n_decisions: own.length,
+    cgr_score: round4(score.cgr_score),
+    capability_tier: null,
+    n_resolved: score.n_resolved,
+    confidence: round4(score.confidence),
   }
 }

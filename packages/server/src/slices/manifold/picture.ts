@@ -1,20 +1,7 @@
 // Pure: the field as an SVG picture, readable in black and white.
 
 import type { ManifoldField, ManifoldPoint } from '@custos/contract'
-import { legend } from './picture-legend.ts'
-import {
-  agentMark,
-  crosses,
-  dots,
-  HATCHING,
-  line,
-  NO_EVIDENCE,
-  number,
-  rings,
-  SHADES,
-  shadeOf,
-  text,
-} from './picture-parts.ts'
+import type { PlanePoint } from './field.ts'
 
 const [WIDTH, HEIGHT] = [1_060, 760]
 /** Where the plane is drawn, at most. */
@@ -199,3 +186,198 @@ function ticksOf(
 }
 
 const round = (value: number): number => Math.round(value * 100) / 100
+
+const SWATCH = { width: 46, height: 18 }
+const LINE_PX = 24
+const AGENT_PX = 29
+const COLUMNS = { score: 210, resolved: 262, decisions: 322 }
+
+interface Place {
+  readonly x: number
+  readonly y: number
+  /** Outcomes nearby from which on a shade is drawn. */
+  readonly support: number
+}
+
+function legend(
+  place: Place,
+  { agents }: ManifoldField,
+  listed: ManifoldField['agents'],
+): string[] {
+  const { x, y } = place
+  return [
+    ...shades(place),
+    ...marks(x, y + 108),
+    ...agentList({ x, y: y + 232 }, { listed, count: agents.length }),
+  ]
+}
+
+function shades({ x, y, support }: Place): string[] {
+  const swatches = SHADES.flatMap((shade, at) => {
+    const left = x + at * SWATCH.width
+    return [
+      `<rect x="${left}" y="${y + 8}" width="${SWATCH.width}" height="${SWATCH.height}" ` +
+        `fill="${shade}" stroke="#000"/>`,
+      text({ x: left, y: y + 42, anchor: 'middle' }, (at / SHADES.length).toFixed(1)),
+    ]
+  })
+  const end = x + SHADES.length * SWATCH.width
+  return [
+    text({ x, y, size: 13, bold: true }, 'Expected share of paid'),
+    ...swatches,
+    text({ x: end, y: y + 42, anchor: 'middle' }, '1.0'),
+    `<rect x="${x}" y="${y + 56}" width="${SWATCH.width}" height="${SWATCH.height}" ` +
+      `fill="url(#${NO_EVIDENCE})" stroke="#000"/>`,
+    text(
+      { x: x + SWATCH.width + 10, y: y + 70 },
+      `nothing known: fewer than ${support} outcomes nearby`,
+    ),
+  ]
+}
+
+function marks(x: number, y: number): string[] {
+  const kinds = [
+    { draw: rings, words: 'decision, paid' },
+    { draw: crosses, words: 'decision, in default' },
+    { draw: dots, words: 'decision without such an outcome' },
+  ]
+  return [
+    text({ x, y, size: 13, bold: true }, 'Marks'),
+    ...kinds.flatMap(({ draw, words }, at) => {
+      const base = y + 22 + at * LINE_PX
+      return [draw([{ x: x + 13, y: base - 4 }]), text({ x: x + 34, y: base }, words)]
+    }),
+  ]
+}
+
+function agentList(
+  { x, y }: { x: number; y: number },
+  { listed, count }: { listed: ManifoldField['agents']; count: number },
+): string[] {
+  if (listed.length === 0) return []
+  const ends = (base: number, words: readonly [string, string, string]) =>
+    [COLUMNS.score, COLUMNS.resolved, COLUMNS.decisions].map((column, at) =>
+      text({ x: x + column, y: base, anchor: 'end' }, words[at] ?? ''),
+    )
+  const rows = listed.flatMap((agent, at) => {
+    const base = y + 42 + at * AGENT_PX
+    const { cgr_score, n_resolved, n_decisions } = agent
+    return [
+      agentMark(x + 13, base - 4, String(at + 1)),
+      text({ x: x + 34, y: base }, clip(agent.agent_handle)),
+      ...ends(base, [cgr_score.toFixed(2), number(n_resolved), number(n_decisions)]),
+    ]
+  })
+  const left = count - listed.length
+  const more =
+    left === 0 ? [] : [text({ x, y: y + 38 + listed.length * AGENT_PX }, `and ${left} more`)]
+  return [
+    text({ x, y, size: 13, bold: true }, 'Agents, where their decisions are on average'),
+    ...ends(y + 16, ['score', 'resolved', 'decisions']),
+    line(x, y + 20, x + COLUMNS.decisions, y + 20),
+    ...rows,
+    ...more,
+  ]
+}
+
+/** Expected share of `paid`, in fifths: the darker the more defaults. */
+const SHADES = ['#5a5a5a', '#8c8c8c', '#b4b4b4', '#d6d6d6', '#f6f6f6'] as const
+
+const shadeOf = (share: number): number =>
+  Math.min(SHADES.length - 1, Math.max(0, Math.floor(share * SHADES.length)))
+
+const NO_EVIDENCE = 'no-evidence'
+const HATCHING =
+  `<pattern id="${NO_EVIDENCE}" width="9" height="9" patternUnits="userSpaceOnUse">` +
+  '<rect width="9" height="9" fill="#fff"/>' +
+  '<path d="M-1 1L1 -1M0 9L9 0M8 10L10 8" stroke="#bbb" stroke-width="0.8"/></pattern>'
+
+const RING_PX = 3.5
+const CROSS_PX = 3.5
+
+const path = (d: string, look: string): string => (d === '' ? '' : `<path d="${d}" ${look}/>`)
+
+/** Of unknown outcome. */
+const dots = (spots: readonly PlanePoint[]): string =>
+  path(
+    spots.map(({ x, y }) => `M${x} ${y}h0`).join(''),
+    'stroke="#000" stroke-width="2.4" stroke-linecap="round" fill="none"',
+  )
+
+/** Paid. */
+const rings = (spots: readonly PlanePoint[]): string => {
+  const half = `a${RING_PX} ${RING_PX} 0 1 0`
+  const ring = ({ x, y }: PlanePoint) =>
+    `M${x - RING_PX} ${y}${half} ${2 * RING_PX} 0${half} ${-2 * RING_PX} 0`
+  return path(spots.map(ring).join(''), 'stroke="#000" stroke-width="1.2" fill="#fff"')
+}
+
+/** In default; white around it, so that it shows on the darkest shade. */
+const crosses = (spots: readonly PlanePoint[]): string => {
+  const wide = 2 * CROSS_PX
+  const stroke = `l${wide} ${wide}m0 ${-wide}l${-wide} ${wide}`
+  const d = spots.map(({ x, y }) => `M${x - CROSS_PX} ${y - CROSS_PX}${stroke}`).join('')
+  return path(d, 'stroke="#fff" stroke-width="4.6" fill="none"') + path(d, CROSS_LOOK)
+}
+const CROSS_LOOK = 'stroke="#000" stroke-width="2" fill="none"'
+
+/** A numbered diamond. */
+const agentMark = (x: number, y: number, label: string): string => {
+  const [left, top] = [Math.round(x), Math.round(y)]
+  return (
+    `<path d="M${left - 13} ${top}l13 -13l13 13l-13 13z" fill="#fff" stroke="#000" ` +
+    `stroke-width="1.8"/>${text({ x: left, y: top + 4, anchor: 'middle', bold: true }, label)}`
+  )
+}
+
+const line = (...[x1, y1, x2, y2, width = 1]: number[]): string =>
+  `<path d="M${hundredths(x1)} ${hundredths(y1)}L${hundredths(x2)} ${hundredths(y2)}" ` +
+  `stroke="#000" stroke-width="${width}"/>`
+
+const hundredths = (value = 0): number => Math.round(value * 100) / 100
+
+interface TextStyle {
+  readonly x: number
+  readonly y: number
+  readonly size?: number
+  readonly bold?: boolean
+  readonly anchor?: 'middle' | 'end'
+  /** Read from below. */
+  readonly turned?: boolean
+}
+
+function text({ x, y, size = 12, bold, anchor, turned }: TextStyle, words: string): string {
+  const [left, base] = [hundredths(x), hundredths(y)]
+  const look = [
+    `x="${left}" y="${base}" font-size="${size}"`,
+    ...(bold ? ['font-weight="bold"'] : []),
+    ...(anchor ? [`text-anchor="${anchor}"`] : []),
+    ...(turned ? [`transform="rotate(-90 ${left} ${base})"`] : []),
+  ]
+  return `<text ${look.join(' ')}>${escapeText(words)}</text>`
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+}
+
+/** Handles are callers' words: here they are text and never markup. */
+const escapeText = (words: string): string =>
+  words
+    // What XML 1.0 has no place for, not even escaped.
+    .replaceAll(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\ufffd')
+    .replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? '')
+
+const CLIPPED = 22
+
+/** As much of a handle as there is room for. */
+function clip(words: string): string {
+  const characters = [...words]
+  return characters.length <= CLIPPED ? words : `${characters.slice(0, CLIPPED - 1).join('')}…`
+}
+
+/** With a comma between thousands. */
+const number = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')

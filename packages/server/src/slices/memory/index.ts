@@ -86,13 +86,17 @@ export {
   updateHoldRelease,
   updateRedactedHold,
 } from './stores/holds.sql.ts'
-export { legalHoldRefusal, loadHeldStores, refuseHeldStore } from './stores/holds.ts'
 export { countPending } from './stores/ingestion.ts'
-export { descriptionColumn } from './stores/store-description.ts'
-export { markStoreDeleting, removeStoreRow } from './stores/store-heads.ts'
+export { descriptionColumn, storeTextSource } from './stores/store-description.ts'
+export {
+  legalHoldRefusal,
+  loadHeldStores,
+  markStoreDeleting,
+  refuseHeldStore,
+  removeStoreRow,
+} from './stores/store-heads.ts'
 export { loadReadableStore, requireCapability, settingsCache } from './stores/store-settings.ts'
 export { findStore, loadSelfTestStores } from './stores/stores.sql.ts'
-export { storeTextSource } from './stores/text-source.ts'
 export {
   loadTargetHead,
   loadWriteTarget,
@@ -105,11 +109,11 @@ export {
   loadFactStates,
   markErasing,
   probeErasedFacts,
+  purgeErased,
   setTombstoneCertificate,
   unmarkErasing,
   writeTombstones,
 } from './write/erase-facts.ts'
-export { purgeErased } from './write/purge-erased.ts'
 export { type PreparedItem, putItem, type StoredItem } from './write/put-item.ts'
 export { gateWrites, writeAll } from './write/write.ts'
 export {

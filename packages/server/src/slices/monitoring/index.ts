@@ -1,10 +1,298 @@
-// The face of the monitoring slice.
+// The monitoring slice: health and readiness, statistics of a tenant, and the metrics page.
 
-import type { monitoring as contract } from '@custos/contract'
-import type { HandlersOf } from '../../platform/kernel/call.ts'
-import { stats } from './stats.ts'
+import assert from 'node:assert/strict'
+import type { monitoring as contract, monitoring, platform, Usage } from '@custos/contract'
+import { CLOCK_ADVICE, formatTime, parseTime, secondsAhead } from '../../platform/clock.ts'
+import { findTenant, listServedIds } from '../../platform/db/control.sql.ts'
+import { PLATFORM } from '../../platform/db/database.ts'
+import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import { probeStorage } from '../../platform/kernel/storage-probe.ts'
+import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
+import { measureIndexes } from '../memory/index.ts'
+import { addUsages, calendarMonth, loadUsage } from '../tenants/index.ts'
+import {
+  countCertificates,
+  countDecisions,
+  countFacts,
+  countStores,
+  listTenantNumbers,
+  logSize,
+} from './stats.sql.ts'
 
-export { renderMetrics } from './metrics.ts'
-export { platformHandlers } from './probes.ts'
-export { startedAt, uptimeSeconds } from './stats.ts'
-export const monitoringHandlers: HandlersOf<typeof contract> = { stats }
+/** Seconds with one decimal. */
+export const uptimeSeconds = (): number => Math.floor(performance.now() / 100) / 10
+
+export const startedAt = (): string => formatTime(Math.floor(performance.timeOrigin * 1000))
+
+/** What can be told apart by store. */
+interface Counts {
+  readonly stores: number
+  readonly memories: number
+  readonly decisions: number
+}
+
+/** What belongs to a tenant as a whole. */
+interface TenantTotals {
+  readonly certificates: number
+  readonly log_size: number
+  readonly usage: Usage
+}
+
+const stats: Handler<typeof contract.stats> = async (call) => {
+  const { kernel, principal, tenant_id } = call
+  if (principal.kind !== 'operator') {
+    const { allowed_stores } = principal
+    const counts = await countsOf(kernel, tenant_id, allowed_stores)
+    const whole = allowed_stores.length === 0 ? await wholeOf(kernel, tenant_id) : null
+    return { ...show(kernel, counts, whole), tenant_id }
+  }
+  const tenantIds = await kernel.db.read(PLATFORM, listServedIds)
+  const all: (Counts & TenantTotals)[] = []
+  for (const id of tenantIds)
+    all.push({ ...(await countsOf(kernel, id, [])), ...(await wholeOf(kernel, id)) })
+  const sum = total(all)
+  return {
+    ...show(kernel, sum, sum),
+    tenant_id: null,
+    tenants: tenantIds.length,
+    process: processNumbers(kernel),
+  }
+}
+
+const countsOf = (kernel: Kernel, tenant_id: string, store_ids: readonly string[]) =>
+  kernel.db.read(
+    tenant_id,
+    async (db): Promise<Counts> => ({
+      stores: await countStores(db, store_ids),
+      memories: await countFacts(db, store_ids),
+      decisions: await countDecisions(db, store_ids),
+    }),
+  )
+
+const wholeOf = (kernel: Kernel, tenant_id: string) =>
+  kernel.db.read(
+    tenant_id,
+    async (db): Promise<TenantTotals> => ({
+      certificates: await countCertificates(db),
+      log_size: await logSize(db),
+      usage: await loadUsage(db, calendarMonth(kernel.clock.now(), 0).period),
+    }),
+  )
+
+function total(all: readonly (Counts & TenantTotals)[]): Counts & TenantTotals {
+  const sum = (pick: (numbers: Counts & TenantTotals) => number) =>
+    all.reduce((soFar, numbers) => soFar + pick(numbers), 0)
+  return {
+    stores: sum((n) => n.stores),
+    memories: sum((n) => n.memories),
+    decisions: sum((n) => n.decisions),
+    certificates: sum((n) => n.certificates),
+    log_size: sum((n) => n.log_size),
+    usage: addUsages(all.map((n) => n.usage)),
+  }
+}
+
+function show(kernel: Kernel, { stores, memories, decisions }: Counts, whole: TenantTotals | null) {
+  return {
+    status: 'ok' as const,
+    version: kernel.settings.version,
+    uptime_seconds: uptimeSeconds(),
+    started_at: startedAt(),
+    stores: { active: stores },
+    memories,
+    decisions,
+    certificates: whole?.certificates ?? null,
+    log_size: whole?.log_size ?? null,
+    usage_this_month: whole?.usage ?? null,
+    metrics: {
+      available: true,
+      memory_operations: whole && memoryOperations(whole.usage),
+      decisions_logged: decisions,
+      erasure_certificates: whole?.certificates ?? null,
+    },
+  }
+}
+
+const memoryOperations = ({ operations }: Usage): number =>
+  Object.entries(operations)
+    .filter(([id]) => id.startsWith('memory.'))
+    .reduce((soFar, [, count]) => soFar + count, 0)
+
+function processNumbers(kernel: Kernel) {
+  const { heapUsed, rss } = process.memoryUsage()
+  const { engine, commits, units, queued } = kernel.db.stats()
+  return { rss_bytes: rss, heap_used_bytes: heapUsed, engine, commits, units, queued }
+}
+
+export const platformHandlers: HandlersOf<typeof platform> = {
+  async health({ kernel }) {
+    return { status: 'ok', version: kernel.settings.version }
+  },
+
+  async healthz({ kernel }) {
+    return {
+      status: 'ok',
+      uptime_seconds: uptimeSeconds(),
+      started_at: startedAt(),
+      version: kernel.settings.version,
+    }
+  },
+
+  async readyz(call) {
+    const { kernel } = call
+    const ahead_s = secondsAhead(kernel.clock.now())
+    const checks = {
+      database: await check(kernel, 'database', () =>
+        kernel.db.read(PLATFORM, (db) => findTenant(db, PLATFORM)),
+      ),
+      storage: await probeStorage(kernel),
+      keyring: await check(kernel, 'keyring', () => kernel.keyring.listTenants()),
+      log: await check(kernel, 'log', async () => {
+        kernel.keyring.signer('checkpoint')
+        await kernel.db.read(PLATFORM, logSize)
+      }),
+      clock: ahead_s > 0 ? ('ahead' as const) : ('ok' as const),
+    }
+    if (checks.storage === 'full')
+      return call.refuse('storage_full', undefined, { members: { checks }, retry_after_s: 30 })
+    const failing = Object.values(checks).includes('failing')
+    if (failing)
+      return call.refuse('unavailable', 'a check is failing', {
+        members: { checks },
+        retry_after_s: 5,
+      })
+    // Reported, and no reason to send requests elsewhere: the service works with such a clock.
+    const clock_ahead = ahead_s > 0 ? { seconds: ahead_s, advice: CLOCK_ADVICE } : null
+    return { status: 'ok', checks, clock_ahead, uptime_seconds: uptimeSeconds() }
+  },
+}
+
+// The reason goes to the log: the answer is public.
+async function check(
+  kernel: Kernel,
+  name: string,
+  probe: () => Promise<unknown>,
+): Promise<'ok' | 'failing'> {
+  try {
+    await probe()
+    return 'ok'
+  } catch (error) {
+    const reason = error instanceof Error ? error.name : 'unknown'
+    kernel.logger.error('readiness.failing', { check: name, reason })
+    return 'failing'
+  }
+}
+
+export const monitoringHandlers: HandlersOf<typeof monitoring> = { stats }
+
+/** Scrapes in between share one answer. */
+const EVERY_MS = 5_000
+/** Of the time, at most this part goes to reading, however many tenants there are. */
+const SHARE_MAX = 0.05
+/** Tenants read before other requests have their turn. */
+const CHUNK = 50
+const SECOND_US = 1_000_000
+
+interface StoredNumbers {
+  readonly approvals_pending: number
+  readonly approval_oldest_s: number
+  /** Undefined: none is pending. */
+  readonly approval_expires_s: number | undefined
+  readonly overdue: number
+  readonly log_size: number
+  readonly checkpoint_age_s: number
+  readonly stores: number
+}
+
+/** Null: the database did not answer. */
+type Reading = Promise<StoredNumbers | null>
+
+/** The last reading; a test may ask for the next one at once. */
+export const readings = perKernel(() => ({
+  again_ms: Number.NEGATIVE_INFINITY,
+  numbers: Promise.resolve<Awaited<Reading>>(null),
+}))
+
+function storedNumbers(kernel: Kernel): Reading {
+  const last = readings(kernel)
+  const begun_ms = performance.now()
+  if (begun_ms < last.again_ms) return last.numbers
+  // Nobody begins another while this one runs.
+  last.again_ms = Number.POSITIVE_INFINITY
+  last.numbers = readNumbers(kernel)
+    .catch((error: unknown) => {
+      const reason = error instanceof Error ? error.name : 'unknown'
+      kernel.logger.warn('metrics.not_read', { reason })
+      return null
+    })
+    .finally(() => {
+      const took_ms = performance.now() - begun_ms
+      last.again_ms = begun_ms + Math.max(EVERY_MS, took_ms / SHARE_MAX)
+    })
+  return last.numbers
+}
+
+async function readNumbers(kernel: Kernel): Promise<StoredNumbers> {
+  const tenants = await kernel.db.read(PLATFORM, listServedIds)
+  const now_us = kernel.clock.now()
+  const sum = { approvals_pending: 0, overdue: 0, log_size: 0, stores: 0 }
+  let [oldest_us, uncovered_us, expires_us] = [now_us, now_us, Number.POSITIVE_INFINITY]
+  const rest = yieldBetweenChunks()
+  // A database across a network takes the questions of all tenants in a few messages.
+  const chunk = kernel.db.shared ? Math.max(1, tenants.length) : CHUNK
+  for (let at = 0; at < tenants.length; at += chunk) {
+    for (const row of await listTenantNumbers(kernel.db, tenants.slice(at, at + chunk), now_us)) {
+      sum.approvals_pending += Number(row.approvals_pending)
+      sum.overdue += Number(row.overdue)
+      sum.log_size += row.log_size
+      sum.stores += Number(row.stores)
+      oldest_us = Math.min(oldest_us, Number(row.approval_oldest_us ?? now_us))
+      expires_us = Math.min(expires_us, Number(row.approval_expires_us ?? expires_us))
+      if (row.uncovered !== null) uncovered_us = Math.min(uncovered_us, timeOf(row.uncovered))
+    }
+    await rest()
+  }
+  return {
+    ...sum,
+    approval_oldest_s: (now_us - oldest_us) / SECOND_US,
+    approval_expires_s: Number.isFinite(expires_us) ? (expires_us - now_us) / SECOND_US : undefined,
+    checkpoint_age_s: (now_us - uncovered_us) / SECOND_US,
+  }
+}
+
+/** When an entry of the log was appended. */
+function timeOf(record: string): number {
+  const { created_at }: { created_at: string } = JSON.parse(record)
+  const time_us = parseTime(created_at)
+  assert(time_us !== null, 'an entry of the log has a time')
+  return time_us
+}
+
+/** Never rejects: a value that cannot be read now has no sample. */
+export async function renderMetrics(kernel: Kernel, epoch_seconds: number): Promise<string> {
+  const [stored, storage] = await Promise.all([storedNumbers(kernel), probeStorage(kernel)])
+  const { bytes, building_s } = measureIndexes(kernel)
+  const { pool } = kernel.db.stats()
+  return kernel.metrics.render(
+    {
+      custos_approvals_pending: stored?.approvals_pending,
+      custos_approval_oldest_seconds: stored?.approval_oldest_s,
+      custos_approval_expires_seconds: stored?.approval_expires_s,
+      custos_subject_requests_overdue: stored?.overdue,
+      custos_log_size: stored?.log_size,
+      custos_checkpoint_age_seconds: stored?.checkpoint_age_s,
+      custos_checkpoint_interval_seconds: epoch_seconds,
+      custos_index_bytes: bytes,
+      custos_index_build_seconds: building_s,
+      custos_storage_ok: storage === 'ok' ? 1 : 0,
+    },
+    {
+      grafomem_db_pool_size: pool.size,
+      grafomem_db_pool_available: pool.available,
+      grafomem_db_pool_waiting: pool.waiting,
+      grafomem_stores_active: stored?.stores,
+      grafomem_uptime_seconds: uptimeSeconds(),
+    },
+  )
+}

@@ -1,5 +1,8 @@
 // Counts by index, one tenant at a time.
 
+import type { Database } from '../../platform/db/database.ts'
+import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
+import { statement } from '../../platform/db/statement.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
 /** Rows of the stores; of every store when none is named. */
@@ -31,3 +34,79 @@ export async function logSize(db: TenantDb): Promise<number> {
   const row = await db.first(from(db, 'chain_heads').select('size'))
   return row?.size ?? 0
 }
+
+/** A tenant without a log has nothing to count. */
+const numbersStatement = statement<{ now_us: number }>()((k, p) =>
+  k
+    .selectFrom('chain_heads')
+    // The oldest entry that no checkpoint covers.
+    .leftJoin('breadcrumbs', (join) =>
+      join.onRef('breadcrumbs.tenant_id', '=', 'chain_heads.tenant_id').on((e) =>
+        e(
+          'breadcrumbs.seq',
+          '=',
+          e.fn.coalesce(
+            e
+              .selectFrom('epochs')
+              .select('epochs.tree_size')
+              .whereRef('epochs.tenant_id', '=', 'chain_heads.tenant_id')
+              .orderBy('epochs.epoch_number', 'desc')
+              .limit((f) => f.lit(1)),
+            e.lit(0),
+          ),
+        ),
+      ),
+    )
+    .select((e) => [
+      'chain_heads.size as log_size',
+      'breadcrumbs.record as uncovered',
+      e
+        .selectFrom('approvals')
+        .select((f) => f.fn.countAll<number>().as('count'))
+        .whereRef('approvals.tenant_id', '=', 'chain_heads.tenant_id')
+        .where('approvals.state', '=', 'pending')
+        .where('approvals.expires_us', '>', p.now_us)
+        .as('approvals_pending'),
+      e
+        .selectFrom('approvals')
+        .select((f) => f.fn.min('approvals.issued_us').as('oldest'))
+        .whereRef('approvals.tenant_id', '=', 'chain_heads.tenant_id')
+        .where('approvals.state', '=', 'pending')
+        .where('approvals.expires_us', '>', p.now_us)
+        .as('approval_oldest_us'),
+      e
+        .selectFrom('approvals')
+        .select((f) => f.fn.min('approvals.expires_us').as('next'))
+        .whereRef('approvals.tenant_id', '=', 'chain_heads.tenant_id')
+        .where('approvals.state', '=', 'pending')
+        .where('approvals.expires_us', '>', p.now_us)
+        .as('approval_expires_us'),
+      e
+        .selectFrom('subject_requests')
+        .select((f) => f.fn.countAll<number>().as('count'))
+        .whereRef('subject_requests.tenant_id', '=', 'chain_heads.tenant_id')
+        .where('subject_requests.completed_us', 'is', null)
+        .where('subject_requests.due_us', '<', p.now_us)
+        .as('overdue'),
+      e
+        .selectFrom('stores')
+        .select((f) => f.fn.countAll<number>().as('count'))
+        .whereRef('stores.tenant_id', '=', 'chain_heads.tenant_id')
+        .as('stores'),
+    ])
+    .where('chain_heads.tenant_id', '=', p.tenant_id),
+)
+
+export const listTenantNumbers = async (
+  db: Database,
+  tenants: readonly string[],
+  now_us: number,
+) => [
+  ...(
+    await firstRowPerTenant(
+      db,
+      numbersStatement,
+      tenants.map((tenant_id) => ({ tenant_id, params: { now_us } })),
+    )
+  ).values(),
+]

@@ -1,14 +1,98 @@
-// Off-boarding of tenants: handlers, the job that removes rows, what a start resumes.
+// Off-boarding of tenants: destroys the key, runs the job that removes rows, resumes at a start.
 
-import type { offboarding } from '@custos/contract'
-import type { HandlersOf } from '../../platform/kernel/call.ts'
+import type { Destruction, offboarding, TenantCertificate } from '@custos/contract'
+import { verifyTenantErasure } from '@custos/proof'
+import { formatTime } from '../../platform/clock.ts'
+import { findTenant } from '../../platform/db/control.sql.ts'
+import { findDestruction } from '../../platform/db/destructions.sql.ts'
+import type { Call, Handler, HandlersOf } from '../../platform/kernel/call.ts'
+import { runErasure } from '../../platform/kernel/erasure-queue.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { destroyKey, destruction } from './destroy-key.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { erasureSigner, finishPendingErasures } from '../erasure/index.ts'
+import { LOCAL_TENANT } from '../tenants/index.ts'
+import { continueDestruction, markDestroyed } from './destruction.ts'
+import { fillReasons, reportStep } from './plan.ts'
 import { TENANT_REMOVE, tenantRemover } from './remove-job.ts'
 
+type DestroyOperation = typeof offboarding.destroy_key
+
+const CERTIFICATE_ID_BYTES = 16
+
+const destroyKey: Handler<DestroyOperation> = async (call, { params, body }) => {
+  const { kernel } = call
+  const { tenant_id } = params
+  const tenant = await kernel.db.read(tenant_id, (db) => findTenant(db, tenant_id))
+  if (!tenant) return call.refuse('tenant_not_found')
+  if (body.confirm !== `destroy ${tenant_id}`)
+    return call.refuse('rejected', 'confirm must be the text "destroy " and the id of the tenant')
+  if (tenant.destroyed_us !== null) return loadDestruction(kernel, tenant_id)
+  requirePreconditions(call, tenant_id)
+
+  await runErasure(kernel, tenant_id, async () => {
+    const begun = await kernel.db.read(tenant_id, (db) => findDestruction(db, tenant_id))
+    if (!begun) {
+      await finishPendingErasures(kernel, tenant_id)
+      const certificate_id = kernel.ids.hex(CERTIFICATE_ID_BYTES)
+      const requested_us = kernel.clock.now()
+      const reasons = fillReasons(body)
+      const marking = { certificate_id, requested_us, reasons, despite_holds: false }
+      await kernel.db.transact(tenant_id, (tx) => markDestroyed(kernel, tx, marking))
+      await reportStep(kernel, 'marked')
+    }
+    await continueDestruction(kernel, tenant_id)
+  })
+  return loadDestruction(kernel, tenant_id)
+}
+
+function requirePreconditions(call: Call<DestroyOperation>, tenant_id: string): void {
+  const { kernel } = call
+  if (kernel.settings.auth === 'local' && tenant_id === LOCAL_TENANT)
+    call.refuse(
+      'wrong_state',
+      'local mode runs on this tenant: stop the service and delete its data directory instead',
+    )
+  // There is no certificate without them: check before the first step.
+  erasureSigner(kernel)
+  kernel.keyring.signer('checkpoint')
+}
+
+const destruction: Handler<typeof offboarding.destruction> = async (call, { params }) => {
+  const { kernel } = call
+  const { tenant_id } = params
+  const tenant = await kernel.db.read(tenant_id, (db) => findTenant(db, tenant_id))
+  if (!tenant) return call.refuse('tenant_not_found')
+  return loadDestruction(kernel, tenant_id)
+}
+
+/** Refuses `certificate_not_found` for a tenant that is not off-boarded. */
+async function loadDestruction(kernel: Kernel, tenant_id: string): Promise<Destruction> {
+  const row = await kernel.db.read(tenant_id, (db) => findDestruction(db, tenant_id))
+  if (!row) throw new Refusal('certificate_not_found', 'the tenant is not off-boarded')
+  const { record, destroyed_us, removed_us, job_id } = row
+  const certificate: TenantCertificate | null = record === null ? null : JSON.parse(record)
+  // Found now: what lies in the data may have been changed since destruction.ts wrote it.
+  const keys = kernel.keyring.publishedKeys()
+  const verified =
+    certificate === null ? null : (await verifyTenantErasure(certificate, keys)).valid
+  const removing = job_id === null ? 'waiting' : 'removing'
+  return {
+    tenant_id,
+    status: record === null ? 'destroying' : 'destroyed',
+    requested_at: formatTime(row.requested_us),
+    destroyed_at: destroyed_us === null ? null : formatTime(destroyed_us),
+    certificate,
+    verified,
+    removal: {
+      state: removed_us === null ? removing : 'removed',
+      removed_at: removed_us === null ? null : formatTime(removed_us),
+    },
+  }
+}
+
 export { resumeDestructions } from './destruction.ts'
-export { type MovePlan, OFFBOARDING_STEPS } from './plan.ts'
-export { hasRowsLeft, KEPT_TABLES, removedTables } from './remove-job.ts'
+export type { MovePlan } from './plan.ts'
+export { removedTables } from './remove-job.ts'
 
 export const offboardingHandlers = {
   destroy_key: destroyKey,

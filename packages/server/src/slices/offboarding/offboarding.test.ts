@@ -7,7 +7,8 @@ import { countRows, tenantTables } from '../../platform/db/migrations/tenant-tab
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { OPERATOR_KEY } from '../../testing/harness.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
-import { hasRowsLeft, KEPT_TABLES, OFFBOARDING_STEPS } from './index.ts'
+import { OFFBOARDING_STEPS } from './plan.ts'
+import { hasRowsLeft, KEPT_TABLES } from './remove-job.ts'
 
 const CONTENT = 'Ravi Subramanian has account 4417-2290'
 

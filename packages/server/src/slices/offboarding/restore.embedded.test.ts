@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { OPERATOR_KEY } from '../../testing/harness.ts'
-import { hasRowsLeft } from './index.ts'
+import { hasRowsLeft } from './remove-job.ts'
 
 const operator = async (scene: Scene, method: string, verb: string, body?: unknown) =>
   scene.service.request(method, `/v1/admin/tenants/${scene.tenant_id}/${verb}`, {

@@ -2,13 +2,13 @@
 
 import type { Database } from '../../platform/db/database.ts'
 import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
 
-export type ApprovalRow = Omit<Tables['approvals'], 'tenant_id'>
-export type SettingsRow = Omit<Tables['approval_settings'], 'tenant_id'>
+export type ApprovalRow = Row<'approvals'>
+export type SettingsRow = Row<'approval_settings'>
 
 const COLUMNS = [
   'request_id',

@@ -1,11 +1,11 @@
 // SQL of records: rows, which of them are live, and changes of status.
 
 import type { RecordKind } from '@custos/proof'
-import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
 
-export type RecordRow = Omit<Tables['records'], 'tenant_id'>
+export type RecordRow = Row<'records'>
 
 const COLUMNS = [
   'record_id',

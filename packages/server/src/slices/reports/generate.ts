@@ -1,13 +1,27 @@
-// POST /v1/reports/generate: gathers the evidence, then signs, seals and logs the report.
+// Generates a report: asks for it, and makes it in a job.
 
+import { Worker } from 'node:worker_threads'
 import type { GenerateReportRequest, Report, ReportType, reports } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
+import type { JobContext, JobRunner, JobTraits } from '../../platform/jobs/queue.ts'
 import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.ts'
-import { appendCrumb } from '../gcrumbs/index.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { appendCrumb, storePendingEpochs } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { FRAMEWORKS, FULL_AUDIT } from './catalogue/catalogue.ts'
-import { gather } from './gather.ts'
-import { orderReport, type Period, periodOf, refuseLimited } from './order.ts'
+import type { Subject } from './content.ts'
+import { findLogSize } from './evidence.sql.ts'
+import type { GatheredReport, GatherReply, GatherRequest } from './gather-worker.ts'
+import {
+  type Order,
+  orderOf,
+  orderReport,
+  type Period,
+  periodOf,
+  periodOfOrder,
+  refuseLimited,
+} from './order.ts'
 import {
   insertWritten,
   openReport,
@@ -15,9 +29,15 @@ import {
   type ReportDraft,
   writeReport,
 } from './report-record.ts'
-import { deleteReport, findReport } from './reports.sql.ts'
-import { sealTitle } from './sealed-report.ts'
-import { WalkStopped } from './walk-log.ts'
+import {
+  deleteReport,
+  deleteRequest,
+  findReport,
+  findRequest,
+  type RequestRow,
+} from './reports.sql.ts'
+import { openReports, sealTitle } from './sealed-report.ts'
+import { WalkControl, WalkStopped } from './walk-log.ts'
 
 type Generate = Call<typeof reports.generate>
 
@@ -112,4 +132,263 @@ export const remove: Handler<typeof reports.delete> = async (call, { params }) =
   // After the end is durable: what older copies of the row hold opens no more.
   await call.kernel.keyring.destroySecrets(call.tenant_id, 'decision', [secret_no])
   return answer
+}
+
+const idOf = ({ report_id }: Order): Buffer => Buffer.from(report_id, 'hex')
+
+export const REPORT_TRAITS: JobTraits = {
+  cancellable: true,
+  queue: 'threads',
+  async abandon(tx, job) {
+    await deleteRequest(tx, idOf(orderOf(job)))
+  },
+  result: (job) => ({ report_id: orderOf(job).report_id }),
+}
+
+/** The log has become shorter since the report was asked for: a backup was restored. */
+class LogShorter extends Error {
+  override readonly name = 'LogShorter'
+}
+
+/** Safe to run again from the start: until the last unit of work there is nothing of a report. */
+export const reportMaker =
+  (kernel: Kernel): JobRunner =>
+  async (context) => {
+    const { tenant_id } = context.job
+    const order = orderOf(context.job)
+    const request = await kernel.db.read(tenant_id, (db) => findRequest(db, idOf(order)))
+    // It was made, or cancelled.
+    if (!request) return undefined
+    try {
+      const gathered = await gathering(kernel, context, order)
+      await kernel.step('report:gathered')
+      await finish(kernel, { context, order, request, gathered })
+      await kernel.step('report:written')
+    } catch (error) {
+      if (!(error instanceof WalkStopped)) throw error
+    }
+    return undefined
+  }
+
+async function gathering(
+  kernel: Kernel,
+  context: JobContext,
+  order: Order,
+): Promise<GatheredReport> {
+  const { signal, progress } = context
+  const following = { signal, progress }
+  await kernel.step('report:begun')
+  const gathered = await gather(kernel, subjectOf(context, order), order.log_seq, following)
+  if (gathered === 'beyond') throw new LogShorter()
+  const entries = order.log_seq + 1
+  await progress(entries, entries)
+  return gathered
+}
+
+const subjectOf = ({ job }: JobContext, order: Order) => {
+  const { period_start, period_end } = periodOfOrder(order)
+  const { report_type } = order
+  return { tenant_id: job.tenant_id, report_type, period_start, period_end }
+}
+
+interface FinishedReport {
+  readonly context: JobContext
+  readonly order: Order
+  readonly request: RequestRow
+  readonly gathered: GatheredReport
+}
+
+async function finish(
+  kernel: Kernel,
+  { context, order, request, gathered }: FinishedReport,
+): Promise<void> {
+  const { tenant_id } = context.job
+  const { report_id } = order
+  const { secret_no, sealed_title } = request
+  const part = { column: 'title', report_id, secret_no, sealed: sealed_title } as const
+  const [title] = await openReports(kernel, tenant_id, [part])
+  if (typeof title !== 'string') throw new Refusal('unavailable')
+  const written = await writeReport(kernel, {
+    ...{ report_id, title, gathered },
+    subject: subjectOf(context, order),
+    sealed: { secret_no, sealed_title },
+    period: order,
+  })
+  await kernel.db.transact(tenant_id, async (tx) => {
+    // Refuses where it was cancelled or made meanwhile, and nothing of this unit remains.
+    await context.finishIn(tx)
+    await deleteRequest(tx, idOf(order))
+    await insertWritten(tx, written, order.requested_by)
+  })
+}
+
+interface WalkOptions {
+  /** Aborted: the walk stops, and `gather` throws WalkStopped. */
+  readonly signal: AbortSignal
+  /** Called at intervals with the number of entries read and their total. */
+  readonly progress?: (done: number, total: number) => Promise<void>
+}
+
+/** Young garbage of one page after another; what is kept of a log is little. */
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 }
+/** A thread that waits for a database looks at nothing: after so long it is ended. */
+const STOP_MS = 1_000
+const PROGRESS_MS = 500
+
+/** `beyond`: the log is shorter than `log_seq`. */
+async function gather(
+  kernel: Kernel,
+  subject: Subject,
+  log_seq: number | null,
+  following: WalkOptions,
+): Promise<GatheredReport | 'beyond'> {
+  const { tenant_id } = subject
+  // First the position, then its epochs: no later epoch covers fewer entries, so a repeated
+  // request counts the same.
+  const at = log_seq ?? (await kernel.db.read(tenant_id, findLogSize)) - 1
+  const signed = await storePendingEpochs(kernel, tenant_id)
+  const control = new WalkControl()
+  const request = {
+    source: kernel.db.source,
+    subject,
+    log_seq: at,
+    signed: signed && { generation: signed.generation, tree_size: signed.tree_size },
+    keys: kernel.keyring.publishedKeys(),
+    origin: kernel.settings.origin,
+    control: control.buffer,
+  }
+  return gatherer(kernel).gather(request, control, following)
+}
+
+const gatherer = perKernel(() => new Gatherer())
+
+/** One thread, started at the first report: starting it costs more than most logs do. */
+class Gatherer {
+  #worker: Worker | undefined
+  #last: Promise<unknown> = Promise.resolve()
+
+  /** One after another: each reads a whole log, and takes a connection. */
+  gather(
+    request: GatherRequest,
+    control: WalkControl,
+    { signal, progress }: WalkOptions,
+  ): Promise<GatheredReport | 'beyond'> {
+    let begun = false
+    const turn = this.#last.then(async () => {
+      begun = true
+      const telling = progress ? reportProgress(control, progress) : null
+      try {
+        return await this.#run(request, control, signal)
+      } finally {
+        await telling?.end()
+      }
+    })
+    this.#last = turn.catch(() => undefined)
+    return unlessAborted(turn, signal, () => !begun)
+  }
+
+  async #run(
+    request: GatherRequest,
+    control: WalkControl,
+    signal: AbortSignal,
+  ): Promise<GatheredReport | 'beyond'> {
+    if (signal.aborted) throw new WalkStopped()
+    this.#worker ??= this.#start()
+    const worker = this.#worker
+    worker.ref()
+    let ending: NodeJS.Timeout | undefined
+    const stop = () => {
+      control.stop()
+      ending = setTimeout(() => worker.terminate(), STOP_MS)
+    }
+    signal.addEventListener('abort', stop)
+    try {
+      return readReply(await replyOf(worker, request))
+    } catch (error) {
+      // However it ended: it was to.
+      throw signal.aborted ? new WalkStopped() : error
+    } finally {
+      signal.removeEventListener('abort', stop)
+      clearTimeout(ending)
+      // An idle thread does not keep the process alive.
+      worker.unref()
+    }
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./gather-worker.ts', import.meta.url), {
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      resourceLimits: THREAD_LIMITS,
+    })
+    // The next report starts another.
+    worker.once('exit', () => {
+      if (this.#worker === worker) this.#worker = undefined
+    })
+    return worker
+  }
+}
+
+/** Stops waiting in the queue when aborted; work that has begun runs to its end. */
+async function unlessAborted<T>(
+  turn: Promise<T>,
+  signal: AbortSignal,
+  isWaiting: () => boolean,
+): Promise<T> {
+  let stop = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => {
+      if (isWaiting()) reject(new WalkStopped())
+    }
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop)
+  })
+  try {
+    return await Promise.race([turn, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/** Reports progress at intervals until the returned function ends it. */
+function reportProgress(control: WalkControl, progress: NonNullable<WalkOptions['progress']>) {
+  let told = 0
+  let telling: Promise<void> | null = null
+  const timer = setInterval(() => {
+    const { done, total } = control.progress
+    if (done === told || telling) return
+    told = done
+    telling = progress(done, total)
+      // The next one makes up for it.
+      .catch(() => {})
+      .finally(() => {
+        telling = null
+      })
+  }, PROGRESS_MS)
+  timer.unref()
+  return {
+    async end() {
+      clearInterval(timer)
+      await telling
+    },
+  }
+}
+
+function replyOf(worker: Worker, request: GatherRequest): Promise<GatherReply> {
+  return new Promise((resolve, reject) => {
+    const stopped = () => reject(new Error('the thread that gathers evidence stopped'))
+    worker.once('error', reject)
+    worker.once('exit', stopped)
+    worker.once('message', (reply: GatherReply) => {
+      worker.off('error', reject)
+      worker.off('exit', stopped)
+      resolve(reply)
+    })
+    worker.postMessage(request)
+  })
+}
+
+function readReply({ gathered, error, refusal }: GatherReply): GatheredReport | 'beyond' {
+  if (gathered) return gathered
+  if (refusal) throw new Refusal(refusal.code, undefined, refusal.extras)
+  throw new Error(`the evidence could not be gathered: ${error}`)
 }

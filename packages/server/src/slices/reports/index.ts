@@ -3,12 +3,11 @@
 import type { reports } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { generate, remove } from './generate.ts'
-import { REPORT_TRAITS, reportMaker } from './generate-job.ts'
+import { generate, REPORT_TRAITS, remove, reportMaker } from './generate.ts'
 import { REPORT_GENERATE } from './order.ts'
 import { download, downloadFormat, frameworks, get, list, stats } from './reads.ts'
 
-export { reportTextSource } from './text-sources.ts'
+export { reportTextSource } from './sealed-report.ts'
 export const reportsHandlers = {
   stats,
   frameworks,

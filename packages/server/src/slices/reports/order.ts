@@ -23,8 +23,6 @@ import { REPORT_ID_BYTES } from './report-record.ts'
 import { insertRequest } from './reports.sql.ts'
 import { sealTitle } from './sealed-report.ts'
 
-type Generate = Call<typeof reports.generate>
-
 interface ReportQuery {
   readonly report_type: ReportType
   readonly period: Period
@@ -37,7 +35,7 @@ interface ReportQuery {
 const OPEN_MAX = 20
 
 export async function orderReport(
-  call: Generate,
+  call: Call<typeof reports.generate>,
   asked: ReportQuery,
 ): Promise<AcceptedReply<ReportJobReply>> {
   const { kernel, tenant_id } = call

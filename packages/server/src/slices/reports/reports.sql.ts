@@ -1,6 +1,6 @@
 // SQL of reports: their rows, and the tombstones of those deleted.
 
-import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import {
   deleteFrom,
   from,
@@ -12,7 +12,7 @@ import {
 
 import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
 
-export type ReportRow = Omit<Tables['reports'], 'tenant_id'>
+export type ReportRow = Row<'reports'>
 /** Without the document itself. */
 export type SummaryRow = Omit<ReportRow, 'sealed'>
 
@@ -91,7 +91,7 @@ export const countReports = (db: TenantDb) =>
       .orderBy('report_type'),
   )
 
-export type RequestRow = Omit<Tables['report_requests'], 'tenant_id'>
+export type RequestRow = Row<'report_requests'>
 
 export const insertRequest = (tx: Tx, row: RequestRow) =>
   tx.run(insertInto(tx, 'report_requests', row))

@@ -6,8 +6,7 @@ import { after, before, test } from 'node:test'
 import { appendLeaf, EMPTY_FRONTIER, frontierRoot, leafHash } from '@custos/proof'
 import { openTestKernel, type TestKernel } from '../../testing/kernel.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { EntryTree } from './verify-entries.ts'
-import { WalkControl, WalkStopped, walkLog } from './walk-log.ts'
+import { EntryTree, WalkControl, WalkStopped, walkLog } from './walk-log.ts'
 
 const ENTRIES = 4_500
 const PAGE = 2_000

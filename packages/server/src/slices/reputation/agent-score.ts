@@ -132,16 +132,14 @@ async function subjectOf(
   return { subject_key: standing.at(-1)?.new_key ?? anchor, subject_did: didKeyOf(anchor) }
 }
 
-interface ScoreQuery {
-  readonly agent_handle: string
-  readonly subject_key?: string | null | undefined
-  readonly dimension: string
-}
-
 /** Finds the agent with the handle, the most trustworthy first; refuses when there is none. */
 export async function findSubject(
   { kernel, tenant_id }: { kernel: Kernel; tenant_id: string },
-  wanted: ScoreQuery,
+  wanted: {
+    readonly agent_handle: string
+    readonly subject_key?: string | null | undefined
+    readonly dimension: string
+  },
 ): Promise<{ shown: ScoreView; agent: AgentRow; same_handle: number }> {
   const keys = await kernel.keyring.tenant(tenant_id)
   const { dimension, agent_handle, subject_key } = wanted

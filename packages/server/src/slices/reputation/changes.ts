@@ -32,11 +32,6 @@ interface LiveChange {
   rating_sum_e6: number
 }
 
-interface RecordChange {
-  observations: number
-  error_e12: bigint
-}
-
 const UNIT_E12 = 1_000_000_000_000n
 
 /** `1` adds what is there, `-1` takes it away. */
@@ -46,7 +41,7 @@ type Sign = 1 | -1
 export class Changes {
   readonly #agents = new Map<number, AgentChange>()
   readonly #live = new Map<string, LiveChange>()
-  readonly #records = new Map<number, RecordChange>()
+  readonly #records = new Map<number, { observations: number; error_e12: bigint }>()
 
   /** A judgment under what is known of its referent. */
   judgment(judgment: Judgment, effect: Effect, sign: Sign): void {

@@ -14,12 +14,13 @@ import { Changes } from './changes.ts'
 import { effectOf, isScored, type Judgment, resolves } from './evidence.ts'
 import { type NewDecision, prepareDecision, type RecordedTexts } from './new-decision.ts'
 import {
+  effectivePolicy,
   placeReceipt,
   receiptSigner,
+  ruleInvoices,
   showReceipt,
   workflowOf,
 } from './receipts/execution-receipt.ts'
-import { effectivePolicy, ruleInvoices } from './receipts/invoice-rules.ts'
 import { findAgent, findSettings, insertAgent, insertName, setNewest } from './rows/agents.sql.ts'
 import type { AgentRow } from './rows/aggregates.sql.ts'
 import {

@@ -2,16 +2,16 @@
 
 import type { reputation } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
+import { outcome, outcomes } from './apply-outcomes.ts'
 import { attest, attestation, attestations, issuer } from './attest.ts'
 import { decide, verifyBatch } from './decide.ts'
 import { changeSettings, settings } from './evidence.ts'
-import { outcome, outcomes } from './outcomes.ts'
 import { review, reviews } from './reviews.ts'
 import { rotate, rotations } from './rotate.ts'
 import { score, scores } from './scores.ts'
 
 export { nameAll, scoreOf, showAll } from './agent-score.ts'
-export { checkReceipts } from './receipts/check-receipts.ts'
+export { checkReceipts } from './receipts/execution-receipt.ts'
 export { type RecomputeResult, recompute } from './recompute.ts'
 export { listAgents } from './rows/agents.sql.ts'
 export { listWeighed } from './rows/aggregates.sql.ts'

@@ -1,27 +1,56 @@
 // POST /v1/governed/reviews and its bulk form: parses reviews, applies them together, answers each.
 
 import {
+  CGR_BULK_PAIRS_MAX,
   DIMENSION_DEFAULT,
+  REVIEWS_PER_REFERENT_MAX,
   type RecordedReview,
   type ReviewRequest,
   type reputation,
 } from '@custos/contract'
 import { RATING_UNIT } from '@custos/proof'
 import { formatTime, parseDateOrTime } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
-import { applyReviews, type NewReview } from './apply-reviews.ts'
-import { type BatchIds, collapse, fateAt, idsOf, readIds } from './batch.ts'
+import { byReferent, type WriteContext } from './apply-outcomes.ts'
+import { type BatchIds, collapse, fateAt, type ItemFate, idsOf, readIds } from './batch.ts'
+import { Changes } from './changes.ts'
+import {
+  type Effect,
+  effectOf,
+  isAbout,
+  isOwn,
+  isScored,
+  type Judgment,
+  type Review,
+} from './evidence.ts'
+import { findSettings } from './rows/agents.sql.ts'
+import {
+  insertReviewer,
+  listDecisionIds,
+  listJudgments,
+  listNames,
+  listOutcomes,
+  listReviewersNamed,
+  listReviews,
+  upsertReview,
+} from './rows/events.sql.ts'
 import {
   contentLabel,
   hexOf,
+  hexOrNull,
   keyInName,
   keyLabel,
   nameLabel,
   pseudonymOf,
   referentLabel,
+  sameLabel,
 } from './rows/labels.ts'
+import { anchorOf, findLinks } from './rows/rotations.sql.ts'
 
 export const review: Handler<typeof reputation.review> = async (call, { body }) => {
   const keys = await call.kernel.keyring.tenant(call.tenant_id)
@@ -84,4 +113,204 @@ async function record(call: Writer, items: readonly NewReview[]): Promise<Record
       idempotent: fate === 'idempotent',
     }
   })
+}
+
+interface NewReview {
+  readonly pseudonym: string
+  readonly reviewer_handle: string
+  readonly referent: Buffer
+  readonly reviewer: Buffer
+  /** Where the reviewer's handle is a key. */
+  readonly reviewer_key: Buffer | null
+  readonly rating_e6: number
+  readonly decision_id: string | null
+  readonly handle: Buffer | null
+  /** Null: now. */
+  readonly event_us: number | null
+  readonly content: Buffer
+}
+
+interface Reviewer {
+  /** Null: this is the first review. */
+  reviewer_no: number | null
+  readonly name: Uint8Array
+  readonly anchor: Uint8Array | null
+  /** Numbers of agents that go by the same name. */
+  readonly agents: ReadonlySet<number>
+}
+
+interface Item {
+  readonly given: NewReview
+  readonly reviewer: Reviewer
+  /** The agent of the decision that the review is limited to. */
+  readonly agent_no: number | null
+  readonly stored: Awaited<ReturnType<typeof listReviews>>[number] | undefined
+  readonly effect: Effect
+  readonly judgments: readonly Judgment[]
+}
+
+/** One item for each referent and reviewer. */
+async function applyReviews(
+  tx: Tx,
+  given: readonly NewReview[],
+  writing: WriteContext,
+): Promise<ItemFate[]> {
+  const items = await lookAround(tx, given)
+  const { compare_credentials: compares } = await findSettings(tx)
+  for (const item of items) refuseOwn(item, compares ? writing.recorded_by : null)
+  const changes = new Changes()
+  for (const item of items) if (!isSame(item)) await write(tx, item, { changes, writing })
+  await changes.write(tx)
+  return items.map((item) => fateOf(item, writing))
+}
+
+async function lookAround(tx: Tx, given: readonly NewReview[]): Promise<Item[]> {
+  const referents = [...new Map(given.map(({ referent }) => [hexOf(referent), referent])).values()]
+  const [outcomes, judgments, reviews, agents, reviewers] = await Promise.all([
+    listOutcomes(tx, referents),
+    listJudgments(tx, referents),
+    listReviews(tx, referents),
+    findAgents(tx, given),
+    findReviewers(tx, given),
+  ])
+  const outcomeOf = new Map(outcomes.map((row) => [hexOf(row.referent), row.outcome]))
+  const judgmentsOf = byReferent(judgments)
+  const reviewsOf = byReferent(reviews)
+  const items = given.map((one): Item => {
+    const at = hexOf(one.referent)
+    const reviewer = reviewers.get(hexOf(one.reviewer))
+    if (!reviewer) throw new Error('a reviewer was not looked up')
+    const stored = reviewsOf
+      .get(at)
+      ?.find(({ reviewer_no }) => reviewer_no === reviewer.reviewer_no)
+    const effect = effectOf(outcomeOf.get(at))
+    const agent_no = agents.get(one) ?? null
+    return { given: one, reviewer, agent_no, stored, effect, judgments: judgmentsOf.get(at) ?? [] }
+  })
+  refuseCrowds(items, reviewsOf)
+  return items
+}
+
+/** Bounds what one outcome of the referent will have to count later. */
+function refuseCrowds(items: readonly Item[], reviewsOf: ReadonlyMap<string, unknown[]>): void {
+  const more = new Map<string, number>()
+  let pairs = 0
+  for (const { given, stored, judgments } of items) {
+    const at = hexOf(given.referent)
+    pairs += judgments.length
+    if (pairs > CGR_BULK_PAIRS_MAX)
+      throw new Refusal('rejected', 'it touches too many decisions at once: send fewer items')
+    if (stored) continue
+    more.set(at, (more.get(at) ?? reviewsOf.get(at)?.length ?? 0) + 1)
+    if ((more.get(at) ?? 0) > REVIEWS_PER_REFERENT_MAX)
+      throw new Refusal('rejected', `a referent takes ${REVIEWS_PER_REFERENT_MAX} reviews`)
+  }
+}
+
+/** By item: the agent of the decision it names. */
+async function findAgents(
+  tx: Tx,
+  given: readonly NewReview[],
+): Promise<ReadonlyMap<NewReview, number>> {
+  const naming = given.filter(({ decision_id }) => decision_id !== null)
+  const wanted = [...new Set(naming.map(({ decision_id }) => decision_id ?? ''))]
+  const rows = await listDecisionIds(
+    tx,
+    wanted.map((id) => Buffer.from(id, 'hex')),
+  )
+  const byId = new Map(rows.map((row) => [hexOf(row.decision_id), row]))
+  return new Map(
+    naming.map((one) => {
+      const row = byId.get(one.decision_id ?? '')
+      if (row && sameLabel(row.referent, one.referent)) return [one, row.agent_no]
+      throw new Refusal('rejected', 'decision_id is no decision on the invoice_ref')
+    }),
+  )
+}
+
+async function findReviewers(
+  tx: Tx,
+  given: readonly NewReview[],
+): Promise<ReadonlyMap<string, Reviewer>> {
+  const byName = new Map(given.map((one) => [hexOf(one.reviewer), one]))
+  const labels = [...byName.values()].map(({ reviewer }) => reviewer)
+  const [known, names] = await Promise.all([listReviewersNamed(tx, labels), listNames(tx, labels)])
+  const knownOf = new Map(known.map((row) => [hexOf(row.name), row]))
+  const namesOf = Map.groupBy(names, ({ name }) => hexOf(name))
+  const reviewers = new Map<string, Reviewer>()
+  for (const [at, { reviewer, reviewer_key }] of byName) {
+    const row = knownOf.get(at)
+    const key = row || reviewer_key === null ? null : reviewer_key
+    reviewers.set(at, {
+      reviewer_no: row?.reviewer_no ?? null,
+      name: reviewer,
+      anchor: row ? row.anchor : key && anchorOf(key, await findLinks(tx, key)),
+      agents: new Set((namesOf.get(at) ?? []).map(({ agent_no }) => agent_no)),
+    })
+  }
+  return reviewers
+}
+
+/** @param credential of the request, where the tenant compares it */
+function refuseOwn(item: Item, credential: string | null): void {
+  const { given, reviewer, agent_no, judgments } = item
+  const own = judgments
+    .filter((judgment) => isAbout({ agent_no, handle: given.handle }, judgment))
+    .some(
+      (judgment) =>
+        isOwn(reviewer, judgment) ||
+        reviewer.agents.has(judgment.agent_no) ||
+        (isScored(judgment) && judgment.recorded_by === credential),
+    )
+  if (own) throw new Refusal('self_review')
+}
+
+const isSame = ({ given, stored }: Item): boolean =>
+  stored !== undefined &&
+  stored.rating_e6 === given.rating_e6 &&
+  sameLabel(stored.content, given.content)
+
+async function write(
+  tx: Tx,
+  item: Item,
+  { changes, writing }: { readonly changes: Changes; readonly writing: WriteContext },
+): Promise<void> {
+  const { given, reviewer, stored } = item
+  const event_us = given.event_us ?? writing.now_us
+  const { seq } = await appendCrumb(tx, {
+    event_type: 'cgr.review_recorded',
+    subject: hexOf(given.referent),
+    payload: {
+      reviewer: hexOf(given.reviewer),
+      reviewer_key: hexOrNull(reviewer.anchor),
+      rating_e6: given.rating_e6,
+      decision_id: given.decision_id,
+      handle: hexOrNull(given.handle),
+      event_at: formatTime(event_us),
+      content: hexOf(given.content),
+    },
+  })
+  if (reviewer.reviewer_no === null) {
+    reviewer.reviewer_no = seq
+    const { name, anchor } = reviewer
+    tx.needs(insertReviewer(tx, { reviewer_no: seq, name, anchor }))
+  }
+  const { reviewer_no, name, anchor } = reviewer
+  const { referent, rating_e6, handle, content } = given
+  const { agent_no } = item
+  const row = { referent, reviewer_no, rating_e6, agent_no, handle, content, event_us, seq }
+  tx.needs(upsertReview(tx, { ...row, recorded_by: writing.recorded_by }))
+  if (stored) count(changes, stored, item, -1)
+  count(changes, { reviewer_no, name, anchor, rating_e6, agent_no, handle }, item, 1)
+}
+
+function count(changes: Changes, review: Review, { effect, judgments }: Item, sign: 1 | -1): void {
+  for (const judgment of judgments) changes.pair(review, judgment, { effect, sign })
+  changes.observation(review, effect, sign)
+}
+
+function fateOf(item: Item, { now_us }: WriteContext): ItemFate {
+  const { given, stored } = item
+  if (stored && isSame(item)) return { fate: 'idempotent', event_us: stored.event_us }
+  return { fate: stored ? 'superseded' : 'new', event_us: given.event_us ?? now_us }
 }

@@ -2,11 +2,11 @@
 
 import type { Database } from '../../platform/db/database.ts'
 import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 
-export type RetentionRow = Omit<Tables['store_retention'], 'tenant_id'>
+export type RetentionRow = Row<'store_retention'>
 
 const COLUMNS = [
   'store_id',

@@ -1,11 +1,11 @@
 // SQL of data subjects' requests: their rows, their items, and what a search counts.
 
 import { insertRowsStatement } from '../../platform/db/bulk-statements.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { Row, Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 
-type StoredRequest = Omit<Tables['subject_requests'], 'tenant_id'>
+type StoredRequest = Row<'subject_requests'>
 /** Without the manifest, which may be megabytes. */
 export type RequestRow = Omit<StoredRequest, 'manifest'>
 export type ItemRow = Omit<Tables['subject_items'], 'tenant_id' | 'request_id'>

@@ -1,16 +1,17 @@
 // The face of the tenants slice: handlers, credentials for the edge, usage for other slices.
 
 export { mintApiKey } from './api-key.ts'
-export { keysHandlers } from './create-key.ts'
 export { deleteEndedCredentials } from './credential-limit.ts'
 export {
   BOOTSTRAP,
   bootstrapKey,
   findByKey,
   findByKeyId,
+  flushKeyUses,
   forgetCredentials,
   hasNoKey,
   issueKey,
+  noteKeyUse,
   onCredentialChange,
   refuseMoved,
   requireNoExcess,
@@ -19,6 +20,7 @@ export {
   revokeKeysOfTenant,
 } from './credentials.ts'
 export { keyTextSources } from './key-texts.ts'
+export { keysHandlers } from './keys.ts'
 export { withMomentaryKey } from './momentary-key.ts'
 export {
   createOperatorKey,
@@ -36,7 +38,6 @@ export {
 } from './rights.ts'
 export { tenantsHandlers } from './tenants.ts'
 export { changePlan } from './update-tenant.ts'
-export { flushKeyUses, noteKeyUse } from './usage/key-uses.ts'
 export { markPeriod } from './usage/periods.ts'
 export { findMarks } from './usage/quotas.sql.ts'
 export {
@@ -46,14 +47,17 @@ export {
   releaseMemories,
   requireRoomForStore,
   reserveMemories,
+  takeRequest,
 } from './usage/quotas.ts'
-export { type CorrectedCount, correctUsage, findExcess, GovernedLog } from './usage/recount.ts'
-export { takeRequest } from './usage/request-rate.ts'
 export {
   addUsages,
+  type CorrectedCount,
   calendarMonth,
+  correctUsage,
   countGovernedEver,
+  findExcess,
   flushReadMeter,
+  GovernedLog,
   loadUsage,
   meter,
   meterErasure,

@@ -16,7 +16,6 @@ import { forgetCredentials } from './credentials.ts'
 import { loadTenant, showTenant } from './provision.ts'
 
 type Update = typeof contract.update
-type Overrides = NonNullable<Static<Update['body']>['overrides']>
 
 /** The tenant of local mode has no plan. */
 const LOCAL_PLAN = 'local'
@@ -50,7 +49,9 @@ export async function changePlan(kernel: Kernel, tx: Tx, plan: PlanName): Promis
   await appendChange(kernel, tx, { before, after })
 }
 
-function serialize(overrides: Overrides | null): string | null {
+function serialize(
+  overrides: NonNullable<Static<Update['body']>['overrides']> | null,
+): string | null {
   if (overrides === null) return null
   const { until, ...limits } = overrides
   if (Object.keys(limits).length === 0) return null

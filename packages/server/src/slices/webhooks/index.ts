@@ -14,7 +14,7 @@ import { WEBHOOK_DELIVER } from './endpoint.ts'
 import { getOne, listAll, listEventTypes, listOfWebhook } from './reads.ts'
 import { logReplayer, replayLog, retryDelivery, testWebhook, WEBHOOK_REPLAY } from './send-again.ts'
 
-export { webhookTextSource } from './text-source.ts'
+export { webhookTextSource } from './endpoint.ts'
 export {
   deleteEndedDeliveries,
   followEndpoints,

@@ -3,8 +3,14 @@
 import assert from 'node:assert/strict'
 import { createHash, sign } from 'node:crypto'
 import { test } from 'node:test'
-import { findUnknownEvents, matchEvent } from './event-match.ts'
-import { buildPayload, compatibilityHeaders, formatSecret, signPayload } from './payload.ts'
+import {
+  buildPayload,
+  compatibilityHeaders,
+  findUnknownEvents,
+  formatSecret,
+  matchEvent,
+  signPayload,
+} from './payload.ts'
 
 // The published examples of Standard Webhooks.
 const MESSAGE = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', body: '{"test": 2432232314}' }

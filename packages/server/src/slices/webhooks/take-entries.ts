@@ -5,7 +5,7 @@ import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Ids } from '../../platform/ids.ts'
 import { readLogPage, restoredGeneration } from '../gcrumbs/index.ts'
 import { eventsOf, logSize } from './endpoint.ts'
-import { matchEvent } from './event-match.ts'
+import { matchEvent } from './payload.ts'
 import {
   type DeliveryRow,
   insertDeliveries,

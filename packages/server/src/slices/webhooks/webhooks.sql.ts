@@ -2,7 +2,7 @@
 
 import type { Database } from '../../platform/db/database.ts'
 import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import {
   deleteFrom,
@@ -13,8 +13,8 @@ import {
   update,
 } from '../../platform/db/tenant-db.ts'
 
-export type WebhookRow = Omit<Tables['webhooks'], 'tenant_id'>
-export type DeliveryRow = Omit<Tables['webhook_deliveries'], 'tenant_id'>
+export type WebhookRow = Row<'webhooks'>
+export type DeliveryRow = Row<'webhook_deliveries'>
 
 const WEBHOOK = [
   'webhook_id',

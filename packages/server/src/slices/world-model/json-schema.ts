@@ -121,7 +121,11 @@ class SchemaReader {
     }
   }
 
-  #keyword(name: string, value: Json, { siblings, at }: KeywordContext): SchemaTest | null {
+  #keyword(
+    name: string,
+    value: Json,
+    { siblings, at }: { readonly siblings: JsonObject; readonly at: SchemaPosition },
+  ): SchemaTest | null {
     if (ANNOTATIONS.has(name) || name.startsWith('x-')) return null
     const loc = [...at.loc, name]
     const deeper = { ...at, loc, depth: at.depth + 1 }
@@ -166,11 +170,6 @@ class SchemaReader {
     if (this.#nodes > schema_nodes)
       throw new SpecRefused(loc, `a schema has ${schema_nodes} values at most`)
   }
-}
-
-interface KeywordContext {
-  readonly siblings: JsonObject
-  readonly at: SchemaPosition
 }
 
 const anything: SchemaTest = (_value, _loc, run) => {

@@ -1,9 +1,9 @@
 // SQL of types: the newest version by name, the newest of all, one version, and their number.
 
-import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
-export type TypeRow = Omit<Tables['records'], 'tenant_id'>
+export type TypeRow = Row<'records'>
 
 /** The live record of the name: the newest version. */
 export const findNewestRow = (db: TenantDb, name_key: string): Promise<TypeRow | undefined> =>

@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startTestService, type TestService } from '../../../testing/harness.ts'
-import { rotateSigningKeys } from '../../admin-keys.ts'
+import { rotateSigningKeys } from '../../admin.ts'
 
 /** The embedded engine, whichever the tests run on; its master key lies in the directory. */
 export const EMBEDDED = { postgres: null, master_key: null }

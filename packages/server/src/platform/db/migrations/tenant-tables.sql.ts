@@ -77,3 +77,13 @@ export function deleteSome(tx: Tx, table: TableSpec, limit: number): Promise<num
     .limit(limit)
   return tx.run(deleteFrom(tx, name).where(sql<boolean>`(${refs}) in (${some})`))
 }
+
+type CountedTable = 'stores' | 'facts' | 'decisions' | 'records' | 'certificates' | 'tombstones'
+
+export async function countRowsOf(db: TenantDb, table: CountedTable): Promise<number> {
+  const row = await db.first(from(db, table).select((e) => e.fn.countAll<number>().as('count')))
+  return Number(row?.count ?? 0)
+}
+
+export const listStoreIds = async (db: TenantDb): Promise<string[]> =>
+  (await db.all(from(db, 'stores').select('store_id'))).map(({ store_id }) => store_id)

@@ -2,7 +2,7 @@
 
 import { OperatorError } from '../../operator-error.ts'
 import type { TableSpec } from '../migrations/ddl.ts'
-import type { ControlTable } from '../schema/tables.ts'
+import type { controlTables } from '../schema/control-tables.ts'
 import type { PostgresConnection } from './connection.ts'
 
 /** The role of every transaction. It owns nothing, logs in nowhere and bypasses no policy. */
@@ -10,7 +10,7 @@ export const APP_ROLE = 'custos_app'
 
 /** The least that control.sql.ts, jobs.sql.ts, leases.sql.ts and the start need. A move of a tenant
  * writes as the owner. */
-const CONTROL_GRANTS: Readonly<Record<ControlTable, readonly string[]>> = {
+const CONTROL_GRANTS: Readonly<Record<keyof typeof controlTables, readonly string[]>> = {
   instance: ['select'],
   tenants: ['select', 'insert'],
   credentials: ['select', 'insert', 'update (revoked_us)'],
@@ -33,7 +33,8 @@ const CONTROL_GRANTS: Readonly<Record<ControlTable, readonly string[]>> = {
   destructions: ['select', 'insert', 'update (log_seq, destroyed_us, record, job_id, removed_us)'],
 }
 
-const isControl = (name: string): name is ControlTable => Object.hasOwn(CONTROL_GRANTS, name)
+const isControl = (name: string): name is keyof typeof controlTables =>
+  Object.hasOwn(CONTROL_GRANTS, name)
 
 /** Statements that open a new table to the role: all of it, or one tenant's rows at a time. */
 export function accessDdl({ name, primary_key }: TableSpec): string[] {

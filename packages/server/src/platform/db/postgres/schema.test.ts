@@ -9,7 +9,7 @@ import type { EngineName } from '../migrations/ddl.ts'
 import { type Column, type TableColumns, tenantId, text } from '../schema/columns.ts'
 import { dataTables } from '../schema/tables.ts'
 import { SqliteConnection } from '../sqlite/connection.ts'
-import { migrateSqlite } from '../sqlite/migrate.ts'
+import { migrateSqlite } from '../sqlite/engine.ts'
 import { withPostgres } from './connection.ts'
 import { migratePostgres } from './migrate.ts'
 

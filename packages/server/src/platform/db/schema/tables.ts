@@ -44,5 +44,6 @@ export const dataTables = {
 
 /** The rows of each table. */
 export type Tables = RowsOf<typeof dataTables>
-export type ControlTable = keyof typeof controlTables
-export type TenantTable = Exclude<keyof Tables, ControlTable>
+/** A row without its tenant, which the handle of the database adds. */
+export type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
+export type TenantTable = Exclude<keyof Tables, keyof typeof controlTables>

@@ -14,7 +14,7 @@ const moduleUrl = (name: string): string => JSON.stringify(new URL(name, import.
 
 // Fills the database until a batch of two units fails, then prints what both were told.
 const fill = (path: string): string => `
-  const { migrateSqlite } = await import(${moduleUrl('./migrate.ts')})
+  const { migrateSqlite } = await import(${moduleUrl('./engine.ts')})
   const { SqliteConnection } = await import(${moduleUrl('./connection.ts')})
   const { SqliteEngine } = await import(${moduleUrl('./engine.ts')})
   const { insertInto } = await import(${moduleUrl('../tenant-db.ts')})

@@ -8,8 +8,7 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { systemClock } from '../../clock.ts'
 import { from, insertInto, type Tx } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
-import { SqliteEngine } from './engine.ts'
-import { migrateSqlite } from './migrate.ts'
+import { migrateSqlite, SqliteEngine } from './engine.ts'
 
 let dir: string
 let path: string

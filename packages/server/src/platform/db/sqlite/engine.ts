@@ -5,6 +5,8 @@ import { Refusal } from '../../refusal.ts'
 import { sqliteFault } from '../../storage-fault.ts'
 import { BatchState, type OnLateFailure } from '../batch-state.ts'
 import type { Database, DatabaseSource, DatabaseStats, OnCommit } from '../database.ts'
+import { laterDdl, tableDdl } from '../migrations/ddl.ts'
+import { migrationsOf, requireKnown } from '../migrations/migrations.ts'
 import type { TenantDb, Tx } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
 import { asRefusal, type Batch, SqliteTenantDb, SqliteTx } from './handle.ts'
@@ -24,11 +26,6 @@ interface DoneUnit extends QueuedUnit {
   readonly after: readonly (() => void)[]
 }
 
-interface SqliteOptions {
-  readonly onCommit?: OnCommit
-  readonly onLateFailure?: OnLateFailure
-}
-
 export class SqliteEngine implements Database {
   readonly source: DatabaseSource
   readonly shared = false
@@ -45,7 +42,11 @@ export class SqliteEngine implements Database {
   readonly #onCommit: OnCommit
   readonly #onLateFailure: OnLateFailure
 
-  constructor(path: string, clock: Clock, options: SqliteOptions = {}) {
+  constructor(
+    path: string,
+    clock: Clock,
+    options: { readonly onCommit?: OnCommit; readonly onLateFailure?: OnLateFailure } = {},
+  ) {
     this.source = { engine: 'sqlite', path }
     this.#clock = clock
     this.#writer = new SqliteConnection(path, 'write')
@@ -199,4 +200,24 @@ export class SqliteEngine implements Database {
     if (waiting) waiting(connection)
     else this.#readers.push(connection)
   }
+}
+
+/** Runs the missing migrations in one transaction; returns their names. */
+export function migrateSqlite(connection: SqliteConnection): string[] {
+  connection.exec('create table if not exists migrations (name text primary key) strict')
+  const applied = connection.all('select name from migrations order by name', []) as {
+    name: string
+  }[]
+  const done = new Set(applied.map(({ name }) => name))
+  requireKnown([...done])
+  const missing = migrationsOf('sqlite').filter(({ name }) => !done.has(name))
+  connection.exec('BEGIN IMMEDIATE')
+  for (const migration of missing) {
+    const { name, tables } = migration
+    for (const ddl of tables.flatMap((table) => tableDdl('sqlite', table))) connection.exec(ddl)
+    for (const ddl of laterDdl('sqlite', migration)) connection.exec(ddl)
+    connection.run('insert into migrations (name) values (?)', [name])
+  }
+  connection.exec('COMMIT')
+  return missing.map(({ name }) => name)
 }

@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import { storageSuite } from '../../../testing/storage-suite.ts'
 import { systemClock } from '../../clock.ts'
 import { SqliteConnection } from './connection.ts'
-import { SqliteEngine } from './engine.ts'
-import { migrateSqlite } from './migrate.ts'
+import { migrateSqlite, SqliteEngine } from './engine.ts'
 
 storageSuite('sqlite', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'custos-storage-'))

@@ -18,10 +18,14 @@ import type { SecretBlock, SecretKind } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
 import { listLedgerSecrets, listLedgerTenants } from '../ledger/ledger.sql.ts'
 import { selectClaimedRenewals } from '../ledger/parts.sql.ts'
-import type { NumberedSecret } from '../secret-bytes.ts'
-import { copySecret, isErased, runsOf, SECRET_BYTES, secretIn } from '../secret-bytes.ts'
-import { BlockIndex } from './block-index.ts'
-import { BlockMemory } from './block-memory.ts'
+import {
+  copySecret,
+  isErased,
+  type NumberedSecret,
+  runsOf,
+  SECRET_BYTES,
+  secretIn,
+} from '../secret-bytes.ts'
 import type { SlotFile } from './slot-file.ts'
 import {
   deleteDays,
@@ -289,4 +293,141 @@ async function listUnfinished(db: KeyringQueries, load: SecretTx['load']): Promi
     unfinished.push(...rows.filter(({ number }) => alive.has(number)))
   }
   return unfinished
+}
+
+/** Per tenant and kind: the block in use and those just before it. */
+const BLOCKS_PER_OWNER_MAX = 4
+/** 32 bytes a number: 256 blocks of 1,024 are 8 MiB. */
+const BYTES_MAX = 8 * 1024 * 1024
+
+interface MemoryBlock {
+  readonly first: number
+  /** Outside the JavaScript heap's moving parts, so that wiping it wipes the only copy. */
+  readonly secrets: Buffer
+}
+
+class BlockMemory {
+  // In order of last reservation: the blocks of the first entry are dropped first.
+  readonly #owners = new Map<string, MemoryBlock[]>()
+  #bytes = 0
+
+  add(owner: string, first: number, secrets: Buffer): void {
+    const blocks = this.#owners.get(owner) ?? []
+    this.#owners.delete(owner)
+    this.#owners.set(owner, blocks)
+    blocks.push({ first, secrets })
+    this.#bytes += secrets.length
+    if (blocks.length > BLOCKS_PER_OWNER_MAX) this.#drop(blocks)
+    while (this.#bytes > BYTES_MAX && this.#owners.size > 1) this.#dropFromOldest()
+  }
+
+  /** A view of the 32 bytes, zeros when destroyed; undefined when not in memory. */
+  find(owner: string, number: number): Buffer | undefined {
+    if (!Number.isInteger(number)) return undefined
+    for (const { first, secrets } of this.#owners.get(owner) ?? []) {
+      const at = (number - first) * SECRET_BYTES
+      if (at >= 0 && at < secrets.length) return secrets.subarray(at, at + SECRET_BYTES)
+    }
+    return undefined
+  }
+
+  wipe(owner: string, number: number): void {
+    this.find(owner, number)?.fill(0)
+  }
+
+  wipeOwner(owner: string): void {
+    for (const block of this.#owners.get(owner) ?? []) {
+      block.secrets.fill(0)
+      this.#bytes -= block.secrets.length
+    }
+    this.#owners.delete(owner)
+  }
+
+  wipeAll(): void {
+    for (const blocks of this.#owners.values()) for (const block of blocks) block.secrets.fill(0)
+    this.#owners.clear()
+    this.#bytes = 0
+  }
+
+  #dropFromOldest(): void {
+    for (const [owner, blocks] of this.#owners) {
+      this.#drop(blocks)
+      if (blocks.length === 0) this.#owners.delete(owner)
+      return
+    }
+  }
+
+  #drop(blocks: MemoryBlock[]): void {
+    const dropped = blocks.shift()
+    if (!dropped) return
+    this.#bytes -= dropped.secrets.length
+    dropped.secrets.fill(0)
+  }
+}
+
+class BlockIndex {
+  readonly #db: KeyringQueries
+  readonly #blocks = new Map<string, SlotBlock[]>()
+
+  constructor(db: KeyringQueries) {
+    this.#db = db
+  }
+
+  /** The slot of each number that was ever given out. */
+  async locate(owner: BlockOwner, numbers: readonly number[]): Promise<Map<number, number>> {
+    const slots = new Map<number, number>()
+    let blocks = this.#known(owner)
+    let refreshed = false
+    for (const number of numbers) {
+      let block = blockWith(blocks, number)
+      if (!block && !refreshed) {
+        blocks = await this.#refresh(owner)
+        refreshed = true
+        block = blockWith(blocks, number)
+      }
+      if (block) slots.set(number, block.slot + number - block.first)
+    }
+    return slots
+  }
+
+  /** The blocks are read again: one may have been added before those that are known. */
+  forget(owner: BlockOwner): void {
+    this.#blocks.delete(keyOf(owner))
+  }
+
+  #known(owner: BlockOwner): SlotBlock[] {
+    const known = this.#blocks.get(keyOf(owner))
+    if (known) return known
+    const empty: SlotBlock[] = []
+    this.#blocks.set(keyOf(owner), empty)
+    return empty
+  }
+
+  /** Adds blocks reserved since, through this connection or another. */
+  async #refresh(owner: BlockOwner): Promise<SlotBlock[]> {
+    const known = this.#known(owner)
+    const rows = await listBlocks(this.#db, owner, endOf(known))
+    // Another refresh may have added some of them meanwhile.
+    const end = endOf(known)
+    for (const row of rows) if (row.first >= end) known.push(row)
+    return known
+  }
+}
+
+function endOf(blocks: readonly SlotBlock[]): number {
+  const last = blocks.at(-1)
+  return last ? last.first + last.count : 0
+}
+
+function blockWith(blocks: readonly SlotBlock[], number: number): SlotBlock | undefined {
+  let low = 0
+  let high = blocks.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const block = blocks[middle]
+    if (!block || number < block.first) high = middle
+    else if (number >= block.first + block.count) low = middle + 1
+    else return Number.isInteger(number) ? block : undefined
+  }
+  return undefined
 }

@@ -204,12 +204,9 @@ function lastLine(fd: number): Buffer {
 
 type CopiedLine = CopiedEntry | LedgerPart | TenantCheckpoint
 
-interface ParsedLine {
-  readonly instance_id: string
-  readonly value: CopiedLine
-}
-
-function parseLine(bytes: Buffer): ParsedLine | null {
+function parseLine(
+  bytes: Buffer,
+): { readonly instance_id: string; readonly value: CopiedLine } | null {
   let value: unknown
   try {
     value = JSON.parse(bytes.toString('utf8'))

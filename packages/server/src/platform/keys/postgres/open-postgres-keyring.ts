@@ -26,7 +26,7 @@ import { KeyringPg } from './keyring-pg.ts'
 import { rewriteSecrets } from './rewrite-secrets.sql.ts'
 import { migrateSchema, requireSchema } from './schema.sql.ts'
 import { SecretRows } from './secret-store.ts'
-import { loadState, watchKeyring } from './watcher.sql.ts'
+import { loadState, watchKeyring } from './secrets.sql.ts'
 import { insertWrapKey, KEYRING_OWN, newWrapKey } from './wrap-keys.sql.ts'
 
 export const SCHEMA = 'custos_keyring'

@@ -10,7 +10,7 @@ import { MASTER } from '../testing/temp-keyring.ts'
 import { masterKeyObject } from '../wrap.ts'
 import type { PostgresKeyring } from './open-postgres-keyring.ts'
 import { openSecret } from './secrets.sql.ts'
-import { openWrapKey, type WrapKeyRow } from './wrap-keys.sql.ts'
+import { openWrapKey } from './wrap-keys.sql.ts'
 
 const FACTS = { tenant_id: 'acme', kind: 'fact' } as const
 
@@ -28,7 +28,7 @@ async function rowsOf(location: PostgresLocation): Promise<Row[]> {
 
 /** How many copies of rows open with any key the keyring still has. */
 async function countOpening(location: PostgresLocation, rows: readonly Row[]): Promise<number> {
-  const wrapped = await location.query<WrapKeyRow>(
+  const wrapped = await location.query<Parameters<typeof openWrapKey>[1]>(
     'SELECT tenant_id, version::int, wrap_key FROM custos_keyring.wrap_keys',
   )
   const master = { key: masterKeyObject(MASTER) }
@@ -76,7 +76,9 @@ test('after a rewrite a copy of a destroyed secret opens with nothing that is le
   const before = await rowsOf(location)
   const gone = before.filter(({ number }) => number === 2 || number === 599)
   const sealed = gone.map((row) => row.secret)
-  const keys = await location.query<WrapKeyRow>('SELECT wrap_key FROM custos_keyring.wrap_keys')
+  const keys = await location.query<Parameters<typeof openWrapKey>[1]>(
+    'SELECT wrap_key FROM custos_keyring.wrap_keys',
+  )
   await keyring.destroySecrets('acme', 'fact', [2, 599])
   assert.equal(await countOpening(location, gone), 2, 'this is why it is rewritten')
   await location.query('CHECKPOINT')

@@ -16,25 +16,27 @@ import { DAYS } from '../core/day-keys.ts'
 import type { SecretOwner, SecretStore, SecretTx } from '../core/secret-store.ts'
 import type { LedgerSecretRow, RenewalRow } from '../core/tables.ts'
 import type { SecretBlock, SecretKind } from '../keyring.ts'
-import type { NumberedSecret } from '../secret-bytes.ts'
-import { SECRET_BYTES, secretIn } from '../secret-bytes.ts'
+import { type NumberedSecret, SECRET_BYTES, secretIn } from '../secret-bytes.ts'
 import type { MasterHolder } from '../wrap.ts'
 import type { HeldSecrets } from './held-secrets.ts'
 import type { KeyringPg, PgTx } from './keyring-pg.ts'
 import {
   deleteNextSecrets,
   deleteSecrets,
+  destroyTenantKeys,
+  hasRemains,
   insertDestroyed,
   insertSecrets,
   listAlive,
   listDestroyed,
+  listHalfRemoved,
   listNumbersBefore,
+  listUndestroyed,
   listUndestroyedSecrets,
   listUnfinishedRenewals,
   loadSecrets,
   type SealingKey,
 } from './secrets.sql.ts'
-import { destroyTenantKeys, hasRemains, listHalfRemoved, listUndestroyed } from './tenants.sql.ts'
 import {
   insertWrapKey,
   newWrapKey,

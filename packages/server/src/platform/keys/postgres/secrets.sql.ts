@@ -5,14 +5,14 @@ import { takeNumbers } from '../core/counters.sql.ts'
 import type { KeyringQueries } from '../core/database.ts'
 import type { SecretOwner } from '../core/secret-store.ts'
 import type { LedgerSecretRow, RenewalRow } from '../core/tables.ts'
-import { isDestroyed } from '../core/tenant-rows.ts'
-import { findTenant } from '../core/tenants.sql.ts'
+import { destroyedRow, isDestroyed } from '../core/tenant-rows.ts'
+import { findTenant, insertTenant, lockLiveTenant } from '../core/tenants.sql.ts'
 import { KeyringError } from '../keyring-error.ts'
 import { selectClaimedRenewals } from '../ledger/parts.sql.ts'
 import { open, SealError, seal } from '../seal.ts'
-import type { NumberedSecret } from '../secret-bytes.ts'
-import { runsOf } from '../secret-bytes.ts'
+import { type NumberedSecret, runsOf } from '../secret-bytes.ts'
 import type { MasterHolder } from '../wrap.ts'
+import { PERIOD_MS } from './held-secrets.ts'
 import type { PgQueries, PgTx } from './keyring-pg.ts'
 import { openWrapKey } from './wrap-keys.sql.ts'
 
@@ -325,4 +325,129 @@ export async function listUnfinishedRenewals(db: KeyringQueries): Promise<Renewa
         .onRef('s.number', '=', 'r.number'),
     ),
   )
+}
+
+/**
+ * Destroys the tenant's keys and those its secrets are sealed under: after this commit nothing of
+ * the tenant opens, and no secret is made for it. Rows are overwritten first: storage that changes
+ * rows in place then keeps nothing of them. Waits for reservations that are running.
+ */
+export async function destroyTenantKeys(tx: PgTx, tenant_id: string): Promise<void> {
+  await insertTenant(tx, destroyedRow(tenant_id))
+  await lockLiveTenant(tx, tenant_id)
+  const zeros = (column: string) => `${column} = decode(repeat('00', length(${column})), 'hex')`
+  const at = 'WHERE tenant_id = $1'
+  await tx.execute(
+    `UPDATE keyring.tenants SET ${zeros('tenant_key')}, ${zeros('label_salt')} ${at}`,
+    tenant_id,
+  )
+  await tx.execute(`UPDATE keyring.tenants SET tenant_key = '', label_salt = '' ${at}`, tenant_id)
+  await tx.execute(`UPDATE keyring.wrap_keys SET ${zeros('wrap_key')} ${at}`, tenant_id)
+  await tx.execute(`DELETE FROM keyring.wrap_keys ${at}`, tenant_id)
+  await tx.execute(
+    `INSERT INTO keyring.counters (name, value) VALUES ('tenants_destroyed', 1)
+     ON CONFLICT (name) DO UPDATE SET value = counters.value + 1`,
+  )
+}
+
+/** Whether the tenant has a key, a secret or a block of numbers. */
+export async function hasRemains(db: PgQueries, tenant_id: string): Promise<boolean> {
+  const any = (table: string) => `EXISTS (SELECT 1 FROM keyring.${table} WHERE tenant_id = $1)`
+  const row = await db.queryFirst<{ found: boolean }>(
+    `SELECT ${any('secrets')} OR ${any('secret_blocks')} OR ${any('wrap_keys')} OR EXISTS (
+       SELECT 1 FROM keyring.tenants WHERE tenant_id = $1 AND length(tenant_key) > 0) AS found`,
+    tenant_id,
+  )
+  return row?.found ?? true
+}
+
+/** Tenants without keys that still have secrets: a stop interrupted their removal. */
+export async function listHalfRemoved(db: PgQueries): Promise<string[]> {
+  const rows = await db.query<{ tenant_id: string }>(
+    `SELECT t.tenant_id FROM keyring.tenants AS t WHERE length(t.tenant_key) = 0
+       AND (EXISTS (SELECT 1 FROM keyring.secrets AS s WHERE s.tenant_id = t.tenant_id)
+         OR EXISTS (SELECT 1 FROM keyring.secret_blocks AS b WHERE b.tenant_id = t.tenant_id))
+     ORDER BY t.tenant_id`,
+  )
+  return rows.map((row) => row.tenant_id)
+}
+
+/** Tenants that the ledger destroys and that have something left. */
+export async function listUndestroyed(db: PgQueries): Promise<string[]> {
+  const rows = await db.query<{ tenant_id: string }>(
+    `SELECT DISTINCT l.tenant_id FROM keyring.ledger AS l
+     LEFT JOIN keyring.tenants AS t ON t.tenant_id = l.tenant_id
+     WHERE l.subject_kind = 'tenant' AND (t.tenant_id IS NULL OR length(t.tenant_key) > 0
+       OR EXISTS (SELECT 1 FROM keyring.secrets AS s WHERE s.tenant_id = l.tenant_id)
+       OR EXISTS (SELECT 1 FROM keyring.secret_blocks AS b WHERE b.tenant_id = l.tenant_id)
+       OR EXISTS (SELECT 1 FROM keyring.wrap_keys AS w WHERE w.tenant_id = l.tenant_id))
+     ORDER BY l.tenant_id`,
+  )
+  return rows.map((row) => row.tenant_id)
+}
+
+interface KeyringState {
+  /** Secrets ever destroyed. */
+  readonly destroyed: number
+  /** Signing keys ever created, those retired, and those of other clusters valid for longer. */
+  readonly key_changes: number
+  /** Keys of days before it are gone. */
+  readonly day_floor: number
+  /** Tenants ever destroyed. */
+  readonly tenants_destroyed: number
+}
+
+/** Numbers that show whether anything a process holds in memory has changed. */
+export async function loadState(db: PgQueries): Promise<KeyringState> {
+  const row = await db.queryFirst<KeyringState>(
+    `SELECT (SELECT value FROM keyring.counters WHERE name = 'destroyed') AS destroyed,
+       (SELECT count(*) + count(retired_at) FROM keyring.signing_keys)
+         + coalesce((SELECT value FROM keyring.counters WHERE name = 'keys_prolonged'), 0)
+         AS key_changes,
+       (SELECT day_floor FROM keyring.instance) AS day_floor,
+       coalesce((SELECT value FROM keyring.counters WHERE name = 'tenants_destroyed'), 0)
+         AS tenants_destroyed`,
+  )
+  if (row) return row
+  throw new KeyringError('keyring_damaged', 'the keyring has no state')
+}
+
+/** Checks between two signs of life: ten seconds. */
+const CHECKS_PER_HEARTBEAT = 20
+
+interface KeyringWatcher {
+  /** Wipes what has been in memory for too long; never waits. */
+  wipeExpired(): void
+  follow(state: KeyringState): Promise<void>
+  /** A check failed; the next one may succeed. */
+  checkFailed(): void
+  /** Tells other processes that this one is alive. */
+  heartbeat(): Promise<void>
+}
+
+/** Returns a function that stops the checks and waits for the one that is running. */
+export function watchKeyring(db: PgQueries, watcher: KeyringWatcher): () => Promise<void> {
+  let checks = 0
+  let running: Promise<void> | undefined
+  const check = async () => {
+    try {
+      await watcher.follow(await loadState(db))
+      checks += 1
+      if (checks % CHECKS_PER_HEARTBEAT === 0) await watcher.heartbeat()
+    } catch {
+      // Calls that need the keyring meanwhile report what is wrong with it.
+      watcher.checkFailed()
+    }
+  }
+  const timer = setInterval(() => {
+    watcher.wipeExpired()
+    running ??= check().finally(() => {
+      running = undefined
+    })
+  }, PERIOD_MS)
+  timer.unref()
+  return async () => {
+    clearInterval(timer)
+    await running
+  }
 }

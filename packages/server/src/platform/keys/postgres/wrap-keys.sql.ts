@@ -11,7 +11,7 @@ export const KEYRING_OWN = ''
 const ATTEMPTS_MAX = 5
 const PAGE = 1_000
 
-export interface WrapKeyRow {
+interface WrapKeyRow {
   readonly tenant_id: string
   /** 1, 2, 3 … */
   readonly version: number

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withPostgres } from '../../../platform/db/postgres/connection.ts'
 import { SqliteConnection } from '../../../platform/db/sqlite/connection.ts'
-import { migrateSqlite } from '../../../platform/db/sqlite/migrate.ts'
+import { migrateSqlite } from '../../../platform/db/sqlite/engine.ts'
 import { rowsRead } from '../../../platform/db/testing/rows-read.ts'
 import { openPostgres } from '../../../testing/postgres.ts'
 import {

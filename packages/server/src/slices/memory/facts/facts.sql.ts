@@ -10,13 +10,12 @@ import {
   statementPerCount,
   unnestRefs,
 } from '../../../platform/db/bulk-statements.ts'
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
 import type { StorePart } from '../../../platform/namespace.ts'
 import { expiredRefs } from '../stores/expiries.sql.ts'
 
-type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 type NewFactRow = Row<'facts'>
 type TombstoneRow = Row<'tombstones'>
 

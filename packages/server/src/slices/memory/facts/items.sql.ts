@@ -1,11 +1,11 @@
 // SQL of keyed items: which facts are the versions of which name. A row goes with its fact.
 
 import { refsStatement } from '../../../platform/db/bulk-statements.ts'
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
 
-export type ItemRow = Omit<Tables['items'], 'tenant_id'>
+export type ItemRow = Row<'items'>
 
 const COLUMNS = [
   'store_id',

@@ -14,13 +14,8 @@ import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 const REFS_AT_ONCE = 32
 const COLUMNS = ['tenant_id', 'store_id', 'ref'] as const
 
-interface Refs {
-  readonly store_id: string
-  readonly refs: readonly number[]
-}
-
 const insertStatement = statementPerCount((count) =>
-  statement<Refs>()(
+  statement<{ readonly store_id: string; readonly refs: readonly number[] }>()(
     (k, p) =>
       k
         .insertInto('retrieved_facts')

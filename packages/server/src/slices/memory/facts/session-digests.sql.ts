@@ -2,7 +2,7 @@
 // each digest was made from.
 
 import { insertRowsStatement, refsStatement } from '../../../platform/db/bulk-statements.ts'
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import {
   deleteFrom,
@@ -13,24 +13,23 @@ import {
   update,
 } from '../../../platform/db/tenant-db.ts'
 
-export type SessionRow = Omit<Tables['digest_sessions'], 'tenant_id'>
+export type SessionRow = Row<'digest_sessions'>
 type SessionKey = Pick<SessionRow, 'store_id' | 'session_mac'>
 
 const COLUMNS = ['store_id', 'session_mac', 'changed_seq', 'due_us', 'digest_ref'] as const
 
-export const insertSessionFacts = insertRowsStatement<Omit<Tables['session_facts'], 'tenant_id'>>(
-  (k, rows, tenant_id) =>
-    k.insertInto('session_facts').values(
-      rows.map((row) => ({
-        tenant_id,
-        ref: row.ref,
-        store_id: row.store_id,
-        session_mac: row.session_mac,
-      })),
-    ),
+export const insertSessionFacts = insertRowsStatement<Row<'session_facts'>>((k, rows, tenant_id) =>
+  k.insertInto('session_facts').values(
+    rows.map((row) => ({
+      tenant_id,
+      ref: row.ref,
+      store_id: row.store_id,
+      session_mac: row.session_mac,
+    })),
+  ),
 )
 
-export const insertDigestSources = insertRowsStatement<Omit<Tables['digest_sources'], 'tenant_id'>>(
+export const insertDigestSources = insertRowsStatement<Row<'digest_sources'>>(
   (k, rows, tenant_id) =>
     k
       .insertInto('digest_sources')

@@ -2,11 +2,11 @@
 
 import { sql } from 'kysely'
 import { insertRowsStatement, refsStatement } from '../../../platform/db/bulk-statements.ts'
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
 
-export type ValidityRow = Omit<Tables['validity'], 'tenant_id'>
+export type ValidityRow = Row<'validity'>
 
 const COLUMNS = [
   'store_id',

@@ -10,20 +10,19 @@ import {
   statementPerCount,
   unnestRefs,
 } from '../../../platform/db/bulk-statements.ts'
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
 
-export const insertExpiries = insertRowsStatement<Omit<Tables['fact_expiries'], 'tenant_id'>>(
-  (k, rows, tenant_id) =>
-    k.insertInto('fact_expiries').values(
-      rows.map((row) => ({
-        tenant_id,
-        ref: row.ref,
-        store_id: row.store_id,
-        expires_us: row.expires_us,
-      })),
-    ),
+export const insertExpiries = insertRowsStatement<Row<'fact_expiries'>>((k, rows, tenant_id) =>
+  k.insertInto('fact_expiries').values(
+    rows.map((row) => ({
+      tenant_id,
+      ref: row.ref,
+      store_id: row.store_id,
+      expires_us: row.expires_us,
+    })),
+  ),
 )
 
 const deleteStatement = refsStatement()((k, p, isListed) =>

@@ -1,6 +1,6 @@
 // SQL of legal holds on stores.
 
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row } from '../../../platform/db/schema/tables.ts'
 import {
   deleteFrom,
   from,
@@ -10,7 +10,7 @@ import {
   update,
 } from '../../../platform/db/tenant-db.ts'
 
-export type HoldRow = Omit<Tables['store_holds'], 'tenant_id'>
+export type HoldRow = Row<'store_holds'>
 
 const COLUMNS = [
   'hold_id',
@@ -110,7 +110,7 @@ export const updateRedactedHold = (
   redacted: Pick<HoldRow, 'secret_no' | 'sealed' | 'sealed_release'>,
 ) => tx.run(update(tx, 'store_holds').set(redacted).where('hold_id', '=', hold_id))
 
-export const insertHoldRelease = (tx: Tx, row: Omit<Tables['hold_releases'], 'tenant_id'>) =>
+export const insertHoldRelease = (tx: Tx, row: Row<'hold_releases'>) =>
   tx.run(insertInto(tx, 'hold_releases', row))
 
 /** Log positions of releases, by hold. */

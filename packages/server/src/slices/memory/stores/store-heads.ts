@@ -1,10 +1,10 @@
 // Stores within a group commit: read once, and their log positions written once for all units.
 
 import type { Database } from '../../../platform/db/database.ts'
-import type { SharedSlot, Tx } from '../../../platform/db/tenant-db.ts'
+import type { SharedSlot, TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import { LruCache } from '../../../platform/lru-cache.ts'
-import { deleteHolds, deleteRetention } from './holds.sql.ts'
-import { refuseHeldStore } from './holds.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { deleteHolds, deleteRetention, listHeldStores } from './holds.sql.ts'
 import {
   deleteSelfTestStore,
   deleteStore,
@@ -137,3 +137,19 @@ function keep(tx: Tx, head: StoreHead): StoreHead {
   tx.shared.set(slot, new Map(tx.shared.get(slot)).set(head.store_id, head))
   return head
 }
+
+/**
+ * Stores under a legal hold at `at_us`: one that is neither released nor past its end. Inside a
+ * unit of work pass `tx.now()`; no hold is placed between this read and the commit.
+ */
+export async function loadHeldStores(db: TenantDb, at_us: number): Promise<ReadonlySet<string>> {
+  return new Set((await listHeldStores(db, at_us)).map(({ store_id }) => store_id))
+}
+
+/** Refuses `legal_hold` when the store is under one. */
+export async function refuseHeldStore(db: TenantDb, store_id: string, at_us: number) {
+  if ((await loadHeldStores(db, at_us)).has(store_id)) throw legalHoldRefusal(store_id)
+}
+
+export const legalHoldRefusal = (store_id: string) =>
+  new Refusal('legal_hold', 'the store is under a legal hold', { members: { store_id } })

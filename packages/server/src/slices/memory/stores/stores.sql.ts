@@ -1,7 +1,7 @@
 // SQL of stores: their rows, and the counts shown in lists and statistics.
 
 import { sql } from 'kysely'
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import {
   deleteFrom,
@@ -13,7 +13,7 @@ import {
 } from '../../../platform/db/tenant-db.ts'
 import { expiredRefs } from './expiries.sql.ts'
 
-export type StoreRow = Omit<Tables['stores'], 'tenant_id'>
+export type StoreRow = Row<'stores'>
 
 const COLUMNS = [
   'store_id',

@@ -178,12 +178,10 @@ async function assertNoneErased(call: Call<Import>, facts: readonly ImportedFact
   if (bad) throw importLineRefusal(bad.line, 'this memory has been erased and is not taken back')
 }
 
-type ChunkNote = ((tx: Tx, reached: ImportProgress) => Promise<void>) | null
-
 async function importChunk(
   { call, target, progress, duplicates }: ImportContext,
   facts: readonly ImportedFact[],
-  note: ChunkNote,
+  note: ((tx: Tx, reached: ImportProgress) => Promise<void>) | null,
 ): Promise<void> {
   const { kernel, tenant_id } = call
   const all = facts.map((imported) => ({ imported, slot: NO_SLOT, isFresh: true }))

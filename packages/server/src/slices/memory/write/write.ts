@@ -72,9 +72,7 @@ interface BatchIds {
   readonly log_seq: number | null
 }
 
-type WriteBatch = typeof memory.write_batch
-
-export const writeBatch: Handler<WriteBatch> = async (call, { params, body }) =>
+export const writeBatch: Handler<typeof memory.write_batch> = async (call, { params, body }) =>
   writeAll(call, { ...params, items: body.items, loc: ['body', 'items'] })
 
 /** Writes memories of one request, all or none, as `memory.write`. Honours Idempotency-Key. */

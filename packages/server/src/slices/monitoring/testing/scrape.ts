@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { TestService } from '../../../testing/harness.ts'
-import { readings } from '../metrics.ts'
+import { readings } from '../index.ts'
 
 export interface Sample {
   readonly name: string

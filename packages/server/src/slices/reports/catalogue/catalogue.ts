@@ -2,14 +2,10 @@
 
 import type { ReportFramework } from '@custos/contract'
 import { type Framework, isVerified } from './article.ts'
-import { coloradoAi } from './colorado-ai.ts'
-import { dora } from './dora.ts'
-import { euAiAct } from './eu-ai-act.ts'
-import { gdpr } from './gdpr.ts'
-import { hipaa } from './hipaa.ts'
+import { dora, euAiAct, gdpr } from './european-union.ts'
 import { iso42001 } from './iso-42001.ts'
-import { nistAiRmf } from './nist-ai-rmf.ts'
 import { SOURCES } from './sources.ts'
+import { coloradoAi, hipaa, nistAiRmf } from './united-states.ts'
 
 /** The day on which the sources were read; a change of any row needs a new one, or a number. */
 export const CATALOGUE_VERSION = '2026-11-22.1'

@@ -2,7 +2,13 @@
 // the workflow and the signature within it, and the receipt as it is shown.
 
 import assert from 'node:assert/strict'
-import type { DecisionRecord, ExecutionReceipt } from '@custos/contract'
+import {
+  type DecisionRecord,
+  type ExecutionReceipt,
+  type InvoicePolicy,
+  invoicePolicyDefaults,
+  Referent,
+} from '@custos/contract'
 import {
   type JsonObject,
   previousReceiptHash,
@@ -10,13 +16,19 @@ import {
   RECEIPT_PURPOSE,
   receiptId,
   textHash,
+  verifyEd25519,
   verifyReceipt,
 } from '@custos/proof'
+import { Compile } from 'typebox/compile'
 import { formatTime } from '../../../platform/clock.ts'
-import type { Tx } from '../../../platform/db/tenant-db.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
 import type { Signer } from '../../../platform/keys/keyring.ts'
-import { findLastReceipt, insertReceipt } from './receipts.sql.ts'
+import { validationDetail } from '../../../platform/validation.ts'
+import { hexOf, hexOrNull, workflowLabel } from '../rows/labels.ts'
+import { openPayload } from '../rows/sealed-payload.ts'
+import { findLastReceipt, insertReceipt, listWithReceipts } from './receipts.sql.ts'
 
 const STEP_ID_BYTES = 16
 /** Governed decisions retrieve no memories and call no tools. */
@@ -74,7 +86,7 @@ export async function placeReceipt(tx: Tx, receipt: NewReceipt): Promise<void> {
   tx.needs(insertReceipt(tx, { seq, workflow, ...place, receipt_id, signature, key_id }))
 }
 
-export function membersOf(
+function membersOf(
   { decided, draft, recorded_us }: Pick<NewReceipt, 'decided' | 'draft' | 'recorded_us'>,
   { step_number, previous }: { step_number: number; previous: Uint8Array | null },
 ) {
@@ -98,8 +110,6 @@ export function membersOf(
   }
 }
 
-const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
-
 /** The receipt as it was signed; verified before anybody sees it. */
 export async function showReceipt(
   { keyring }: Kernel,
@@ -119,4 +129,154 @@ export async function showReceipt(
   const verdict = await verifyReceipt(receipt, keys)
   assert(verdict.valid, `a receipt that does not verify was made: ${verdict.reason}`)
   return receipt
+}
+
+const referent = Compile(Referent)
+
+/** Every member set. */
+export const effectivePolicy = (given: Partial<InvoicePolicy>): InvoicePolicy => ({
+  ...invoicePolicyDefaults,
+  ...given,
+})
+
+/** Without the caller's own notes, whose names begin with an underscore. */
+const withoutNotes = (invoice: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(invoice).filter(([key]) => !key.startsWith('_')))
+
+/** The id of an invoice as text; null: it has none. */
+function invoiceIdOf(invoice: Record<string, unknown>, policy: InvoicePolicy): string | null {
+  const id = memberOf(invoice, policy.invoice_id_field)
+  if (typeof id === 'number') return String(id)
+  return typeof id === 'string' && id !== '' ? id : null
+}
+
+const memberOf = (invoice: Record<string, unknown>, field: string): unknown =>
+  Object.hasOwn(invoice, field) ? (invoice[field] ?? null) : null
+
+/**
+ * The first check that fails, or `clean`.
+ * @param certified the ids that were certified earlier in the batch
+ */
+function decideInvoice(
+  invoice: Record<string, unknown>,
+  policy: InvoicePolicy,
+  certified: ReadonlySet<string>,
+): keyof typeof REASONS {
+  if (policy.require_amount_within_po) {
+    const amount = memberOf(invoice, policy.invoice_amount_field)
+    const order = memberOf(invoice, policy.po_amount_field)
+    if (typeof amount !== 'number' || typeof order !== 'number') return 'amount_or_po_missing'
+    if (amount > order) return 'amount_exceeds_po'
+  }
+  if (policy.require_approval && memberOf(invoice, policy.approval_field) !== policy.approved_value)
+    return 'no_debtor_approval'
+  const id = invoiceIdOf(invoice, policy)
+  if (policy.reject_duplicates && id !== null && certified.has(id)) return 'duplicate'
+  return 'clean'
+}
+
+/** Fixed texts: a reason repeats nothing of the invoice. */
+const REASONS = {
+  amount_or_po_missing: 'the amount of the invoice or of its purchase order is missing',
+  amount_exceeds_po: 'the amount exceeds that of the purchase order',
+  no_debtor_approval: 'the debtor has not approved the invoice',
+  duplicate: 'an invoice with the same id was certified earlier in the batch',
+  clean: 'every check of the policy passes',
+} as const
+
+/**
+ * A decision on each invoice, in order. Refuses `validation` for an id that no referent can have.
+ */
+export function ruleInvoices(invoices: readonly Record<string, unknown>[], policy: InvoicePolicy) {
+  const certified = new Set<string>()
+  return invoices.map((given, at) => {
+    const invoice = withoutNotes(given)
+    const invoice_id = invoiceIdOf(invoice, policy)
+    if (invoice_id !== null && !referent.Check(invoice_id)) {
+      const loc = ['body', 'invoices', at, policy.invoice_id_field]
+      throw validationDetail(loc, 'is no id that a referent can have', 'value_error')
+    }
+    const reason_code = decideInvoice(invoice, policy, certified)
+    const clean = reason_code === 'clean'
+    if (clean && invoice_id !== null) certified.add(invoice_id)
+    const answer = {
+      invoice_id: memberOf(invoice, policy.invoice_id_field),
+      vendor: memberOf(invoice, policy.vendor_field),
+      debtor: memberOf(invoice, policy.debtor_field),
+      decision: clean ? ('certify' as const) : ('reject' as const),
+      reason: REASONS[reason_code],
+      reason_code,
+    }
+    return { answer, invoice_id, context: invoice }
+  })
+}
+
+const CHUNK = 200
+
+export async function* checkReceipts(
+  kernel: Pick<Kernel, 'keyring'>,
+  db: TenantDb,
+): AsyncGenerator<{ readonly decision_id: string; readonly fault: string }> {
+  for (let after = -1; ; ) {
+    const rows = await listWithReceipts(db, after, CHUNK)
+    const opened = await openPayloads(kernel, db.tenant_id, rows)
+    for (const [i, row] of rows.entries())
+      for (const fault of await findFaults(kernel, db.tenant_id, row, opened[i]))
+        yield { decision_id: hexOf(row.decision_id), fault }
+    after = rows.at(-1)?.seq ?? after
+    if (rows.length < CHUNK) return
+  }
+}
+
+function openPayloads(
+  kernel: Pick<Kernel, 'keyring'>,
+  tenant_id: string,
+  rows: Awaited<ReturnType<typeof listWithReceipts>>,
+) {
+  const payloads = rows.map(({ decision_id, secret_no, sealed }) => {
+    return { place: { column: 'decision', id: hexOf(decision_id) } as const, secret_no, sealed }
+  })
+  return openPayload<{
+    readonly record: Parameters<typeof membersOf>[0]['decided']
+    readonly receipt?: ReturnType<typeof draftReceipt>
+  }>(kernel, tenant_id, payloads)
+}
+
+async function findFaults(
+  kernel: Pick<Kernel, 'keyring'>,
+  tenant_id: string,
+  row: Parameters<typeof openPayloads>[2][number],
+  opened: Awaited<ReturnType<typeof openPayloads>>[number] | undefined,
+): Promise<string[]> {
+  if (!opened) return ['the seal does not open']
+  const { receipt_id, workflow, before_id, previous } = row
+  const { record, receipt: draft } = opened
+  // Decisions of earlier versions have none.
+  if (receipt_id === null || workflow === null) return draft ? ['has no receipt'] : []
+  const faults: string[] = []
+  const step_number = row.step_number ?? 0
+  const keys = await kernel.keyring.tenant(tenant_id)
+  if (hexOf(workflow) !== hexOf(workflowLabel(keys, workflowOf(record))))
+    faults.push('the receipt is of another workflow')
+  if (hexOrNull(previous) !== hexOrNull(before_id) || (previous === null) !== (step_number === 0))
+    faults.push('the receipt does not follow the one before it')
+  // What a redacted decision hashed is destroyed; its id is signed still.
+  if (draft) {
+    const made = { decided: record, draft, recorded_us: row.recorded_us }
+    if (receiptId(membersOf(made, { step_number, previous })) !== hexOf(receipt_id))
+      faults.push('the receipt is not the one of the decision')
+  } else if (row.secret_no !== REDACTED_SECRET) faults.push('what the receipt hashed is missing')
+  if (!(await isSigned(kernel, row))) faults.push('the signature of the receipt does not verify')
+  return faults
+}
+
+async function isSigned(
+  { keyring }: Pick<Kernel, 'keyring'>,
+  { key_id, signature, receipt_id }: Parameters<typeof findFaults>[2],
+): Promise<boolean> {
+  const key = keyring
+    .publishedKeys()
+    .find((one) => one.key_id === key_id && one.purpose === RECEIPT_PURPOSE)
+  if (!key || signature === null || receipt_id === null) return false
+  return verifyEd25519(Buffer.from(key.public_key, 'hex'), receipt_id, signature)
 }

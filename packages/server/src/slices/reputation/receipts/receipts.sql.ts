@@ -1,6 +1,6 @@
 // SQL of execution receipts: the last one of a workflow, a new one, and all with their decisions.
 
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
 
@@ -17,7 +17,7 @@ const lastStatement = statement<{ workflow: Uint8Array }>()((k, p) =>
 export const findLastReceipt = (db: TenantDb, workflow: Uint8Array) =>
   db.firstOf(lastStatement, { workflow })
 
-const insertStatement = statement<Omit<Tables['cgr_receipts'], 'tenant_id'>>()((k, p) =>
+const insertStatement = statement<Row<'cgr_receipts'>>()((k, p) =>
   k.insertInto('cgr_receipts').values({
     tenant_id: p.tenant_id,
     seq: p.seq,
@@ -30,8 +30,7 @@ const insertStatement = statement<Omit<Tables['cgr_receipts'], 'tenant_id'>>()((
   }),
 )
 
-export const insertReceipt = (tx: Tx, row: Omit<Tables['cgr_receipts'], 'tenant_id'>) =>
-  tx.runOf(insertStatement, row)
+export const insertReceipt = (tx: Tx, row: Row<'cgr_receipts'>) => tx.runOf(insertStatement, row)
 
 /** A batch of all decisions in the order of the log, with their receipts and the ones before. */
 export const listWithReceipts = (db: TenantDb, after_seq: number, limit: number) =>

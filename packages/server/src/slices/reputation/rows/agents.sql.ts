@@ -1,6 +1,6 @@
 // SQL of agents, the names they go by, and the settings of the tenant.
 
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
 import type { AgentRow } from './aggregates.sql.ts'
@@ -133,10 +133,7 @@ export async function findSettings(db: TenantDb): Promise<Settings> {
   }
 }
 
-export async function saveSettings(
-  tx: Tx,
-  row: Omit<Tables['cgr_settings'], 'tenant_id'>,
-): Promise<void> {
+export async function saveSettings(tx: Tx, row: Row<'cgr_settings'>): Promise<void> {
   if ((await tx.run(update(tx, 'cgr_settings').set(row))) === 0)
     await tx.run(insertInto(tx, 'cgr_settings', row))
 }

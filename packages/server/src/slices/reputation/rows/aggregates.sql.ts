@@ -6,11 +6,10 @@ import {
   runInBatches,
   statementPerCount,
 } from '../../../platform/db/bulk-statements.ts'
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 
-type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 export type AgentRow = Row<'cgr_agents'>
 export type ReviewerRow = Row<'cgr_reviewers'>
 type LiveRow = Row<'cgr_live_reviews'>

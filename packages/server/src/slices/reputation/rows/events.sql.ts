@@ -8,13 +8,12 @@ import {
   runInBatches,
   statementPerCount,
 } from '../../../platform/db/bulk-statements.ts'
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
 import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
 import type { ReviewerRow } from './aggregates.sql.ts'
 
-type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 type DecisionRow = Row<'cgr_decisions'>
 
 /** A statement is prepared for each number of referents up to this. */

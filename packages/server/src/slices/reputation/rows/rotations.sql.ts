@@ -1,11 +1,10 @@
 // SQL of rotations of keys, and of attestations.
 
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
 import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
 
-type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 export type RotationRow = Row<'cgr_rotations'>
 export type AttestationRow = Row<'cgr_attestations'>
 

@@ -1,7 +1,7 @@
 // SQL of what a tenant uses of its plan.
 
 import { sql } from 'kysely'
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row, Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import {
   deleteFrom,
@@ -11,7 +11,7 @@ import {
   type Tx,
 } from '../../../platform/db/tenant-db.ts'
 
-type CounterRow = Omit<Tables['quota_counters'], 'tenant_id'>
+type CounterRow = Row<'quota_counters'>
 
 const counterStatement = statement<{ name: string }>()((k, p) =>
   k

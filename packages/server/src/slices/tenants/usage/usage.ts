@@ -4,14 +4,20 @@ import type { Usage } from '@custos/contract'
 import { formatTime, parseTime } from '../../../platform/clock.ts'
 import type { SharedSlot, TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
-import { addUsage, findUsage, listUsage, listUsageOf, type UsageRow } from './usage.sql.ts'
+import { deleteCounters } from './quotas.sql.ts'
+import {
+  addUsage,
+  findUsage,
+  listUsage,
+  listUsageOf,
+  setUsage,
+  type UsageRow,
+} from './usage.sql.ts'
 
 interface Count {
   readonly count: number
   readonly bytes: number
 }
-
-type Counts = ReadonlyMap<string, Count>
 
 const FLUSH_MS = 2_000
 
@@ -23,7 +29,7 @@ const ERASED = 'e/erased'
 /** No operation: governed decisions by kind. */
 const GOVERNED = 'g/'
 
-const slot: SharedSlot<Counts> = {
+const slot: SharedSlot<ReadonlyMap<string, Count>> = {
   name: 'usage',
   async flush(tx, counts) {
     const period = monthOf(tx.now())
@@ -45,11 +51,10 @@ export function meter(tx: Tx, operation: string, bytes = 0): void {
 export const meterErasure = (tx: Tx): void => add(tx, ERASED, { count: 1, bytes: 0 })
 
 /** A governed decision: one that an agent logged, or a judgment of an agent on the record. */
-export const GOVERNED_KINDS = ['logged', 'certify', 'reject'] as const
-type GovernedKind = (typeof GOVERNED_KINDS)[number]
+const GOVERNED_KINDS = ['logged', 'certify', 'reject'] as const
 
 /** Counts a governed decision in the unit of work of its log entry. */
-export const meterGoverned = (tx: Tx, kind: GovernedKind): void =>
+export const meterGoverned = (tx: Tx, kind: (typeof GOVERNED_KINDS)[number]): void =>
   add(tx, GOVERNED + kind, { count: 1, bytes: 0 })
 
 /** The governed decisions of a month; in a unit of work, with those of its commit. */
@@ -236,4 +241,85 @@ export function calendarMonth(us: number, back: 0 | 1): Month {
   const start_at = formatTime(Date.UTC(year, month, 1) * 1000)
   const end_at = formatTime(Date.UTC(year, month + 1, 1) * 1000)
   return { period: start_at.slice(0, 7), start_at, end_at }
+}
+
+type GovernedCounts = Awaited<ReturnType<typeof loadGoverned>>
+type GovernedKind = keyof GovernedCounts
+
+/** What an entry of the audit log says, as far as it is counted. */
+interface CountedEntry {
+  readonly created_at?: unknown
+  readonly event_type?: unknown
+  readonly payload?: Readonly<Record<string, unknown>>
+}
+
+/** The kind of governed decision that an entry is; null: it is none. */
+function governedKind({ event_type, payload = {} }: CountedEntry): GovernedKind | null {
+  if (event_type === 'decision.logged') return 'logged'
+  if (event_type !== 'cgr.decision_recorded') return null
+  return GOVERNED_KINDS.find((kind) => kind === payload['decision']) ?? null
+}
+
+/** Governed decisions by month. */
+export class GovernedLog {
+  readonly #months = new Map<string, GovernedCounts>()
+
+  add(entry: CountedEntry): void {
+    const kind = governedKind(entry)
+    const time = parseTime(String(entry.created_at))
+    if (kind === null || time === null) return
+    const { period } = calendarMonth(time, 0)
+    const counts = this.#months.get(period) ?? { logged: 0, certify: 0, reject: 0 }
+    this.#months.set(period, { ...counts, [kind]: counts[kind] + 1 })
+  }
+
+  months(): ReadonlyMap<string, GovernedCounts> {
+    return this.#months
+  }
+
+  total(kind: GovernedKind): number {
+    return [...this.#months.values()].reduce((sum, counts) => sum + counts[kind], 0)
+  }
+}
+
+export interface CorrectedCount {
+  readonly period: string
+  readonly kind: GovernedKind
+  readonly counted: number
+  readonly on_log: number
+}
+
+/** Sets every counter to what the log says, in the unit that read the log; what was different. */
+export async function correctUsage(tx: Tx, log: GovernedLog): Promise<CorrectedCount[]> {
+  // The number of memories is counted again when it is next needed.
+  await deleteCounters(tx)
+  const corrected: CorrectedCount[] = []
+  const periods = new Set([...log.months().keys(), ...(await listPeriods(tx))])
+  for (const period of [...periods].sort()) {
+    const counted = await loadGoverned(tx, period)
+    const right = log.months().get(period) ?? { logged: 0, certify: 0, reject: 0 }
+    for (const kind of GOVERNED_KINDS) {
+      if (counted[kind] === right[kind]) continue
+      await setUsage(tx, { period, operation: `g/${kind}`, count: right[kind], bytes: 0 })
+      corrected.push({ period, kind, counted: counted[kind], on_log: right[kind] })
+    }
+  }
+  return corrected
+}
+
+async function listPeriods(db: TenantDb): Promise<string[]> {
+  const operations = GOVERNED_KINDS.map((kind) => `g/${kind}`)
+  return (await listUsageOf(db, operations)).map(({ period }) => period)
+}
+
+/** The counters of all months that are more than the log has entries; see `correctUsage`. */
+export async function findExcess(db: TenantDb, log: GovernedLog): Promise<GovernedKind[]> {
+  const operations = GOVERNED_KINDS.map((kind) => `g/${kind}`)
+  const rows = await listUsageOf(db, operations)
+  const sums = Map.groupBy(rows, ({ operation }) => operation)
+  return GOVERNED_KINDS.filter((kind) => {
+    const counted = (sums.get(`g/${kind}`) ?? []).reduce((sum, { count }) => sum + count, 0)
+    // Those of versions that did not count are on the log alone.
+    return counted > log.total(kind)
+  })
 }

@@ -1,0 +1,193 @@
+// Commands for a stopped service: signing keys, counters of usage, and secrets written again.
+
+import type { PublishedKey } from '@custos/proof'
+import type { Config } from '../config/config.ts'
+import { formatTime } from '../platform/clock.ts'
+import { listTenantIds } from '../platform/db/control.sql.ts'
+import { PLATFORM } from '../platform/db/database.ts'
+import type { Tx } from '../platform/db/tenant-db.ts'
+import type { Kernel } from '../platform/kernel/kernel.ts'
+import { runIfDue } from '../platform/kernel/leases.ts'
+import {
+  type RewriteResult,
+  SIGNING_PURPOSES,
+  type SigningPurpose,
+} from '../platform/keys/keyring.ts'
+import { OfflineError } from '../platform/operator-error.ts'
+import { appendCrumb, findHead } from '../slices/gcrumbs/index.ts'
+import { type CorrectedCount, correctUsage, GovernedLog } from '../slices/tenants/index.ts'
+import { parseRecord } from './checks/check-log.ts'
+import { listKeyEvents, listRecords } from './checks/fsck.sql.ts'
+import { openKernel } from './open/open-kernel.ts'
+
+export { SIGNING_PURPOSES, type SigningPurpose }
+
+export interface KeyChange {
+  readonly purpose: SigningPurpose
+  /** null: there is no current key now. */
+  readonly key: PublishedKey | null
+  readonly previous_key_id: string | null
+}
+
+/** A new key for each purpose; the old ones stay published. */
+export async function rotateSigningKeys(
+  kernel: Kernel,
+  purposes: readonly SigningPurpose[],
+): Promise<KeyChange[]> {
+  const changes: KeyChange[] = []
+  for (const purpose of purposes) {
+    const previous_key_id = currentKeyId(kernel, purpose)
+    const key = await kernel.keyring.rotateSigningKey(purpose, formatTime(kernel.clock.now()))
+    changes.push({ purpose, key, previous_key_id })
+  }
+  await announceKeys(kernel)
+  return changes
+}
+
+/** Leaves the purpose without a key: what needs one is refused until the next rotation. */
+export async function retireSigningKey(
+  kernel: Kernel,
+  purpose: SigningPurpose,
+): Promise<KeyChange> {
+  const previous_key_id = currentKeyId(kernel, purpose)
+  await kernel.keyring.retireSigningKey(purpose, formatTime(kernel.clock.now()))
+  await announceKeys(kernel)
+  return { purpose, key: null, previous_key_id }
+}
+
+const currentKeyId = (kernel: Kernel, purpose: SigningPurpose): string | null =>
+  kernel.keyring.publishedKeys().find((key) => key.purpose === purpose && key.retired_at === null)
+    ?.key_id ?? null
+
+/**
+ * Appends to every log the changes of the key list it does not mention yet. After a crash, or on
+ * a restored log, the next change makes up for what is missing.
+ */
+async function announceKeys(kernel: Kernel): Promise<void> {
+  for (const tenant_id of await kernel.keyring.listTenants())
+    await announceTo(kernel, tenant_id, kernel.keyring.publishedKeys())
+}
+
+async function announceTo(
+  kernel: Kernel,
+  tenant_id: string,
+  published: readonly PublishedKey[],
+): Promise<void> {
+  await kernel.db.transact(tenant_id, async (tx) => {
+    // Without a log the tenant is not made yet: its first entry will name the keys of that time.
+    if (!(await findHead(tx))) return
+    const { named, retired } = namedKeys((await listKeyEvents(tx)).map(({ record }) => record))
+    for (const [i, key] of published.entries()) {
+      const { key_id, purpose } = key
+      if (named.has(key_id)) continue
+      const before = published.slice(0, i).findLast((known) => known.purpose === purpose)
+      await appendCrumb(tx, {
+        event_type: 'signing_key.rotated',
+        subject: key_id,
+        payload: { purpose, key_id, previous_key_id: before?.key_id ?? null },
+      })
+    }
+    for (const { key_id, purpose } of withoutSuccessor(published))
+      if (!retired.has(key_id))
+        await appendCrumb(tx, {
+          event_type: 'signing_key.retired',
+          subject: key_id,
+          payload: { purpose, key_id },
+        })
+  })
+}
+
+/** Keys whose purpose has no current key: the last of each. A rotation retires by naming. */
+function withoutSuccessor(published: readonly PublishedKey[]): PublishedKey[] {
+  const last = new Map(published.map((key) => [key.purpose, key]))
+  return [...last.values()].filter(({ retired_at }) => retired_at !== null)
+}
+
+function namedKeys(records: readonly string[]) {
+  const named = new Set<string>()
+  const retired = new Set<string>()
+  for (const record of records) {
+    // Written by appendCrumb under a closed schema; verified with the log.
+    const { event_type, subject, payload } = JSON.parse(record) as {
+      event_type: string
+      subject: string
+      payload: { signing_keys?: { key_id: string }[] }
+    }
+    if (event_type === 'signing_key.rotated') named.add(subject)
+    if (event_type === 'signing_key.retired') retired.add(subject)
+    for (const { key_id } of payload.signing_keys ?? []) named.add(key_id)
+  }
+  return { named, retired }
+}
+
+const CHUNK = 1_000
+
+interface RecountedTenant {
+  readonly tenant_id: string
+  readonly corrected: readonly CorrectedCount[]
+}
+
+/**
+ * One unit of work a tenant, whose writes wait meanwhile. Throws OfflineError for an unknown
+ * tenant, and on the embedded engine while a service runs.
+ */
+export async function recountUsage(
+  config: Config,
+  wanted: string | undefined,
+): Promise<RecountedTenant[]> {
+  const open = await openKernel({ ...config, log_level: 'error' })
+  try {
+    const { db } = open.kernel
+    const all = await db.read(PLATFORM, listTenantIds)
+    if (wanted !== undefined && !all.includes(wanted))
+      throw new OfflineError(`there is no tenant ${wanted} here`)
+    const recounted: RecountedTenant[] = []
+    for (const tenant_id of wanted === undefined ? all : [wanted]) {
+      const corrected = await db.transact(tenant_id, async (tx) =>
+        correctUsage(tx, await readLog(tx)),
+      )
+      recounted.push({ tenant_id, corrected })
+    }
+    return recounted
+  } finally {
+    await open.close()
+  }
+}
+
+async function readLog(tx: Tx): Promise<GovernedLog> {
+  const log = new GovernedLog()
+  for (let first = 0; ; first += CHUNK) {
+    const rows = await listRecords(tx, first, first + CHUNK)
+    for (const { record } of rows) log.add(parseRecord(record))
+    if (rows.length < CHUNK) return log
+  }
+}
+
+const HOUR_US = 3_600_000_000
+
+/** For the operator, beside running services. Throws OfflineError on the embedded engine. */
+export async function rewriteSecrets(config: Config): Promise<RewriteResult> {
+  if (config.postgres === null)
+    throw new OfflineError(
+      'CUSTOS_DATABASE_URL is not set: the embedded keyring overwrites in place',
+    )
+  const open = await openKernel({ ...config, log_level: 'error' })
+  try {
+    const done = await open.kernel.keyring.rewriteSecrets?.()
+    if (!done) throw new OfflineError('this keyring does not rewrite')
+    return done
+  } finally {
+    await open.close()
+  }
+}
+
+/** For the timer: every `hours`, in any one of the processes. */
+export async function rewriteWhenDue(kernel: Kernel, hours: number): Promise<void> {
+  const { keyring, logger } = kernel
+  if (!keyring.rewriteSecrets) return
+  const act = async () => {
+    const done = await keyring.rewriteSecrets?.()
+    logger.info('keyring.rewritten', { ...done })
+  }
+  await runIfDue(kernel, 'rewrite', { period_us: hours * HOUR_US, act })
+}
