@@ -10,9 +10,13 @@ import { callsOf, type RunRows } from './next-act.ts'
 
 type ChatMessage = ModelQuestion['messages'][number]
 
-/** Texts of the run and memories that exist: what is erased is in neither. */
+/** Texts of the run that exist. */
 export interface RunTexts {
   readonly texts: ReadonlyMap<string, { readonly text: string }>
+}
+
+/** With the memories that exist: what is erased is in neither. */
+export interface PromptTexts extends RunTexts {
   readonly facts: ReadonlyMap<number, { readonly content: string }>
 }
 
@@ -56,7 +60,7 @@ export function resultsOf(rows: RunRows, { texts }: RunTexts, step: StepRow): st
 /** Null: a text of it is erased. */
 export function buildMessages(
   rows: RunRows,
-  known: RunTexts,
+  known: PromptTexts,
   current: StepRow,
 ): readonly ChatMessage[] | null {
   const before = rows.steps.filter(({ state }) => state === 'completed')
@@ -78,7 +82,7 @@ export function buildMessages(
   return messages
 }
 
-const memoriesOf = ({ facts }: RunTexts, step: StepRow): string[] =>
+const memoriesOf = ({ facts }: PromptTexts, step: StepRow): string[] =>
   sourcesOf(step).retrieved.flatMap((ref) => {
     const content = facts.get(ref)?.content
     return content === undefined ? [] : [fence(`memory ${ref}`, content, step.permit ?? '')]

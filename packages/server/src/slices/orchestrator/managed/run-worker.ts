@@ -16,9 +16,10 @@ import { findByKeyId } from '../../tenants/index.ts'
 import { loadAgent, type OpenAgent } from '../runs/agents.ts'
 import { findRun, listCalls, listSteps, type RunRow } from '../runs/orchestrator.sql.ts'
 import { RunUnit } from '../runs/run-unit.ts'
-import { isOver, refsOf } from '../runs/run-view.ts'
+import { isOver, refsOf, sourcesOf } from '../runs/run-view.ts'
 import { settleRun } from '../runs/settle-runs.ts'
 import { findWorkflow } from '../runs/workflows.sql.ts'
+import type { PromptTexts } from './conversation.ts'
 import { callsOf, type RunRows } from './next-act.ts'
 import { type RunPlan, stepsOfTurn, type Turn, toolsOf, workersOf } from './workflow-plan.ts'
 
@@ -106,7 +107,6 @@ export class RunWorker {
         steps,
         calls: await listCalls(db, run_id),
         texts: await openTextsOfRun(kernel, db, run_id),
-        facts: await loadLiveFacts(kernel, db, refsOf(steps)),
         workflow,
         tools: await listEnabledTools(kernel, db),
       }
@@ -132,6 +132,14 @@ export class RunWorker {
         tools: toolsOf(agent, state.tools, workers),
       }
     })
+  }
+
+  /** The texts of a turn with the memories that its steps have retrieved. */
+  async loadPrompt({ steps, texts }: TurnState): Promise<PromptTexts> {
+    const refs = [...new Set(steps.flatMap((step) => sourcesOf(step).retrieved))]
+    const { kernel, tenant_id } = this
+    const facts = await kernel.db.read(tenant_id, (db) => loadLiveFacts(kernel, db, refs))
+    return { texts, facts }
   }
 
   /** Whether the run may begin a step now: else another that is under way needs what is left. */

@@ -481,11 +481,16 @@ export class RunUnit {
     const expiries = this.steps.flatMap(({ expires_us }) => expires_us ?? [])
     const state = unresolved ? 'waiting_resolution' : reports ? 'waiting_client' : 'running'
     const reads = waits || refsOf(this.steps).length > 0
-    const next = reads ? this.tx.now() + CHECK_US : Number.MAX_SAFE_INTEGER
-    await this.#setRun({
+    const now_us = this.tx.now()
+    const next = reads ? now_us + CHECK_US : Number.MAX_SAFE_INTEGER
+    const change = {
       state: waits ? 'waiting_hitl' : state,
       check_us: Math.min(this.run.deadline_us, next, ...expiries),
-    })
+    } as const
+    // A look that comes sooner is kept, so that a unit which changes nothing writes nothing.
+    const { check_us } = this.run
+    const kept = check_us !== null && check_us > now_us && check_us <= change.check_us
+    if (!kept || change.state !== this.run.state) await this.#setRun(change)
   }
 }
 
