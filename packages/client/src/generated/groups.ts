@@ -1387,7 +1387,8 @@ export interface OrchestratorGroup {
    * Ends a run: from then on it gets no permit and nothing of it is executed.
    *
    * Use it to stop. What open permits had reserved counts as spent. With `compensate` what the
-   * tools of a managed run did is undone first.
+   * tools of a managed run did is undone first. A run that is `compensating` ends only with
+   * `compensate: false`: what is not undone then is listed in `undone`.
    */
   cancelRun(runId: string, body?: types.OrchestratorCancelRunBody, options?: CallOptions): Pending<types.OrchestratorCancelRunReply>
   /**

@@ -3734,6 +3734,10 @@ export type Run = {
   on_failure: OnFailure
   /** How much was undone; null: nothing was to be */
   compensation: Compensation | null
+  /** Until when it undoes; null: nothing was to be undone */
+  compensation_deadline_at: string | null
+  /** Why it undid no more though something is left; null: it tried all */
+  compensation_stopped: RunReason | null
   /** Most steps it may have */
   max_steps: number
   /** Steps that it has */
@@ -8624,7 +8628,10 @@ export type OrchestratorCallToolAccepted = WaitingActionReply
 
 /** The body of `orchestrator.cancel_run`. */
 export type OrchestratorCancelRunBody = {
-  /** Whether to undo what its tools did; default: as the run was started */
+  /**
+   * Whether to undo what its tools did; default: as the run was started. `false` also ends the
+   * undoing of a run that is `compensating`
+   */
   compensate?: boolean | null
 }
 
@@ -8740,6 +8747,10 @@ export type OrchestratorGetRunReply = {
   on_failure: OnFailure
   /** How much was undone; null: nothing was to be */
   compensation: Compensation | null
+  /** Until when it undoes; null: nothing was to be undone */
+  compensation_deadline_at: string | null
+  /** Why it undid no more though something is left; null: it tried all */
+  compensation_stopped: RunReason | null
   /** Most steps it may have */
   max_steps: number
   /** Steps that it has */

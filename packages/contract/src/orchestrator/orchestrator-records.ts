@@ -117,6 +117,8 @@ export const runLimits = {
   fallbacks: 5,
   calls_per_step: 64,
   deadline_s: { min: 1, max: 604_800, default: 3_600 },
+  /** How long a run that has stopped may undo what it did. */
+  compensation_s: 86_400,
   permit_s: { min: 1, max: 3_600, default: 600 },
   text_bytes: 256 * 1024,
   prompt_chars: 100_000,
@@ -337,6 +339,10 @@ export const runFields = {
   reserved: about(Used, 'What steps under way may still use'),
   on_failure: about(OnFailure, 'What becomes of what it did when it ends other than completed'),
   compensation: Nullable(about(Compensation, 'How much was undone; null: nothing was to be')),
+  compensation_deadline_at: Nullable(time('Until when it undoes; null: nothing was to be undone')),
+  compensation_stopped: Nullable(
+    about(EndReason, 'Why it undid no more though something is left; null: it tried all'),
+  ),
   max_steps: count('Most steps it may have'),
   steps_total: count('Steps that it has'),
   receipts: count('Receipts that were signed'),

@@ -33,7 +33,7 @@ import { argsOf, callToolBy } from '../runs/call-tool.ts'
 import { prepareStepDecision, refuseOutput } from '../runs/complete-step.ts'
 import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
-import { isToReport, RunUnit } from '../runs/run-unit.ts'
+import { CUT, isToReport, RunUnit } from '../runs/run-unit.ts'
 import { noteTold, refsOf } from '../runs/run-view.ts'
 import { type KeptAnswer, keptAnswerOf, originsOf } from './conversation.ts'
 import { callAction, callMemory, type WaitingAction } from './memory-tool.ts'
@@ -353,7 +353,8 @@ async function endCall(
   const { kernel, tenant_id, run_id } = worker
   const told = 'fault' in outcome ? [] : (outcome.refs ?? [])
   const refs = [...new Set([...refsOf(made_from), ...told])]
-  const uncertain = 'fault' in outcome && outcome.acted === 'unknown' && row.effect === 'once'
+  const cut = 'fault' in outcome && outcome.acted === 'unknown'
+  const uncertain = cut && row.effect === 'once'
   const text = 'fault' in outcome ? `tool_failed: ${outcome.fault}` : outcome.result
   await retryWhileErasing(async () => {
     const kept = await prepareText(kernel, tenant_id, { kind: 'call_result', run_id, text, refs })
@@ -363,9 +364,9 @@ async function endCall(
       if (now?.state !== 'intended') return
       if (!uncertain) await storeText(unit.tx, kept)
       const change = uncertain
-        ? ({ state: 'uncertain', reason: 'not_reported' } as const)
+        ? ({ state: 'uncertain', reason: CUT } as const)
         : 'fault' in outcome
-          ? ({ state: 'failed', reason: 'tool_failed', ...named } as const)
+          ? ({ state: 'failed', reason: cut ? CUT : 'tool_failed', ...named } as const)
           : ({ state: 'done', reason: null, ...named } as const)
       await noteTold(unit.tx, step, told)
       await unit.endCall(now, step.step_id, change)

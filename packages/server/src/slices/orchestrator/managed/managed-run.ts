@@ -64,7 +64,7 @@ export async function failRun(kernel: Kernel, tx: Tx, run_id: string): Promise<v
   const unit = await RunUnit.load(kernel, tx, run_id)
   // Nobody is left who could undo what it did: the end says so.
   if (unit?.live) await unit.end('failed', 'executor_failed', false)
-  else if (unit?.undoing) await unit.finishUndo()
+  else if (unit?.undoing) await unit.stopUndo('executor_failed')
 }
 
 async function untilNothingDue(worker: RunWorker): Promise<JobPause | undefined> {

@@ -1,8 +1,8 @@
 // A run in a unit of work: every change of its state, its budget and its receipts is made here.
 
 import assert from 'node:assert/strict'
-import type { RUN_REASONS } from '@custos/contract'
-import { type JsonObject, mayFollow, signedBytes } from '@custos/proof'
+import { type RUN_REASONS, runLimits } from '@custos/contract'
+import { type JsonObject, mayFollow, signedBytes, type UNDO_STOPS } from '@custos/proof'
 import { formatTime } from '../../../platform/clock.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -26,10 +26,15 @@ import { signReceipt } from './run-receipt.ts'
 import { executorOf, isOver, listActed, refsOf, sourcesOf } from './run-view.ts'
 
 type Reason = (typeof RUN_REASONS)[number]
+type UndoStop = (typeof UNDO_STOPS)[number]
 
 /** How soon an erasure, a rejection or an expiry ends a run that nobody calls. */
 const CHECK_US = 5_000_000
+/** A run undoes what it did for at most so long, as an approval waits. */
+const UNDO_US = runLimits.compensation_s * 1_000_000
 const PERMIT_BYTES = 16
+/** Of a call that was sent and not answered: it may have acted. */
+export const CUT = 'not_reported'
 
 interface StepEnd {
   readonly state: 'completed' | 'denied' | 'failed'
@@ -215,7 +220,7 @@ export class RunUnit {
         const caller = executorOf(this.run) === 'client' || call.kind === 'client'
         const sent = caller || call.sent_us !== null
         const state = sent && call.effect === 'once' ? 'uncertain' : 'failed'
-        await this.endCall(call, step.step_id, { state, reason: 'not_reported' })
+        await this.endCall(call, step.step_id, { state, reason: sent ? CUT : 'run_ended' })
       }
       if (call.state === 'waiting_hitl') {
         const state = reason === 'hitl_rejected' ? 'denied' : 'failed'
@@ -295,9 +300,10 @@ export class RunUnit {
     const wanted = compensate ?? this.run.on_failure === 'compensate'
     if (state === 'completed' || !wanted) return this.#finish(state, reason, null)
     if (listActed(this.calls).length === 0) return this.#finish(state, reason, 'complete')
-    const check_us = this.tx.now() + CHECK_US
+    const now_us = this.tx.now()
     const change = { state: 'compensating', termination_reason: reason, ends_as: state } as const
-    await this.#setRun({ ...change, check_us })
+    const times = { check_us: now_us + CHECK_US, compensation_until_us: now_us + UNDO_US }
+    await this.#setRun({ ...change, ...times })
     const { run_id } = this.run
     const payload = { state, reason }
     await appendCrumb(this.tx, { event_type: 'run.compensating', subject: run_id, payload })
@@ -305,24 +311,44 @@ export class RunUnit {
   }
 
   /** Nothing is left that can be undone. */
-  finishUndo(): Promise<void> {
+  finishUndo(stopped: UndoStop | null = null): Promise<void> {
     const { ends_as, termination_reason } = this.run
     assert(ends_as === 'denied' || ends_as === 'failed' || ends_as === 'terminated')
     const acted = listActed(this.calls)
-    const undone = this.calls.filter(({ compensates, state }) => compensates && state === 'done')
-    const left = acted.length - undone.length
-    const some = undone.length === 0 ? 'none' : 'partial'
-    return this.#finish(ends_as, termination_reason, left === 0 ? 'complete' : some)
+    const undone = new Set(
+      this.calls.flatMap(({ compensates, state }) => (state === 'done' ? [compensates] : [])),
+    )
+    const left = acted.flatMap(({ call_id }) => (undone.has(call_id) ? [] : [call_id]))
+    const some = left.length === acted.length ? 'none' : 'partial'
+    const compensation = left.length === 0 ? 'complete' : some
+    return this.#finish(ends_as, termination_reason, compensation, { left, stopped })
+  }
+
+  /** Nothing more is undone, though something is left: that is left to a person, and listed. */
+  async stopUndo(stopped: UndoStop): Promise<void> {
+    for (const call of this.calls) {
+      if (call.compensates === null || call.ended_us !== null) continue
+      const sent = call.state === 'intended' && call.sent_us !== null
+      const change = sent
+        ? ({ state: call.effect === 'once' ? 'uncertain' : 'failed', reason: CUT } as const)
+        : ({ state: 'failed', reason: stopped } as const)
+      await this.endUndo(call, this.stepOfUndo(call).step_id, change)
+    }
+    return this.finishUndo(stopped)
   }
 
   async #finish(
     state: 'completed' | 'denied' | 'failed' | 'terminated',
     reason: Reason | null,
     compensation: RunRow['compensation'],
+    undo: { readonly left: readonly string[]; readonly stopped: UndoStop | null } | null = null,
   ): Promise<void> {
     const termination_reason = reason
     const ended_us = this.tx.now()
-    await this.#setRun({ state, termination_reason, compensation, ended_us, check_us: null })
+    // Where all is undone there is nothing that anybody could have stopped.
+    const stopped = undo && undo.left.length > 0 ? undo.stopped : null
+    const ended = { state, termination_reason, compensation, compensation_stopped: stopped }
+    await this.#setRun({ ...ended, ended_us, check_us: null })
     await appendCrumb(this.tx, {
       event_type: `run.${state}`,
       subject: this.run.run_id,
@@ -333,6 +359,8 @@ export class RunUnit {
         spent_tokens: this.run.spent_tokens,
         spent_cost_micro: this.run.spent_cost_micro,
         ...(compensation && { compensation }),
+        ...(undo && { left: [...undo.left] }),
+        ...(stopped && { compensation_stopped: stopped }),
       },
     })
     await this.wake()
@@ -369,6 +397,10 @@ export class RunUnit {
 
   /** A call that undoes another waits for a person no longer than its request. */
   async #settleUndo(): Promise<void> {
+    const now_us = this.tx.now()
+    // Null: it began before there was a deadline.
+    const compensation_until_us = this.run.compensation_until_us ?? now_us + UNDO_US
+    if (compensation_until_us <= now_us) return this.stopUndo('deadline_exceeded')
     for (const call of this.calls) {
       if (call.state !== 'waiting_hitl' || call.action_id === null) continue
       const record = await findRow(this.tx, 'agent_action', call.action_id)
@@ -380,7 +412,8 @@ export class RunUnit {
       })
       await this.wake()
     }
-    await this.#setRun({ check_us: this.tx.now() + CHECK_US })
+    const check_us = Math.min(now_us + CHECK_US, compensation_until_us)
+    await this.#setRun({ check_us, compensation_until_us })
   }
 
   /** The job of a managed run goes on once the unit is durable. */
