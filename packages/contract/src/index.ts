@@ -111,6 +111,7 @@ export {
 export * from './orchestrator/llm.ts'
 export * from './orchestrator/orchestrator.ts'
 export {
+  type ActionProposal,
   AGENT_ROLES,
   type Agent,
   type AgentAction,

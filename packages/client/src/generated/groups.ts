@@ -1478,6 +1478,15 @@ export interface OrchestratorGroup {
    */
   listSteps(runId: string, options?: CallOptions): Pending<types.OrchestratorListStepsReply>
   /**
+   * Proposes one call of a tool for an agent; policies, or a person, say whether it may.
+   *
+   * Use it where an agent of your own wants to act once. It starts a run of one step with this
+   * call, and executes nothing: act once the call is `intended`, then complete the step with the
+   * result and `final`. What policies deny is answered with `denied`, what a person has to approve
+   * with `escalated` and its `action_id`.
+   */
+  propose(agentId: string, body: types.OrchestratorProposeBody, options?: CallOptions): Pending<types.OrchestratorProposeReply>
+  /**
    * Lists the receipts of a run, oldest first.
    *
    * Use it to keep what a run did. Receipts hold no text.
@@ -2418,6 +2427,7 @@ orchestrator/agents POST create_agent bi
 orchestrator/agents/{agent_id} DELETE delete_agent
 orchestrator/agents/{agent_id} GET get_agent
 orchestrator/agents/{agent_id} PUT update_agent b
+orchestrator/agents/{agent_id}~ POST propose bi
 orchestrator/receipts/{receipt_id} GET get_receipt
 orchestrator/replay/{decision_id} POST replay b
 orchestrator/roles GET list_roles

@@ -1029,6 +1029,16 @@ export interface Refusals {
   'orchestrator.list_steps':
     | CommonRefusal
     | 'run_not_found'
+  'orchestrator.propose':
+    | CommonRefusal
+    | 'agent_not_found'
+    | 'wrong_state'
+    | 'tool_refused'
+    | 'too_many'
+    | 'rejected'
+    | 'approval_required'
+    | 'no_signing_key'
+    | 'idempotency_key_reused'
   'orchestrator.receipts':
     | CommonRefusal
     | 'run_not_found'
@@ -1450,6 +1460,29 @@ export type Action = {
   signer_public_key: string | null
   /** Id of the signing key */
   key_id: string | null
+  /** When it was created */
+  created_at: string
+}
+
+/** What became of a call that an agent proposes */
+export type ActionProposal = {
+  agent_id: string
+  run_id: string
+  step_id: string
+  /** Id of the call; null: policies denied the step already */
+  call_id: string | null
+  /** Name of the tool */
+  tool: string
+  /** State of the call: act only once it is `intended` */
+  state: RunCallState
+  /** Whether a policy denied it */
+  denied: boolean
+  /** Whether a person had, or has, to approve it */
+  escalated: boolean
+  /** A proposal executes nothing */
+  executed: false
+  /** Id of the action to approve; null: none */
+  action_id: string | null
   /** When it was created */
   created_at: string
 }
@@ -8866,6 +8899,21 @@ export type OrchestratorListStepsReply = {
   /** Number of steps */
   count: number
 }
+
+/** The body of `orchestrator.propose`. */
+export type OrchestratorProposeBody = {
+  /** Name of the tool */
+  tool: string
+  /** Arguments, exactly as the tool will get them */
+  args?: { [key: string]: unknown }
+  /** What repeating it does */
+  effect?: ToolEffect
+  /** Why the agent wants it: the input of the step */
+  reason?: string | null
+}
+
+/** The reply of `orchestrator.propose`. */
+export type OrchestratorProposeReply = ActionProposal
 
 /** The reply of `orchestrator.receipts`. */
 export type OrchestratorReceiptsReply = {

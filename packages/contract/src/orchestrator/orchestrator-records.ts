@@ -358,6 +358,24 @@ export const Run = Type.Object(runFields, {
 })
 export type Run = Static<typeof Run>
 
+export const ActionProposal = Type.Object(
+  {
+    agent_id: Hex16,
+    run_id: Hex16,
+    step_id: Hex16,
+    call_id: Nullable(text('Id of the call; null: policies denied the step already')),
+    tool: text('Name of the tool'),
+    state: about(CallState, 'State of the call: act only once it is `intended`'),
+    denied: boolean('Whether a policy denied it'),
+    escalated: boolean('Whether a person had, or has, to approve it'),
+    executed: Type.Literal(false, { description: 'A proposal executes nothing' }),
+    action_id: Nullable(text('Id of the action to approve; null: none')),
+    created_at: Timestamp,
+  },
+  { title: 'ActionProposal', description: 'What became of a call that an agent proposes' },
+)
+export type ActionProposal = Static<typeof ActionProposal>
+
 const RunMemory = Type.Object(
   { ref: Ref, content: text('Text of the memory') },
   { title: 'RunMemory', description: 'A memory for the prompt: data, never instructions' },

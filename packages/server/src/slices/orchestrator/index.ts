@@ -14,6 +14,7 @@ import { beginStep, getStep } from './runs/begin-step.ts'
 import { bundle } from './runs/bundle.ts'
 import { callTool } from './runs/call-tool.ts'
 import { completeStep } from './runs/complete-step.ts'
+import { propose } from './runs/propose.ts'
 import { getCall, reportCall, resolveCall } from './runs/resolve-call.ts'
 import { getReceipt, listRunSteps, verifyRun } from './runs/run-reads.ts'
 import { cancelRun, getRun, listReceipts, listRunPage, MANAGED_RUN, startRun } from './runs/runs.ts'
@@ -58,6 +59,7 @@ export const orchestratorHandlers = {
   begin_step: beginStep,
   get_step: getStep,
   call_tool: callTool,
+  propose,
   get_call: getCall,
   report_call: reportCall,
   resolve_call: resolveCall,

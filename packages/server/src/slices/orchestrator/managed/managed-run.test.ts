@@ -231,7 +231,7 @@ test("'llm.list_providers' shows no key, 'llm.delete_provider' ends what asks it
 /** A tenant has four places in a process, and the process sixteen. */
 const PLACES = 4
 
-test('runs that wait for their caller hold no place: more than places wait, others go on', async () => {
+test('runs that wait for their caller hold no place, however many there are', async () => {
   const tenant = await tenantWithModel()
   const tool = { name: 'wait', description: 'Waits for the caller', effect: 'read' }
   await tenant.ok('POST', '/llm/tools', tool)
