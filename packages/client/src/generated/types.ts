@@ -1032,7 +1032,6 @@ export interface Refusals {
   'orchestrator.propose':
     | CommonRefusal
     | 'agent_not_found'
-    | 'wrong_state'
     | 'tool_refused'
     | 'too_many'
     | 'rejected'
@@ -1533,8 +1532,11 @@ export type AgentAction = {
   /** Id of the call; null: the step itself */
   call_id: string | null
   agent_id: string
-  /** What is to be done */
-  operation: 'inference' | 'tool_execution'
+  /**
+   * What is to be done. `memory.write`: a fact that a model found in a conversation; then `run_id`,
+   * `step_id` and `agent_id` are the `extraction_id`
+   */
+  operation: 'inference' | 'tool_execution' | 'memory.write'
   /** What repeating the call does; null: a step */
   effect: ToolEffect | null
   /** Salted SHA-256 of the input, or of tool and arguments */
@@ -2492,7 +2494,9 @@ export type ExtractedFact = {
   superseded: number | null
   /** The turns that say it */
   source_refs: number[]
-  /** Why it was refused */
+  /** The action that a person has to approve */
+  action_id?: string
+  /** Why it was not written */
   reason: FactReason | null
 }
 
@@ -2510,15 +2514,16 @@ export type Extraction = {
 
 /**
  * `new`: remembered. `duplicate`: the store has it already, nothing is written. `supersedes`:
- * remembered as the next version of another memory. `refused`: not written.
+ * remembered as the next version of another memory. `waiting`: written once a person approves
+ * `action_id`. `refused`: not written.
  */
-export type FactOutcome = 'new' | 'duplicate' | 'supersedes' | 'refused'
+export type FactOutcome = 'new' | 'duplicate' | 'supersedes' | 'waiting' | 'refused'
 
 /**
  * `not_shown`: it would replace a memory that the model was not shown. `changed`: that memory was
  * replaced, ended or erased meanwhile, or is a digest or an item. `policy`: a policy on
- * `memory.write` denies it. `approval_required`: one wants a person first, for whom it does not
- * wait. `too_long`: longer than a memory may be.
+ * `memory.write` denies it. `approval_required`: one wants a person first, for whom it waits.
+ * `too_long`: longer than a memory may be.
  */
 export type FactReason = 'not_shown' | 'changed' | 'policy' | 'approval_required' | 'too_long'
 

@@ -44,7 +44,6 @@ export const callOperations = {
     reply: ActionProposal,
     refuses: [
       'agent_not_found',
-      'wrong_state',
       'tool_refused',
       'too_many',
       'rejected',

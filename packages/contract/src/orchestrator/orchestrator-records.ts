@@ -446,7 +446,11 @@ export const AgentAction = Type.Object(
     step_id: Hex16,
     call_id: Nullable(text('Id of the call; null: the step itself')),
     agent_id: Hex16,
-    operation: Type.Enum(['inference', 'tool_execution'], { description: 'What is to be done' }),
+    operation: Type.Enum(['inference', 'tool_execution', 'memory.write'], {
+      description:
+        'What is to be done. `memory.write`: a fact that a model found in a conversation; then ' +
+        '`run_id`, `step_id` and `agent_id` are the `extraction_id`',
+    }),
     effect: Nullable(about(ToolEffect, 'What repeating the call does; null: a step')),
     commitment: about(Hex32, 'Salted SHA-256 of the input, or of tool and arguments'),
     text: Nullable(text('What is to be approved: input, or JSON of tool and arguments')),

@@ -116,13 +116,6 @@ async function startedBy({ tenant }: World, agent: object, run: object = {}) {
   return String(started.run_id)
 }
 
-async function proposedBy({ tenant }: World, agent: object) {
-  const body = { name: 'another one', model_id: 'model-a' }
-  const { agent_id } = await tenant.ok('orchestrator.create_agent', { body })
-  await tenant.ok('orchestrator.update_agent', { params: { agent_id }, body: agent })
-  return tenant.ask(PROPOSE, { params: { agent_id }, body: { tool: 'two' } })
-}
-
 const step = { input_text: 'x', budget_tokens: 0, max_tokens: 10 }
 const LONG = 'é'.repeat(200_000)
 const bodyOf = (id: string) => Object(exampleOf(id, GHOSTS).body)
@@ -408,8 +401,11 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
   },
   [`${BEGIN} policy_denied`]: underGate(BEGIN, 'inference', 'deny'),
   [`${BEGIN} approval_required`]: underGate(BEGIN, 'memory.retrieve', 'escalate'),
-  [`${PROPOSE} wrong_state`]: (world) => proposedBy(world, { enabled: false }),
-  [`${PROPOSE} tool_refused`]: (world) => proposedBy(world, { tools: ['one'] }),
+  [`${PROPOSE} tool_refused`]: async ({ tenant }) => {
+    const body = { name: 'another one', model_id: 'model-a', tools: ['one'] }
+    const { agent_id } = await tenant.ok('orchestrator.create_agent', { body })
+    return tenant.ask(PROPOSE, { params: { agent_id }, body: { tool: 'two' } })
+  },
   [`${PROPOSE} too_many`]: async (world) => {
     for (let count = 0; count < 16; count += 1) await askWith(world, PROPOSE)
     return askWith(world, PROPOSE)

@@ -5,20 +5,21 @@ import { type ActionProposal, orchestrator } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import { Refusal } from '../../../platform/refusal.ts'
-import { beginStepBy } from './begin-step.ts'
-import { callToolBy } from './call-tool.ts'
-import { findEarlierIds } from './earlier-answer.ts'
-import { findCall, listCalls, listSteps } from './orchestrator.sql.ts'
-import { ownCall, passOn } from './own-call.ts'
-import { RunUnit } from './run-unit.ts'
-import { showCall } from './run-view.ts'
-import { startRunOf } from './runs.ts'
+import { beginStepBy } from '../runs/begin-step.ts'
+import { callToolBy } from '../runs/call-tool.ts'
+import { findEarlierIds } from '../runs/earlier-answer.ts'
+import { findCall, listCalls, listSteps } from '../runs/orchestrator.sql.ts'
+import { ownCall, passOn } from '../runs/own-call.ts'
+import { RunUnit } from '../runs/run-unit.ts'
+import { showCall } from '../runs/run-view.ts'
+import { startRunOf } from '../runs/runs.ts'
 
 type Propose = (typeof orchestrator)['propose']
 type ProposeCall = Call<Propose>
 
 /** As long as an approval waits. */
 const DAY_S = 86_400
+const MEANWHILE = 'the run was ended meanwhile'
 
 export const propose: Handler<Propose> = async (call, { params: { agent_id }, body }) => {
   const { tool, args = {}, effect = 'once', reason } = body
@@ -61,7 +62,8 @@ export const propose: Handler<Propose> = async (call, { params: { agent_id }, bo
 
 const loadStep = async (call: ProposeCall, run_id: string) => {
   const [step] = await call.read((db) => listSteps(db, run_id))
-  return step ?? call.refuse('wrong_state', 'the run was ended meanwhile')
+  if (!step) throw new Refusal('unavailable', MEANWHILE)
+  return step
 }
 
 /** What policies deny is an answer; what is refused otherwise leaves no run behind. */
@@ -72,6 +74,7 @@ async function orEnd(call: ProposeCall, run_id: string, act: () => Promise<unkno
     if (!(error instanceof Refusal)) throw error
     const denied = error.code === 'policy_denied'
     await endRun(call, run_id, denied ? 'policy' : 'step_refused')
+    if (error.code === 'wrong_state') throw new Refusal('unavailable', MEANWHILE)
     if (!denied) throw error
   }
 }
@@ -93,7 +96,8 @@ async function showEarlier(
   tool: string,
 ): Promise<ActionProposal> {
   const row = await call.read((db) => findCall(db, call_id))
-  return row ? showProposal(call, row.run_id, tool) : call.refuse('wrong_state')
+  if (!row) throw new Refusal('unavailable', MEANWHILE)
+  return showProposal(call, row.run_id, tool)
 }
 
 async function showProposal(
