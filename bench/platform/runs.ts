@@ -6,48 +6,14 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { writeTestCertificate } from '../../packages/server/src/platform/egress/testing/tls-server.ts'
 import {
   type ModelServer,
   startModelServer,
 } from '../../packages/server/src/slices/orchestrator/testing/model-server.ts'
+import { writeTestCertificate } from '../../packages/server/src/slices/webhooks/testing/scene.ts'
 import { openPostgresServer, type PostgresServer, sqlite } from '../engines.ts'
 import { ask, get, median, post, quantile } from '../load.ts'
 import { cpuSeconds, startCustos, stop, urlOf } from '../processes.ts'
-
-interface RunsOptions {
-  readonly engine: Pick<PostgresServer, 'name' | 'create' | 'cpuSeconds'> | typeof sqlite
-  /** Steps of each executor that are measured. */
-  readonly steps: number
-  readonly waiting: number
-  readonly tenants: number
-  readonly runs: number
-}
-
-/** Milliseconds of wall time at the median and the 90th percentile, and of processor time. */
-export interface StepCost {
-  readonly p50_ms: number
-  readonly p90_ms: number
-  readonly cpu_ms: number
-  readonly database_cpu_ms: number | null
-}
-
-export interface RunsReport {
-  readonly managed: StepCost
-  readonly client: StepCost
-  /** Medians of short runs, before and while others wait. */
-  readonly waiting: { readonly before_ms: number; readonly meanwhile_ms: number }
-  /** The longest wait of a tenant by the median of all tenants. */
-  readonly turns: { readonly longest: number; readonly seconds: number }
-  /** The same of the other tenants, while one has half of the runs. */
-  readonly crowded: { readonly longest: number; readonly busiest: number }
-}
-
-/** Seconds of the service, and of its database where that has processes of its own. */
-interface ProcessorTime {
-  readonly own: number
-  readonly database: number | null
-}
 
 interface Tenant {
   readonly authorization: string
@@ -70,12 +36,13 @@ const SHORT_RUNS = 20
 class Bench {
   readonly #url: string
   readonly #model: ModelServer
-  readonly #cpu: () => ProcessorTime
+  /** Seconds of the service, and of its database where that has processes of its own. */
+  readonly cpu: () => Record<'own' | 'database', number>
 
-  constructor(url: string, model: ModelServer, cpu: () => ProcessorTime) {
+  constructor(url: string, model: ModelServer, cpu: Bench['cpu']) {
     this.#url = url
     this.#model = model
-    this.#cpu = cpu
+    this.cpu = cpu
   }
 
   async #post(authorization: string, path: string, body: unknown) {
@@ -129,7 +96,7 @@ class Bench {
   }
 
   /** From each answer of the model until its next question of the same run. */
-  async managedSteps(tenant: Tenant, steps: number): Promise<StepCost> {
+  async managedSteps(tenant: Tenant, steps: number) {
     const gaps_ms: number[] = []
     let answered_ms = 0
     let asked = 0
@@ -146,14 +113,14 @@ class Bench {
     }
     for (let i = 0; i < WARM_UP_RUNS; i += 1) await run()
     gaps_ms.length = 0
-    const began = this.#cpu()
+    const began = this.cpu()
     const runs = Math.max(1, Math.round(steps / STEPS_OF_RUN))
     for (let i = 0; i < runs; i += 1) await run()
     return this.#costOf(gaps_ms, began, runs * STEPS_OF_RUN)
   }
 
   /** `begin` and `complete`, one after the other, as a program that has its answer at once. */
-  async clientSteps(tenant: Tenant, steps: number): Promise<StepCost> {
+  async clientSteps(tenant: Tenant, steps: number) {
     const times_ms: number[] = []
     const { authorization, agent_id } = tenant
     const run = async () => {
@@ -171,27 +138,26 @@ class Bench {
     }
     for (let i = 0; i < WARM_UP_RUNS; i += 1) await run()
     times_ms.length = 0
-    const began = this.#cpu()
+    const began = this.cpu()
     const runs = Math.max(1, Math.round(steps / STEPS_OF_RUN))
     for (let i = 0; i < runs; i += 1) await run()
     return this.#costOf(times_ms, began, runs * STEPS_OF_RUN)
   }
 
-  #costOf(times_ms: number[], began: ProcessorTime, steps: number): StepCost {
-    const now = this.#cpu()
+  #costOf(times_ms: number[], began: ReturnType<Bench['cpu']>, steps: number) {
+    const now = this.cpu()
     const sorted = times_ms.toSorted((a, b) => a - b)
     const each = (seconds: number) => (seconds * 1_000) / steps
-    const { database } = now
     return {
       p50_ms: quantile(sorted, 0.5),
       p90_ms: quantile(sorted, 0.9),
       cpu_ms: each(now.own - began.own),
-      database_cpu_ms: database === null ? null : each(database - (began.database ?? 0)),
+      database_cpu_ms: each(now.database - began.database),
     }
   }
 
   /** Short runs of the tenant that has the others waiting. */
-  async besideWaiting(tenant: Tenant, waiting: number): Promise<RunsReport['waiting']> {
+  async besideWaiting(tenant: Tenant, waiting: number) {
     const shortRuns = async () => {
       this.#model.answer = () => ({ text: 'at seven' })
       const times_ms: number[] = []
@@ -235,9 +201,14 @@ class Bench {
   }
 }
 
-/** Measures one engine; everything it starts is stopped again. */
-export async function measureRuns(options: RunsOptions): Promise<RunsReport> {
-  const { engine } = options
+/**
+ * Measures one engine; everything it starts is stopped again. Times are milliseconds; `longest` is
+ * the longest wait of a tenant by the median of all tenants.
+ */
+export async function measureRuns(
+  engine: Pick<PostgresServer, 'create' | 'cpuSeconds'> | typeof sqlite,
+  amounts: Record<'steps' | 'waiting' | 'tenants' | 'runs', number>,
+) {
   const closing: (() => void)[] = []
   const model = await startModelServer({ after: (close) => closing.push(close) })
   const place = await engine.create()
@@ -246,7 +217,6 @@ export async function measureRuns(options: RunsOptions): Promise<RunsReport> {
   const plans = join(dir, 'plans.json')
   writeFileSync(plans, JSON.stringify({ [PLAN]: {} }))
   const child = startCustos({
-    ...(process.env['PROF'] && { NODE_OPTIONS: '--cpu-prof --cpu-prof-dir=/tmp/profd' }),
     ...place.env,
     CUSTOS_AUTH: 'required',
     CUSTOS_OPERATOR_KEY: OPERATOR_KEY,
@@ -255,16 +225,16 @@ export async function measureRuns(options: RunsOptions): Promise<RunsReport> {
     NODE_EXTRA_CA_CERTS: writeTestCertificate(join(dir, 'loopback.pem')),
   })
   try {
-    const database = () => ('cpuSeconds' in engine ? engine.cpuSeconds() : null)
+    const database = () => ('cpuSeconds' in engine ? (engine.cpuSeconds() ?? 0) : 0)
     const cpu = () => ({ own: cpuSeconds(child), database: database() })
     const bench = new Bench(await urlOf(child), model, cpu)
     const tenant = await bench.tenant()
-    const managed = await bench.managedSteps(tenant, options.steps)
-    const client = await bench.clientSteps(tenant, options.steps)
-    const waiting = await bench.besideWaiting(tenant, options.waiting)
+    const managed = await bench.managedSteps(tenant, amounts.steps)
+    const client = await bench.clientSteps(tenant, amounts.steps)
+    const waiting = await bench.besideWaiting(tenant, amounts.waiting)
     const tenants: Tenant[] = []
-    while (tenants.length < options.tenants) tenants.push(await bench.tenant())
-    const share = Math.round(options.runs / options.tenants)
+    while (tenants.length < amounts.tenants) tenants.push(await bench.tenant())
+    const share = Math.round(amounts.runs / amounts.tenants)
     const fair = await bench.takeTurns(
       tenants,
       tenants.map(() => share),
@@ -294,9 +264,9 @@ export async function measureRuns(options: RunsOptions): Promise<RunsReport> {
 
 const GOALS = { sqlite: 15, postgres: 40 } as const
 
-const shown = (number: number | null) => (number === null ? '' : number.toFixed(1))
+const shown = (number: number) => number.toFixed(1)
 
-function print(name: keyof typeof GOALS, report: RunsReport): void {
+function print(name: keyof typeof GOALS, report: Awaited<ReturnType<typeof measureRuns>>): void {
   const { managed, client, waiting, turns, crowded } = report
   console.log(`\n${name}, p50 of a step without its model at most ${GOALS[name]} ms`)
   console.log('\n| a step | p50 ms | p90 ms | processor ms | database processor ms |')
@@ -332,7 +302,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
     ? { steps: 50, waiting: 20, tenants: 5, runs: 50 }
     : { steps: 500, waiting: 200, tenants: 50, runs: 1_000 }
   try {
-    print(engine.name, await measureRuns({ engine, ...amounts }))
+    print(engine.name, await measureRuns(engine, amounts))
   } finally {
     await engine.stop()
   }

@@ -111,7 +111,6 @@ export {
 export * from './orchestrator/llm.ts'
 export * from './orchestrator/orchestrator.ts'
 export {
-  type ActionProposal,
   AGENT_ROLES,
   type Agent,
   type AgentAction,

@@ -40,8 +40,8 @@ const ExtractedFact = Type.Object(
       title: 'FactOutcome',
       description:
         '`new`: remembered. `duplicate`: the store has it already, nothing is written. ' +
-        '`supersedes`: remembered as the next version of another memory. `waiting`: written once a ' +
-        'person approves `action_id`. `refused`: not written.',
+        '`supersedes`: remembered as the next version of another memory. `waiting`: written once ' +
+        'a person approves `action_id`. `refused`: not written.',
     }),
     ref: about(Nullable(Ref), 'The memory that it became; null: none was written'),
     duplicate_of: about(Nullable(Ref), 'The memory that says the same'),

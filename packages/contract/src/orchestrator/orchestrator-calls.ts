@@ -28,10 +28,10 @@ export const callOperations = {
     path: '/v1/orchestrator/agents/{agent_id}/propose',
     summary: 'Proposes one call of a tool for an agent; policies, or a person, say whether it may',
     description:
-      'Use it where an agent of your own wants to act once. It starts a run of one step with this ' +
-      'call, and executes nothing: act once the call is `intended`, then complete the step with ' +
-      'the result and `final`. What policies deny is answered with `denied`, what a person has to ' +
-      'approve with `escalated` and its `action_id`.',
+      'Use it where an agent of your own wants to act once. It starts a run of one step with ' +
+      'this call, and executes nothing: act once the call is `intended`, then complete the step ' +
+      'with the result and `final`. What policies deny is answered with `denied`, what a person ' +
+      'has to approve with `escalated` and its `action_id`.',
     params: Type.Object({ agent_id: about(Hex16, 'Id of the agent') }),
     body: Type.Object({
       tool: about(Label, 'Name of the tool'),

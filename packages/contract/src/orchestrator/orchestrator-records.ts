@@ -374,7 +374,6 @@ export const ActionProposal = Type.Object(
   },
   { title: 'ActionProposal', description: 'What became of a call that an agent proposes' },
 )
-export type ActionProposal = Static<typeof ActionProposal>
 
 const RunMemory = Type.Object(
   { ref: Ref, content: text('Text of the memory') },

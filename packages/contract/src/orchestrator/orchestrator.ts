@@ -182,8 +182,8 @@ export const orchestrator = {
     body: Type.Object({
       compensate: OptionalNullable(
         boolean(
-          'Whether to undo what its tools did; default: as the run was started. `false` also ends ' +
-            'the undoing of a run that is `compensating`',
+          'Whether to undo what its tools did; default: as the run was started. `false` also ' +
+            'ends the undoing of a run that is `compensating`',
         ),
       ),
     }),

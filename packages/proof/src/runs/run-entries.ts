@@ -79,7 +79,7 @@ const ENDED = /^run\.(completed|denied|failed|terminated)$/
 export function checkCompensation(entries: readonly LogEntry[], findings: VerdictDraft): void {
   const wrong: string[] = []
   const effects = new Map<string, unknown>()
-  const states = new Map<string, CallEnd>()
+  const states = new Map<string, Record<'state' | 'reason', unknown>>()
   /** Of each call that is undone: the call that undoes it, and how that went. */
   const undone = new Map<string, { by: string; state: unknown }>()
   let stopped: LogEntry | null = null
@@ -109,11 +109,6 @@ export function checkCompensation(entries: readonly LogEntry[], findings: Verdic
   addCheck(findings, 'compensation', wrong.length === 0, wrong[0])
 }
 
-interface CallEnd {
-  readonly state: unknown
-  readonly reason: unknown
-}
-
 function checkEnd(
   { payload, seq }: LogEntry,
   {
@@ -124,7 +119,7 @@ function checkEnd(
   }: {
     readonly stopped: LogEntry | null
     readonly effects: ReadonlyMap<string, unknown>
-    readonly states: ReadonlyMap<string, CallEnd>
+    readonly states: ReadonlyMap<string, Record<'state' | 'reason', unknown>>
     readonly undone: ReadonlyMap<string, { readonly state: unknown }>
   },
   wrong: string[],

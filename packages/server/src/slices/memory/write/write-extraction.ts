@@ -87,19 +87,22 @@ export const writeConversation = <T extends ReplayIds>(
 const refOf = (one: { readonly fact: PreparedFact } | PreparedCandidate): number | null =>
   'prepared' in one ? (one.prepared?.ref ?? null) : one.fact.ref
 
-interface WaitingFact {
-  readonly store_id: string
-  /** As it is written. */
-  readonly item: WriteRequest
-  /** The turns that say it. */
-  readonly source_refs: readonly number[]
-  readonly supersedes: number | null
-}
-
 /** A fact that waited for a person: what is to be done in the unit of the approval. */
 export async function prepareWaitingFact(
   { kernel, tenant_id, operation, principal }: Omit<ConversationCall, 'once'>,
-  { store_id, item, source_refs, supersedes }: WaitingFact,
+  {
+    store_id,
+    item,
+    source_refs,
+    supersedes,
+  }: {
+    readonly store_id: string
+    /** As it is written. */
+    readonly item: WriteRequest
+    /** The turns that say it. */
+    readonly source_refs: readonly number[]
+    readonly supersedes: number | null
+  },
 ): Promise<(tx: Tx) => Promise<FactBecame>> {
   const target = await loadWriteTarget(kernel, tenant_id, store_id)
   const { settings } = target

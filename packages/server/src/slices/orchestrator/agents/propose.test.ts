@@ -1,5 +1,5 @@
-// 'orchestrator.propose': one call that an agent proposes, permitted, denied or approved; it executes
-// nothing and gives nobody a right.
+// 'orchestrator.propose': one call that an agent proposes, permitted, denied or approved; it
+// executes nothing and gives nobody a right.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
-// POST /v1/orchestrator/agents/{agent_id}/propose: a run of one step with one call, by the operations
-// and with the rights of the caller. Nothing is executed.
+// POST /v1/orchestrator/agents/{agent_id}/propose: a run of one step with one call, by the
+// operations and with the rights of the caller. Nothing is executed.
 
-import { type ActionProposal, orchestrator } from '@custos/contract'
+import { orchestrator } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import { Refusal } from '../../../platform/refusal.ts'
@@ -14,14 +14,16 @@ import { RunUnit } from '../runs/run-unit.ts'
 import { showCall } from '../runs/run-view.ts'
 import { startRunOf } from '../runs/runs.ts'
 
-type Propose = (typeof orchestrator)['propose']
-type ProposeCall = Call<Propose>
+type ProposeCall = Call<(typeof orchestrator)['propose']>
 
 /** As long as an approval waits. */
 const DAY_S = 86_400
 const MEANWHILE = 'the run was ended meanwhile'
 
-export const propose: Handler<Propose> = async (call, { params: { agent_id }, body }) => {
+export const propose: Handler<(typeof orchestrator)['propose']> = async (
+  call,
+  { params: { agent_id }, body },
+) => {
   const { tool, args = {}, effect = 'once', reason } = body
   const earlier = await findEarlierIds(call)
   if (earlier) return showEarlier(call, String(earlier['call_id']), tool)
@@ -90,32 +92,27 @@ const endRun = (
     if (unit?.live) await unit.end(states[reason], reason)
   })
 
-async function showEarlier(
-  call: ProposeCall,
-  call_id: string,
-  tool: string,
-): Promise<ActionProposal> {
+async function showEarlier(call: ProposeCall, call_id: string, tool: string) {
   const row = await call.read((db) => findCall(db, call_id))
   if (!row) throw new Refusal('unavailable', MEANWHILE)
   return showProposal(call, row.run_id, tool)
 }
 
-async function showProposal(
-  call: ProposeCall,
-  run_id: string,
-  tool: string,
-): Promise<ActionProposal> {
+async function showProposal(call: ProposeCall, run_id: string, tool: string) {
   const step = await loadStep(call, run_id)
   const [row] = await call.read((db) => listCalls(db, run_id))
   const made = row && showCall(row, step.step_id)
   const { agent_id, step_id } = step
   return {
-    ...{ agent_id, run_id, step_id, tool },
+    agent_id,
+    run_id,
+    step_id,
+    tool,
     call_id: made?.call_id ?? null,
-    state: made?.state ?? 'denied',
+    state: made?.state ?? ('denied' as const),
     denied: (made?.state ?? 'denied') === 'denied',
     escalated: made?.action_id != null,
-    executed: false,
+    executed: false as const,
     action_id: made?.action_id ?? null,
     created_at: formatTime(step.created_us),
   }

@@ -15,7 +15,6 @@ import { Refusal } from '../../../platform/refusal.ts'
 import {
   logDecision,
   noteDisclosure,
-  type PreparedText,
   prepareDecision,
   prepareText,
   retryWhileErasing,
@@ -30,7 +29,7 @@ import {
   type WrittenConversation,
   writeConversation,
 } from '../../memory/index.ts'
-import { insertPrepared, type PreparedRecord, prepareWaitingRecord } from '../../records/index.ts'
+import { insertPrepared, prepareWaitingRecord } from '../../records/index.ts'
 import { actionRequest, agentActionRegistry } from '../runs/agent-actions.ts'
 import { refuseLimited } from '../runs/agents.ts'
 import { findEarlierIds } from '../runs/earlier-answer.ts'
@@ -271,20 +270,15 @@ function requestOf(
   return { content, namespace, tenant_id, metadata: named }
 }
 
-interface WaitingFact {
-  readonly text: PreparedText
-  readonly action: PreparedRecord
-}
-
 /** The facts that wait for a person, each bound to its turns; null: one that does not wait. */
 function prepareWaiting(
   call: IngestCall,
   conversation: Conversation,
   { facts, refs }: { readonly facts: readonly GatedFact[]; readonly refs: readonly number[] },
-): Promise<(WaitingFact | null)[]> {
+) {
   const { kernel, tenant_id, principal } = call
   const { store_id, extraction_id } = conversation
-  const prepare = async (fact: GatedFact): Promise<WaitingFact | null> => {
+  const prepare = async (fact: GatedFact) => {
     const { waits: gated, supersedes } = fact
     if (gated === null) return null
     // The turns come first.
@@ -298,9 +292,14 @@ function prepareWaiting(
       refs: source_refs,
     })
     const request = actionRequest({
-      ...{ run_id: extraction_id, step_id: extraction_id, agent_id: extraction_id },
-      ...{ call_id: kernel.ids.hex(ID_BYTES), operation: 'memory.write', effect: 'once' },
-      ...{ text_id: text.text_id, commitment: text.commitment },
+      run_id: extraction_id,
+      step_id: extraction_id,
+      agent_id: extraction_id,
+      call_id: kernel.ids.hex(ID_BYTES),
+      operation: 'memory.write',
+      effect: 'once',
+      text_id: text.text_id,
+      commitment: text.commitment,
     })
     const given = { request, gated }
     return { text, action: await prepareWaitingRecord(call, agentActionRegistry, given) }

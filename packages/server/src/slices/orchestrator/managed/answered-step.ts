@@ -19,6 +19,7 @@ import {
   retryWhileErasing,
   storeText,
 } from '../../decisions/index.ts'
+import { appendCrumb } from '../../gcrumbs/index.ts'
 import { gate, refusalOf } from '../../governance/index.ts'
 import {
   callHttp,
@@ -33,8 +34,8 @@ import { argsOf, callToolBy } from '../runs/call-tool.ts'
 import { prepareStepDecision, refuseOutput } from '../runs/complete-step.ts'
 import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
-import { CUT, isToReport, RunUnit } from '../runs/run-unit.ts'
-import { noteTold, refsOf } from '../runs/run-view.ts'
+import { RunUnit } from '../runs/run-unit.ts'
+import { CUT, isToReport, noteTold, refsOf } from '../runs/run-view.ts'
 import { type KeptAnswer, keptAnswerOf, originsOf } from './conversation.ts'
 import { callAction, callMemory, type WaitingAction } from './memory-tool.ts'
 import { callsOf } from './next-act.ts'
@@ -194,12 +195,13 @@ async function refuseCall(
       const now_us = unit.tx.now()
       await storeText(unit.tx, args)
       await storeText(unit.tx, result)
-      const row: Omit<CallRow, 'reason'> = {
+      const row: CallRow = {
         run_id,
         step_no: step.step_no,
         call_no,
         call_id,
         state: 'failed',
+        reason,
         effect: 'read',
         args_text_id: args.text_id,
         args_commitment: args.commitment,
@@ -216,7 +218,13 @@ async function refuseCall(
         record_id: null,
         compensates: null,
       }
-      await unit.refuseCall(row, step.step_id, reason)
+      await unit.addCall(row)
+      const { step_id } = step
+      await appendCrumb(unit.tx, {
+        event_type: 'tool.failed',
+        subject: call_id,
+        payload: { run_id, step_id, state: 'failed', reason },
+      })
     }, 'refused')
   })
   return null

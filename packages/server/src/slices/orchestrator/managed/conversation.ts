@@ -10,14 +10,9 @@ import { callsOf, type RunRows } from './next-act.ts'
 
 type ChatMessage = ModelQuestion['messages'][number]
 
-/** Texts of the run that exist. */
+/** Texts of the run that exist: what is erased is not there. */
 export interface RunTexts {
   readonly texts: ReadonlyMap<string, { readonly text: string }>
-}
-
-/** With the memories that exist: what is erased is in neither. */
-export interface PromptTexts extends RunTexts {
-  readonly facts: ReadonlyMap<number, { readonly content: string }>
 }
 
 /** What is kept of an answer that asks for calls, as canonical JSON. */
@@ -60,7 +55,7 @@ export function resultsOf(rows: RunRows, { texts }: RunTexts, step: StepRow): st
 /** Null: a text of it is erased. */
 export function buildMessages(
   rows: RunRows,
-  known: PromptTexts,
+  known: RunTexts & Parameters<typeof memoriesOf>[0],
   current: StepRow,
 ): readonly ChatMessage[] | null {
   const before = rows.steps.filter(({ state }) => state === 'completed')
@@ -82,7 +77,10 @@ export function buildMessages(
   return messages
 }
 
-const memoriesOf = ({ facts }: PromptTexts, step: StepRow): string[] =>
+const memoriesOf = (
+  { facts }: { readonly facts: ReadonlyMap<number, { readonly content: string }> },
+  step: StepRow,
+): string[] =>
   sourcesOf(step).retrieved.flatMap((ref) => {
     const content = facts.get(ref)?.content
     return content === undefined ? [] : [fence(`memory ${ref}`, content, step.permit ?? '')]

@@ -19,7 +19,6 @@ import { RunUnit } from '../runs/run-unit.ts'
 import { isOver, refsOf, sourcesOf } from '../runs/run-view.ts'
 import { settleRun } from '../runs/settle-runs.ts'
 import { findWorkflow } from '../runs/workflows.sql.ts'
-import type { PromptTexts } from './conversation.ts'
 import { callsOf, type RunRows } from './next-act.ts'
 import { type RunPlan, stepsOfTurn, type Turn, toolsOf, workersOf } from './workflow-plan.ts'
 
@@ -125,7 +124,7 @@ export class RunWorker {
   }
 
   /** The texts of a turn with the memories that its steps have retrieved. */
-  async loadPrompt({ steps, texts }: TurnState): Promise<PromptTexts> {
+  async loadPrompt({ steps, texts }: TurnState) {
     const refs = [...new Set(steps.flatMap((step) => sourcesOf(step).retrieved))]
     const { kernel, tenant_id } = this
     const facts = await kernel.db.read(tenant_id, (db) => loadLiveFacts(kernel, db, refs))

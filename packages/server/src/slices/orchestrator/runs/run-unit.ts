@@ -23,18 +23,24 @@ import {
   updateStep,
 } from './orchestrator.sql.ts'
 import { signReceipt } from './run-receipt.ts'
-import { executorOf, isOver, listActed, refsOf, sourcesOf } from './run-view.ts'
+import {
+  CUT,
+  executorOf,
+  isOver,
+  isToReport,
+  listActed,
+  listLeft,
+  refsOf,
+  sourcesOf,
+} from './run-view.ts'
 
 type Reason = (typeof RUN_REASONS)[number]
-type UndoStop = (typeof UNDO_STOPS)[number]
 
 /** How soon an erasure, a rejection or an expiry ends a run that nobody calls. */
 const CHECK_US = 5_000_000
 /** A run undoes what it did for at most so long, as an approval waits. */
 const UNDO_US = runLimits.compensation_s * 1_000_000
 const PERMIT_BYTES = 16
-/** Of a call that was sent and not answered: it may have acted. */
-export const CUT = 'not_reported'
 
 interface StepEnd {
   readonly state: 'completed' | 'denied' | 'failed'
@@ -110,17 +116,6 @@ export class RunUnit {
     await updateCall(this.tx, call.call_id, change)
     this.calls = this.calls.map((one) => (one.call_id === call.call_id ? changed : one))
     return changed
-  }
-
-  /** What is left; null: no limit. */
-  left(): { tokens: number | null; cost_micro: number | null } {
-    const { budget_tokens, budget_cost_micro } = this.run
-    const { spent_tokens, reserved_tokens, spent_cost_micro, reserved_cost_micro } = this.run
-    const cost = spent_cost_micro + reserved_cost_micro
-    return {
-      tokens: budget_tokens === null ? null : budget_tokens - spent_tokens - reserved_tokens,
-      cost_micro: budget_cost_micro === null ? null : budget_cost_micro - cost,
-    }
   }
 
   /** Inserts the step with its reservation, which holds while it waits too. */
@@ -311,21 +306,17 @@ export class RunUnit {
   }
 
   /** Nothing is left that can be undone. */
-  finishUndo(stopped: UndoStop | null = null): Promise<void> {
+  finishUndo(stopped: (typeof UNDO_STOPS)[number] | null = null): Promise<void> {
     const { ends_as, termination_reason } = this.run
     assert(ends_as === 'denied' || ends_as === 'failed' || ends_as === 'terminated')
-    const acted = listActed(this.calls)
-    const undone = new Set(
-      this.calls.flatMap(({ compensates, state }) => (state === 'done' ? [compensates] : [])),
-    )
-    const left = acted.flatMap(({ call_id }) => (undone.has(call_id) ? [] : [call_id]))
-    const some = left.length === acted.length ? 'none' : 'partial'
+    const left = listLeft(this.calls)
+    const some = left.length === listActed(this.calls).length ? 'none' : 'partial'
     const compensation = left.length === 0 ? 'complete' : some
     return this.#finish(ends_as, termination_reason, compensation, { left, stopped })
   }
 
   /** Nothing more is undone, though something is left: that is left to a person, and listed. */
-  async stopUndo(stopped: UndoStop): Promise<void> {
+  async stopUndo(stopped: (typeof UNDO_STOPS)[number]): Promise<void> {
     for (const call of this.calls) {
       if (call.compensates === null || call.ended_us !== null) continue
       const sent = call.state === 'intended' && call.sent_us !== null
@@ -341,7 +332,10 @@ export class RunUnit {
     state: 'completed' | 'denied' | 'failed' | 'terminated',
     reason: Reason | null,
     compensation: RunRow['compensation'],
-    undo: { readonly left: readonly string[]; readonly stopped: UndoStop | null } | null = null,
+    undo: {
+      readonly left: readonly string[]
+      readonly stopped: (typeof UNDO_STOPS)[number] | null
+    } | null = null,
   ): Promise<void> {
     const termination_reason = reason
     const ended_us = this.tx.now()
@@ -440,35 +434,6 @@ export class RunUnit {
     await this.refresh()
   }
 
-  /** A call that never began: no such tool, or other arguments than it takes. */
-  async refuseCall(row: Omit<CallRow, 'reason'>, step_id: string, reason: Reason): Promise<void> {
-    await this.addCall({ ...row, reason })
-    await appendCrumb(this.tx, {
-      event_type: 'tool.failed',
-      subject: row.call_id,
-      payload: { run_id: row.run_id, step_id, state: 'failed', reason },
-    })
-  }
-
-  /** A person says what became of an uncertain call. */
-  async resolveCall(
-    call: CallRow,
-    step_id: string,
-    change: Partial<CallRow> & Pick<CallRow, 'state'>,
-    resolved_by: string,
-  ): Promise<CallRow> {
-    const reason = 'resolved'
-    const ended = await this.setCall(call, { ...change, reason, ended_us: this.tx.now() })
-    await appendCrumb(this.tx, {
-      event_type: 'tool.resolved',
-      subject: call.call_id,
-      payload: { run_id: call.run_id, step_id, state: ended.state, reason, resolved_by },
-    })
-    await this.refresh()
-    await this.wake()
-    return ended
-  }
-
   /** The write-ahead mark of the question: one that is never answered may have been asked. */
   markAsked(step: StepRow, provider_id: string): Promise<StepRow> {
     return this.#setStep(step, { provider_id, asked_us: this.tx.now() })
@@ -526,7 +491,3 @@ export class RunUnit {
     if (!kept || change.state !== this.run.state) await this.#setRun(change)
   }
 }
-
-/** Whether its caller has to act, and to report the result. */
-export const isToReport = ({ kind, state, sent_us }: CallRow): boolean =>
-  kind === 'client' && state === 'intended' && sent_us !== null

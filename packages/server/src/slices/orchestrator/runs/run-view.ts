@@ -12,6 +12,17 @@ import {
   updateStep,
 } from './orchestrator.sql.ts'
 
+/** What is left of the budget; null: no limit. */
+export function leftOf(run: RunRow): { tokens: number | null; cost_micro: number | null } {
+  const { budget_tokens, budget_cost_micro } = run
+  const { spent_tokens, reserved_tokens, spent_cost_micro, reserved_cost_micro } = run
+  const cost = spent_cost_micro + reserved_cost_micro
+  return {
+    tokens: budget_tokens === null ? null : budget_tokens - spent_tokens - reserved_tokens,
+    cost_micro: budget_cost_micro === null ? null : budget_cost_micro - cost,
+  }
+}
+
 const time = (us: number | null): string | null => (us === null ? null : formatTime(us))
 
 interface StepSources {
@@ -147,6 +158,20 @@ export const listActed = (calls: readonly CallRow[]): CallRow[] =>
     .filter(({ compensates }) => compensates === null)
     .filter(({ effect, state, reason }) => mayHaveActed(effect, state, reason))
     .toReversed()
+
+/** Those of them that are not undone. */
+export function listLeft(calls: readonly CallRow[]): string[] {
+  const done = calls.filter(({ state }) => state === 'done')
+  const undone = new Set(done.map(({ compensates }) => compensates))
+  return listActed(calls).flatMap(({ call_id }) => (undone.has(call_id) ? [] : [call_id]))
+}
+
+/** Of a call that was sent and not answered: it may have acted. */
+export const CUT = 'not_reported'
+
+/** Whether its caller has to act, and to report the result. */
+export const isToReport = ({ kind, state, sent_us }: CallRow): boolean =>
+  kind === 'client' && state === 'intended' && sent_us !== null
 
 /** What became of each thing that a run did. */
 export function showUndone(run: RunRow, calls: readonly CallRow[]): RunUndo[] {

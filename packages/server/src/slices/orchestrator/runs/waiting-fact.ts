@@ -1,7 +1,7 @@
-// A fact that a model found in a conversation and a policy wants a person for: it waits as an action
-// of an agent does, and is written in the unit of the approval.
+// A fact that a model found in a conversation and a policy wants a person for: it waits as an
+// action of an agent does, and is written in the unit of the approval.
 
-import { memoryIngestion, scopeCovers, type WriteRequest } from '@custos/contract'
+import { memoryIngestion, scopeCovers } from '@custos/contract'
 import { canonicalize, isObject } from '@custos/proof'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import { Refusal } from '../../../platform/refusal.ts'
@@ -9,13 +9,9 @@ import { prepareWaitingFact } from '../../memory/index.ts'
 import type { TenantRecords } from '../../records/index.ts'
 import { findHolder } from './own-call.ts'
 
-interface ProposedFact {
-  readonly store_id: string
+type ProposedFact = Parameters<typeof prepareWaitingFact>[1] & {
   /** The key whose rights it is written with. */
   readonly key_id: string
-  readonly item: WriteRequest
-  readonly source_refs: readonly number[]
-  readonly supersedes: number | null
 }
 
 export const textOfFact = ({ item, source_refs, ...rest }: ProposedFact): string =>
