@@ -144,6 +144,22 @@ class Bench {
     return this.#costOf(times_ms, began, runs * STEPS_OF_RUN)
   }
 
+  /** Writes of a memory, one after the other: what a machine that is busy makes of known work. */
+  async writes({ authorization }: Tenant, count: number) {
+    const times_ms: number[] = []
+    const write = async (i: number) => {
+      const began_ms = performance.now()
+      const content = `the tram number ${i} leaves at ${i} o'clock`
+      await this.#post(authorization, '/v1/stores/notes/write', { content })
+      times_ms.push(performance.now() - began_ms)
+    }
+    for (let i = 0; i < STEPS_OF_RUN; i += 1) await write(i)
+    times_ms.length = 0
+    const began = this.cpu()
+    for (let i = 0; i < count; i += 1) await write(STEPS_OF_RUN + i)
+    return this.#costOf(times_ms, began, count)
+  }
+
   #costOf(times_ms: number[], began: ReturnType<Bench['cpu']>, steps: number) {
     const now = this.cpu()
     const sorted = times_ms.toSorted((a, b) => a - b)
@@ -231,6 +247,7 @@ export async function measureRuns(
     const tenant = await bench.tenant()
     const managed = await bench.managedSteps(tenant, amounts.steps)
     const client = await bench.clientSteps(tenant, amounts.steps)
+    const write = await bench.writes(tenant, amounts.steps)
     const waiting = await bench.besideWaiting(tenant, amounts.waiting)
     const tenants: Tenant[] = []
     while (tenants.length < amounts.tenants) tenants.push(await bench.tenant())
@@ -248,6 +265,7 @@ export async function measureRuns(
     return {
       managed,
       client,
+      write,
       waiting,
       turns: { longest: Math.max(...fair.waits) / median(fair.waits), seconds: fair.seconds },
       crowded: {
@@ -267,13 +285,14 @@ const GOALS = { sqlite: 15, postgres: 40 } as const
 const shown = (number: number) => number.toFixed(1)
 
 function print(name: keyof typeof GOALS, report: Awaited<ReturnType<typeof measureRuns>>): void {
-  const { managed, client, waiting, turns, crowded } = report
+  const { managed, client, write, waiting, turns, crowded } = report
   console.log(`\n${name}, p50 of a step without its model at most ${GOALS[name]} ms`)
   console.log('\n| a step | p50 ms | p90 ms | processor ms | database processor ms |')
   console.log('|---|---|---|---|---|')
   for (const [what, { p50_ms, p90_ms, cpu_ms, database_cpu_ms }] of [
     ['managed', managed],
     ['client: begin and complete', client],
+    ['for comparison: a write of a memory', write],
   ] as const)
     console.log(`| ${what} | ${[p50_ms, p90_ms, cpu_ms, database_cpu_ms].map(shown).join(' | ')} |`)
   const { before_ms, meanwhile_ms } = waiting
