@@ -20,10 +20,11 @@ const PAGE = 100
 /** Whether something may have happened to a run by itself: read first, as most often it has not. */
 async function isToSettle(db: TenantDb, run_id: string, now_us: number): Promise<boolean> {
   const run = await findRun(db, run_id)
-  // Null: it has ended. Deadlines and expiries are no later than the next look.
+  // Null: it has ended. The deadline is no later than the next look.
   if (!run || run.check_us === null) return false
   if (run.check_us <= now_us) return true
   const steps = await listSteps(db, run_id)
+  if (steps.some(({ expires_us }) => expires_us !== null && expires_us <= now_us)) return true
   const waiting = [...steps, ...(await listCalls(db, run_id))]
   if (waiting.some(({ state }) => state === 'waiting_hitl')) return true
   if (run.state === 'compensating') return false
