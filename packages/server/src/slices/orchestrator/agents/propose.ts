@@ -14,8 +14,6 @@ import { RunUnit } from '../runs/run-unit.ts'
 import { showCall } from '../runs/run-view.ts'
 import { startRunOf } from '../runs/runs.ts'
 
-type ProposeCall = Call<(typeof orchestrator)['propose']>
-
 /** As long as an approval waits. */
 const DAY_S = 86_400
 const MEANWHILE = 'the run was ended meanwhile'
@@ -62,14 +60,14 @@ export const propose: Handler<(typeof orchestrator)['propose']> = async (
   return showProposal(call, run_id, tool)
 }
 
-const loadStep = async (call: ProposeCall, run_id: string) => {
+const loadStep = async (call: Call, run_id: string) => {
   const [step] = await call.read((db) => listSteps(db, run_id))
   if (!step) throw new Refusal('unavailable', MEANWHILE)
   return step
 }
 
 /** What policies deny is an answer; what is refused otherwise leaves no run behind. */
-async function orEnd(call: ProposeCall, run_id: string, act: () => Promise<unknown>) {
+async function orEnd(call: Call, run_id: string, act: () => Promise<unknown>) {
   try {
     await act()
   } catch (error) {
@@ -82,7 +80,7 @@ async function orEnd(call: ProposeCall, run_id: string, act: () => Promise<unkno
 }
 
 const endRun = (
-  call: ProposeCall,
+  call: Call,
   run_id: string,
   reason: 'policy' | 'step_refused' | 'cancelled',
 ): Promise<void> =>
@@ -92,13 +90,13 @@ const endRun = (
     if (unit?.live) await unit.end(states[reason], reason)
   })
 
-async function showEarlier(call: ProposeCall, call_id: string, tool: string) {
+async function showEarlier(call: Call, call_id: string, tool: string) {
   const row = await call.read((db) => findCall(db, call_id))
   if (!row) throw new Refusal('unavailable', MEANWHILE)
   return showProposal(call, row.run_id, tool)
 }
 
-async function showProposal(call: ProposeCall, run_id: string, tool: string) {
+async function showProposal(call: Call, run_id: string, tool: string) {
   const step = await loadStep(call, run_id)
   const [row] = await call.read((db) => listCalls(db, run_id))
   const made = row && showCall(row, step.step_id)

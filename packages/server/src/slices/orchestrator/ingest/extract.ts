@@ -200,18 +200,13 @@ async function checkAnswer(
   return redactedOr(gated.redactions[0] ?? {}, 'output', text)
 }
 
-/** With what the policies said where a person has to approve it. */
-interface GatedFact extends FactCandidate {
-  readonly waits: GateResult | null
-}
-
 /** A fact that a policy does not let pass is not written, or waits; the others are written. */
 async function gateFacts(
   call: IngestCall,
   { store_id }: Conversation,
   facts: readonly FactCandidate[],
-): Promise<GatedFact[]> {
-  const passed: GatedFact[] = []
+): Promise<ReadAnswer['facts']> {
+  const passed: ReadAnswer['facts'][number][] = []
   for (const fact of facts) {
     if (fact.reason !== null || fact.same_as !== null) passed.push({ ...fact, waits: null })
     else passed.push(await gateFact(call, store_id, fact))
@@ -223,7 +218,7 @@ async function gateFact(
   call: IngestCall,
   store_id: string,
   fact: FactCandidate,
-): Promise<GatedFact> {
+): Promise<ReadAnswer['facts'][number]> {
   const context = { store_id, content: fact.content, metadata: undefined }
   const gated = await gate(call, 'memory.write', context)
   if (gated.exceeded) throw refusalOf(gated)
@@ -236,7 +231,8 @@ async function gateFact(
 interface ReadAnswer {
   readonly answer: ModelAnswer
   readonly sent_us: number
-  readonly facts: readonly GatedFact[]
+  /** `waits`: what the policies said where a person has to approve it. */
+  readonly facts: readonly (FactCandidate & { readonly waits: GateResult | null })[]
 }
 
 const store = (
@@ -274,11 +270,11 @@ function requestOf(
 function prepareWaiting(
   call: IngestCall,
   conversation: Conversation,
-  { facts, refs }: { readonly facts: readonly GatedFact[]; readonly refs: readonly number[] },
+  { facts, refs }: Pick<ReadAnswer, 'facts'> & { readonly refs: readonly number[] },
 ) {
   const { kernel, tenant_id, principal } = call
   const { store_id, extraction_id } = conversation
-  const prepare = async (fact: GatedFact) => {
+  const prepare = async (fact: ReadAnswer['facts'][number]) => {
     const { waits: gated, supersedes } = fact
     if (gated === null) return null
     // The turns come first.

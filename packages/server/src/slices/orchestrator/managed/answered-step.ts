@@ -219,16 +219,18 @@ async function refuseCall(
         compensates: null,
       }
       await unit.addCall(row)
-      const { step_id } = step
-      await appendCrumb(unit.tx, {
-        event_type: 'tool.failed',
-        subject: call_id,
-        payload: { run_id, step_id, state: 'failed', reason },
-      })
+      await logRefused(unit, row, step)
     }, 'refused')
   })
   return null
 }
+
+const logRefused = ({ tx }: RunUnit, { run_id, call_id, reason }: CallRow, { step_id }: StepRow) =>
+  appendCrumb(tx, {
+    event_type: 'tool.failed',
+    subject: call_id,
+    payload: { run_id, step_id, state: 'failed', reason },
+  })
 
 interface IntendedCall {
   readonly step: StepRow

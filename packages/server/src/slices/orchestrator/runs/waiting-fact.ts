@@ -9,16 +9,16 @@ import { prepareWaitingFact } from '../../memory/index.ts'
 import type { TenantRecords } from '../../records/index.ts'
 import { findHolder } from './own-call.ts'
 
-type ProposedFact = Parameters<typeof prepareWaitingFact>[1] & {
-  /** The key whose rights it is written with. */
-  readonly key_id: string
-}
-
-export const textOfFact = ({ item, source_refs, ...rest }: ProposedFact): string =>
+/** @param fact `key_id`: the key whose rights it is written with */
+export const textOfFact = ({
+  item,
+  source_refs,
+  ...rest
+}: Parameters<typeof prepareWaitingFact>[1] & { readonly key_id: string }): string =>
   canonicalize({ ...rest, item: JSON.parse(JSON.stringify(item)), source_refs: [...source_refs] })
 
 // Written above.
-const readFact = (text: string): ProposedFact => JSON.parse(text)
+const readFact = (text: string): Parameters<typeof textOfFact>[0] => JSON.parse(text)
 
 /** What policies read of the write. */
 export function factContext(text: string) {
