@@ -270,9 +270,22 @@ def check_order(head, entries):
     return over
 
 
+UNDO_END = ("compensation", "left", "compensation_stopped")
+UNDO_STOPS = ("cancelled", "deadline_exceeded", "executor_failed")
+
+
+def may_have_acted(effect, state, is_cut):
+    """Of a call that was cut off nobody knows."""
+    return state in ("done", "uncertain") or (state, effect, is_cut) == (
+        "failed",
+        "idempotent",
+        True,
+    )
+
+
 def check_compensation(entries, over):
     """A run undoes only after it has stopped, each call once, and says how much it undid."""
-    stopped, effects, states, undone = None, {}, {}, {}
+    stopped, effects, states, undone, cut = None, {}, {}, {}, {}
     for one in entries:
         event, subject, payload = one["event_type"], one["subject"], one["payload"]
         call_id = payload.get("compensates")
@@ -293,19 +306,27 @@ def check_compensation(entries, over):
                 effects[subject] = payload["effect"]
             elif event in CALL_END:
                 states[subject] = payload["state"]
+                cut[subject] = payload["reason"] == "not_reported"
     if over is None:
         return
     acted = [
         call_id
         for call_id, effect in effects.items()
-        if effect != "read" and states.get(call_id) in ("done", "uncertain")
+        if effect != "read" and may_have_acted(effect, states.get(call_id), cut.get(call_id))
     ]
-    done = [state for _, state in undone.values() if state == "done"]
-    said = over.get("compensation")
+    done = {call_id for call_id, (_, state) in undone.items() if state == "done"}
+    remaining = sorted(call_id for call_id in acted if call_id not in done)
+    said, left, ended_by = (over.get(name) for name in UNDO_END)
+    if left is not None:
+        require(stopped is not None and sorted(left) == remaining, "something else is left")
+    if ended_by is not None:
+        known = stopped is not None and ended_by in UNDO_STOPS
+        require(known and remaining and left is not None, "an undoing was ended that was not")
     if stopped is None:
         require(said is None or not acted, "the run says that it undid something")
         return
-    true = "complete" if len(done) == len(acted) else "partial" if done else "none"
+    true = "partial" if len(remaining) < len(acted) else "none"
+    true = "complete" if not remaining else true
     require(said == true, "the run undid something else")
     same = (stopped["state"], stopped["reason"]) == (over["state"], over["reason"])
     require(same, "a run ends otherwise than it stopped")

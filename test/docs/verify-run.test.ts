@@ -34,6 +34,7 @@ let client: SavedRun
 let managed: SavedRun
 let erased: SavedRun
 let compensated: SavedRun
+let stopped: SavedRun
 
 const saved = async (tenant: RunningTenant, run_id: string): Promise<SavedRun> => ({
   lines: await tenant.bundle(run_id),
@@ -45,6 +46,7 @@ async function makeRuns(): Promise<void> {
   managed = await managedRun()
   erased = await erasedRun()
   compensated = await compensatedRun()
+  stopped = await stoppedRun()
 }
 
 let made: Promise<void> | undefined
@@ -130,6 +132,31 @@ async function compensatedRun(): Promise<SavedRun> {
   return saved(tenant, run_id)
 }
 
+/** A person ends the undoing while the only call that undoes waits for another person. */
+async function stoppedRun(): Promise<SavedRun> {
+  const tenant = await scene.tenant()
+  await tenant.provider(model.base_url)
+  const tool = { description: 'x', input_schema: { type: 'object' }, effect: 'idempotent' }
+  const url = `${model.base_url}/book/tool`
+  const compensation = { tool: 'unbook', map: { at: 'args.at' } }
+  await tenant.ok('POST', '/llm/tools', { ...tool, name: 'book', url, compensation })
+  await tenant.ok('POST', '/llm/tools', { ...tool, name: 'unbook', url })
+  await tenant.ok('POST', '/llm/tools', { name: 'wait', description: 'x', effect: 'read' })
+  model.answer = ({ path, body }) => {
+    if (path.endsWith('/tool')) return { raw: 'booked' }
+    const again = body.messages.at(-1).role === 'tool'
+    return { calls: [again ? { tool: 'wait', args: {} } : { tool: 'book', args: { at: 10 } }] }
+  }
+  const run_id = await tenant.start({ executor: 'managed', input_text: 'book' })
+  await tenant.inState(run_id, (state) => state === 'waiting_client')
+  await tenant.policy({ policy_type: 'hitl_required', config: { operations: ['tool_execution'] } })
+  const path = `/orchestrator/runs/${run_id}/cancel`
+  await tenant.ok('POST', path, { compensate: true })
+  const { state } = await tenant.ok('POST', path, { compensate: false })
+  assert.equal(state, 'terminated')
+  return saved(tenant, run_id)
+}
+
 async function erasedRun(): Promise<SavedRun> {
   const tenant = await scene.tenant()
   const ref = await tenant.remember('Gil is allergic to nuts')
@@ -159,7 +186,7 @@ async function judge({ lines, keys }: SavedRun): Promise<[boolean, boolean, stri
 }
 
 test('both verifiers accept runs of both executors, and one with erased texts', async () => {
-  for (const run of [client, managed, erased, compensated]) {
+  for (const run of [client, managed, erased, compensated, stopped]) {
     const [ours, theirs, said] = await judge(run)
     assert.deepEqual([ours, theirs], [true, true], said)
   }
@@ -228,11 +255,25 @@ const OF_COMPENSATED: typeof OF_CLIENT = {
     ),
 }
 
-const MUTATIONS = { client: OF_CLIENT, managed: OF_MANAGED, compensated: OF_COMPENSATED }
+const endOf = (all: readonly Line[]) => crumb(all, 'run.terminated').payload
+const OF_STOPPED: typeof OF_CLIENT = {
+  'left-emptied': (all) => (endOf(all).left = []),
+  'left-dropped': (all) => delete endOf(all).left,
+  'left-of-another': (all) => (endOf(all).left = ['0'.repeat(32)]),
+  'undo-stop-dropped': (all) => delete endOf(all).compensation_stopped,
+  'undo-stop-changed': (all) => (endOf(all).compensation_stopped = 'policy'),
+}
+
+const MUTATIONS = {
+  client: OF_CLIENT,
+  managed: OF_MANAGED,
+  compensated: OF_COMPENSATED,
+  stopped: OF_STOPPED,
+}
 for (const [kind, mutations] of Object.entries(MUTATIONS))
   for (const [name, mutate] of Object.entries(mutations))
     test(`both verifiers refuse a bundle of a ${kind} run with ${name}`, async () => {
-      const run = { client, managed, compensated }[kind]
+      const run = { client, managed, compensated, stopped }[kind]
       assert.ok(run)
       const lines = structuredClone(run.lines) as Line[]
       const result = mutate(lines)

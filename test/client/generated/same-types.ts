@@ -340,6 +340,8 @@ export type SameTypes = [
   SameType<client.OrchestratorListRunsQuery, Static<(typeof contract.orchestrator.list_runs)['query']>>,
   SameType<client.OrchestratorListRunsReply, Static<(typeof contract.orchestrator.list_runs)['reply']>>,
   SameType<client.OrchestratorListStepsReply, Static<(typeof contract.orchestrator.list_steps)['reply']>>,
+  SameType<client.OrchestratorProposeBody, Static<(typeof contract.orchestrator.propose)['body']>>,
+  SameType<client.OrchestratorProposeReply, Static<(typeof contract.orchestrator.propose)['reply']>>,
   SameType<client.OrchestratorReceiptsReply, Static<(typeof contract.orchestrator.receipts)['reply']>>,
   SameType<client.OrchestratorRejectActionBody, Static<(typeof contract.orchestrator.reject_action)['body']>>,
   SameType<client.OrchestratorRejectActionReply, Static<(typeof contract.orchestrator.reject_action)['reply']>>,

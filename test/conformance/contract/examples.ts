@@ -1,8 +1,7 @@
 // One request for every operation that succeeds for the tenant whose ids it is built from.
 
 import { newPublicKey } from './testing/approval.ts'
-import { assuranceExamples } from './testing/examples-assurance.ts'
-import { billingExamples } from './testing/examples-billing.ts'
+import { assuranceExamples, billingExamples } from './testing/examples-assurance.ts'
 import { orchestratorExamples } from './testing/examples-orchestrator.ts'
 import { retentionExamples } from './testing/examples-retention.ts'
 import { subjectExamples } from './testing/examples-subjects.ts'

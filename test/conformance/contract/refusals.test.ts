@@ -84,6 +84,7 @@ const IN_STATE: Readonly<Record<string, readonly string[]>> = {
     'orchestrator.cancel_run',
     'orchestrator.begin_step',
     'orchestrator.call_tool',
+    'orchestrator.propose',
     'orchestrator.complete_step',
     'orchestrator.verify',
     'workflows.verify_chain',

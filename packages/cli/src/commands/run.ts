@@ -25,6 +25,7 @@ export const run: Command = {
   --follow            follow the run (start)
   --approver NAME     who decides (approve, reject)
   --feedback TEXT     why (approve, reject)
+  --leave             undo nothing, or nothing more, of what it did (cancel)
   -o, --output FILE   where to write the bundle (default: standard output)
   --keys FILE         the published keys (verify)
 ${CLIENT_HELP}`,
@@ -62,37 +63,46 @@ const follow = defineVerb({}, ['RUN_ID'], (custos, { positionals }) =>
   showUntilRest(custos, positionals[0] ?? ''),
 )
 
-/** A run that begins to wait for somebody has no entry of its own, and so no frame. */
-const LOOK_MS = 2_000
-/** Of a service without streams of runs. */
+/** How often a run is looked at that has no stream, and one whose waits have none. */
 const POLL_MS = 250
+const LOOK_MS = 2_000
+/** A run that begins to wait for a person has no entry of its own: what waits has one. */
+const WAITS = 'agent_action.waiting_hitl'
 
 /**
- * Looks at the run whenever its stream has news. Each state of a step or call is shown once; a run
- * that ends badly throws CommandError.
+ * Looks at the run whenever its streams have news, and at times only where one of them broke. Each
+ * state of a step or call is shown once; a run that ends badly throws CommandError.
  */
 async function showUntilRest(custos: Custos, run_id: string): Promise<void> {
   const left = new AbortController()
+  const { signal } = left
   const shown = new Set<string>()
   let news = Promise.withResolvers<void>()
-  let look_ms = LOOK_MS
-  const read = async () => {
-    for await (const _ of custos.streams.run(run_id, { signal: left.signal })) news.resolve()
+  let look_ms = Number.POSITIVE_INFINITY
+  const follow = async (stream: AsyncIterable<unknown>, else_ms: number) => {
+    try {
+      for await (const _ of stream) news.resolve()
+    } catch (error) {
+      if (signal.aborted) return
+      look_ms = Math.min(look_ms, else_ms)
+      news.resolve()
+      if (else_ms === POLL_MS)
+        console.error(`no event stream of the run: ${reasonOf(error)}; it is looked at instead`)
+    }
   }
-  const reading = read().catch((error: unknown) => {
-    if (left.signal.aborted) return
-    look_ms = POLL_MS
-    news.resolve()
-    console.error(`no event stream of the run: ${reasonOf(error)}; it is looked at again and again`)
-  })
+  const reading = [
+    follow(custos.streams.run(run_id, { signal }), POLL_MS),
+    follow(custos.streams.events({ events: WAITS }, { signal }), LOOK_MS),
+  ]
   try {
     while (!(await showNews(custos, run_id, shown))) {
-      await Promise.race([news.promise, setTimeout(look_ms, null, { signal: left.signal })])
+      const looks = Number.isFinite(look_ms) ? [setTimeout(look_ms, null, { signal })] : []
+      await Promise.race([news.promise, ...looks])
       news = Promise.withResolvers()
     }
   } finally {
     left.abort()
-    await reading
+    await Promise.all(reading)
   }
 }
 
@@ -162,8 +172,11 @@ const decide = (verb: 'approveAction' | 'rejectAction', said: string) =>
 const approve = decide('approveAction', 'approved')
 const reject = decide('rejectAction', 'rejected')
 
-const cancel = defineVerb({}, ['RUN_ID'], async (custos, { positionals }) => {
-  const { run_id, state } = await custos.orchestrator.cancelRun(positionals[0] ?? '')
+const CANCEL_OPTIONS = { leave: { type: 'boolean' } } as const
+
+const cancel = defineVerb(CANCEL_OPTIONS, ['RUN_ID'], async (custos, { values, positionals }) => {
+  const how = values.leave ? { compensate: false } : {}
+  const { run_id, state } = await custos.orchestrator.cancelRun(positionals[0] ?? '', how)
   console.log(`run ${run_id} ${state}`)
 })
 

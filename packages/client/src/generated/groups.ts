@@ -1387,7 +1387,8 @@ export interface OrchestratorGroup {
    * Ends a run: from then on it gets no permit and nothing of it is executed.
    *
    * Use it to stop. What open permits had reserved counts as spent. With `compensate` what the
-   * tools of a managed run did is undone first.
+   * tools of a managed run did is undone first. A run that is `compensating` ends only with
+   * `compensate: false`: what is not undone then is listed in `undone`.
    */
   cancelRun(runId: string, body?: types.OrchestratorCancelRunBody, options?: CallOptions): Pending<types.OrchestratorCancelRunReply>
   /**
@@ -1476,6 +1477,15 @@ export interface OrchestratorGroup {
    * Use it to read what was asked and answered.
    */
   listSteps(runId: string, options?: CallOptions): Pending<types.OrchestratorListStepsReply>
+  /**
+   * Proposes one call of a tool for an agent; policies, or a person, say whether it may.
+   *
+   * Use it where an agent of your own wants to act once. It starts a run of one step with this
+   * call, and executes nothing: act once the call is `intended`, then complete the step with the
+   * result and `final`. What policies deny is answered with `denied`, what a person has to approve
+   * with `escalated` and its `action_id`.
+   */
+  propose(agentId: string, body: types.OrchestratorProposeBody, options?: CallOptions): Pending<types.OrchestratorProposeReply>
   /**
    * Lists the receipts of a run, oldest first.
    *
@@ -2417,6 +2427,7 @@ orchestrator/agents POST create_agent bi
 orchestrator/agents/{agent_id} DELETE delete_agent
 orchestrator/agents/{agent_id} GET get_agent
 orchestrator/agents/{agent_id} PUT update_agent b
+orchestrator/agents/{agent_id}~ POST propose bi
 orchestrator/receipts/{receipt_id} GET get_receipt
 orchestrator/replay/{decision_id} POST replay b
 orchestrator/roles GET list_roles

@@ -1618,6 +1618,15 @@ export const orchestratorListSteps: Operation<[runId: string, options?: CallOpti
   path: '/v1/orchestrator/runs/{run_id}/steps',
 }
 
+/** Proposes one call of a tool for an agent; policies, or a person, say whether it may. */
+export const orchestratorPropose: Operation<[agentId: string, body: types.OrchestratorProposeBody, options?: CallOptions], Pending<types.OrchestratorProposeReply>> = {
+  id: 'orchestrator.propose',
+  method: 'POST',
+  path: '/v1/orchestrator/agents/{agent_id}/propose',
+  takes: 'body',
+  idempotent: true,
+}
+
 /** Lists the receipts of a run, oldest first. */
 export const orchestratorReceipts: Operation<[runId: string, options?: CallOptions], Pending<types.OrchestratorReceiptsReply>> = {
   id: 'orchestrator.receipts',
@@ -2518,6 +2527,7 @@ export const OPERATIONS: readonly object[] = [
   orchestratorListRoles,
   orchestratorListRuns,
   orchestratorListSteps,
+  orchestratorPropose,
   orchestratorReceipts,
   orchestratorRejectAction,
   orchestratorReplay,

@@ -1029,6 +1029,15 @@ export interface Refusals {
   'orchestrator.list_steps':
     | CommonRefusal
     | 'run_not_found'
+  'orchestrator.propose':
+    | CommonRefusal
+    | 'agent_not_found'
+    | 'tool_refused'
+    | 'too_many'
+    | 'rejected'
+    | 'approval_required'
+    | 'no_signing_key'
+    | 'idempotency_key_reused'
   'orchestrator.receipts':
     | CommonRefusal
     | 'run_not_found'
@@ -1454,6 +1463,29 @@ export type Action = {
   created_at: string
 }
 
+/** What became of a call that an agent proposes */
+export type ActionProposal = {
+  agent_id: string
+  run_id: string
+  step_id: string
+  /** Id of the call; null: policies denied the step already */
+  call_id: string | null
+  /** Name of the tool */
+  tool: string
+  /** State of the call: act only once it is `intended` */
+  state: RunCallState
+  /** Whether a policy denied it */
+  denied: boolean
+  /** Whether a person had, or has, to approve it */
+  escalated: boolean
+  /** A proposal executes nothing */
+  executed: false
+  /** Id of the action to approve; null: none */
+  action_id: string | null
+  /** When it was created */
+  created_at: string
+}
+
 /** What a step is made with: model, prompt, stores and tools */
 export type Agent = {
   agent_id: string
@@ -1500,8 +1532,11 @@ export type AgentAction = {
   /** Id of the call; null: the step itself */
   call_id: string | null
   agent_id: string
-  /** What is to be done */
-  operation: 'inference' | 'tool_execution'
+  /**
+   * What is to be done. `memory.write`: a fact that a model found in a conversation; then `run_id`,
+   * `step_id` and `agent_id` are the `extraction_id`
+   */
+  operation: 'inference' | 'tool_execution' | 'memory.write'
   /** What repeating the call does; null: a step */
   effect: ToolEffect | null
   /** Salted SHA-256 of the input, or of tool and arguments */
@@ -2459,7 +2494,9 @@ export type ExtractedFact = {
   superseded: number | null
   /** The turns that say it */
   source_refs: number[]
-  /** Why it was refused */
+  /** The action that a person has to approve */
+  action_id?: string
+  /** Why it was not written */
   reason: FactReason | null
 }
 
@@ -2477,15 +2514,16 @@ export type Extraction = {
 
 /**
  * `new`: remembered. `duplicate`: the store has it already, nothing is written. `supersedes`:
- * remembered as the next version of another memory. `refused`: not written.
+ * remembered as the next version of another memory. `waiting`: written once a person approves
+ * `action_id`. `refused`: not written.
  */
-export type FactOutcome = 'new' | 'duplicate' | 'supersedes' | 'refused'
+export type FactOutcome = 'new' | 'duplicate' | 'supersedes' | 'waiting' | 'refused'
 
 /**
  * `not_shown`: it would replace a memory that the model was not shown. `changed`: that memory was
  * replaced, ended or erased meanwhile, or is a digest or an item. `policy`: a policy on
- * `memory.write` denies it. `approval_required`: one wants a person first, for whom it does not
- * wait. `too_long`: longer than a memory may be.
+ * `memory.write` denies it. `approval_required`: one wants a person first, for whom it waits.
+ * `too_long`: longer than a memory may be.
  */
 export type FactReason = 'not_shown' | 'changed' | 'policy' | 'approval_required' | 'too_long'
 
@@ -3734,6 +3772,10 @@ export type Run = {
   on_failure: OnFailure
   /** How much was undone; null: nothing was to be */
   compensation: Compensation | null
+  /** Until when it undoes; null: nothing was to be undone */
+  compensation_deadline_at: string | null
+  /** Why it undid no more though something is left; null: it tried all */
+  compensation_stopped: RunReason | null
   /** Most steps it may have */
   max_steps: number
   /** Steps that it has */
@@ -8624,7 +8666,10 @@ export type OrchestratorCallToolAccepted = WaitingActionReply
 
 /** The body of `orchestrator.cancel_run`. */
 export type OrchestratorCancelRunBody = {
-  /** Whether to undo what its tools did; default: as the run was started */
+  /**
+   * Whether to undo what its tools did; default: as the run was started. `false` also ends the
+   * undoing of a run that is `compensating`
+   */
   compensate?: boolean | null
 }
 
@@ -8740,6 +8785,10 @@ export type OrchestratorGetRunReply = {
   on_failure: OnFailure
   /** How much was undone; null: nothing was to be */
   compensation: Compensation | null
+  /** Until when it undoes; null: nothing was to be undone */
+  compensation_deadline_at: string | null
+  /** Why it undid no more though something is left; null: it tried all */
+  compensation_stopped: RunReason | null
   /** Most steps it may have */
   max_steps: number
   /** Steps that it has */
@@ -8855,6 +8904,21 @@ export type OrchestratorListStepsReply = {
   /** Number of steps */
   count: number
 }
+
+/** The body of `orchestrator.propose`. */
+export type OrchestratorProposeBody = {
+  /** Name of the tool */
+  tool: string
+  /** Arguments, exactly as the tool will get them */
+  args?: { [key: string]: unknown }
+  /** What repeating it does */
+  effect?: ToolEffect
+  /** Why the agent wants it: the input of the step */
+  reason?: string | null
+}
+
+/** The reply of `orchestrator.propose`. */
+export type OrchestratorProposeReply = ActionProposal
 
 /** The reply of `orchestrator.receipts`. */
 export type OrchestratorReceiptsReply = {

@@ -105,6 +105,10 @@ const RunEnded = closed({
   spent_cost_micro: Count,
   /** Of a run that compensates. */
   compensation: Type.Optional(Type.Enum(COMPENSATIONS)),
+  /** Calls that acted, or may have, and were not undone. */
+  left: Type.Optional(Type.Array(Hex16)),
+  /** Why it undid no more before it had tried all. */
+  compensation_stopped: Type.Optional(Type.Enum(RUN_REASONS)),
 })
 
 /** Of a step that ended: subject is its id. */

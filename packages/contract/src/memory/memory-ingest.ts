@@ -31,7 +31,7 @@ const Message = Type.Object(
 )
 
 const INGEST_MODES = ['verbatim', 'extract'] as const
-const FACT_OUTCOMES = ['new', 'duplicate', 'supersedes', 'refused'] as const
+const FACT_OUTCOMES = ['new', 'duplicate', 'supersedes', 'waiting', 'refused'] as const
 const FACT_REASONS = ['not_shown', 'changed', 'policy', 'approval_required', 'too_long'] as const
 
 const ExtractedFact = Type.Object(
@@ -40,12 +40,14 @@ const ExtractedFact = Type.Object(
       title: 'FactOutcome',
       description:
         '`new`: remembered. `duplicate`: the store has it already, nothing is written. ' +
-        '`supersedes`: remembered as the next version of another memory. `refused`: not written.',
+        '`supersedes`: remembered as the next version of another memory. `waiting`: written once ' +
+        'a person approves `action_id`. `refused`: not written.',
     }),
     ref: about(Nullable(Ref), 'The memory that it became; null: none was written'),
     duplicate_of: about(Nullable(Ref), 'The memory that says the same'),
     superseded: about(Nullable(Ref), 'The memory that it replaces'),
     source_refs: Type.Array(Ref, { description: 'The turns that say it' }),
+    action_id: Type.Optional(about(Hex16, 'The action that a person has to approve')),
     reason: about(
       Nullable(
         Type.Enum(FACT_REASONS, {
@@ -54,10 +56,10 @@ const ExtractedFact = Type.Object(
             '`not_shown`: it would replace a memory that the model was not shown. `changed`: ' +
             'that memory was replaced, ended or erased meanwhile, or is a digest or an item. ' +
             '`policy`: a policy on `memory.write` denies it. `approval_required`: one wants a ' +
-            'person first, for whom it does not wait. `too_long`: longer than a memory may be.',
+            'person first, for whom it waits. `too_long`: longer than a memory may be.',
         }),
       ),
-      'Why it was refused',
+      'Why it was not written',
     ),
   },
   { title: 'ExtractedFact', description: 'What became of a fact that the model found' },

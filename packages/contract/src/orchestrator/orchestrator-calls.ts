@@ -1,9 +1,15 @@
 // Operations on calls of tools: shown, reported by the caller who acted, resolved by a person.
 
 import Type from 'typebox'
-import { about, boolean, Hex16, OptionalNullable } from '../core/common.ts'
+import { about, boolean, Hex16, JsonObject, Label, OptionalNullable } from '../core/common.ts'
 import { operation } from '../core/operation.ts'
-import { RunCall, RunCallTexts, RunText } from './orchestrator-records.ts'
+import {
+  ActionProposal,
+  RunCall,
+  RunCallTexts,
+  RunText,
+  ToolEffect,
+} from './orchestrator-records.ts'
 
 const run = { access: 'tenant', scope: 'orchestrator:run' } as const
 const admin = { access: 'tenant', scope: 'orchestrator:admin' } as const
@@ -14,6 +20,39 @@ const callParams = Type.Object({
 })
 
 export const callOperations = {
+  propose: operation({
+    ...run,
+    extra_scopes: ['memory:read'],
+    id: 'orchestrator.propose',
+    method: 'POST',
+    path: '/v1/orchestrator/agents/{agent_id}/propose',
+    summary: 'Proposes one call of a tool for an agent; policies, or a person, say whether it may',
+    description:
+      'Use it where an agent of your own wants to act once. It starts a run of one step with ' +
+      'this call, and executes nothing: act once the call is `intended`, then complete the step ' +
+      'with the result and `final`. What policies deny is answered with `denied`, what a person ' +
+      'has to approve with `escalated` and its `action_id`.',
+    params: Type.Object({ agent_id: about(Hex16, 'Id of the agent') }),
+    body: Type.Object({
+      tool: about(Label, 'Name of the tool'),
+      args: Type.Optional(about(JsonObject, 'Arguments, exactly as the tool will get them')),
+      effect: Type.Optional(about({ ...ToolEffect, default: 'once' }, 'What repeating it does')),
+      reason: OptionalNullable(about(RunText, 'Why the agent wants it: the input of the step')),
+    }),
+    example: { tool: 'send_mail', args: { subject: 'Weekly report' }, reason: 'It is Friday.' },
+    status: 201,
+    reply: ActionProposal,
+    refuses: [
+      'agent_not_found',
+      'tool_refused',
+      'too_many',
+      'rejected',
+      'approval_required',
+      'no_signing_key',
+      'idempotency_key_reused',
+    ],
+    idempotent: true,
+  }),
   get_call: operation({
     ...run,
     id: 'orchestrator.get_call',

@@ -117,6 +117,8 @@ export const runLimits = {
   fallbacks: 5,
   calls_per_step: 64,
   deadline_s: { min: 1, max: 604_800, default: 3_600 },
+  /** How long a run that has stopped may undo what it did. */
+  compensation_s: 86_400,
   permit_s: { min: 1, max: 3_600, default: 600 },
   text_bytes: 256 * 1024,
   prompt_chars: 100_000,
@@ -337,6 +339,10 @@ export const runFields = {
   reserved: about(Used, 'What steps under way may still use'),
   on_failure: about(OnFailure, 'What becomes of what it did when it ends other than completed'),
   compensation: Nullable(about(Compensation, 'How much was undone; null: nothing was to be')),
+  compensation_deadline_at: Nullable(time('Until when it undoes; null: nothing was to be undone')),
+  compensation_stopped: Nullable(
+    about(EndReason, 'Why it undid no more though something is left; null: it tried all'),
+  ),
   max_steps: count('Most steps it may have'),
   steps_total: count('Steps that it has'),
   receipts: count('Receipts that were signed'),
@@ -351,6 +357,23 @@ export const Run = Type.Object(runFields, {
   description: 'An execution of steps of agents, under one budget',
 })
 export type Run = Static<typeof Run>
+
+export const ActionProposal = Type.Object(
+  {
+    agent_id: Hex16,
+    run_id: Hex16,
+    step_id: Hex16,
+    call_id: Nullable(text('Id of the call; null: policies denied the step already')),
+    tool: text('Name of the tool'),
+    state: about(CallState, 'State of the call: act only once it is `intended`'),
+    denied: boolean('Whether a policy denied it'),
+    escalated: boolean('Whether a person had, or has, to approve it'),
+    executed: Type.Literal(false, { description: 'A proposal executes nothing' }),
+    action_id: Nullable(text('Id of the action to approve; null: none')),
+    created_at: Timestamp,
+  },
+  { title: 'ActionProposal', description: 'What became of a call that an agent proposes' },
+)
 
 const RunMemory = Type.Object(
   { ref: Ref, content: text('Text of the memory') },
@@ -422,7 +445,11 @@ export const AgentAction = Type.Object(
     step_id: Hex16,
     call_id: Nullable(text('Id of the call; null: the step itself')),
     agent_id: Hex16,
-    operation: Type.Enum(['inference', 'tool_execution'], { description: 'What is to be done' }),
+    operation: Type.Enum(['inference', 'tool_execution', 'memory.write'], {
+      description:
+        'What is to be done. `memory.write`: a fact that a model found in a conversation; then ' +
+        '`run_id`, `step_id` and `agent_id` are the `extraction_id`',
+    }),
     effect: Nullable(about(ToolEffect, 'What repeating the call does; null: a step')),
     commitment: about(Hex32, 'Salted SHA-256 of the input, or of tool and arguments'),
     text: Nullable(text('What is to be approved: input, or JSON of tool and arguments')),

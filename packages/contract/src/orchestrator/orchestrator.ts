@@ -176,11 +176,15 @@ export const orchestrator = {
     summary: 'Ends a run: from then on it gets no permit and nothing of it is executed',
     description:
       'Use it to stop. What open permits had reserved counts as spent. With `compensate` what ' +
-      'the tools of a managed run did is undone first.',
+      'the tools of a managed run did is undone first. A run that is `compensating` ends only ' +
+      'with `compensate: false`: what is not undone then is listed in `undone`.',
     params: runParams,
     body: Type.Object({
       compensate: OptionalNullable(
-        boolean('Whether to undo what its tools did; default: as the run was started'),
+        boolean(
+          'Whether to undo what its tools did; default: as the run was started. `false` also ' +
+            'ends the undoing of a run that is `compensating`',
+        ),
       ),
     }),
     body_optional: true,

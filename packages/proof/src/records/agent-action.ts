@@ -1,4 +1,5 @@
-// Actions of agents: a step or a call of a run that a person approved, by its salted commitment.
+// Actions of agents: a step or a call of a run, or a memory that a model found in a conversation,
+// which a person approved, by its salted commitment.
 import type { JsonObject } from '../core/canonical.ts'
 import { isText, orNull } from '../core/shape.ts'
 import { addCheck, type VerdictDraft } from '../core/verdict.ts'
@@ -12,7 +13,7 @@ export type AgentActionRequest = {
   /** Null: the step itself. */
   readonly call_id: string | null
   readonly agent_id: string
-  readonly operation: 'inference' | 'tool_execution'
+  readonly operation: 'inference' | 'tool_execution' | 'memory.write'
   readonly effect: 'read' | 'idempotent' | 'once' | null
   readonly text_id: string
   /** Hex SHA-256 of salt ‖ text. */
@@ -25,7 +26,7 @@ const SHAPE = {
   step_id: isRecordId,
   call_id: orNull(isRecordId),
   agent_id: isRecordId,
-  operation: isOneOf(['inference', 'tool_execution']),
+  operation: isOneOf(['inference', 'tool_execution', 'memory.write']),
   effect: orNull(isOneOf(['read', 'idempotent', 'once'])),
   text_id: isRecordId,
   commitment: isDigest,
@@ -41,7 +42,7 @@ function requestOf(document: JsonObject): JsonObject {
 function check(document: JsonObject, findings: VerdictDraft): void {
   checkShape(document, SHAPE, findings)
   const { operation, call_id, gate } = document
-  const named = (operation === 'tool_execution') === (call_id !== null)
+  const named = (operation !== 'inference') === (call_id !== null)
   addCheck(findings, 'operation', named, 'does not fit what is proposed')
   addCheck(findings, 'gate', gate === 'allowed', 'is not allowed')
   findings.notChecked.push('the text under the commitment: see the bundle of the run')

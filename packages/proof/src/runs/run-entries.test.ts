@@ -83,6 +83,14 @@ function isUndoTaken(events: readonly Event[]): boolean {
   return findings.checks.every(({ ok }) => ok)
 }
 
+const stoppedBy = (compensation_stopped: string, ...left: string[]) => ({
+  compensation_stopped,
+  left,
+})
+const cut: readonly Event[] = [
+  intend('c', { effect: 'idempotent' }),
+  ['tool.failed', 'c', { state: 'failed', reason: 'not_reported' }],
+]
 const both = [intend('a'), done('a'), intend('b'), done('b')]
 const undoBoth = [undo('x', 'b'), undone('x', 'b'), undo('y', 'a'), undone('y', 'a')]
 const UNDONE: Readonly<Record<string, readonly Event[]>> = {
@@ -91,6 +99,9 @@ const UNDONE: Readonly<Record<string, readonly Event[]>> = {
   'everything undone': [...both, stop, ...undoBoth, end('complete')],
   'one left': [...both, stop, undo('x', 'b'), undone('x', 'b'), end('partial')],
   'one refused': [...both, stop, undone('x', 'b', 'denied'), end('none')],
+  'one listed as left': [...both, stop, ...undoBoth.slice(0, 2), end('partial', { left: ['a'] })],
+  'ended by somebody': [...both, stop, end('none', stoppedBy('cancelled', 'b', 'a'))],
+  'an idempotent call that was cut off': [...cut, stop, end('none', { left: ['c'] })],
 }
 for (const [name, events] of Object.entries(UNDONE))
   test(`compensation: ${name}`, () => assert.ok(isUndoTaken(events)))
@@ -106,6 +117,18 @@ const NEVER_UNDONE: typeof UNDONE = {
   'and says it without': [...both, end('complete')],
   'and goes on': [...both, stop, intend('c'), done('c'), ...undoBoth, end('complete')],
   'and ends otherwise': [...both, stop, ...undoBoth, end('complete', { reason: 'cancelled' })],
+  'and lists another': [...both, stop, end('none', { left: ['a'] })],
+  'and lists what it undid': [...both, stop, ...undoBoth, end('complete', { left: ['a'] })],
+  'and lists without stopping': [...both, end(undefined, { left: ['a', 'b'] })],
+  'and hides what is left': [
+    ...both,
+    stop,
+    end('none', { compensation_stopped: 'deadline_exceeded' }),
+  ],
+  'and is ended by nobody': [...both, stop, end('none', stoppedBy('policy', 'a', 'b'))],
+  'and is ended after all': [...both, stop, ...undoBoth, end('complete', stoppedBy('cancelled'))],
+  'and is ended before it stops': [...both, end(undefined, stoppedBy('cancelled', 'a', 'b'))],
+  'and leaves a cut call out': [...cut, stop, end('complete')],
   'and stops again': [...both, stop, stop, ...undoBoth, end('complete')],
 }
 for (const [name, events] of Object.entries(NEVER_UNDONE))

@@ -3,6 +3,7 @@
 import type { JsonObject } from '../core/canonical.ts'
 import { isCount, isObject, isText } from '../core/shape.ts'
 import { addCheck, type VerdictDraft } from '../core/verdict.ts'
+import { mayHaveActed, UNDO_STOPS } from './transitions.ts'
 
 export interface LogEntry {
   readonly seq: number
@@ -72,13 +73,13 @@ const ENDED = /^run\.(completed|denied|failed|terminated)$/
 
 /**
  * What a run did is undone only once it has stopped, each call at most once and only one that is
- * done; the end says how much was.
+ * done; the end says how much was, and lists what is left.
  * @param entries in the order of the log
  */
 export function checkCompensation(entries: readonly LogEntry[], findings: VerdictDraft): void {
   const wrong: string[] = []
   const effects = new Map<string, unknown>()
-  const states = new Map<string, unknown>()
+  const states = new Map<string, Record<'state' | 'reason', unknown>>()
   /** Of each call that is undone: the call that undoes it, and how that went. */
   const undone = new Map<string, { by: string; state: unknown }>()
   let stopped: LogEntry | null = null
@@ -93,7 +94,8 @@ export function checkCompensation(entries: readonly LogEntry[], findings: Verdic
       const call_id = String(compensates)
       const known = undone.get(call_id)
       if (!stopped) wrong.push(`${subject}: it undoes a call of a run that goes on`)
-      if (states.get(call_id) !== 'done') wrong.push(`${subject}: it undoes what was not done`)
+      if (states.get(call_id)?.state !== 'done')
+        wrong.push(`${subject}: it undoes what was not done`)
       if (known && (known.by !== subject || known.state !== 'intended'))
         wrong.push(`${subject}: it undoes a call again`)
       const intended = event_type === 'tool.intended'
@@ -101,7 +103,8 @@ export function checkCompensation(entries: readonly LogEntry[], findings: Verdic
     } else if (stopped && /^(run|step|tool)\./.test(event_type))
       wrong.push(`${entry.seq}: after the run has stopped`)
     else if (event_type === 'tool.intended') effects.set(subject, payload['effect'])
-    else if (event_type.startsWith('tool.')) states.set(subject, payload['state'])
+    else if (event_type.startsWith('tool.'))
+      states.set(subject, { state: payload['state'], reason: payload['reason'] })
   }
   addCheck(findings, 'compensation', wrong.length === 0, wrong[0])
 }
@@ -116,21 +119,29 @@ function checkEnd(
   }: {
     readonly stopped: LogEntry | null
     readonly effects: ReadonlyMap<string, unknown>
-    readonly states: ReadonlyMap<string, unknown>
+    readonly states: ReadonlyMap<string, Record<'state' | 'reason', unknown>>
     readonly undone: ReadonlyMap<string, { readonly state: unknown }>
   },
   wrong: string[],
 ): void {
-  const { state, reason, compensation } = payload
-  const acted = [...effects].filter(
-    ([id, effect]) =>
-      effect !== 'read' && (states.get(id) === 'done' || states.get(id) === 'uncertain'),
-  )
-  const done = [...undone.values()].filter((one) => one.state === 'done').length
-  const some = done === 0 ? 'none' : 'partial'
-  const said = done === acted.length ? 'complete' : some
+  const { state, reason, compensation, compensation_stopped, left } = payload
+  const acted = [...effects].flatMap(([id, effect]) => {
+    const end = states.get(id)
+    return end && mayHaveActed(effect, end.state, end.reason) ? [id] : []
+  })
+  const remaining = acted.filter((id) => undone.get(id)?.state !== 'done')
+  const some = remaining.length === acted.length ? 'none' : 'partial'
+  const said = remaining.length === 0 ? 'complete' : some
   if (stopped ? compensation !== said : compensation !== undefined && acted.length > 0)
     wrong.push(`${seq}: it says that something else was undone`)
+  const listed = left === undefined ? [] : Array.isArray(left) ? left.toSorted() : null
+  if (left !== undefined && (!stopped || String(listed) !== String(remaining.toSorted())))
+    wrong.push(`${seq}: it lists something else as left`)
+  if (compensation_stopped !== undefined) {
+    const known = UNDO_STOPS.some((one) => one === compensation_stopped)
+    if (!known || !stopped || remaining.length === 0 || left === undefined)
+      wrong.push(`${seq}: it ends an undoing that was not under way`)
+  }
   const as = stopped?.payload ?? { state, reason }
   if (as['state'] !== state || as['reason'] !== reason) wrong.push(`${seq}: it stopped otherwise`)
 }

@@ -77,6 +77,19 @@ const table: Readonly<Record<RunMachine, Readonly<Record<string, readonly string
 export const mayFollow = (machine: RunMachine, from: string, to: string): boolean =>
   (Object.hasOwn(table[machine], from) ? table[machine][from] : undefined)?.includes(to) ?? false
 
+/**
+ * Whether a call that ended may have changed something outside: of an idempotent one that was cut
+ * off nobody knows, as of a `once` call that is uncertain.
+ */
+export const mayHaveActed = (effect: unknown, state: unknown, reason: unknown): boolean =>
+  effect !== 'read' &&
+  (state === 'done' ||
+    state === 'uncertain' ||
+    (state === 'failed' && effect === 'idempotent' && reason === 'not_reported'))
+
+/** Who or what may end the undoing before all was tried. */
+export const UNDO_STOPS = ['cancelled', 'deadline_exceeded', 'executor_failed'] as const
+
 /** Every state of a machine. */
 export const statesOf = (machine: RunMachine): string[] =>
   Object.keys(table[machine]).filter((state) => state !== 'none')

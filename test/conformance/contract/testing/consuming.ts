@@ -41,6 +41,7 @@ export const CONSUMING: ReadonlySet<string> = new Set([
   'orchestrator.cancel_run',
   'llm.delete_provider',
   'llm.delete_tool',
+  'orchestrator.propose',
   'orchestrator.report_call',
   'orchestrator.resolve_call',
   'workflows.create',

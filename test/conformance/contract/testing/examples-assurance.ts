@@ -1,5 +1,6 @@
-// Examples of assurance and compliance.
+// Examples of assurance and compliance, of billing and of plans.
 
+import { paymentEvent } from './payments.ts'
 import type { Sent } from './table.ts'
 import type { Ids } from './world.ts'
 
@@ -25,4 +26,14 @@ export const assuranceExamples: Readonly<Record<string, (ids: Ids) => Sent>> = {
   'compliance.status': () => ({ query: { limit: 10, offset: 0 } }),
   'compliance.badge_svg': tenant,
   'compliance.badge_json': tenant,
+}
+
+/** By operation id. */
+export const billingExamples: Readonly<Record<string, (ids: Ids) => Sent>> = {
+  'billing.checkout': ({ tenant_id }) => ({ body: { tenant_id } }),
+  'billing.webhook': paymentEvent,
+  'billing.subscription': tenant,
+  'billing.cancel': tenant,
+  'billing.portal': tenant,
+  'tenants.update': (ids) => ({ ...tenant(ids), body: { name: 'renamed' } }),
 }

@@ -44,6 +44,10 @@ export const orchestratorExamples: Readonly<Record<string, (ids: Ids) => Sent>> 
     body: { input_text: 'What changed?', budget_tokens: 64, max_tokens: 100 },
   }),
   'orchestrator.get_step': ofStep,
+  'orchestrator.propose': (ids) => ({
+    params: { agent_id: ids.agent_id },
+    body: { tool: 'search', args: { words: ['rain'] }, effect: 'read' },
+  }),
   'orchestrator.call_tool': (ids) => ({
     ...ofStep(ids),
     body: { tool: 'search', args: { words: ['rain'] }, effect: 'read' },

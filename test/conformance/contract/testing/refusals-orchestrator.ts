@@ -13,10 +13,12 @@ import { GHOSTS, type World } from './world.ts'
 const REPLAY = 'orchestrator.replay'
 const BEGIN = 'orchestrator.begin_step'
 const CALL = 'orchestrator.call_tool'
+const PROPOSE = 'orchestrator.propose'
 const COMPLETE = 'orchestrator.complete_step'
 
 /** Operations that honour an Idempotency-Key, and no registry's own. */
 export const ORCHESTRATOR_REUSED = [
+  PROPOSE,
   'orchestrator.report_call',
   'orchestrator.create_agent',
   'orchestrator.start_run',
@@ -283,6 +285,7 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
     ofNone('orchestrator.update_agent', 'agent_not_found'),
     ofNone('orchestrator.delete_agent', 'agent_not_found'),
     ofNone('orchestrator.start_run', 'agent_not_found'),
+    ofNone(PROPOSE, 'agent_not_found'),
     ofNone(REPLAY, 'decision_not_found'),
     ofNone('orchestrator.get_receipt', 'step_not_found'),
     ofNone('llm.delete_provider', 'provider_not_found'),
@@ -398,6 +401,17 @@ export const provokingOrchestrator: Readonly<Record<string, Provoke>> = {
   },
   [`${BEGIN} policy_denied`]: underGate(BEGIN, 'inference', 'deny'),
   [`${BEGIN} approval_required`]: underGate(BEGIN, 'memory.retrieve', 'escalate'),
+  [`${PROPOSE} tool_refused`]: async ({ tenant }) => {
+    const body = { name: 'another one', model_id: 'model-a', tools: ['one'] }
+    const { agent_id } = await tenant.ok('orchestrator.create_agent', { body })
+    return tenant.ask(PROPOSE, { params: { agent_id }, body: { tool: 'two' } })
+  },
+  [`${PROPOSE} too_many`]: async (world) => {
+    for (let count = 0; count < 16; count += 1) await askWith(world, PROPOSE)
+    return askWith(world, PROPOSE)
+  },
+  [`${PROPOSE} rejected`]: withBody(PROPOSE, { args: { text: LONG } }),
+  [`${PROPOSE} approval_required`]: underGate(PROPOSE, 'inference', 'escalate'),
   [`${CALL} tool_refused`]: async (world) => {
     const run_id = await startedBy(world, { tools: ['one'] })
     const { step_id } = await world.tenant.ok(BEGIN, { params: { run_id }, body: step })

@@ -61,6 +61,19 @@ export async function sendRuns(parts: SendParts): Promise<void> {
       headers: call.headers(),
     },
   )
+  const proposal = marks(parts, 'orchestrator.propose')
+  await twice(
+    parts,
+    { status: 201, path: `${PATH}/agents/${plain.agent_id}/propose` },
+    {
+      body: {
+        tool: proposal.label('body.tool'),
+        args: proposal.json('body.args'),
+        reason: proposal.text('body.reason'),
+      },
+      headers: proposal.headers(),
+    },
+  )
   const complete = marks(parts, 'orchestrator.complete_step')
   const { step } = await twice(
     parts,

@@ -118,6 +118,7 @@ export { type PreparedItem, putItem, type StoredItem } from './write/put-item.ts
 export { gateWrites, writeAll } from './write/write.ts'
 export {
   type FactCandidate,
+  prepareWaitingFact,
   type WrittenConversation,
   writeConversation,
 } from './write/write-extraction.ts'

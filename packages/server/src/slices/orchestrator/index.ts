@@ -5,6 +5,7 @@ import type { HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { changeAgent, deleteAgent } from './agents/change-agent.ts'
 import { listRoles, showStats } from './agents/overview.ts'
+import { propose } from './agents/propose.ts'
 import { ingest } from './ingest/ingest.ts'
 import { failRun, managedRunner } from './managed/managed-run.ts'
 import { replayDecision } from './managed/replay-decision.ts'
@@ -58,6 +59,7 @@ export const orchestratorHandlers = {
   begin_step: beginStep,
   get_step: getStep,
   call_tool: callTool,
+  propose,
   get_call: getCall,
   report_call: reportCall,
   resolve_call: resolveCall,

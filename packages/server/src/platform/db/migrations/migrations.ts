@@ -47,6 +47,7 @@ import {
   tools,
   workflows,
 } from './0030-to-0066.ts'
+import { compensationEnd } from './0070-compensation-end.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -94,6 +95,7 @@ export const migrations: readonly Migration[] = [
   compensation,
   tenantMoves,
   tenantFences,
+  compensationEnd,
 ]
 
 /** Raised when the database was written by a newer version. */

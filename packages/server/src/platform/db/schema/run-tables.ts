@@ -139,6 +139,11 @@ export const runTables = {
     /** Its last state, while it compensates. */
     ends_as: nullable(text<(typeof RUN_STATES)[number]>('enum', 'states of runs')),
     compensation: nullable(text<(typeof COMPENSATIONS)[number]>('enum', 'how much was undone')),
+    /** Null: it does not compensate. */
+    compensation_until_us: nullable(integer),
+    compensation_stopped: nullable(
+      text<(typeof RUN_REASONS)[number]>('enum', 'why it undid no more'),
+    ),
   },
   run_steps: {
     tenant_id: tenantId,

@@ -87,6 +87,39 @@ export const writeConversation = <T extends ReplayIds>(
 const refOf = (one: { readonly fact: PreparedFact } | PreparedCandidate): number | null =>
   'prepared' in one ? (one.prepared?.ref ?? null) : one.fact.ref
 
+/** A fact that waited for a person: what is to be done in the unit of the approval. */
+export async function prepareWaitingFact(
+  { kernel, tenant_id, operation, principal }: Omit<ConversationCall, 'once'>,
+  {
+    store_id,
+    item,
+    source_refs,
+    supersedes,
+  }: {
+    readonly store_id: string
+    /** As it is written. */
+    readonly item: WriteRequest
+    /** The turns that say it. */
+    readonly source_refs: readonly number[]
+    readonly supersedes: number | null
+  },
+): Promise<(tx: Tx) => Promise<FactBecame>> {
+  const target = await loadWriteTarget(kernel, tenant_id, store_id)
+  const { settings } = target
+  const where = { operation: operation.id, loc: ['body'], now_us: kernel.clock.now() }
+  const { draft } = parseWrite(tenant_id, settings, item, where)
+  const [duplicate_of = null] = await findDuplicates(kernel, { tenant_id, store_id }, [draft])
+  const author = { tenant_id, principal: principal.key_id }
+  const [prepared = null] = await prepareFacts(kernel, author, settings, [draft])
+  const { content } = item
+  const fact = { content, sources: [], supersedes, same_as: null, reason: null }
+  const candidate = { fact, source_refs: [...source_refs], prepared, duplicate_of }
+  return async (tx) => {
+    const head = await loadTargetHead(kernel, tx, target)
+    return insertCandidate({ kernel, operation }, tx, head, candidate)
+  }
+}
+
 async function prepareConversation<T extends ReplayIds>(
   { kernel, tenant_id, operation, principal }: ConversationCall,
   { store_id, items, loc, facts, request }: ConversationWrite<T>,

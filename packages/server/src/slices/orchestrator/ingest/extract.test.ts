@@ -244,12 +244,70 @@ test('policies see the question, the answer and each fact', async () => {
   assert.equal(got.extraction.facts[0].reason, 'policy')
   const decision = await other.ok('GET', `/decisions/${got.extraction.decision_id}`)
   assert.equal(decision.output.includes('secret'), false)
+})
 
-  const asking = await tenantWithModel()
-  await asking.policy({ policy_type: 'content_filter', config, action: 'escalate' })
-  const waits = await ingest(asking, 'hello')
-  assert.deepEqual(outcomes(waits), ['refused', 'new'])
-  assert.equal(waits.extraction.facts[0].reason, 'approval_required')
+/** Two facts, of which a policy has a person approve the first. */
+async function waitingFact(supersedes: number | null = null, given?: RunningTenant) {
+  const tenant = given ?? (await tenantWithModel())
+  const config = { patterns: ['secret'], check_fields: ['content'] }
+  await tenant.policy({ policy_type: 'content_filter', config, action: 'escalate' })
+  answerWith(
+    { content: 'Ana has a secret', sources: [1], supersedes },
+    { content: 'Ana has a cat', sources: [1] },
+  )
+  const got = await ingest(tenant, 'hello')
+  assert.deepEqual(outcomes(got), ['waiting', 'new'])
+  const [fact] = got.extraction.facts
+  assert.deepEqual([fact.ref, fact.reason], [null, 'approval_required'])
+  const path = `/orchestrator/actions/${fact.action_id}`
+  const decide = (verb: string) => tenant.ask('POST', `${path}/${verb}`, { approver: 'ana' })
+  return { tenant, got, fact, path, decide }
+}
+
+test('a fact that a person has to approve waits, and is written with its approval', async () => {
+  const { tenant, got, fact, path, decide } = await waitingFact()
+  assert.equal(await count(tenant), 2)
+  const shown = await tenant.ok('GET', path)
+  assert.deepEqual([shown.operation, shown.status], ['memory.write', 'waiting_hitl'])
+  assert.ok(shown.text.includes('Ana has a secret'))
+  const all = await Promise.all([decide('approve'), decide('approve')])
+  assert.deepEqual(all.map(({ status }) => status).sort(), [200, 409])
+  assert.equal(await count(tenant), 3)
+  assert.ok((await current(tenant, 'secret')).includes('Ana has a secret'))
+  const signed = await tenant.ok('GET', path)
+  assert.deepEqual([signed.status, typeof signed.signature], ['approved', 'string'])
+  const events = await tenant.events()
+  assert.ok(events.includes('agent_action.approved'))
+  // It is bound to its turns as the others are.
+  await tenant.ok('POST', '/erasure/issue', { fact_ref: got.refs[0] })
+  assert.deepEqual(await current(tenant, 'secret'), [])
+  assert.equal((await tenant.ok('GET', path)).text, null)
+  assert.deepEqual(fact.source_refs, got.refs)
+})
+
+test('a fact that waits is not written once rejected, or once its turn is erased', async () => {
+  const rejected = await waitingFact()
+  assert.equal((await rejected.decide('reject')).status, 200)
+  assert.equal(await count(rejected.tenant), 2)
+  const erased = await waitingFact()
+  await erased.tenant.ok('POST', '/erasure/issue', { fact_ref: erased.got.refs[0] })
+  const answer = await erased.decide('approve')
+  assert.deepEqual([answer.status, answer.body.error], [409, 'not_waiting'], answer.text)
+  assert.deepEqual(await current(erased.tenant, 'secret'), [])
+})
+
+test('a fact that waits replaces what it was to replace, unless that has changed', async () => {
+  for (const changes of [false, true]) {
+    const tenant = await tenantWithModel()
+    const old = await tenant.remember('Ana has no secret of her own')
+    const { decide } = await waitingFact(old, tenant)
+    if (changes) await tenant.ok('POST', '/erasure/issue', { fact_ref: old })
+    const answer = await decide('approve')
+    assert.equal(answer.status, changes ? 409 : 200, answer.text)
+    const found = await current(tenant, 'secret')
+    assert.equal(found.includes('Ana has a secret'), !changes)
+    assert.ok(!found.includes('Ana has no secret of her own'))
+  }
 })
 
 test('without a model, a provider or the rights nothing is asked', async () => {

@@ -1,7 +1,13 @@
 // The mode `extract` of 'memory.ingest': a model finds facts in the turns, and turns, facts and the
 // signed record of both are written in one unit. Nothing is written before the answer is read.
 
-import { type InputOf, type memoryIngestion, runLimits, scopeCovers } from '@custos/contract'
+import {
+  type InputOf,
+  type memoryIngestion,
+  runLimits,
+  scopeCovers,
+  type WriteRequest,
+} from '@custos/contract'
 import { retryOnConflict } from '../../../platform/concurrency.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Call, ReplayIds } from '../../../platform/kernel/call.ts'
@@ -10,9 +16,11 @@ import {
   logDecision,
   noteDisclosure,
   prepareDecision,
+  prepareText,
   retryWhileErasing,
+  storeText,
 } from '../../decisions/index.ts'
-import { gate, redactedOr, refusalOf } from '../../governance/index.ts'
+import { type GateResult, gate, redactedOr, refusalOf } from '../../governance/index.ts'
 import { askModel, findModel, type ModelAnswer, type OpenProvider } from '../../llm/index.ts'
 import {
   type FactCandidate,
@@ -21,9 +29,12 @@ import {
   type WrittenConversation,
   writeConversation,
 } from '../../memory/index.ts'
+import { insertPrepared, prepareWaitingRecord } from '../../records/index.ts'
+import { actionRequest, agentActionRegistry } from '../runs/agent-actions.ts'
 import { refuseLimited } from '../runs/agents.ts'
 import { findEarlierIds } from '../runs/earlier-answer.ts'
 import { retrieveMemories } from '../runs/own-call.ts'
+import { textOfFact } from '../runs/waiting-fact.ts'
 import {
   buildQuestion,
   compareFacts,
@@ -189,15 +200,15 @@ async function checkAnswer(
   return redactedOr(gated.redactions[0] ?? {}, 'output', text)
 }
 
-/** A fact that a policy does not let pass is not written; the others are. */
+/** A fact that a policy does not let pass is not written, or waits; the others are written. */
 async function gateFacts(
   call: IngestCall,
   { store_id }: Conversation,
   facts: readonly FactCandidate[],
-): Promise<FactCandidate[]> {
-  const passed: FactCandidate[] = []
+): Promise<ReadAnswer['facts']> {
+  const passed: ReadAnswer['facts'][number][] = []
   for (const fact of facts) {
-    if (fact.reason !== null || fact.same_as !== null) passed.push(fact)
+    if (fact.reason !== null || fact.same_as !== null) passed.push({ ...fact, waits: null })
     else passed.push(await gateFact(call, store_id, fact))
   }
   return passed
@@ -207,21 +218,21 @@ async function gateFact(
   call: IngestCall,
   store_id: string,
   fact: FactCandidate,
-): Promise<FactCandidate> {
-  try {
-    const [admitted] = await gateWrites(call, store_id, [{ content: fact.content }])
-    return { ...fact, content: admitted?.content ?? fact.content }
-  } catch (error) {
-    const refused = error instanceof Refusal ? error.code : null
-    if (refused !== 'policy_denied' && refused !== 'approval_required') throw error
-    return { ...fact, reason: refused === 'policy_denied' ? 'policy' : refused }
-  }
+): Promise<ReadAnswer['facts'][number]> {
+  const context = { store_id, content: fact.content, metadata: undefined }
+  const gated = await gate(call, 'memory.write', context)
+  if (gated.exceeded) throw refusalOf(gated)
+  if (gated.verdict === 'denied') return { ...fact, reason: 'policy', waits: null }
+  const content = redactedOr(gated.redactions[0] ?? {}, 'content', fact.content)
+  if (gated.verdict === 'allowed') return { ...fact, content, waits: null }
+  return { ...fact, content, reason: 'approval_required', waits: gated }
 }
 
 interface ReadAnswer {
   readonly answer: ModelAnswer
   readonly sent_us: number
-  readonly facts: readonly FactCandidate[]
+  /** `waits`: what the policies said where a person has to approve it. */
+  readonly facts: readonly (FactCandidate & { readonly waits: GateResult | null })[]
 }
 
 const store = (
@@ -229,40 +240,80 @@ const store = (
   conversation: Conversation,
   { answer, sent_us, facts }: ReadAnswer,
 ): Promise<ExtractedIds> => {
-  const { body, store_id, items, extraction_id } = conversation
-  const { metadata, session_id, namespace = null, tenant_id = null } = body
-  const shared = { ...metadata, ...(session_id != null && { session_id }) }
+  const { store_id, items } = conversation
   const write = () =>
     writeConversation<ExtractedIds>(call, {
       store_id,
       items,
       loc: ['body', 'messages'],
       facts,
-      request: ({ content, supersedes }, source_refs) => ({
-        content,
-        namespace,
-        tenant_id,
-        metadata: {
-          ...shared,
-          extraction_id,
-          source_refs,
-          ...(supersedes !== null && { supersedes }),
-        },
-      }),
+      request: (fact, source_refs) => requestOf(conversation, fact, source_refs),
       prepare: (refs) => prepareRecord(call, conversation, { answer, sent_us, facts, refs }),
     })
   return retryWhileErasing(() => retryOnConflict(write, { on: 'decision_id', attempts: ATTEMPTS }))
 }
 
+/** A fact as it is written. */
+function requestOf(
+  { body, extraction_id }: Conversation,
+  { content, supersedes }: FactCandidate,
+  source_refs: readonly number[],
+): WriteRequest {
+  const { metadata, session_id, namespace = null, tenant_id = null } = body
+  const shared = { ...metadata, ...(session_id != null && { session_id }) }
+  const replaced = supersedes !== null && { supersedes }
+  const named = { ...shared, extraction_id, source_refs: [...source_refs], ...replaced }
+  return { content, namespace, tenant_id, metadata: named }
+}
+
+/** The facts that wait for a person, each bound to its turns; null: one that does not wait. */
+function prepareWaiting(
+  call: IngestCall,
+  conversation: Conversation,
+  { facts, refs }: Pick<ReadAnswer, 'facts'> & { readonly refs: readonly number[] },
+) {
+  const { kernel, tenant_id, principal } = call
+  const { store_id, extraction_id } = conversation
+  const prepare = async (fact: ReadAnswer['facts'][number]) => {
+    const { waits: gated, supersedes } = fact
+    if (gated === null) return null
+    // The turns come first.
+    const source_refs = fact.sources.flatMap((at) => refs[at] ?? [])
+    const item = requestOf(conversation, fact, source_refs)
+    const { key_id } = principal
+    const text = await prepareText(kernel, tenant_id, {
+      kind: 'call_args',
+      run_id: extraction_id,
+      text: textOfFact({ store_id, key_id, item, source_refs, supersedes }),
+      refs: source_refs,
+    })
+    const request = actionRequest({
+      run_id: extraction_id,
+      step_id: extraction_id,
+      agent_id: extraction_id,
+      call_id: kernel.ids.hex(ID_BYTES),
+      operation: 'memory.write',
+      effect: 'once',
+      text_id: text.text_id,
+      commitment: text.commitment,
+    })
+    const given = { request, gated }
+    return { text, action: await prepareWaitingRecord(call, agentActionRegistry, given) }
+  }
+  return Promise.all(facts.map(prepare))
+}
+
 /** Logs the question and what became of the answer, and who was sent the turns. */
 async function prepareRecord(
-  { kernel, tenant_id }: IngestCall,
+  call: IngestCall,
   conversation: Conversation,
   { answer, sent_us, facts, refs }: ReadAnswer & { readonly refs: readonly number[] },
 ): Promise<(tx: Tx, written: WrittenConversation) => Promise<ExtractedIds>> {
   const { extraction_id, provider, model_id, store_id, question, memories } = conversation
   const shown = memories.map(({ ref }) => ref)
   const { provider_id } = provider.row
+  const { kernel, tenant_id } = call
+  const waiting = await prepareWaiting(call, conversation, { facts, refs })
   const draft = await prepareDecision(kernel, tenant_id, {
     store_id,
     model_id,
@@ -287,7 +338,16 @@ async function prepareRecord(
     const told = [...shown, ...written.refs]
     if (!(await noteDisclosure(tx, told, { ...recipientOf(conversation), sent_us })))
       throw new Refusal('unavailable', 'a memory that the model was shown was erased meanwhile')
-    const { facts: became, ...turns } = written
+    for (const one of waiting) {
+      if (one === null) continue
+      await storeText(tx, one.text)
+      await insertPrepared(tx, one.action)
+    }
+    const { facts: all, ...turns } = written
+    const became = all.map((fact, i) => {
+      const action_id = waiting[i]?.action.row.record_id
+      return action_id === undefined ? fact : { ...fact, outcome: 'waiting' as const, action_id }
+    })
     return { ...turns, extraction: { extraction_id, decision_id, provider_id, facts: became } }
   }
 }

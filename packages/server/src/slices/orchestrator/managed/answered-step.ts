@@ -19,6 +19,7 @@ import {
   retryWhileErasing,
   storeText,
 } from '../../decisions/index.ts'
+import { appendCrumb } from '../../gcrumbs/index.ts'
 import { gate, refusalOf } from '../../governance/index.ts'
 import {
   callHttp,
@@ -33,8 +34,8 @@ import { argsOf, callToolBy } from '../runs/call-tool.ts'
 import { prepareStepDecision, refuseOutput } from '../runs/complete-step.ts'
 import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
-import { isToReport, RunUnit } from '../runs/run-unit.ts'
-import { noteTold, refsOf } from '../runs/run-view.ts'
+import { RunUnit } from '../runs/run-unit.ts'
+import { CUT, isToReport, noteTold, refsOf } from '../runs/run-view.ts'
 import { type KeptAnswer, keptAnswerOf, originsOf } from './conversation.ts'
 import { callAction, callMemory, type WaitingAction } from './memory-tool.ts'
 import { callsOf } from './next-act.ts'
@@ -194,12 +195,13 @@ async function refuseCall(
       const now_us = unit.tx.now()
       await storeText(unit.tx, args)
       await storeText(unit.tx, result)
-      const row: Omit<CallRow, 'reason'> = {
+      const row: CallRow = {
         run_id,
         step_no: step.step_no,
         call_no,
         call_id,
         state: 'failed',
+        reason,
         effect: 'read',
         args_text_id: args.text_id,
         args_commitment: args.commitment,
@@ -216,11 +218,19 @@ async function refuseCall(
         record_id: null,
         compensates: null,
       }
-      await unit.refuseCall(row, step.step_id, reason)
+      await unit.addCall(row)
+      await logRefused(unit, row, step)
     }, 'refused')
   })
   return null
 }
+
+const logRefused = ({ tx }: RunUnit, { run_id, call_id, reason }: CallRow, { step_id }: StepRow) =>
+  appendCrumb(tx, {
+    event_type: 'tool.failed',
+    subject: call_id,
+    payload: { run_id, step_id, state: 'failed', reason },
+  })
 
 interface IntendedCall {
   readonly step: StepRow
@@ -353,7 +363,8 @@ async function endCall(
   const { kernel, tenant_id, run_id } = worker
   const told = 'fault' in outcome ? [] : (outcome.refs ?? [])
   const refs = [...new Set([...refsOf(made_from), ...told])]
-  const uncertain = 'fault' in outcome && outcome.acted === 'unknown' && row.effect === 'once'
+  const cut = 'fault' in outcome && outcome.acted === 'unknown'
+  const uncertain = cut && row.effect === 'once'
   const text = 'fault' in outcome ? `tool_failed: ${outcome.fault}` : outcome.result
   await retryWhileErasing(async () => {
     const kept = await prepareText(kernel, tenant_id, { kind: 'call_result', run_id, text, refs })
@@ -363,9 +374,9 @@ async function endCall(
       if (now?.state !== 'intended') return
       if (!uncertain) await storeText(unit.tx, kept)
       const change = uncertain
-        ? ({ state: 'uncertain', reason: 'not_reported' } as const)
+        ? ({ state: 'uncertain', reason: CUT } as const)
         : 'fault' in outcome
-          ? ({ state: 'failed', reason: 'tool_failed', ...named } as const)
+          ? ({ state: 'failed', reason: cut ? CUT : 'tool_failed', ...named } as const)
           : ({ state: 'done', reason: null, ...named } as const)
       await noteTold(unit.tx, step, told)
       await unit.endCall(now, step.step_id, change)

@@ -5,10 +5,13 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startTlsServer } from '../../../platform/egress/testing/tls-server.ts'
 import type { Answer } from '../../../testing/harness.ts'
+import { movedClock } from '../../../testing/skewed-clock.ts'
 import { startModelServer } from '../testing/model-server.ts'
 import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
 
-const scene = openRunScene({ config: { egress: { allow: ['127.0.0.1'], proxy: null } } })
+const clock = movedClock()
+const scene = openRunScene({ clock, config: { egress: { allow: ['127.0.0.1'], proxy: null } } })
+const DAY_US = 86_400_000_000
 const received: string[] = []
 /** Whether a request is cut off. */
 let cuts: (path: string) => boolean = () => false
@@ -176,6 +179,52 @@ test('a person decides about each compensation; one that is rejected is left', a
   const run = await over(tenant, run_id)
   assert.deepEqual([run.compensation, reasonsOf(run)], ['partial', [true, 'hitl_rejected']])
   assert.deepEqual(received.slice(2), ['/unbook/b-2'])
+  await valid(tenant, run_id)
+})
+
+for (const reason of ['cancelled', 'deadline_exceeded'] as const)
+  test(`an undoing that is ${reason} ends, and lists what is left to a person`, async () => {
+    const tenant = await booking()
+    const run_id = await booked(tenant)
+    const config = { operations: ['tool_execution'] }
+    await tenant.policy({ policy_type: 'hitl_required', config })
+    await cancel(tenant, run_id)
+    const action_id = await waitingAction(tenant)
+    assert.ok((await tenant.run(run_id)).compensation_deadline_at)
+    const path = `/orchestrator/runs/${run_id}/cancel`
+    // A request that is repeated ends nothing.
+    for (const body of [{}, { compensate: true }])
+      assert.equal((await tenant.ask('POST', path, body)).body.error, 'wrong_state')
+    if (reason === 'cancelled') await cancel(tenant, run_id, { compensate: false })
+    else clock.forward(DAY_US + 1_000_000)
+    const run = await over(tenant, run_id)
+    assert.deepEqual([run.state, run.termination_reason], ['terminated', 'cancelled'])
+    assert.deepEqual([run.compensation, run.compensation_stopped], ['none', reason])
+    assert.deepEqual(reasonsOf(run), [reason, reason])
+    const approve = `/orchestrator/actions/${action_id}/approve`
+    assert.equal((await tenant.ask('POST', approve, { approver: 'ana' })).status, 409)
+    assert.equal((await tenant.ask('POST', path, { compensate: false })).status, 409)
+    assert.equal(received.length, 2)
+    const end = (await tenant.bundle(run_id)).flatMap(({ proof }) =>
+      proof?.breadcrumb.event_type === 'run.terminated' ? [proof.breadcrumb.payload] : [],
+    )
+    assert.deepEqual(
+      end[0].left,
+      run.undone.map(({ call_id }: { call_id: string }) => call_id),
+    )
+    await valid(tenant, run_id)
+  })
+
+test('an idempotent call that was cut off is listed as left: it may have acted', async () => {
+  const tenant = await booking({ effect: 'idempotent' })
+  cuts = (path) => path === '/book/south'
+  const run_id = await booked(tenant)
+  const [call] = (await tenant.run(run_id)).steps[0].calls.slice(1)
+  assert.deepEqual([call.state, call.reason], ['failed', 'not_reported'])
+  await cancel(tenant, run_id)
+  const run = await over(tenant, run_id)
+  assert.deepEqual([run.compensation, reasonsOf(run)], ['partial', ['not_reported', true]])
+  assert.equal(run.undone[0].call_id, call.call_id)
   await valid(tenant, run_id)
 })
 

@@ -17,7 +17,7 @@ import { argsOf } from '../runs/call-tool.ts'
 import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
 import type { RunUnit } from '../runs/run-unit.ts'
-import { listActed, refsOf } from '../runs/run-view.ts'
+import { CUT, listActed, refsOf } from '../runs/run-view.ts'
 import { act, CHECK_AGAIN_MS, markSent, mayRepeat, noteWaiting } from './answered-step.ts'
 import { originsOf } from './conversation.ts'
 import { NOT_SENT, type RunState, type RunWorker } from './run-worker.ts'
@@ -315,9 +315,9 @@ async function endUndo(
         now,
         step.step_id,
         uncertain
-          ? { state: 'uncertain', reason: 'not_reported' }
+          ? { state: 'uncertain', reason: CUT }
           : fault
-            ? { state: 'failed', reason, ...named }
+            ? { state: 'failed', reason: fault.acted === 'unknown' ? CUT : reason, ...named }
             : { state: 'done', reason: null, ...named },
       )
     })

@@ -10,10 +10,9 @@ import { callsOf, type RunRows } from './next-act.ts'
 
 type ChatMessage = ModelQuestion['messages'][number]
 
-/** Texts of the run and memories that exist: what is erased is in neither. */
+/** Texts of the run that exist: what is erased is not there. */
 export interface RunTexts {
   readonly texts: ReadonlyMap<string, { readonly text: string }>
-  readonly facts: ReadonlyMap<number, { readonly content: string }>
 }
 
 /** What is kept of an answer that asks for calls, as canonical JSON. */
@@ -56,7 +55,7 @@ export function resultsOf(rows: RunRows, { texts }: RunTexts, step: StepRow): st
 /** Null: a text of it is erased. */
 export function buildMessages(
   rows: RunRows,
-  known: RunTexts,
+  known: RunTexts & Parameters<typeof memoriesOf>[0],
   current: StepRow,
 ): readonly ChatMessage[] | null {
   const before = rows.steps.filter(({ state }) => state === 'completed')
@@ -78,7 +77,10 @@ export function buildMessages(
   return messages
 }
 
-const memoriesOf = ({ facts }: RunTexts, step: StepRow): string[] =>
+const memoriesOf = (
+  { facts }: { readonly facts: ReadonlyMap<number, { readonly content: string }> },
+  step: StepRow,
+): string[] =>
   sourcesOf(step).retrieved.flatMap((ref) => {
     const content = facts.get(ref)?.content
     return content === undefined ? [] : [fence(`memory ${ref}`, content, step.permit ?? '')]

@@ -227,3 +227,37 @@ test("'llm.list_providers' shows no key, 'llm.delete_provider' ends what asks it
   const refused = await tenant.ask('POST', '/orchestrator/runs', body)
   assert.equal(refused.body.error, 'provider_not_found')
 })
+
+/** A tenant has four places in a process, and the process sixteen. */
+const PLACES = 4
+
+test('runs that wait for their caller hold no place, however many there are', async () => {
+  const tenant = await tenantWithModel()
+  const tool = { name: 'wait', description: 'Waits for the caller', effect: 'read' }
+  await tenant.ok('POST', '/llm/tools', tool)
+  model.answer = () => ({ calls: [{ tool: 'wait', args: {} }] })
+  for (let i = 0; i < PLACES + 2; i += 1)
+    await tenant.inState(await manage(tenant), (state) => state === 'waiting_client')
+  model.answer = () => ({ text: 'At nine.' })
+  assert.equal((await tenant.ended(await manage(tenant))).state, 'completed')
+})
+
+test('a tenant with many runs due holds up no other, and has four places at once', async () => {
+  const busy = await tenantWithModel()
+  const other = await tenantWithModel()
+  const held: (() => void)[] = []
+  const inputs: string[] = []
+  model.answer = ({ body }) => {
+    inputs.push(body.messages.at(-1).content)
+    return new Promise((resolve) => held.push(() => resolve({ text: 'At nine.' })))
+  }
+  const runs = []
+  for (let i = 0; i < PLACES * 2; i += 1) runs.push(await manage(busy, { input_text: 'busy' }))
+  const last = await manage(other, { input_text: 'other' })
+  while (!inputs.includes('other')) await new Promise((resolve) => setTimeout(resolve, 10))
+  assert.ok(inputs.filter((text) => text === 'busy').length <= PLACES, inputs.join())
+  const release = setInterval(() => held.splice(0).forEach((answer) => void answer()), 10)
+  assert.equal((await other.ended(last)).state, 'completed')
+  for (const run_id of runs) assert.equal((await busy.ended(run_id)).state, 'completed')
+  clearInterval(release)
+})

@@ -36,7 +36,7 @@ import {
 import { requireModelTokens } from './model-quota.ts'
 import { decideNext, type NextAct } from './next-act.ts'
 import { tellerOf } from './run-deltas.ts'
-import { NOT_SENT, RunWorker, type TurnState } from './run-worker.ts'
+import { NOT_SENT, type RunState, RunWorker, type TurnState } from './run-worker.ts'
 import { isLooping, listOpenTurns, stepsOfTurn, type Turn } from './workflow-plan.ts'
 
 /** How often an answer that is here is stored again where a limit or a lock says "later". */
@@ -64,7 +64,7 @@ export async function failRun(kernel: Kernel, tx: Tx, run_id: string): Promise<v
   const unit = await RunUnit.load(kernel, tx, run_id)
   // Nobody is left who could undo what it did: the end says so.
   if (unit?.live) await unit.end('failed', 'executor_failed', false)
-  else if (unit?.undoing) await unit.finishUndo()
+  else if (unit?.undoing) await unit.stopUndo('executor_failed')
 }
 
 async function untilNothingDue(worker: RunWorker): Promise<JobPause | undefined> {
@@ -81,7 +81,9 @@ async function untilNothingDue(worker: RunWorker): Promise<JobPause | undefined>
     if (turns.length === 0) await worker.unit((unit) => unit.end('completed', null))
     else if (isLooping(state)) await worker.unit((unit) => unit.end('terminated', 'loop_detected'))
     else {
-      const pause = await takeTurns(worker, turns)
+      const [first, ...others] = turns
+      const alone = first && others.length === 0
+      const pause = await (alone ? actOnce(worker, state, first) : takeTurns(worker, turns))
       if (pause && (await isUnchanged(worker, turns))) return pause
     }
   }
@@ -118,14 +120,16 @@ async function takeTurn(
     const rows = await worker.load()
     const turn = rows && listOpenTurns(rows).find((one) => one.turn_no === turn_no)
     if (!turn) return null
-    const state = await worker.loadTurn(rows, turn)
-    const next = decideNext(state, state.agent ? modelsOf(state.agent) : [])
-    if (next.act === 'done') return null
-    if (next.act === 'wait') return { again_ms: null }
-    const pause = await act(worker, state, next)
+    const pause = await actOnce(worker, rows, turn)
     if (pause) return pause
   }
   return { again_ms: 0 }
+}
+
+async function actOnce(worker: RunWorker, rows: RunState, turn: Turn): Promise<JobPause | null> {
+  const state = await worker.loadTurn(rows, turn)
+  const next = decideNext(state, state.agent ? modelsOf(state.agent) : [])
+  return next.act === 'wait' ? { again_ms: null } : act(worker, state, next)
 }
 
 const modelsOf = ({ words }: OpenAgent): string[] => [
@@ -228,7 +232,7 @@ async function ask(worker: RunWorker, state: TurnState, step: StepRow): Promise<
   const principal = await worker.findStarter(state.run)
   if (!principal) return null
   const provider = await kernel.db.read(tenant_id, (db) => findModel(kernel, db, step.model_id))
-  const messages = buildMessages(state, state, step)
+  const messages = buildMessages(state, await worker.loadPrompt(state), step)
   if (!provider || !state.agent || !messages)
     return worker.unit((unit) => failStep(unit, step, 'model_refused', NOTHING_USED))
   const { system_prompt, temperature } = state.agent.words

@@ -12,11 +12,11 @@ import { Refusal } from '../../../platform/refusal.ts'
 import { openTextsOfRun } from '../../decisions/index.ts'
 import { listEnabledTools, type OpenTool } from '../../llm/index.ts'
 import { loadFactStates, loadLiveFacts } from '../../memory/index.ts'
-import { findByKeyId } from '../../tenants/index.ts'
 import { loadAgent, type OpenAgent } from '../runs/agents.ts'
 import { findRun, listCalls, listSteps, type RunRow } from '../runs/orchestrator.sql.ts'
+import { findHolder } from '../runs/own-call.ts'
 import { RunUnit } from '../runs/run-unit.ts'
-import { isOver, refsOf } from '../runs/run-view.ts'
+import { isOver, refsOf, sourcesOf } from '../runs/run-view.ts'
 import { settleRun } from '../runs/settle-runs.ts'
 import { findWorkflow } from '../runs/workflows.sql.ts'
 import { callsOf, type RunRows } from './next-act.ts'
@@ -28,16 +28,6 @@ const LATER_MS = 1_000
 /** The run has ended, or waits for an erasure of what it would tell. */
 export const NOT_SENT: JobPause = { again_ms: 200 }
 const NEEDED: readonly Scope[] = ['orchestrator:run', 'memory:read']
-/** Of local mode, as the edge makes it for requests without a credential. */
-const LOCAL: Principal = {
-  kind: 'local',
-  tenant_id: '',
-  key_id: 'local',
-  class: 'local',
-  scopes: ['*'],
-  allowed_stores: [],
-}
-
 export type RunState = RunPlan & { readonly tools: readonly OpenTool[] }
 
 /** A turn of a run as if it were the whole: with the steps and calls of it alone. */
@@ -106,7 +96,6 @@ export class RunWorker {
         steps,
         calls: await listCalls(db, run_id),
         texts: await openTextsOfRun(kernel, db, run_id),
-        facts: await loadLiveFacts(kernel, db, refsOf(steps)),
         workflow,
         tools: await listEnabledTools(kernel, db),
       }
@@ -132,6 +121,14 @@ export class RunWorker {
         tools: toolsOf(agent, state.tools, workers),
       }
     })
+  }
+
+  /** The texts of a turn with the memories that its steps have retrieved. */
+  async loadPrompt({ steps, texts }: TurnState) {
+    const refs = [...new Set(steps.flatMap((step) => sourcesOf(step).retrieved))]
+    const { kernel, tenant_id } = this
+    const facts = await kernel.db.read(tenant_id, (db) => loadLiveFacts(kernel, db, refs))
+    return { texts, facts }
   }
 
   /** Whether the run may begin a step now: else another that is under way needs what is left. */
@@ -185,12 +182,8 @@ export class RunWorker {
 
   /** The key that started the run, with the rights it has now; null: the run is ended. */
   async findStarter({ started_by }: RunRow): Promise<Principal | null> {
-    const { settings } = this.kernel
-    const local = settings.auth === 'local' && started_by === LOCAL.key_id
-    const found = local
-      ? { ...LOCAL, tenant_id: this.tenant_id }
-      : await findByKeyId(this.kernel, started_by)
-    const own = found?.tenant_id === this.tenant_id && found.allowed_stores.length === 0
+    const found = await findHolder(this.kernel, this.tenant_id, started_by)
+    const own = found?.allowed_stores.length === 0
     if (found && own && NEEDED.every((scope) => scopeCovers(found.scopes, scope))) return found
     return this.unit((unit) => unit.end('terminated', 'credential_revoked'))
   }

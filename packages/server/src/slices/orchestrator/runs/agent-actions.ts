@@ -19,6 +19,7 @@ import {
 import { refuseLimited } from './agents.ts'
 import { findStep, type StepRow } from './orchestrator.sql.ts'
 import { RunUnit } from './run-unit.ts'
+import { factContext, prepareApprovedFact } from './waiting-fact.ts'
 
 type Operation<K extends keyof typeof contract> = (typeof contract)[K]
 
@@ -35,9 +36,12 @@ export const agentActionRegistry: Registry<AgentActionRequest> = {
   context: async (request, tenant) =>
     contextOf(request, await loadUnchanged(request, tenant), tenant),
   async fields({ request, kernel, tenant_id }) {
-    await loadUnchanged(request, { kernel, tenant_id })
+    const text = await loadUnchanged(request, { kernel, tenant_id })
+    const document = { ...request, gate: 'allowed' }
+    if (request.operation === 'memory.write')
+      return { document, effect: await prepareApprovedFact({ kernel, tenant_id }, text) }
     return {
-      document: { ...request, gate: 'allowed' },
+      document,
       // The permit and the approval are one unit of work.
       effect: async (tx, action_id) => {
         const unit = await RunUnit.load(kernel, tx, request.run_id)
@@ -73,10 +77,11 @@ async function loadUnchanged(
 }
 
 async function contextOf(
-  { run_id, step_id, call_id, agent_id, effect }: AgentActionRequest,
+  { run_id, step_id, call_id, agent_id, operation, effect }: AgentActionRequest,
   text: string,
   { kernel, tenant_id }: TenantRecords,
 ) {
+  if (operation === 'memory.write') return factContext(text)
   const step = await kernel.db.read(tenant_id, (db) => findStep(db, run_id, step_id))
   if (!step) throw new Refusal('not_waiting')
   if (call_id === null) return stepContext(step, text)

@@ -43,7 +43,7 @@ import {
 import { retrieveMemories } from './own-call.ts'
 import { signerOf } from './run-receipt.ts'
 import { RunUnit } from './run-unit.ts'
-import { isOver, refsOf, showStep, sourcesOf } from './run-view.ts'
+import { isOver, leftOf, refsOf, showStep, sourcesOf } from './run-view.ts'
 import { loadRun, loadRunOf, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
 
@@ -315,7 +315,7 @@ function reserve(
   unit: RunUnit,
   { max_tokens, body }: StepDraft,
 ): { tokens: number; cost_micro: number } {
-  const left = unit.left()
+  const left = leftOf(unit.run)
   const used_up = (left.tokens ?? 1) <= 0 || (left.cost_micro ?? 1) <= 0
   if (used_up) return call.refuse('budget_exhausted')
   const asked = body.max_cost_micro ?? left.cost_micro ?? 0

@@ -10,6 +10,17 @@ import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { RawJson } from '../../../platform/raw-json.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { memoryHandlers } from '../../memory/index.ts'
+import { findByKeyId } from '../../tenants/index.ts'
+
+/** Of local mode, as the edge makes it for requests without a credential. */
+const LOCAL: Principal = {
+  kind: 'local',
+  tenant_id: '',
+  key_id: 'local',
+  class: 'local',
+  scopes: ['*'],
+  allowed_stores: [],
+}
 
 interface OwnCaller {
   readonly kernel: Kernel
@@ -17,6 +28,17 @@ interface OwnCaller {
   readonly principal: Principal
   readonly request_id: string
   readonly gone: AbortSignal
+}
+
+/** Who holds a key of the tenant, with the rights it has now; null: nobody any more. */
+export async function findHolder(
+  kernel: Kernel,
+  tenant_id: string,
+  key_id: string,
+): Promise<Principal | null> {
+  const local = kernel.settings.auth === 'local' && key_id === LOCAL.key_id
+  const found = local ? { ...LOCAL, tenant_id } : await findByKeyId(kernel, key_id)
+  return found?.tenant_id === tenant_id ? found : null
 }
 
 /** Without an Idempotency-Key: its units run as they are. */

@@ -12,14 +12,15 @@ import {
   retryWhileErasing,
   storeText,
 } from '../../decisions/index.ts'
+import { appendCrumb } from '../../gcrumbs/index.ts'
 import { meter } from '../../tenants/index.ts'
 import { mayReadTexts } from './agent-actions.ts'
 import { refuseLimited } from './agents.ts'
 import { argsOf } from './call-tool.ts'
 import { findEarlierIds } from './earlier-answer.ts'
 import { type CallRow, findCall, listCalls, listSteps, type StepRow } from './orchestrator.sql.ts'
-import { isToReport, RunUnit } from './run-unit.ts'
-import { refsOf, showCall } from './run-view.ts'
+import { RunUnit } from './run-unit.ts'
+import { isToReport, refsOf, showCall } from './run-view.ts'
 import { loadRun, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
 
@@ -67,13 +68,18 @@ export const resolveCall: Handler<Operation<'resolve_call'>> = (call, { params, 
   const text = body.result ?? (happened ? 'It acted.' : 'It did not act.')
   return settleCall(call, { ...params, text }, ({ state }) => state === 'uncertain', {
     refused: 'the call is not uncertain, or the run has ended',
-    store: (unit, { row, step }, named) =>
-      unit.resolveCall(
-        row,
-        step.step_id,
-        { state: happened ? 'done' : 'failed', ...named },
-        call.principal.key_id,
-      ),
+    async store(unit, { row, step: { step_id } }, named) {
+      const [state, reason] = [happened ? 'done' : 'failed', 'resolved'] as const
+      await unit.setCall(row, { state, reason, ...named, ended_us: unit.tx.now() })
+      const resolved_by = call.principal.key_id
+      await appendCrumb(unit.tx, {
+        event_type: 'tool.resolved',
+        subject: row.call_id,
+        payload: { run_id: row.run_id, step_id, state, reason, resolved_by },
+      })
+      await unit.refresh()
+      await unit.wake()
+    },
   })
 }
 

@@ -1,8 +1,8 @@
 // A run in a unit of work: every change of its state, its budget and its receipts is made here.
 
 import assert from 'node:assert/strict'
-import type { RUN_REASONS } from '@custos/contract'
-import { type JsonObject, mayFollow, signedBytes } from '@custos/proof'
+import { type RUN_REASONS, runLimits } from '@custos/contract'
+import { type JsonObject, mayFollow, signedBytes, type UNDO_STOPS } from '@custos/proof'
 import { formatTime } from '../../../platform/clock.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -23,12 +23,23 @@ import {
   updateStep,
 } from './orchestrator.sql.ts'
 import { signReceipt } from './run-receipt.ts'
-import { executorOf, isOver, listActed, refsOf, sourcesOf } from './run-view.ts'
+import {
+  CUT,
+  executorOf,
+  isOver,
+  isToReport,
+  listActed,
+  listLeft,
+  refsOf,
+  sourcesOf,
+} from './run-view.ts'
 
 type Reason = (typeof RUN_REASONS)[number]
 
 /** How soon an erasure, a rejection or an expiry ends a run that nobody calls. */
 const CHECK_US = 5_000_000
+/** A run undoes what it did for at most so long, as an approval waits. */
+const UNDO_US = runLimits.compensation_s * 1_000_000
 const PERMIT_BYTES = 16
 
 interface StepEnd {
@@ -105,17 +116,6 @@ export class RunUnit {
     await updateCall(this.tx, call.call_id, change)
     this.calls = this.calls.map((one) => (one.call_id === call.call_id ? changed : one))
     return changed
-  }
-
-  /** What is left; null: no limit. */
-  left(): { tokens: number | null; cost_micro: number | null } {
-    const { budget_tokens, budget_cost_micro } = this.run
-    const { spent_tokens, reserved_tokens, spent_cost_micro, reserved_cost_micro } = this.run
-    const cost = spent_cost_micro + reserved_cost_micro
-    return {
-      tokens: budget_tokens === null ? null : budget_tokens - spent_tokens - reserved_tokens,
-      cost_micro: budget_cost_micro === null ? null : budget_cost_micro - cost,
-    }
   }
 
   /** Inserts the step with its reservation, which holds while it waits too. */
@@ -215,7 +215,7 @@ export class RunUnit {
         const caller = executorOf(this.run) === 'client' || call.kind === 'client'
         const sent = caller || call.sent_us !== null
         const state = sent && call.effect === 'once' ? 'uncertain' : 'failed'
-        await this.endCall(call, step.step_id, { state, reason: 'not_reported' })
+        await this.endCall(call, step.step_id, { state, reason: sent ? CUT : 'run_ended' })
       }
       if (call.state === 'waiting_hitl') {
         const state = reason === 'hitl_rejected' ? 'denied' : 'failed'
@@ -295,9 +295,10 @@ export class RunUnit {
     const wanted = compensate ?? this.run.on_failure === 'compensate'
     if (state === 'completed' || !wanted) return this.#finish(state, reason, null)
     if (listActed(this.calls).length === 0) return this.#finish(state, reason, 'complete')
-    const check_us = this.tx.now() + CHECK_US
+    const now_us = this.tx.now()
     const change = { state: 'compensating', termination_reason: reason, ends_as: state } as const
-    await this.#setRun({ ...change, check_us })
+    const times = { check_us: now_us + CHECK_US, compensation_until_us: now_us + UNDO_US }
+    await this.#setRun({ ...change, ...times })
     const { run_id } = this.run
     const payload = { state, reason }
     await appendCrumb(this.tx, { event_type: 'run.compensating', subject: run_id, payload })
@@ -305,24 +306,43 @@ export class RunUnit {
   }
 
   /** Nothing is left that can be undone. */
-  finishUndo(): Promise<void> {
+  finishUndo(stopped: (typeof UNDO_STOPS)[number] | null = null): Promise<void> {
     const { ends_as, termination_reason } = this.run
     assert(ends_as === 'denied' || ends_as === 'failed' || ends_as === 'terminated')
-    const acted = listActed(this.calls)
-    const undone = this.calls.filter(({ compensates, state }) => compensates && state === 'done')
-    const left = acted.length - undone.length
-    const some = undone.length === 0 ? 'none' : 'partial'
-    return this.#finish(ends_as, termination_reason, left === 0 ? 'complete' : some)
+    const left = listLeft(this.calls)
+    const some = left.length === listActed(this.calls).length ? 'none' : 'partial'
+    const compensation = left.length === 0 ? 'complete' : some
+    return this.#finish(ends_as, termination_reason, compensation, { left, stopped })
+  }
+
+  /** Nothing more is undone, though something is left: that is left to a person, and listed. */
+  async stopUndo(stopped: (typeof UNDO_STOPS)[number]): Promise<void> {
+    for (const call of this.calls) {
+      if (call.compensates === null || call.ended_us !== null) continue
+      const sent = call.state === 'intended' && call.sent_us !== null
+      const change = sent
+        ? ({ state: call.effect === 'once' ? 'uncertain' : 'failed', reason: CUT } as const)
+        : ({ state: 'failed', reason: stopped } as const)
+      await this.endUndo(call, this.stepOfUndo(call).step_id, change)
+    }
+    return this.finishUndo(stopped)
   }
 
   async #finish(
     state: 'completed' | 'denied' | 'failed' | 'terminated',
     reason: Reason | null,
     compensation: RunRow['compensation'],
+    undo: {
+      readonly left: readonly string[]
+      readonly stopped: (typeof UNDO_STOPS)[number] | null
+    } | null = null,
   ): Promise<void> {
     const termination_reason = reason
     const ended_us = this.tx.now()
-    await this.#setRun({ state, termination_reason, compensation, ended_us, check_us: null })
+    // Where all is undone there is nothing that anybody could have stopped.
+    const stopped = undo && undo.left.length > 0 ? undo.stopped : null
+    const ended = { state, termination_reason, compensation, compensation_stopped: stopped }
+    await this.#setRun({ ...ended, ended_us, check_us: null })
     await appendCrumb(this.tx, {
       event_type: `run.${state}`,
       subject: this.run.run_id,
@@ -333,6 +353,8 @@ export class RunUnit {
         spent_tokens: this.run.spent_tokens,
         spent_cost_micro: this.run.spent_cost_micro,
         ...(compensation && { compensation }),
+        ...(undo && { left: [...undo.left] }),
+        ...(stopped && { compensation_stopped: stopped }),
       },
     })
     await this.wake()
@@ -369,6 +391,10 @@ export class RunUnit {
 
   /** A call that undoes another waits for a person no longer than its request. */
   async #settleUndo(): Promise<void> {
+    const now_us = this.tx.now()
+    // Null: it began before there was a deadline.
+    const compensation_until_us = this.run.compensation_until_us ?? now_us + UNDO_US
+    if (compensation_until_us <= now_us) return this.stopUndo('deadline_exceeded')
     for (const call of this.calls) {
       if (call.state !== 'waiting_hitl' || call.action_id === null) continue
       const record = await findRow(this.tx, 'agent_action', call.action_id)
@@ -380,7 +406,8 @@ export class RunUnit {
       })
       await this.wake()
     }
-    await this.#setRun({ check_us: this.tx.now() + CHECK_US })
+    const check_us = Math.min(now_us + CHECK_US, compensation_until_us)
+    await this.#setRun({ check_us, compensation_until_us })
   }
 
   /** The job of a managed run goes on once the unit is durable. */
@@ -405,35 +432,6 @@ export class RunUnit {
       payload: { run_id: step.run_id, output_commitment, tokens_in, tokens_out },
     })
     await this.refresh()
-  }
-
-  /** A call that never began: no such tool, or other arguments than it takes. */
-  async refuseCall(row: Omit<CallRow, 'reason'>, step_id: string, reason: Reason): Promise<void> {
-    await this.addCall({ ...row, reason })
-    await appendCrumb(this.tx, {
-      event_type: 'tool.failed',
-      subject: row.call_id,
-      payload: { run_id: row.run_id, step_id, state: 'failed', reason },
-    })
-  }
-
-  /** A person says what became of an uncertain call. */
-  async resolveCall(
-    call: CallRow,
-    step_id: string,
-    change: Partial<CallRow> & Pick<CallRow, 'state'>,
-    resolved_by: string,
-  ): Promise<CallRow> {
-    const reason = 'resolved'
-    const ended = await this.setCall(call, { ...change, reason, ended_us: this.tx.now() })
-    await appendCrumb(this.tx, {
-      event_type: 'tool.resolved',
-      subject: call.call_id,
-      payload: { run_id: call.run_id, step_id, state: ended.state, reason, resolved_by },
-    })
-    await this.refresh()
-    await this.wake()
-    return ended
   }
 
   /** The write-ahead mark of the question: one that is never answered may have been asked. */
@@ -481,14 +479,15 @@ export class RunUnit {
     const expiries = this.steps.flatMap(({ expires_us }) => expires_us ?? [])
     const state = unresolved ? 'waiting_resolution' : reports ? 'waiting_client' : 'running'
     const reads = waits || refsOf(this.steps).length > 0
-    const next = reads ? this.tx.now() + CHECK_US : Number.MAX_SAFE_INTEGER
-    await this.#setRun({
+    const now_us = this.tx.now()
+    const next = reads ? now_us + CHECK_US : Number.MAX_SAFE_INTEGER
+    const change = {
       state: waits ? 'waiting_hitl' : state,
       check_us: Math.min(this.run.deadline_us, next, ...expiries),
-    })
+    } as const
+    // A look that comes sooner is kept, so that a unit which changes nothing writes nothing.
+    const { check_us } = this.run
+    const kept = check_us !== null && check_us > now_us && check_us <= change.check_us
+    if (!kept || change.state !== this.run.state) await this.#setRun(change)
   }
 }
-
-/** Whether its caller has to act, and to report the result. */
-export const isToReport = ({ kind, state, sent_us }: CallRow): boolean =>
-  kind === 'client' && state === 'intended' && sent_us !== null

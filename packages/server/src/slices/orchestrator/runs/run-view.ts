@@ -1,7 +1,7 @@
 // How runs, steps and calls are shown: without their texts.
 
 import type { Run, RunCall, RunStep, RunUndo } from '@custos/contract'
-import type { JsonObject } from '@custos/proof'
+import { type JsonObject, mayHaveActed } from '@custos/proof'
 import { formatTime } from '../../../platform/clock.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import {
@@ -11,6 +11,17 @@ import {
   type StepRow,
   updateStep,
 } from './orchestrator.sql.ts'
+
+/** What is left of the budget; null: no limit. */
+export function leftOf(run: RunRow): { tokens: number | null; cost_micro: number | null } {
+  const { budget_tokens, budget_cost_micro } = run
+  const { spent_tokens, reserved_tokens, spent_cost_micro, reserved_cost_micro } = run
+  const cost = spent_cost_micro + reserved_cost_micro
+  return {
+    tokens: budget_tokens === null ? null : budget_tokens - spent_tokens - reserved_tokens,
+    cost_micro: budget_cost_micro === null ? null : budget_cost_micro - cost,
+  }
+}
 
 const time = (us: number | null): string | null => (us === null ? null : formatTime(us))
 
@@ -70,6 +81,8 @@ export function showRun(row: RunRow, tenant_id: string): Run {
     reserved: { tokens: row.reserved_tokens, cost_micro: row.reserved_cost_micro },
     on_failure: row.on_failure ?? 'stop',
     compensation: row.compensation,
+    compensation_deadline_at: time(row.compensation_until_us),
+    compensation_stopped: row.compensation_stopped,
     max_steps: row.max_steps,
     steps_total: row.steps,
     receipts: row.receipts,
@@ -142,17 +155,37 @@ export const isOver = ({ ended_us, state }: Pick<RunRow, 'ended_us' | 'state'>):
 /** Calls of tools that acted, or may have, newest first; turns of other agents are none. */
 export const listActed = (calls: readonly CallRow[]): CallRow[] =>
   calls
-    .filter(({ compensates, effect }) => compensates === null && effect !== 'read')
-    .filter(({ state }) => state === 'done' || state === 'uncertain')
+    .filter(({ compensates }) => compensates === null)
+    .filter(({ effect, state, reason }) => mayHaveActed(effect, state, reason))
     .toReversed()
+
+/** Those of them that are not undone. */
+export function listLeft(calls: readonly CallRow[]): string[] {
+  const done = calls.filter(({ state }) => state === 'done')
+  const undone = new Set(done.map(({ compensates }) => compensates))
+  return listActed(calls).flatMap(({ call_id }) => (undone.has(call_id) ? [] : [call_id]))
+}
+
+/** Of a call that was sent and not answered: it may have acted. */
+export const CUT = 'not_reported'
+
+/** Whether its caller has to act, and to report the result. */
+export const isToReport = ({ kind, state, sent_us }: CallRow): boolean =>
+  kind === 'client' && state === 'intended' && sent_us !== null
 
 /** What became of each thing that a run did. */
 export function showUndone(run: RunRow, calls: readonly CallRow[]): RunUndo[] {
   if (run.compensation === null && run.state !== 'compensating') return []
-  return listActed(calls).map((call) => {
-    const by = calls.find(({ compensates }) => compensates === call.call_id)
-    const why = by ? by.reason : run.compensation === null ? null : 'no_compensation'
-    const reason = call.state === 'uncertain' ? call.reason : why
+  const acted = listActed(calls)
+  const byOf = ({ call_id }: CallRow) => calls.find(({ compensates }) => compensates === call_id)
+  const last = acted.findLastIndex((call) => byOf(call) !== undefined)
+  return acted.map((call, at) => {
+    const by = byOf(call)
+    // They are undone in this order: those behind the last were not reached.
+    const unreached = at > last ? run.compensation_stopped : null
+    const passed = run.compensation === null && at > last ? null : 'no_compensation'
+    const why = by ? by.reason : (unreached ?? passed)
+    const reason = call.state === 'done' ? why : call.reason
     return {
       call_id: call.call_id,
       undone: by?.state === 'done',

@@ -38,6 +38,8 @@ const NEW_RUN = {
   termination_reason: null,
   ends_as: null,
   compensation: null,
+  compensation_until_us: null,
+  compensation_stopped: null,
   receipts: 0,
   last_receipt_digest: null,
 } as const
@@ -264,6 +266,14 @@ export const cancelRun: Handler<Operation<'cancel_run'>> = async (call, { params
   return call.transact(async (tx) => {
     const unit = await RunUnit.load(kernel, tx, params.run_id)
     if (!unit) return call.refuse('run_not_found')
+    if (unit.undoing) {
+      // A request that is repeated must not end what the first of it began.
+      if (compensate !== false)
+        return call.refuse('wrong_state', 'it undoes what it did; `compensate: false` ends that')
+      await unit.stopUndo('cancelled')
+      meter(tx, call.operation.id)
+      return showRun(unit.run, tenant_id)
+    }
     if (!unit.live) return call.refuse('wrong_state', 'the run has ended')
     if (compensate && executorOf(unit.run) === 'client')
       return call.refuse('rejected', 'only a managed run compensates: it knows its tools')
