@@ -4,7 +4,7 @@ import { Resolver } from 'node:dns'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { AddressList, AllowedHosts } from '../platform/egress/addresses.ts'
-import type { WitnessPolicy } from '../platform/kernel/kernel.ts'
+import type { TimestampAuthority, WitnessPolicy } from '../platform/kernel/kernel.ts'
 import {
   type BillingConfig,
   DEFAULT_PLANS,
@@ -14,7 +14,7 @@ import type { LogLevel } from '../platform/logger.ts'
 import { type EmbedderConfig, embedderConfig } from './embedder-config.ts'
 import { type Environment, integer, wrong } from './env.ts'
 import { billingConfig, origins, planTable } from './plans.ts'
-import { witnessPolicy } from './witnesses.ts'
+import { timestampAuthority, witnessPolicy } from './witnesses.ts'
 
 export interface Config {
   readonly host: string
@@ -46,6 +46,8 @@ export interface Config {
   readonly pages: boolean
   /** Null: checkpoints are offered to nobody. */
   readonly witnesses: WitnessPolicy | null
+  /** Null: checkpoints have no timestamps. */
+  readonly timestamps: TimestampAuthority | null
   /** Origins of consoles: their sessions may write, pages of payment may lead back to them. */
   readonly console_origins: readonly string[]
   /** How long a session lasts without a request, and at most. */
@@ -115,6 +117,7 @@ export function parseConfig(env: Environment): Config {
     billing,
     pages: pagesOn(env),
     witnesses: witnessPolicy(env),
+    timestamps: timestampAuthority(env),
     session_idle_minutes: integer(env, 'CUSTOS_SESSION_IDLE'),
     session_hours: integer(env, 'CUSTOS_SESSION_HOURS'),
     console_origins: origins(env, 'CUSTOS_CONSOLE_ORIGINS'),

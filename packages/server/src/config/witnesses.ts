@@ -1,8 +1,11 @@
-// The file of CUSTOS_WITNESSES: who is offered each checkpoint, and how many have to cosign it.
+// Who is offered each checkpoint and how many have to cosign it (CUSTOS_WITNESSES), and who dates
+// it (CUSTOS_TIMESTAMP_URL).
 
+import type { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parseWitnessKey } from '@custos/proof'
-import type { WitnessPolicy } from '../platform/kernel/kernel.ts'
+import type { TimestampAuthority, WitnessPolicy } from '../platform/kernel/kernel.ts'
+import { readCertificates } from '../platform/timestamps/timestamp-token.ts'
 import { type Environment, wrong } from './env.ts'
 
 const WITNESSES_MAX = 16
@@ -74,4 +77,33 @@ function members(
   if (other !== undefined)
     throw refuse(`has an unknown member in ${where}: use ${names.join(', ')}`)
   return { ...given }
+}
+
+/** Null: there is none. Throws ConfigError for settings that cannot be used. */
+export function timestampAuthority(env: Environment): TimestampAuthority | null {
+  const { CUSTOS_TIMESTAMP_URL: given, CUSTOS_TIMESTAMP_CERTIFICATES: path } = env
+  if (given === undefined) {
+    if (path === undefined) return null
+    throw wrong('CUSTOS_TIMESTAMP_CERTIFICATES', 'is used only together with CUSTOS_TIMESTAMP_URL')
+  }
+  const url = URL.parse(given)
+  const plain = url?.username === '' && url.hash === '' && /^https?:$/.test(url.protocol)
+  if (!url || !plain)
+    throw wrong('CUSTOS_TIMESTAMP_URL', 'must be an http or https URL without credentials')
+  if (path === undefined)
+    throw wrong('CUSTOS_TIMESTAMP_CERTIFICATES', 'must be given with CUSTOS_TIMESTAMP_URL')
+  return { url: url.href, certificates: certificates(path) }
+}
+
+function certificates(path: string): readonly X509Certificate[] {
+  const refuse = (rule: string) => wrong('CUSTOS_TIMESTAMP_CERTIFICATES', rule)
+  let pem: string
+  try {
+    pem = readFileSync(path, 'utf8')
+  } catch {
+    throw refuse('must name a file that can be read')
+  }
+  const read = readCertificates(pem)
+  if (read.length === 0) throw refuse('must be a PEM file with certificates')
+  return read
 }

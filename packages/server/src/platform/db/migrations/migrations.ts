@@ -45,6 +45,7 @@ import { toolKinds } from './0060-tool-kinds.ts'
 import { compensation } from './0061-compensation.ts'
 import { tenantMoves } from './0065-tenant-moves.ts'
 import { tenantFences } from './0066-tenant-fences.ts'
+import { epochTimestamps } from './0075-epoch-timestamps.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -92,6 +93,7 @@ export const migrations: readonly Migration[] = [
   compensation,
   tenantMoves,
   tenantFences,
+  epochTimestamps,
 ]
 
 /** Raised when the database was written by a newer version. */
