@@ -101,7 +101,6 @@ test('a tenant is moved while it is written to, and no acknowledged write is los
   }
 
   await verifyProof(proof, before.tree_size)
-
   const gone = await write(a, agent, 'At the old address')
   assert.deepEqual([gone.status, gone.body.error, gone.body.address], [421, 'tenant_moved', b.url])
   const read = await a.request('GET', store(agent, '/memories'), { key: agent.api_key })
@@ -133,8 +132,8 @@ test('a tenant is moved while it is written to, and no acknowledged write is los
 /** With the keys that either cluster publishes; its checkpoint is at least of this size. */
 async function verifyProof(proof: MoveProof, size: number): Promise<void> {
   assert.ok(proof.last_checkpoint && proof.last_checkpoint.tree_size >= size)
-  for (const { url } of [a, b]) {
-    const { keys } = await (await fetch(`${url}/v1/gcrumbs/public_key`)).json()
+  for (const service of [a, b]) {
+    const { keys } = (await service.request('GET', '/v1/gcrumbs/public_key')).body
     const { valid, reason, type } = await verifyEnvelope(detectEnvelope(proof), { keys })
     assert.deepEqual([valid, type], [true, 'tenant_move'], reason)
     const forged = { ...proof, address: 'https://another.example' }
