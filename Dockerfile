@@ -18,21 +18,24 @@ COPY packages/verify-page/package.json packages/verify-page/
 # The optional packages are another copy of Node, for machines without this one.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
-# The verify page and the console are the only things that are built; their bundlers stay here.
-FROM node:24.21.0-bookworm-slim AS pages
+# The verify page, the console and the command are built; their bundlers stay here.
+FROM node:24.21.0-bookworm-slim AS built
 WORKDIR /app
 COPY --from=packages /app ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY packages packages
-RUN node packages/verify-page/build.ts && node packages/console/build.ts
+RUN node packages/verify-page/build.ts && node packages/console/build.ts \
+ && node packages/cli/build.ts
 
 FROM node:24.21.0-bookworm-slim
 WORKDIR /app
 COPY --from=packages /app ./
 COPY LICENSE ./
 COPY packages packages
-COPY --from=pages /app/packages/verify-page/dist packages/verify-page/dist
-COPY --from=pages /app/packages/console/dist packages/console/dist
+COPY --from=built /app/packages/verify-page/dist packages/verify-page/dist
+COPY --from=built /app/packages/console/dist packages/console/dist
+# Newer than the sources: it is what the entry point runs.
+COPY --from=built /app/packages/cli/dist packages/cli/dist
 # Mount points: the embedded engine's data, and the copy of the erasure ledger.
 RUN install --directory --owner=node --group=node --mode=0700 /data /ledger
 ENV NODE_ENV=production \

@@ -2,10 +2,10 @@
 // The entry point of the command. An older Node starts the Node 24 that npm installed beside it.
 
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import * as module from 'node:module'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 /** Packages that hold a Node 24, as in `optionalDependencies` of the root package. */
 const RUNTIMES = [
@@ -67,6 +67,26 @@ function stopWithStarter() {
   timer.unref()
 }
 
+/**
+ * The file that runs the commands. `packages` is the folder of all packages. What is built is used
+ * unless a source has changed since: then the sources run, and start more slowly.
+ */
+function findEntry(packages) {
+  const built = join(packages, 'cli', 'dist', 'main.js')
+  const isBuilt = existsSync(built) && !hasNewer(packages, statSync(built).mtimeMs)
+  return isBuilt ? built : join(packages, 'cli', 'src', 'commands', 'main.ts')
+}
+
+function hasNewer(packages, built_ms) {
+  for (const name of readdirSync(packages)) {
+    const sources = join(packages, name, 'src')
+    if (!existsSync(sources)) continue
+    for (const file of readdirSync(sources, { recursive: true }))
+      if (statSync(join(sources, file)).mtimeMs > built_ms) return true
+  }
+  return false
+}
+
 stopWithStarter()
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   const emit = process.emitWarning
@@ -77,7 +97,8 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   }
   // Compiled code is cached on disk: later starts are faster and need less memory.
   module.enableCompileCache?.()
-  const { runCli } = await import('../src/commands/main.ts')
+  const packages = fileURLToPath(new URL('../../', import.meta.url))
+  const { runCli } = await import(pathToFileURL(findEntry(packages)).href)
   process.exitCode = await runCli(process.argv.slice(2))
 } else {
   const node = findNode24()

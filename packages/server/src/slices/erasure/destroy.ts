@@ -120,7 +120,7 @@ export function replaceRows(
       else tx.needs(insertBareTombstone(tx, { ref, store_id, seq, us: tx.now() }))
       seqs.set(ref, seq)
     }
-    const predecessors = await writeTombstones(tx, erased)
+    const predecessors = await writeTombstones(kernel, tx, erased)
     for (const { ref, certificate_id, ...reasons } of due) {
       const predecessor = predecessors.get(ref) ?? null
       const { seq } = await appendCrumb(tx, {

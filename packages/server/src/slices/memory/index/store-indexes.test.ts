@@ -7,10 +7,13 @@ import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
 import { markErasing, unmarkErasing } from '../index.ts'
 import { findStore } from '../stores/stores.sql.ts'
+import { searchSteps } from './store-index.ts'
 import { storeIndexes } from './store-indexes.ts'
 
 // The types of Node without those of a browser do not name it.
 declare const WebAssembly: { Memory: { prototype: { grow(pages: number): number } } }
+
+const shipped = { ...searchSteps }
 
 let scene: Scene
 
@@ -157,6 +160,40 @@ test('an index built during writes contains exactly the facts of its log positio
   }
   assert.equal(built.size, 150)
   assert.deepEqual(built.search(request), rebuilt.search(request))
+})
+
+test('an index follows erasures without reading rows, and searches go on', async (t) => {
+  const { tenant_id } = scene
+  const { kernel } = scene.service
+  Object.assign(searchSteps, { slots_min: 0, ms: 0 })
+  t.after(() => Object.assign(searchSteps, shipped))
+  const store_id = await freshStore()
+  const refs = await fill(store_id)
+  await retrieved(store_id, 'walk')
+  const position = async () =>
+    (await kernel.db.read(tenant_id, (db) => findStore(db, store_id)))?.head_seq ?? -1
+  const indexes = storeIndexes(kernel)
+  // The first nine are in chains, which only a look at the rows can follow.
+  const lone = refs.slice(10, 30)
+  let isErasing = true
+  const erasing = (async () => {
+    for (const ref of lone) {
+      assert.equal((await scene.issue(ref)).status, 200)
+      assert.ok(indexes.findAt(tenant_id, store_id, await position()), 'it is at the log position')
+    }
+    isErasing = false
+  })()
+  const ask = () => scene.api('POST', `/v1/stores/${store_id}/retrieve`, { query: 'river walk' })
+  for (let asked = 0; isErasing && asked < 10_000; asked += 1) {
+    const answers = await Promise.all([ask(), ask(), ask(), ask()])
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  }
+  await erasing
+  assert.equal((await scene.issue(refs[1] ?? 0)).status, 200)
+  assert.equal(indexes.findAt(tenant_id, store_id, await position()), undefined)
+  const followed = await retrieved(store_id, 'walk by the sea')
+  indexes.drop(tenant_id, store_id)
+  assert.deepEqual(await retrieved(store_id, 'walk by the sea'), followed)
 })
 
 test('a memory whose erasure is undone is found again by every index', async () => {

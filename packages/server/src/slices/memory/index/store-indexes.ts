@@ -68,11 +68,15 @@ interface StoreChange {
   /** New vectors of facts that existed before. */
   readonly vectors?: readonly { readonly ref: number; readonly vector: Int8Array }[]
   readonly closed: readonly { readonly ref: number; readonly valid_until_us: number }[]
+  /** Erased, and in no chain or digest. */
+  readonly removed?: readonly number[]
 }
 
 export const storeIndexes = perKernel((kernel) => new StoreIndexes(kernel))
 
-function updateIndex(index: StoreIndex, { facts, vectors, closed, to_seq }: StoreChange): void {
+function updateIndex(index: StoreIndex, change: StoreChange): void {
+  const { facts, vectors, closed, removed, to_seq } = change
+  for (const ref of removed ?? []) index.remove(ref)
   for (const fact of facts) index.put(fact)
   for (const { ref, vector } of vectors ?? []) index.setVector(ref, vector)
   for (const { ref, valid_until_us } of closed) index.changeValidity(ref, valid_until_us)
@@ -134,6 +138,7 @@ export class StoreIndexes {
     const changed = [...(change.vectors ?? []), ...change.closed].map(({ ref }) => ref)
     openedFactCache(this.#kernel).applyChange(change, change, changed)
     const entry = this.#entries.get(keyOf(change.tenant_id, change.store_id))
+    if (entry && change.removed !== undefined) entry.saved = false
     if (!entry || entry.building || entry.index.head_seq !== change.from_seq) return
     try {
       updateIndex(entry.index, change)

@@ -13,6 +13,8 @@ import { findSimilarTerms } from './similar-terms.ts'
 
 /** Snapshots read at most, while the store keeps changing as its index catches up. */
 const ATTEMPTS_MAX = 16
+/** A later attempt does not yield while it searches: nothing can be erased meanwhile. */
+const YIELDING_ATTEMPTS = 4
 
 interface RankRequest<T> {
   readonly store_id: string
@@ -39,8 +41,9 @@ export async function answerRanked<T>(
   let embedder = await loadExpectedEmbedder(kernel, tenant_id, store_id)
   let vector = await embedQuery(kernel, embedder, query)
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const options = { embedder, vector, yields: attempt < YIELDING_ATTEMPTS }
     const tried = await storeIndexes(kernel).inTurn(tenant_id, store_id, () =>
-      kernel.db.read(tenant_id, (db) => tryRanking(kernel, db, request, { embedder, vector })),
+      kernel.db.read(tenant_id, (db) => tryRanking(kernel, db, request, options)),
     )
     if ('answer' in tried) return tried.answer
     if ('embedder' in tried) {
@@ -56,8 +59,9 @@ async function tryRanking<T>(
   kernel: Kernel,
   db: TenantDb,
   { store_id, query, limit, choose, show }: RankRequest<T>,
-  { embedder, vector }: { embedder: EmbedderName; vector: Int8Array | null },
+  options: { embedder: EmbedderName; vector: Int8Array | null; yields: boolean },
 ): Promise<RankAttempt<T>> {
+  const { embedder, vector, yields } = options
   const store = await loadReadableStore(kernel, db, store_id)
   if (store.embedder !== embedder) return { embedder: store.embedder }
   const refs = await choose(db)
@@ -84,7 +88,9 @@ async function tryRanking<T>(
     // What is little related comes last, and is there.
     min_confidence: 0,
   }
-  const ranked = await index.searchInSteps(search, () => find() === index)
+  const ranked = yields
+    ? await index.searchInSteps(search, () => find() === index)
+    : index.search(search)
   return ranked === null ? { head_seq } : { answer: await show(db, ranked) }
 }
 

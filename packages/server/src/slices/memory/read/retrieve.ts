@@ -50,6 +50,8 @@ const FILLED = 0.9
 const WIDENING = 4
 /** Snapshots read at most, while the store keeps changing as its index catches up. */
 const ATTEMPTS_MAX = 16
+/** A later attempt does not yield while it searches: nothing can be erased meanwhile. */
+const YIELDING_ATTEMPTS = 4
 
 interface RetrieveOptions {
   readonly query: string
@@ -102,17 +104,18 @@ interface SnapshotOptions extends RetrieveOptions {
   readonly embedder: EmbedderName
   readonly vector: Int8Array | null
   readonly known: RecordedVersions | null
+  readonly yields: boolean
 }
 
 async function answerAtHead(
   call: Call<Retrieve>,
   store_id: string,
-  options: SnapshotOptions,
+  options: Omit<SnapshotOptions, 'yields'>,
 ): Promise<RawJson<RetrieveReply>> {
   const { kernel, tenant_id } = call
   let { embedder, vector } = options
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const tried = { ...options, embedder, vector }
+    const tried = { ...options, embedder, vector, yields: attempt < YIELDING_ATTEMPTS }
     const answer = await storeIndexes(kernel).inTurn(tenant_id, store_id, () => {
       const read_mark = openedFactCache(kernel).markRead(tenant_id)
       return call.read((db) => answerFromSnapshot(call, db, store_id, { ...tried, read_mark }))
@@ -218,14 +221,23 @@ const showReply = (
 async function rankForBudget(
   index: StoreIndex,
   search: Omit<SearchOptions, 'limit'>,
-  { budget_tokens, top_k, explain, isCurrent }: RetrieveOptions & { isCurrent: () => boolean },
+  {
+    budget_tokens,
+    top_k,
+    explain,
+    yields,
+    isCurrent,
+  }: Omit<SnapshotOptions, 'known'> & {
+    isCurrent: () => boolean
+  },
 ): Promise<{ ranked: RankedFact[]; limit: number } | null> {
   const expected = Math.ceil(budget_tokens / TOKENS_PER_CANDIDATE)
   let limit = Math.min(top_k, CANDIDATES_MAX, Math.max(CANDIDATES_MIN, expected))
   for (;;) {
-    const ranked = explain
-      ? index.search({ ...search, limit })
-      : await index.searchInSteps({ ...search, limit }, isCurrent)
+    const ranked =
+      explain || !yields
+        ? index.search({ ...search, limit })
+        : await index.searchInSteps({ ...search, limit }, isCurrent)
     if (ranked === null) return null
     if (ranked.length < limit || limit >= CANDIDATES_MAX) return { ranked, limit }
     const { unique } = splitDuplicates(ranked, top_k)

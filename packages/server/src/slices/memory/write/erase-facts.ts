@@ -22,12 +22,17 @@ import { noteHiddenFacts, openedFactCache } from '../facts/opened-fact-cache.ts'
 import { deleteRetrievedFacts } from '../facts/retrieved-facts.sql.ts'
 import { listDigestsUsing } from '../facts/session-digests.sql.ts'
 import { endDigests, removeSessionFacts } from '../facts/sessions.ts'
-import { closeVersion, findCurrentValidity, listCurrentValidities } from '../facts/validity.sql.ts'
+import {
+  closeVersion,
+  findCurrentValidity,
+  listCurrentValidities,
+  type ValidityRow,
+} from '../facts/validity.sql.ts'
 import { removeSnapshot } from '../index/index-snapshots.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { deleteExpiries } from '../stores/expiries.sql.ts'
 import { legalHoldRefusal, loadHeldStores } from '../stores/holds.ts'
-import { advanceStoreHead } from '../stores/store-heads.ts'
+import { advanceStoreHead, loadStoreHead } from '../stores/store-heads.ts'
 import { settingsCache } from '../stores/store-settings.ts'
 import { findStore } from '../stores/stores.sql.ts'
 
@@ -76,18 +81,25 @@ export async function enqueueMissingVectors(kernel: Kernel, tx: Tx, refs: readon
   }
 }
 
+interface ErasedFact {
+  readonly ref: number
+  readonly store_id: string
+  /** Log position of the erasure. */
+  readonly seq: number
+}
+
 /**
  * Replaces the facts' rows by tombstones and repairs their version chains, in the order given. An
  * item whose current version is erased is gone, and so is a digest: no earlier version takes its
  * place.
- * @param erased `seq`: log position of the erasure
  * @returns the predecessor of each that had one
  */
 export async function writeTombstones(
+  kernel: Kernel,
   tx: Tx,
-  erased: readonly { readonly ref: number; readonly store_id: string; readonly seq: number }[],
+  erased: readonly ErasedFact[],
 ): Promise<Map<number, number>> {
-  const refs = erased.map(({ ref }) => ref)
+  const refs = refsOf(erased)
   const heads = new Map((await findFactHeads(tx, refs)).map((head) => [head.ref, head]))
   const versions = new Map(
     (await listCurrentValidities(tx, refs)).map((version) => [version.ref, version]),
@@ -100,14 +112,8 @@ export async function writeTombstones(
   const digests = await removeSessionFacts(tx, refs, last_seq)
   const named = await findItemRefs(tx, refs)
   if (named.size > 0) tx.needs(deleteItems(tx, refs))
-  for (const [store_id, own] of Map.groupBy(erased, (one) => one.store_id))
-    tx.needs(
-      deleteRetrievedFacts(
-        tx,
-        store_id,
-        own.map(({ ref }) => ref),
-      ),
-    )
+  const stores = [...Map.groupBy(erased, ({ store_id }) => store_id)]
+  for (const [store_id, own] of stores) tx.needs(deleteRetrievedFacts(tx, store_id, refsOf(own)))
   tx.needs(
     insertTombstones(
       tx,
@@ -122,11 +128,12 @@ export async function writeTombstones(
       })),
     ),
   )
+  if (digests.size === 0 && refs.every((ref) => isAlone(versions.get(ref))))
+    for (const [store_id, own] of stores) await followErasure(kernel, tx, store_id, own)
   const predecessors = new Map<number, number>()
   for (const { ref, store_id, seq } of erased) {
     const known = versions.get(ref)
-    if (known?.predecessor === null && known.superseded_by === null)
-      tx.needs(closeVersion(tx, known, seq))
+    if (isAlone(known)) tx.needs(closeVersion(tx, known, seq))
     else {
       // The removal of its neighbour may have changed it.
       const version = known && (await findCurrentValidity(tx, ref))
@@ -140,6 +147,33 @@ export async function writeTombstones(
   // One that is current again belongs into the digest of its session.
   await endDigests(tx, [...predecessors.values()], last_seq)
   return predecessors
+}
+
+/** Whether the fact succeeds none and has no successor. */
+const isAlone = (version: ValidityRow | undefined): version is ValidityRow =>
+  version?.predecessor === null && version.superseded_by === null
+
+const refsOf = (erased: readonly ErasedFact[]): number[] => erased.map(({ ref }) => ref)
+
+/** Nothing but these facts changes in the store: its index need not read what the unit has done. */
+async function followErasure(
+  kernel: Kernel,
+  tx: Tx,
+  store_id: string,
+  erased: readonly ErasedFact[],
+): Promise<void> {
+  const head = await loadStoreHead(tx, store_id)
+  if (!head) return
+  const change = {
+    tenant_id: tx.tenant_id,
+    store_id,
+    from_seq: head.head_seq,
+    to_seq: Math.max(...erased.map(({ seq }) => seq)),
+    facts: [],
+    closed: [],
+    removed: refsOf(erased),
+  }
+  tx.afterCommit(() => storeIndexes(kernel).applyChange(change))
 }
 
 export const setTombstoneCertificate = (tx: Tx, ref: number, certificate_id: string) =>
