@@ -64,7 +64,8 @@ export const SWEEPS: readonly Sweep[] = [
     how: [
       'A library loaded before the service counts its writes, flushes, truncations and renames and',
       'ends it at the first of them under load, then from the same state at the second, and so on;',
-      'every other time in the middle of a write.',
+      'every other time in the middle of a write. One client begins with erasures of memories that',
+      'a decision has used.',
     ].join(' '),
     long: { files: ['test/crash/each-write.slow.test.ts'], rounds: 300, tests: 'each write' },
     short: { files: ['test/crash/each-write.test.ts'], tests: 'any write or flush' },

@@ -123,6 +123,11 @@ test('Caddy takes the configuration of the proxy', (t) => {
   if (answer) assert.equal(answer.status, 0, answer.said)
 })
 
+test('the compose files fit the schema of the Compose specification', (t) => {
+  const answer = ask(t, 'check-jsonschema', ['--builtin-schema', 'vendor.compose-spec', ...COMPOSE])
+  if (answer) assert.equal(answer.status, 0, answer.said)
+})
+
 test('docker compose reads both files together', (t) => {
   const files = COMPOSE.flatMap((path) => ['-f', path])
   const env = Object.fromEntries(

@@ -1,7 +1,8 @@
 // The client of a running service; what it throws becomes a one-line CommandError.
 
 import { ApiError, ConnectionError, Custos, CustosError } from '@custos/client'
-import { CLIENT_SETTINGS, readClientEnvironment, settingsHelp } from '@custos/server/settings'
+import { CLIENT_SETTINGS, readClientEnvironment } from '@custos/server/client-settings'
+import { settingsHelp } from '@custos/server/settings'
 import { CommandError, UsageError } from './command.ts'
 
 export const CLIENT_OPTIONS = { url: { type: 'string' } } as const

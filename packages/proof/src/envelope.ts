@@ -3,6 +3,7 @@
 import { isObject } from './core/shape.ts'
 import { CONFORMANCE_KIND } from './documents/conformance-result.ts'
 import { TENANT_ERASURE_KIND } from './documents/tenant-erasure.ts'
+import { TENANT_MOVE_KIND } from './documents/tenant-move.ts'
 import { recordKindOf } from './records/rules.ts'
 
 /** The input of `verifyEnvelope`. Its content is unvalidated. */
@@ -110,10 +111,10 @@ function detectRegistryRecord(json: PlainObject): Envelope | null {
     return { type: 'record', kind: 'approval', record: json }
   if (has(json, 'report_id', 'content', 'content_hash'))
     return { type: 'record', kind: 'report', record: json }
-  if (json['record_kind'] === CONFORMANCE_KIND)
-    return { type: 'record', kind: CONFORMANCE_KIND, record: json }
-  if (json['record_kind'] === TENANT_ERASURE_KIND)
-    return { type: 'record', kind: TENANT_ERASURE_KIND, record: json }
+  const named = [CONFORMANCE_KIND, TENANT_ERASURE_KIND, TENANT_MOVE_KIND].find(
+    (one) => one === json['record_kind'],
+  )
+  if (named !== undefined) return { type: 'record', kind: named, record: json }
   const kind = recordKindOf(json)
   if (kind !== undefined) return { type: 'record', kind, record: json }
   if (has(json, 'included', 'source', 'merkle_root')) return { type: 'corpus_proof', proof: json }

@@ -1,7 +1,7 @@
 // Recognises the documents in the text of a saved file and verifies each: what `custos verify` and
 // the verify page share.
 import { sha256 } from './core/digest.ts'
-import { fromHex, toHex } from './core/encoding.ts'
+import { fromBase64, fromHex, toHex } from './core/encoding.ts'
 import { type PublishedKey, readKeys } from './core/keys.ts'
 import { isObject } from './core/shape.ts'
 import type { Check, Verdict } from './core/verdict.ts'
@@ -89,6 +89,19 @@ export type TrustedInputs = {
   readonly entry: unknown
   /** Witnesses that must have cosigned each checkpoint: their vkeys, and how many of them. */
   readonly witnesses?: { readonly keys: readonly string[]; readonly required?: number | undefined }
+  /**
+   * Verifies the RFC 3161 token on a text: each epoch must have one. Given by the caller, because
+   * certificates need more of the platform than a browser has.
+   */
+  readonly timestamp?: (
+    text: string,
+    token: Uint8Array,
+  ) => {
+    readonly ok: boolean
+    /** The time in the token, as an epoch shows it. */
+    readonly at?: string
+    readonly reason?: string
+  }
 }
 
 /** The verdict on one document; malformed documents are invalid, they do not throw. */
@@ -97,19 +110,79 @@ export async function verifySavedDocument(
   trust: TrustedInputs,
 ): Promise<Verdict> {
   const verdict = await verifyDocument(document, trust)
-  if (!trust.witnesses) return verdict
-  const note = cosignedNote(document)
-  if (note === null && document.kind === 'json' && hasCheckpoint(document.envelope)) {
-    const { type, checks, not_checked, valid_with } = verdict
-    const detail = 'only a checkpoint, an epoch or a tlog-proof shows cosignatures'
-    const witnessed = { name: 'witnessed', ok: false, detail }
-    return { ...toVerdict(type, [...checks, witnessed], valid_with), not_checked }
-  }
-  if (note === null)
-    return { ...verdict, not_checked: [...verdict.not_checked, 'cosignatures: not a checkpoint'] }
+  const witnessed = trust.witnesses
+    ? await requireWitnesses(document, verdict, trust.witnesses)
+    : verdict
+  if (trust.timestamp) return requireTimestamp(document, witnessed, trust.timestamp)
+  return timestampOf(document) === undefined
+    ? witnessed
+    : skip(witnessed, 'timestamp: needs the certificate of its authority')
+}
+
+const skip = (verdict: Verdict, what: string): Verdict => ({
+  ...verdict,
+  not_checked: [...verdict.not_checked, what],
+})
+
+function withChecks(verdict: Verdict, added: readonly Check[]): Verdict {
   const { type, checks, not_checked, valid_with } = verdict
-  const witnessed = await checkWitnesses(note, trust.witnesses)
-  return { ...toVerdict(type, [...checks, ...witnessed], valid_with), not_checked }
+  return { ...toVerdict(type, [...checks, ...added], valid_with), not_checked }
+}
+
+async function requireWitnesses(
+  document: SavedDocument,
+  verdict: Verdict,
+  witnesses: NonNullable<TrustedInputs['witnesses']>,
+): Promise<Verdict> {
+  const note = cosignedNote(document)
+  if (note !== null) return withChecks(verdict, await checkWitnesses(note, witnesses))
+  if (document.kind !== 'json' || !hasCheckpoint(document.envelope))
+    return skip(verdict, 'cosignatures: not a checkpoint')
+  const detail = 'only a checkpoint, an epoch or a tlog-proof shows cosignatures'
+  return withChecks(verdict, [{ name: 'witnessed', ok: false, detail }])
+}
+
+function requireTimestamp(
+  document: SavedDocument,
+  verdict: Verdict,
+  verify: NonNullable<TrustedInputs['timestamp']>,
+): Verdict {
+  const shown = timestampOf(document)
+  if (shown) return withChecks(verdict, [checkTimestamp(shown, verify)])
+  const rests =
+    document.kind === 'checkpoint' ||
+    document.kind === 'tlog_proof' ||
+    (document.kind === 'json' && hasCheckpoint(document.envelope))
+  if (!rests) return skip(verdict, 'timestamp: not a checkpoint')
+  const isEpoch = document.kind === 'json' && document.envelope.type === 'epoch'
+  const detail = isEpoch ? 'it has none' : 'only an epoch shows its timestamp'
+  return withChecks(verdict, [{ name: 'timestamp', ok: false, detail }])
+}
+
+function checkTimestamp(
+  { checkpoint, token, stamped_at }: NonNullable<ReturnType<typeof timestampOf>>,
+  verify: NonNullable<TrustedInputs['timestamp']>,
+): Check {
+  const failed = (detail: string): Check => ({ name: 'timestamp', ok: false, detail })
+  let bytes: Uint8Array
+  try {
+    bytes = fromBase64(String(token))
+  } catch {
+    return failed('malformed')
+  }
+  const { ok, at, reason } = verify(checkpoint, bytes)
+  if (!ok || at === undefined) return failed(reason ?? 'invalid')
+  if (stamped_at !== at) return failed('stamped_at: another time')
+  return { name: `timestamp ${at}`, ok: true }
+}
+
+/** Undefined: it is no epoch, or shows none. */
+function timestampOf(document: SavedDocument) {
+  if (document.kind !== 'json' || document.envelope.type !== 'epoch') return undefined
+  const { epoch } = document.envelope
+  if (!isObject(epoch) || !isObject(epoch['timestamp'])) return undefined
+  const { token, stamped_at } = epoch['timestamp']
+  return { checkpoint: String(epoch['checkpoint']), token, stamped_at }
 }
 
 /** Whether what is verified rests on a checkpoint that nobody may have cosigned. */

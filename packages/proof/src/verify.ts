@@ -19,6 +19,7 @@ import { verifyDecision } from './documents/decision.ts'
 import { verifyManifest } from './documents/manifest.ts'
 import { verifyMemory } from './documents/provenance.ts'
 import { TENANT_ERASURE_KIND, verifyTenantErasure } from './documents/tenant-erasure.ts'
+import { TENANT_MOVE_KIND, verifyTenantMove } from './documents/tenant-move.ts'
 import { type Envelope, isEnvelope } from './envelope.ts'
 import {
   type LogContext,
@@ -116,6 +117,7 @@ async function verifyRecord(kind: unknown, value: unknown, context: LogContext):
   if (kind === 'erasure') return verifyCertificate(value, context.keys)
   if (kind === 'erasure_manifest') return verifyManifest(value, context.keys)
   if (kind === TENANT_ERASURE_KIND) return verifyTenantErasure(value, context.keys)
+  if (kind === TENANT_MOVE_KIND) return verifyTenantMove(value, context.keys)
   if (kind === CONFORMANCE_KIND) return verifyConformanceResult(value, context.keys)
   if (kind === 'report') return verifyReport(value, context.keys)
   if (!isObject(value)) return malformedVerdict('record', 'not an object')

@@ -37,6 +37,14 @@ export {
 export { openapiDocument } from './app/routes.ts'
 export { LOCAL_TENANT, type Service, startService } from './app/start.ts'
 export {
+  CLIENT_SETTINGS,
+  CONFORMANCE_SETTINGS,
+  MCP_SETTINGS,
+  readClientEnvironment,
+  readConformanceEnvironment,
+  readMcpEnvironment,
+} from './config/client-env.ts'
+export {
   assignTenant,
   clusterOf,
   loadCluster,
@@ -44,18 +52,7 @@ export {
   readClusters,
 } from './config/clusters.ts'
 export { type Config, parseConfig } from './config/config.ts'
-export {
-  CLIENT_SETTINGS,
-  CONFORMANCE_SETTINGS,
-  type Environment,
-  MCP_SETTINGS,
-  readClientEnvironment,
-  readConformanceEnvironment,
-  readEnvironment,
-  readMcpEnvironment,
-  SETTINGS,
-  settingsHelp,
-} from './config/env.ts'
+export { type Environment, readEnvironment, SETTINGS, settingsHelp } from './config/env.ts'
 export { DataDirHeld, readAddress } from './platform/db/data-dir.ts'
 export type { Kernel } from './platform/kernel/kernel.ts'
 export { type OwnSigner, openOwnSigner } from './platform/keys/signing-key-file.ts'

@@ -14,6 +14,8 @@ export interface LoadParts {
   readonly random: Random
   /** Part of every content and key, so that rounds never repeat one another. */
   readonly round: number
+  /** Memories that one of the workers erases, one after another, before it does anything else. */
+  readonly doomed?: readonly KnownFact[]
 }
 
 /** Runs workers until the service is gone; resolves when all of them have noticed. */
@@ -29,15 +31,18 @@ class Worker {
   /** Open heads of its own. */
   readonly #open: KnownFact[] = []
   readonly #decided: string[] = []
+  readonly #doomed: KnownFact[]
 
   constructor(parts: LoadParts, index: number) {
     this.#parts = parts
+    this.#doomed = index === 0 ? [...(parts.doomed ?? [])] : []
     this.#name = `${parts.round}x${index}`
   }
 
   async run(): Promise<void> {
     const { random } = this.#parts
     try {
+      while (this.#doomed.length > 0) await this.#erase(this.#doomed)
       for (;;) {
         const dice = random.int(100)
         if (dice < 30) await this.#write()
@@ -72,9 +77,9 @@ class Worker {
     if (this.#open.length > OPEN_MAX) this.#open.shift()
   }
 
-  #take(): KnownFact | undefined {
+  #take(facts = this.#open): KnownFact | undefined {
     const { random } = this.#parts
-    const [taken] = this.#open.splice(random.int(Math.max(1, this.#open.length)), 1)
+    const [taken] = facts.splice(random.int(Math.max(1, facts.length)), 1)
     return taken
   }
 
@@ -149,9 +154,9 @@ class Worker {
     promises.claim({ seq: log_seq, event_type: 'decision.logged', subject: decision_id, payload })
   }
 
-  async #erase(): Promise<void> {
+  async #erase(facts = this.#open): Promise<void> {
     const { client, promises, random } = this.#parts
-    const fact = this.#take()
+    const fact = this.#take(facts)
     if (!fact) return
     const { ref, store_id } = fact
     promises.doubtfulErasures.add(ref)

@@ -18,6 +18,9 @@ import { repeatLoad, SpreadClient } from './spread-client.ts'
 import { tempDirectory } from './temp-directory.ts'
 
 const WORKERS = 3
+/** Memories that are there before the load, which begins with erasing some of them. */
+const PREPARED = 8
+const DOOMED_MAX = 4
 const CALLS_MAX = 300
 const FULL_CALLS_MAX = 12
 const SURVIVALS: readonly Survival[] = ['nothing', 'everything', 'some', 'some']
@@ -29,6 +32,8 @@ class WatchedFiles {
   readonly disk: Disk
   readonly random: Random
   readonly #t: TestContext
+  /** What is promised of the state before any load. */
+  readonly prepared = new Promises()
   store_id = ''
   api_key = ''
 
@@ -42,7 +47,7 @@ class WatchedFiles {
     t.after(() => disk.close())
   }
 
-  /** A tenant with a store, and no process; null where calls cannot be watched. */
+  /** A tenant with memories and a decision, and no process; null: calls cannot be watched. */
   static async open(t: TestContext): Promise<WatchedFiles | null> {
     const dir = tempDirectory(t)
     const under = join(dir, 'files')
@@ -54,8 +59,26 @@ class WatchedFiles {
     watched.api_key = (await createTenant(server)).api_key
     const made = await watched.client(server).ok('POST', '/v1/stores', { body: {} })
     watched.store_id = made.store_id
+    await watched.#prepare(watched.client(server))
     await server.stop()
     return watched
+  }
+
+  async #prepare(client: Client): Promise<void> {
+    const { store_id, prepared } = this
+    const contents = Array.from({ length: PREPARED }, (_, n) => `Box zk0x${n}q is on the shelf`)
+    const items = contents.map((content) => ({ content }))
+    const { refs } = await client.ok('POST', `/v1/stores/${store_id}/write_batch`, {
+      body: { items },
+    })
+    contents.forEach((content, n) => {
+      prepared.facts.set(refs[n], { ref: refs[n], store_id, content })
+    })
+    const output = 'On the shelf zk0x99q'
+    const used = { retrieved_refs: refs, retrieved_contents: contents }
+    const body = { store_id, model_id: 'model-a', query: 'Where is it?', output, ...used }
+    const { decision_id } = await client.ok('POST', '/v1/decisions/log', { body })
+    prepared.decisions.set(decision_id, { decision_id, refs, output })
   }
 
   get options() {
@@ -87,7 +110,13 @@ class WatchedFiles {
   /** Load until the process ends at the call it was armed for. */
   async loadUntilKilled(server: ServerProcess, promises: Promises, round: number): Promise<void> {
     const { store_id, random } = this
-    await runLoad({ client: this.client(server), store_id, promises, random, round }, WORKERS)
+    const { facts, erased, superseded } = promises
+    const doomed = [...facts.values()]
+      .filter((fact) => fact.store_id === store_id)
+      .filter(({ ref }) => !erased.has(ref) && !superseded.has(ref))
+      .slice(0, DOOMED_MAX)
+    const client = this.client(server)
+    await runLoad({ client, store_id, promises, random, round, doomed }, WORKERS)
     await server.ended()
     assert.equal(server.signal, 'SIGKILL', server.output.slice(-2_000))
   }
@@ -110,7 +139,7 @@ export async function killAtCalls(t: TestContext, count: number): Promise<void> 
     watched.putBack(base)
     watched.disk.calm()
     const server = await watched.start(watched.disk.env())
-    const promises = new Promises()
+    const promises = copyOf(watched.prepared)
     // Every other one in the middle of a write.
     watched.disk.arm(call % 2 === 0 ? 'kill_within' : 'kill', call)
     await watched.loadUntilKilled(server, promises, call)
@@ -124,7 +153,7 @@ export async function cutPowerOften(t: TestContext, rounds: number): Promise<voi
   const watched = await WatchedFiles.open(t)
   if (watched === null) return
   const { disk, random, under } = watched
-  let promises = new Promises()
+  let promises = copyOf(watched.prepared)
   for (let round = 1; round <= rounds; round += 1) {
     const base = watched.keep('base')
     const journal = join(watched.dir, `journal-${round}`)
@@ -152,7 +181,7 @@ export async function fillDiskOften(t: TestContext, rounds: number): Promise<voi
   if (watched === null) return
   const { disk, random, store_id } = watched
   const server = await watched.start(disk.env())
-  const promises = new Promises()
+  const promises = copyOf(watched.prepared)
   const parts = { urls: [server.url], key: watched.api_key, random, refusals: true }
   const client = new SpreadClient(parts)
   const load = Promise.all(

@@ -32,6 +32,8 @@ tlog-proof. FILE - reads standard input. Nothing is sent anywhere.
   --witness-key VKEY  key of a witness (name+id+base64) that must have cosigned each checkpoint and
                 epoch; may be repeated
   --witnesses N how many of these witnesses are enough; default: all
+  --timestamp-certificate FILE  certificates (PEM) of an authority that must have dated each epoch
+                by RFC 3161: its own, or one above it
   --json        print the verdicts as JSON, one per line
 
 Exit status 0: everything is valid. 1: something is invalid or signed by an unknown key.`,
@@ -45,13 +47,15 @@ async function runVerify(args: readonly string[]): Promise<number> {
     entry: { type: 'string' },
     'witness-key': { type: 'string', multiple: true },
     witnesses: { type: 'string' },
+    'timestamp-certificate': { type: 'string' },
     json: { type: 'boolean' },
   })
   if (positionals.length === 0) throw new UsageError('name a file to verify, or - for stdin')
   const keys = await readTrusted(values.keys, values.key ?? [])
   const entry = values.entry === undefined ? undefined : await readEntry(values.entry)
   const witnesses = readWitnesses([...new Set(values['witness-key'])], values.witnesses)
-  const trust = { keys, entry, ...(witnesses && { witnesses }) }
+  const timestamp = await readAuthority(values['timestamp-certificate'])
+  const trust = { keys, entry, ...(witnesses && { witnesses }), ...(timestamp && { timestamp }) }
   const verdicts: DocumentVerdict[] = []
   for (const file of positionals) verdicts.push(...(await verifyFile(file, trust)))
   if (values.json)
@@ -97,6 +101,19 @@ function readWitnesses(keys: readonly string[], count: string | undefined) {
   if (keys.length === 0 && count === undefined) return undefined
   if (!possible) throw new UsageError('--witnesses takes a number from 1 to that of --witness-key')
   return { keys, required }
+}
+
+/** Undefined: no timestamp is asked for. */
+async function readAuthority(file: string | undefined): Promise<TrustedInputs['timestamp']> {
+  if (file === undefined) return undefined
+  const { readCertificates, verifyTimestampToken } = await import('@custos/server/timestamp-token')
+  const { formatTime } = await import('@custos/server/clock')
+  const trusted = readCertificates(await readText(file))
+  if (trusted.length === 0) throw new CommandError(`${file} has no certificate in PEM`)
+  return (text, token) => {
+    const verdict = verifyTimestampToken(token, { message: Buffer.from(text), trusted })
+    return verdict.ok ? { ok: true, at: formatTime(verdict.stamped_us) } : verdict
+  }
 }
 
 async function readEntry(file: string): Promise<unknown> {

@@ -2401,6 +2401,8 @@ export type Epoch = {
   cosignatures: Cosignature[]
   /** Whether enough witnesses cosigned it; null: the operator has no witnesses */
   witnessed: boolean | null
+  /** Its timestamp; null: none was asked for, or none has come yet */
+  timestamp: EpochTimestamp | null
   /** When it was created */
   created_at: string
   /** Whether this request signed it */
@@ -2409,6 +2411,14 @@ export type Epoch = {
   merkle_root: string
   /** Same as `tree_size` */
   n_leaves: number
+}
+
+/** The timestamp of an authority on a checkpoint */
+export type EpochTimestamp = {
+  /** When the checkpoint existed, as the authority says */
+  stamped_at: string
+  /** The RFC 3161 token in DER, over the SHA-256 of the text in `checkpoint` */
+  token: string
 }
 
 /**

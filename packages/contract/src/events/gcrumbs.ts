@@ -66,6 +66,14 @@ const Cosignature = Type.Object(
   { title: 'Cosignature', description: 'The signature of a witness on a checkpoint' },
 )
 
+const EpochTimestamp = Type.Object(
+  {
+    stamped_at: time('When the checkpoint existed, as the authority says'),
+    token: about(Base64, 'The RFC 3161 token in DER, over the SHA-256 of the text in `checkpoint`'),
+  },
+  { title: 'EpochTimestamp', description: 'The timestamp of an authority on a checkpoint' },
+)
+
 /** A signed checkpoint in C2SP form. */
 export const Epoch = Type.Object(
   {
@@ -81,6 +89,9 @@ export const Epoch = Type.Object(
     }),
     witnessed: Nullable(
       boolean('Whether enough witnesses cosigned it; null: the operator has no witnesses'),
+    ),
+    timestamp: Nullable(
+      about(EpochTimestamp, 'Its timestamp; null: none was asked for, or none has come yet'),
     ),
     created_at: Timestamp,
     rolled: Type.Optional(boolean('Whether this request signed it')),

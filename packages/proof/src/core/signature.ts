@@ -13,6 +13,8 @@ export const SIGNED_KINDS = [
   'erasure_manifest',
   /** Over what was destroyed of a tenant, by the key of erasures. */
   'tenant_erasure',
+  /** Over what was the same on both sides of a tenant's move, by the record key of the source. */
+  'tenant_move',
   'key_list',
   'landing',
   'artifact',

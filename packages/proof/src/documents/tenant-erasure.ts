@@ -119,8 +119,8 @@ async function checkCheckpoint(
   addCheck(findings, 'log_of_tenant', own, 'the checkpoint is of another log')
 }
 
-/** Origins are `<origin>/<tenant_id>`, and `/1`, `/2` … after it once the log was restored. */
-function isLogOf(checkpoint: unknown, tenant_id: string): boolean {
+/** Origins of notes are `<origin>/<tenant_id>`, then `/1`, `/2` … once the log was restored. */
+export function isLogOf(checkpoint: unknown, tenant_id: string): boolean {
   try {
     const { origin } = parseCheckpoint(String(checkpoint))
     return [origin, origin.replace(/\/[1-9]\d*$/, '')].some((one) => one.endsWith(`/${tenant_id}`))

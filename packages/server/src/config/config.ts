@@ -1,12 +1,10 @@
 // Turns settings into a configuration; a setting that cannot be used is a one-line ConfigError.
 
 import { Resolver } from 'node:dns'
-import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { parseWitnessKey } from '@custos/proof'
 import { AddressList, AllowedHosts } from '../platform/egress/addresses.ts'
-import type { WitnessPolicy } from '../platform/kernel/kernel.ts'
+import type { TimestampAuthority, WitnessPolicy } from '../platform/kernel/kernel.ts'
 import {
   type BillingConfig,
   DEFAULT_PLANS,
@@ -16,6 +14,7 @@ import type { LogLevel } from '../platform/logger.ts'
 import { type EmbedderConfig, embedderConfig } from './embedder-config.ts'
 import { type Environment, integer, wrong } from './env.ts'
 import { billingConfig, origins, planTable } from './plans.ts'
+import { timestampAuthority, witnessPolicy } from './witnesses.ts'
 
 export interface Config {
   readonly host: string
@@ -47,6 +46,8 @@ export interface Config {
   readonly pages: boolean
   /** Null: checkpoints are offered to nobody. */
   readonly witnesses: WitnessPolicy | null
+  /** Null: checkpoints have no timestamps. */
+  readonly timestamps: TimestampAuthority | null
   /** Origins of consoles: their sessions may write, pages of payment may lead back to them. */
   readonly console_origins: readonly string[]
   /** How long a session lasts without a request, and at most. */
@@ -116,6 +117,7 @@ export function parseConfig(env: Environment): Config {
     billing,
     pages: pagesOn(env),
     witnesses: witnessPolicy(env),
+    timestamps: timestampAuthority(env),
     session_idle_minutes: integer(env, 'CUSTOS_SESSION_IDLE'),
     session_hours: integer(env, 'CUSTOS_SESSION_HOURS'),
     console_origins: origins(env, 'CUSTOS_CONSOLE_ORIGINS'),
@@ -301,74 +303,3 @@ const list = (text: string | undefined): string[] =>
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
-
-const WITNESSES_MAX = 16
-
-const refuse = (rule: string) => wrong('CUSTOS_WITNESSES', rule)
-
-/** Null: the setting is absent. Throws ConfigError for a file that cannot be used. */
-function witnessPolicy(env: Environment): WitnessPolicy | null {
-  const path = env.CUSTOS_WITNESSES
-  if (path === undefined) return null
-  const file = members(readJson(path), ['required', 'witnesses'], 'the file')
-  const { required, witnesses: listed } = file
-  if (!Array.isArray(listed) || listed.length === 0 || listed.length > WITNESSES_MAX)
-    throw refuse(`must have a list "witnesses" of 1 to ${WITNESSES_MAX}`)
-  const witnesses = listed.map(parseWitness)
-  if (new Set(witnesses.map(({ key }) => key)).size < witnesses.length)
-    throw refuse('must have each key once')
-  const count = witnesses.length
-  if (typeof required !== 'number' || !Number.isInteger(required))
-    throw refuse('must say in "required" how many witnesses have to cosign, a whole number')
-  if (required < 1 || required > count)
-    throw refuse(`must have a "required" from 1 to ${count}, the number of its witnesses`)
-  return { required, witnesses }
-}
-
-function readJson(path: string): unknown {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch {
-    throw refuse('must name a file that can be read')
-  }
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw refuse('must be a file with JSON')
-  }
-}
-
-function parseWitness(given: unknown, index: number): WitnessPolicy['witnesses'][number] {
-  const where = `witness ${index + 1}`
-  const { key, url } = members(given, ['key', 'url'], where)
-  if (typeof key !== 'string' || !isWitnessKey(key))
-    throw refuse(`must have a vkey of signature type 4 as the key of ${where}`)
-  const parsed = typeof url === 'string' ? URL.parse(url) : null
-  const plain = parsed?.username === '' && parsed.search === '' && parsed.hash === ''
-  if (!parsed || !plain || !['http:', 'https:'].includes(parsed.protocol))
-    throw refuse(`must have an http or https URL without credentials or query for ${where}`)
-  return { key, url: parsed.href.replace(/\/+$/, '') }
-}
-
-function isWitnessKey(text: string): boolean {
-  try {
-    parseWitnessKey(text)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function members(
-  given: unknown,
-  names: readonly string[],
-  where: string,
-): Readonly<Record<string, unknown>> {
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw refuse(`must have an object for ${where}`)
-  const other = Object.keys(given).find((name) => !names.includes(name))
-  if (other !== undefined)
-    throw refuse(`has an unknown member in ${where}: use ${names.join(', ')}`)
-  return { ...given }
-}

@@ -184,7 +184,7 @@ export const SETTINGS = [
     flag: 'egress-allow',
     value: 'LIST',
     fallback: 'none',
-    help: 'private networks and host names that webhooks and witnesses may be at, by commas',
+    help: 'private networks and host names that outgoing requests may go to, by commas',
   },
   {
     name: 'CUSTOS_EGRESS_PROXY',
@@ -192,7 +192,7 @@ export const SETTINGS = [
     flag: 'egress-proxy',
     value: 'URL',
     fallback: 'none; proxy variables of the environment are ignored',
-    help: 'HTTP proxy for webhooks and witnesses, http://host:port; it checks addresses',
+    help: 'HTTP proxy for outgoing requests, http://host:port; it checks addresses',
   },
   {
     name: 'CUSTOS_MASTER_KEY',
@@ -226,6 +226,22 @@ export const SETTINGS = [
     value: 'FILE',
     fallback: 'none: checkpoints are offered to nobody',
     help: 'JSON file with the witnesses of checkpoints, and how many of them have to cosign one',
+  },
+  {
+    name: 'CUSTOS_TIMESTAMP_URL',
+    topic: 'Keys, audit log and erasure',
+    flag: 'timestamp-url',
+    value: 'URL',
+    fallback: 'none: checkpoints have no timestamps',
+    help: 'authority that dates checkpoints by RFC 3161; needs CUSTOS_TIMESTAMP_CERTIFICATES',
+  },
+  {
+    name: 'CUSTOS_TIMESTAMP_CERTIFICATES',
+    topic: 'Keys, audit log and erasure',
+    flag: 'timestamp-certificates',
+    value: 'FILE',
+    fallback: 'none',
+    help: 'PEM file: the certificate of that authority, or one above it',
   },
   {
     name: 'CUSTOS_LEDGER_COPY',
@@ -403,66 +419,11 @@ export const SETTINGS = [
   },
 ] as const satisfies readonly Setting[]
 
-/** Settings of the commands that call a running service. */
-export const CLIENT_SETTINGS = [
-  {
-    name: 'CUSTOS_URL',
-    flag: 'url',
-    value: 'URL',
-    fallback: 'http://127.0.0.1:8420',
-    help: 'address of the service',
-  },
-  {
-    name: 'CUSTOS_API_KEY',
-    flag: '',
-    value: 'KEY',
-    fallback: 'none: local mode',
-    help: 'credential of a tenant',
-  },
-  {
-    name: 'CUSTOS_OPERATOR_KEY',
-    flag: '',
-    value: 'KEY',
-    fallback: 'none',
-    help: 'credential of the operator, for commands about tenants',
-  },
-] as const satisfies readonly Setting[]
-
-/** Further settings of `custos conformance`. */
-export const CONFORMANCE_SETTINGS = [
-  {
-    name: 'CUSTOS_OTHER_API_KEY',
-    flag: 'other-key',
-    value: 'KEY',
-    fallback: 'none: multi_tenant is not tested',
-    help: 'credential of another tenant of the same service',
-  },
-] as const satisfies readonly Setting[]
-
-/** Further settings of `custos mcp`. The name is that of the official memory server of MCP. */
-export const MCP_SETTINGS = [
-  {
-    name: 'MEMORY_FILE_PATH',
-    flag: '',
-    value: 'FILE',
-    fallback: 'none',
-    help: 'memory file to import once into an empty graph, with --tools graph or all',
-  },
-] as const satisfies readonly Setting[]
-
-type ClientEnvironment = Readonly<Partial<Record<(typeof CLIENT_SETTINGS)[number]['name'], string>>>
-
 export type SettingName = (typeof SETTINGS)[number]['name']
 export type Environment = Readonly<Partial<Record<SettingName, string>>>
 
 /** The settings in the process environment; empty values count as unset. */
 export const readEnvironment = (): Environment => read(SETTINGS)
-
-export const readClientEnvironment = (): ClientEnvironment => read(CLIENT_SETTINGS)
-
-export const readMcpEnvironment = () => read([...CLIENT_SETTINGS, ...MCP_SETTINGS])
-
-export const readConformanceEnvironment = () => read([...CLIENT_SETTINGS, ...CONFORMANCE_SETTINGS])
 
 /** Empty values count as unset. */
 export function read<N extends string>(settings: readonly { readonly name: N }[]) {

@@ -1,4 +1,4 @@
-// CUSTOS_WITNESSES: a file that cannot be used stops the start with one line that says why.
+// CUSTOS_WITNESSES, CUSTOS_TIMESTAMP_URL: a file that cannot be used stops the start with a line.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { COSIGNATURE_TYPE, verifierKey } from '@custos/proof'
+import { openOpensslAuthority } from '../platform/timestamps/testing/openssl-authority.ts'
 import { parseConfig } from './config.ts'
 import { ConfigError } from './env.ts'
 
@@ -48,4 +49,32 @@ test('CUSTOS_WITNESSES takes a whole policy and nothing else', (t) => {
       what,
     )
   assert.throws(() => parseConfig({ CUSTOS_WITNESSES: join(dir, 'absent') }), ConfigError)
+})
+
+test('CUSTOS_TIMESTAMP_URL takes an address together with certificates', (t) => {
+  const { root_path: certificates, file } = openOpensslAuthority(t, { key: 'ec' })
+  const url = 'https://stamps.example/tsa?policy=1'
+  const parse = (address: string | undefined, path: string | undefined) =>
+    parseConfig({
+      ...(address === undefined ? {} : { CUSTOS_TIMESTAMP_URL: address }),
+      ...(path === undefined ? {} : { CUSTOS_TIMESTAMP_CERTIFICATES: path }),
+    }).timestamps
+  assert.equal(parse(undefined, undefined), null)
+  const parsed = parse(url, certificates)
+  assert.equal(parsed?.url, url)
+  assert.match(parsed?.certificates[0]?.subject ?? '', /CN=root/)
+  for (const [what, address, path] of [
+    ['certificates alone', undefined, certificates],
+    ['an address alone', url, undefined],
+    ['a password', 'https://a:b@stamps.example/', certificates],
+    ['another protocol', 'ftp://stamps.example/', certificates],
+    ['no address', 'stamps.example', certificates],
+    ['no file', url, `${certificates}.absent`],
+    ['a file without certificates', url, file('empty.pem', 'nothing')],
+  ] as const)
+    assert.throws(
+      () => parse(address, path),
+      (error) => error instanceof ConfigError && !error.message.includes('\n'),
+      what,
+    )
 })

@@ -83,6 +83,12 @@ const EPOCH_COLUMNS: readonly Column<Epoch>[] = [
         ? '–'
         : `${cosignatures.length}, ${witnessed ? 'enough' : 'not enough yet'}`,
   },
+  {
+    id: 'timestamp',
+    header: 'Timestamp',
+    optional: true,
+    cell: ({ timestamp }) => (timestamp === null ? '–' : <Time value={timestamp.stamped_at} />),
+  },
   { id: 'origin', header: 'Name of the log', optional: true, cell: ({ origin }) => origin },
   { id: 'file', header: 'File', cell: (epoch) => <CheckpointFile {...epoch} /> },
 ]

@@ -4,10 +4,13 @@
 import { addSignatures, parseWitnessKey, RECORD_KINDS, verifyCosignatures } from '@custos/proof'
 import { listAppliedMigrations } from '../../platform/db/control.sql.ts'
 import { cosignatures } from '../../platform/db/migrations/0030-to-0066.ts'
+import { epochTimestamps } from '../../platform/db/migrations/0075-epoch-timestamps.ts'
+import { verifyTimestampToken } from '../../platform/timestamps/timestamp-token.ts'
 import {
   type CosignatureRow,
   isWitnessed,
   listCosignaturesAfter,
+  listTimestampsAfter,
   UNVERIFIED,
   verifyLog,
 } from '../../slices/gcrumbs/index.ts'
@@ -66,6 +69,25 @@ async function* byEpoch({ db }: CheckContext): AsyncGenerator<[number, Cosignatu
     yield* whole
     if (rows.length < COSIGNATURES_PAGE) return
     after = whole.at(-1)?.[0] ?? after
+  }
+}
+
+/** Each timestamp is one on its checkpoint; who made it counts where the settings say who may. */
+export async function* checkTimestamps(check: CheckContext): AsyncGenerator<CheckFinding> {
+  const { kernel, db } = check
+  if (!(await listAppliedMigrations(db)).includes(epochTimestamps.name)) return
+  for (let after = 0; ; ) {
+    const rows = await listTimestampsAfter(db, after, COSIGNATURES_PAGE)
+    for (const { epoch_number, token, stamped_us } of rows) {
+      const epoch = await findEpochCheckpoint(db, epoch_number)
+      const message = Buffer.from(epoch?.checkpoint ?? '')
+      const trusted = kernel.settings.timestamps?.certificates ?? null
+      const verdict = verifyTimestampToken(token, { message, trusted })
+      if (!verdict.ok || verdict.stamped_us !== stamped_us)
+        yield { kind: 'log', id: `epoch ${epoch_number}`, what: 'has an invalid timestamp' }
+    }
+    if (rows.length < COSIGNATURES_PAGE) return
+    after = rows.at(-1)?.epoch_number ?? after
   }
 }
 

@@ -13,7 +13,7 @@ import { checkAudits } from './check-audits.ts'
 import { checkCertificates, checkDestroyed } from './check-certificates.ts'
 import type { Check, CheckContext, CheckFinding } from './check-context.ts'
 import { checkFacts } from './check-facts.ts'
-import { checkCosignatures, checkLog } from './check-log.ts'
+import { checkCosignatures, checkLog, checkTimestamps } from './check-log.ts'
 import { checkManifests } from './check-manifests.ts'
 import { checkStores } from './check-stores.ts'
 import { checkTombstones } from './check-tombstones.ts'
@@ -25,6 +25,7 @@ import { chooseSample } from './sample.ts'
 export const CHECKS: readonly Check[] = [
   { kind: 'log', part: 'chain', run: checkLog },
   { kind: 'log', part: 'chain', run: checkCosignatures },
+  { kind: 'log', part: 'chain', run: checkTimestamps },
   {
     kind: 'store',
     part: 'seals',

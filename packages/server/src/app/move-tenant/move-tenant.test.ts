@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { verifyConsistency } from '@custos/proof'
+import { detectEnvelope, verifyConsistency, verifyEnvelope } from '@custos/proof'
 import { withPostgres } from '../../platform/db/postgres/connection.ts'
 import { openFrames } from '../../slices/streams/testing/frame-reader.ts'
 import type { TestService } from '../../testing/harness.ts'
@@ -20,7 +20,7 @@ import {
   store,
   tell,
 } from '../migrate-engine/testing/filled-directory.ts'
-import { abortTenantMove, runTenantMove } from './move-tenant.ts'
+import { abortTenantMove, type MoveProof, runTenantMove } from './move-tenant.ts'
 import {
   fillLittle,
   moveUntil,
@@ -100,6 +100,7 @@ test('a tenant is moved while it is written to, and no acknowledged write is los
     assert.deepEqual(JSON.parse(kept.rows[0].proof), proof)
   }
 
+  await verifyProof(proof, before.tree_size)
   const gone = await write(a, agent, 'At the old address')
   assert.deepEqual([gone.status, gone.body.error, gone.body.address], [421, 'tenant_moved', b.url])
   const read = await a.request('GET', store(agent, '/memories'), { key: agent.api_key })
@@ -127,6 +128,18 @@ test('a tenant is moved while it is written to, and no acknowledged write is los
   for (const side of [clusters.a, clusters.b])
     for (const report of await runFsck(side.config)) assert.deepEqual(report.findings, [])
 })
+
+/** With the keys that either cluster publishes; its checkpoint is at least of this size. */
+async function verifyProof(proof: MoveProof, size: number): Promise<void> {
+  assert.ok(proof.last_checkpoint && proof.last_checkpoint.tree_size >= size)
+  for (const service of [a, b]) {
+    const { keys } = (await service.request('GET', '/v1/gcrumbs/public_key')).body
+    const { valid, reason, type } = await verifyEnvelope(detectEnvelope(proof), { keys })
+    assert.deepEqual([valid, type], [true, 'tenant_move'], reason)
+    const forged = { ...proof, address: 'https://another.example' }
+    assert.equal((await verifyEnvelope(detectEnvelope(forged), { keys })).valid, false)
+  }
+}
 
 /** The log goes on at B: the same origin, and the new tree extends the one that A signed. */
 async function goOn(agent: Agent, before: Awaited<ReturnType<typeof roll>>): Promise<void> {

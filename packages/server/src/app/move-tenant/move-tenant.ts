@@ -6,6 +6,12 @@
 // proved; whatever happens before or after, the same command continues.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  TENANT_MOVE_KIND,
+  type TenantMoveStatement,
+  tenantMoveBytes,
+  verifyTenantMove,
+} from '@custos/proof'
 import type { Config, PostgresConfig } from '../../config/config.ts'
 import { formatTime, systemClock } from '../../platform/clock.ts'
 import {
@@ -39,12 +45,11 @@ import {
   proveTenantKeys,
   removeTenantKeys,
   requireTwoKeyrings,
-  type TenantKeysProof,
 } from '../../platform/keys/import/move-tenant-keys.ts'
 import { openLogger } from '../../platform/logger.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
 import type { MovePlan } from '../../slices/offboarding/index.ts'
-import { proveTenants, type TenantProof } from '../migrate-engine/prove-tenants.ts'
+import { proveTenants } from '../migrate-engine/prove-tenants.ts'
 import { migrateShared, openSharedKeyring } from '../open/open-postgres.ts'
 
 type Cluster = Config & { readonly postgres: PostgresConfig }
@@ -65,23 +70,11 @@ interface MoveOptions {
   readonly jobs_ms?: number
 }
 
-/** What was the same on both sides when the source gave the tenant up. */
-export interface MoveProof {
-  readonly version: 1
-  readonly kind: 'tenant_move'
-  readonly move_id: string
-  readonly tenant_id: string
-  readonly origin: string
-  readonly address: string
-  readonly started_at: string
-  readonly proved_at: string
-  /** How long writes were refused until then. */
-  readonly paused_ms: number
-  readonly tables: readonly TenantTableDigest[]
-  readonly control: readonly TenantTableDigest[]
-  readonly keys: TenantKeysProof
-  /** The root of the log on both sides, and how many seals were opened to equal content. */
-  readonly tenant: TenantProof
+/** Signed by the source when it gave the tenant up. */
+export type MoveProof = TenantMoveStatement & {
+  readonly signature: string
+  readonly public_key: string
+  readonly key_id: string
 }
 
 type Mark = Tables['tenant_moves']
@@ -355,6 +348,8 @@ async function proveCopy(task: Task, { mark, state, paused_ms }: CopyUnderway): 
   if ((await countOpenErasures(keys.from, tenant_id)) > 0)
     throw new MoveError('an erasure of the tenant is not finished: try again when it is')
   await copyChanges(task, state, options.progress)
+  // Writes are paused: the proof is about this moment, up to which the destination keeps the
+  // signing keys of the source valid.
   const at = formatTime(systemClock().now())
   const way = { ...keys, tenant_id, at }
   await copyTenantKeys(way)
@@ -366,28 +361,50 @@ async function proveCopy(task: Task, { mark, state, paused_ms }: CopyUnderway): 
   for (const [i, table] of kept.entries()) requireEqual(sent[i] ?? table, table)
   const keysProof = await proveTenantKeys(way)
   const counts = Object.fromEntries(kept.map(({ name, rows }) => [name, rows]))
-  const [tenant] = await proveTenants({
+  const [proved] = await proveTenants({
     ...move,
     reports: [{ tenant_id, counts: { ...NO_COUNTS, ...counts }, findings: [] }],
     progress: options.progress,
   })
-  if (!tenant) throw new MoveError(ELSEWHERE)
-  return {
-    version: 1,
-    kind: 'tenant_move',
+  if (!proved) throw new MoveError(ELSEWHERE)
+  const { tenant_id: _, ...tenant } = proved
+  return signProof(task, {
+    record_kind: TENANT_MOVE_KIND,
     move_id: mark.move_id,
     tenant_id,
     origin: move.to.origin ?? '',
     address: mark.address,
     started_at: formatTime(mark.started_us),
-    proved_at: formatTime(systemClock().now()),
+    proved_at: at,
     tables: kept.filter(({ rows }) => rows > 0),
     control: await rehearseControl(task),
     keys: keysProof,
     tenant,
     paused_ms: Math.round(performance.now() - paused_ms),
-  }
+  })
 }
+
+/** By the source, which states that it gives the tenant up; with the last checkpoint it signed. */
+const signProof = (
+  { move, tenant_id }: Task,
+  stated: Omit<TenantMoveStatement, 'last_checkpoint'>,
+): Promise<MoveProof> =>
+  withKeyring(move.from, async (keyring) => {
+    const last = await keyring.checkpoints.last(tenant_id)
+    const { epoch_number = 0, tree_size = 0, root_hash = '', checkpoint = '' } = last ?? {}
+    const last_checkpoint = last && { epoch_number, tree_size, root_hash, checkpoint }
+    const statement: TenantMoveStatement = { ...stated, last_checkpoint }
+    const signer = keyring.signer('record')
+    const proof = {
+      ...statement,
+      signature: signer.sign(tenantMoveBytes(statement)).toString('base64'),
+      public_key: signer.public_key.toString('base64'),
+      key_id: signer.key_id,
+    }
+    const { valid, reason } = await verifyTenantMove(proof, keyring.publishedKeys())
+    if (!valid) throw new MoveError(`the proof of the move does not verify: ${reason}`)
+    return proof
+  })
 
 const NO_COUNTS = {
   entries: 0,
@@ -463,13 +480,13 @@ async function destroyKeys({ move, tenant_id }: Task, left: Mark): Promise<void>
   })
 }
 
-async function withKeyring(
+async function withKeyring<T>(
   cluster: Cluster,
-  act: (keyring: Awaited<ReturnType<typeof openSharedKeyring>>) => Promise<void>,
-): Promise<void> {
+  act: (keyring: Awaited<ReturnType<typeof openSharedKeyring>>) => Promise<T>,
+): Promise<T> {
   const keyring = await openSharedKeyring(cluster, cluster.postgres, { clock: systemClock() })
   try {
-    await act(keyring)
+    return await act(keyring)
   } finally {
     await keyring.close()
   }

@@ -79,6 +79,7 @@ export function assembleKernel(parts: KernelParts): Kernel {
       trusted_proxies: new AddressList(config.trusted_proxies),
       pages: config.pages,
       witnesses: config.witnesses,
+      timestamps: config.timestamps,
     },
     clock,
     ids: systemIds,

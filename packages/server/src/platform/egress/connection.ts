@@ -35,7 +35,7 @@ export interface EgressAnswer {
 export interface OutgoingRequest {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  readonly body: string | Uint8Array
   /** The most bytes of the answer's body, which is then part of the reply; default: none. */
   readonly keep_bytes?: number
   /** Gets the body of an answer 2xx as it comes, which is then not kept. */

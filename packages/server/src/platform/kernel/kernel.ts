@@ -1,5 +1,6 @@
 // What every slice stands on, made once per process by the composition root.
 
+import type { X509Certificate } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../db/database.ts'
 import type { AddressList } from '../egress/addresses.ts'
@@ -20,6 +21,13 @@ export interface WitnessPolicy {
   readonly required: number
   /** `key`: a vkey of signature type 4; `url`: add-checkpoint is appended to it. */
   readonly witnesses: readonly { readonly key: string; readonly url: string }[]
+}
+
+/** Who dates checkpoints (RFC 3161). */
+export interface TimestampAuthority {
+  readonly url: string
+  /** Its certificate, or one above it. */
+  readonly certificates: readonly X509Certificate[]
 }
 
 interface KernelSettings {
@@ -50,6 +58,8 @@ interface KernelSettings {
   readonly pages: boolean
   /** Null: checkpoints are offered to nobody. */
   readonly witnesses: WitnessPolicy | null
+  /** Null: checkpoints have no timestamps. */
+  readonly timestamps: TimestampAuthority | null
 }
 
 export interface Kernel {

@@ -1,4 +1,4 @@
-// SQL of cosignatures: what witnesses signed of a tenant's checkpoints.
+// SQL of cosignatures and timestamps: what others signed of a tenant's checkpoints.
 
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
@@ -56,5 +56,36 @@ export const insertCosignature = (tx: Tx, row: CosignatureRow) =>
   tx.run(
     insertInto(tx, 'cosignatures', row).onConflict((c) =>
       c.columns(['tenant_id', 'epoch_number', 'witness']).doNothing(),
+    ),
+  )
+
+const TIMESTAMP_COLUMNS = ['epoch_number', 'token', 'stamped_us', 'created_us'] as const
+
+const timestampStatement = statement<{ epoch_number: number }>()((k, p) =>
+  k
+    .selectFrom('epoch_timestamps')
+    .select(TIMESTAMP_COLUMNS)
+    .where('tenant_id', '=', p.tenant_id)
+    .where('epoch_number', '=', p.epoch_number),
+)
+
+export const findTimestamp = (db: TenantDb, epoch_number: number) =>
+  db.firstOf(timestampStatement, { epoch_number })
+
+/** Timestamps of epochs after this one, at most `limit`, in the order of their epochs. */
+export const listTimestampsAfter = (db: TenantDb, epoch_number: number, limit: number) =>
+  db.all(
+    from(db, 'epoch_timestamps')
+      .select(TIMESTAMP_COLUMNS)
+      .where('epoch_number', '>', epoch_number)
+      .orderBy('epoch_number')
+      .limit(limit),
+  )
+
+/** Of two timestamps on one epoch the first is kept. */
+export const insertTimestamp = (tx: Tx, row: Omit<Tables['epoch_timestamps'], 'tenant_id'>) =>
+  tx.run(
+    insertInto(tx, 'epoch_timestamps', row).onConflict((c) =>
+      c.columns(['tenant_id', 'epoch_number']).doNothing(),
     ),
   )

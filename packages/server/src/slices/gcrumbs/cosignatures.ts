@@ -1,4 +1,5 @@
-// Cosignatures as they are shown with an epoch, and whether they are enough for the policy.
+// What others signed of an epoch, as it is shown with it: cosignatures, and whether they are enough
+// for the policy, and the timestamp.
 
 import type { Epoch } from '@custos/contract'
 import { addSignatures, assembleNote, type NoteSignature, parseWitnessKey } from '@custos/proof'
@@ -7,11 +8,19 @@ import { findOpenJobs } from '../../platform/db/jobs.sql.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel, WitnessPolicy } from '../../platform/kernel/kernel.ts'
 import { type EpochRow, insertEpoch } from './chain.sql.ts'
-import { type CosignatureRow, listCosignatures } from './cosignatures.sql.ts'
+import { type CosignatureRow, findTimestamp, listCosignatures } from './cosignatures.sql.ts'
 
 export const OFFER_EPOCHS = 'epochs.offer'
+export const STAMP_EPOCHS = 'epochs.timestamp'
 
 const SECOND_US = 1_000_000
+
+/** Who was away is asked again after the age of the epoch, within these bounds. */
+const AGAIN_MS_MIN = 1_000
+const AGAIN_MS_MAX = 10 * 60_000
+
+export const retryAfter = ({ clock }: Kernel, { created_us }: EpochRow): number =>
+  Math.min(AGAIN_MS_MAX, Math.max(AGAIN_MS_MIN, (clock.now() - created_us) / 1_000))
 
 const lineOf = ({ witness, signature }: CosignatureRow): NoteSignature => {
   const { name, keyHash } = parseWitnessKey(witness)
@@ -28,12 +37,12 @@ export function isWitnessed(
   return policy.witnesses.filter(({ key }) => signed.has(key)).length >= policy.required
 }
 
-/** The members of an epoch that say who cosigned it. */
+/** The members of an epoch that say who cosigned it, and who dated it. */
 export async function showCosignatures(
   { settings }: Kernel,
   db: TenantDb,
   epoch_number: number,
-): Promise<Pick<Epoch, 'cosignatures' | 'witnessed'>> {
+): Promise<Pick<Epoch, 'cosignatures' | 'witnessed' | 'timestamp'>> {
   const rows = await listCosignatures(db, epoch_number)
   const cosignatures = rows.map((row) => ({
     witness: row.witness,
@@ -43,7 +52,13 @@ export async function showCosignatures(
       .trimEnd()
       .slice(3),
   }))
-  return { cosignatures, witnessed: isWitnessed(settings.witnesses, rows) }
+  const stamp = await findTimestamp(db, epoch_number)
+  const timestamp = stamp && {
+    stamped_at: formatTime(stamp.stamped_us),
+    token: Buffer.from(stamp.token).toString('base64'),
+  }
+  const witnessed = isWitnessed(settings.witnesses, rows)
+  return { cosignatures, witnessed, timestamp: timestamp ?? null }
 }
 
 /** The checkpoint of an epoch with every cosignature on it. */
@@ -55,11 +70,17 @@ export async function cosignedCheckpoint(
   return rows.length === 0 ? checkpoint : addSignatures(checkpoint, rows.map(lineOf))
 }
 
-/** Stores a signed checkpoint; where there are witnesses, their job offers it to them. */
+/** Stores a signed checkpoint; jobs offer it to witnesses and have it dated, if there are any. */
 export async function storeEpoch({ settings, jobs }: Kernel, tx: Tx, epoch: EpochRow) {
   const stored = await insertEpoch(tx, epoch)
-  if (settings.witnesses === null || stored === 'exists') return
-  const [open] = await findOpenJobs(tx, OFFER_EPOCHS)
-  if (open) await jobs.wake(tx, open.job_id)
-  else await jobs.enqueue(tx, OFFER_EPOCHS, {})
+  if (stored === 'exists') return
+  const kinds = [
+    ...(settings.witnesses === null ? [] : [OFFER_EPOCHS]),
+    ...(settings.timestamps === null ? [] : [STAMP_EPOCHS]),
+  ]
+  for (const kind of kinds) {
+    const [open] = await findOpenJobs(tx, kind)
+    if (open) await jobs.wake(tx, open.job_id)
+    else await jobs.enqueue(tx, kind, {})
+  }
 }

@@ -14,13 +14,17 @@ export {
   listCrumbs,
   listLeaves,
 } from './chain.sql.ts'
-export { type CosignatureRow, listCosignaturesAfter } from './cosignatures.sql.ts'
+export {
+  type CosignatureRow,
+  listCosignaturesAfter,
+  listTimestampsAfter,
+} from './cosignatures.sql.ts'
 export { isWitnessed } from './cosignatures.ts'
 export { originOf, rollEpoch, storePendingEpochs } from './epochs.ts'
 export { followLog, type LogEnd, type LogPage, readLogPage } from './follow.ts'
-export { registerLogJobs } from './offer-epoch.ts'
 export { proveEntry } from './reads.ts'
 export { fitsHead, fitsLog, generationAt, reconcileLog, restoredGeneration } from './restore.ts'
+export { registerLogJobs } from './stamp-epoch.ts'
 export { seqAt, treeRoot } from './tree.ts'
 export { UNVERIFIED, verifyLog } from './verify-log.ts'
 

@@ -13,12 +13,9 @@ import type { JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel, WitnessPolicy } from '../../platform/kernel/kernel.ts'
 import { type EpochRow, findLastEpoch } from './chain.sql.ts'
 import { findLastCosignature, insertCosignature, listCosignatures } from './cosignatures.sql.ts'
-import { OFFER_EPOCHS } from './cosignatures.ts'
+import { retryAfter } from './cosignatures.ts'
 import { prefixPath } from './tree.ts'
 
-/** A witness that was away is asked again after the age of the epoch, within these bounds. */
-const AGAIN_MS_MIN = 1_000
-const AGAIN_MS_MAX = 10 * 60_000
 /** A witness that names another size each time is given up until the next offer. */
 const REPLY_BYTES_MAX = 4 * 1024
 const TRIES_MAX = 3
@@ -33,12 +30,8 @@ interface EpochOffer {
   readonly signal: AbortSignal
 }
 
-export function registerLogJobs(kernel: Kernel): void {
-  kernel.jobs.register(OFFER_EPOCHS, epochOfferer(kernel), { queue: 'outbound' })
-}
-
 /** Waits until it is woken once every witness has cosigned the newest epoch. */
-const epochOfferer =
+export const epochOfferer =
   (kernel: Kernel): JobRunner =>
   async ({ job: { tenant_id }, signal, ...context }) => {
     const policy = kernel.settings.witnesses
@@ -56,8 +49,7 @@ const epochOfferer =
     // What the data store refused is tried again like what a witness refused.
     const missing = ended.filter((each) => each.status === 'rejected' || !each.value)
     if (missing.length === 0) return { again_ms: null }
-    const age_ms = (kernel.clock.now() - epoch.created_us) / 1_000
-    return { again_ms: Math.min(AGAIN_MS_MAX, Math.max(AGAIN_MS_MIN, age_ms)) }
+    return { again_ms: retryAfter(kernel, epoch) }
   }
 
 /** Whether the witness cosigned it. What it did otherwise is logged and changes nothing. */

@@ -48,6 +48,7 @@ import {
   workflows,
 } from './0030-to-0066.ts'
 import { compensationEnd } from './0070-compensation-end.ts'
+import { epochTimestamps } from './0075-epoch-timestamps.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -96,6 +97,7 @@ export const migrations: readonly Migration[] = [
   tenantMoves,
   tenantFences,
   compensationEnd,
+  epochTimestamps,
 ]
 
 /** Raised when the database was written by a newer version. */

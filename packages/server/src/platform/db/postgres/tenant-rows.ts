@@ -34,7 +34,7 @@ const rowTables = (): TableSpec[] => TABLES.filter(({ name }) => isTenantTable(n
  * Rows of control tables that go with a tenant, in the order of insertion. Sessions, tickets and
  * sign-ins under way stay: they belong to the address they were made at.
  */
-const CONTROL_TABLES = [
+export const CONTROL_TABLES: readonly string[] = [
   'tenants',
   'credentials',
   'credential_limits',
@@ -44,7 +44,12 @@ const CONTROL_TABLES = [
   'sso_routes',
   'jobs',
 ]
-const LEFT_BEHIND = ['sessions', 'stream_tickets', 'sso_logins', 'sso_codes']
+export const LEFT_BEHIND: readonly string[] = [
+  'sessions',
+  'stream_tickets',
+  'sso_logins',
+  'sso_codes',
+]
 
 /** What a job had of the process that ran it, which does not run it any more. */
 const JOB_COLUMNS = ['state', 'attempts', 'updated_us', 'lease_until_us', 'woken']

@@ -43,6 +43,13 @@ export const logTables = {
     signed_s: integer,
     created_us: integer,
   },
+  epoch_timestamps: {
+    tenant_id: tenantId,
+    epoch_number: integer,
+    token: blob('digest', 'RFC 3161 token over the SHA-256 of the checkpoint'),
+    stamped_us: integer,
+    created_us: integer,
+  },
   usage: {
     tenant_id: tenantId,
     period: text('minted', 'month'),

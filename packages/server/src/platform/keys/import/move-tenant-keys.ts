@@ -24,7 +24,7 @@ interface KeysOnTheirWay {
 }
 
 /** What both keyrings have of the tenant. */
-export interface TenantKeysProof {
+interface TenantKeysProof {
   /** Secrets that are there; equal on both sides. */
   readonly secrets: number
   readonly blocks: number
