@@ -77,7 +77,7 @@ async function fillRecords({ local: { call } }: Scene): Promise<void> {
   await many(Math.min(ROWS, 1_000), (i) =>
     post('/v1/stores', { store_id: `s${i}`, name: nameOf(i) }),
   )
-  await many(ROWS, (i) => post('/v1/keys', { name: nameOf(i), class: 'read_only' }))
+  await many(Math.min(ROWS, 990), (i) => post('/v1/keys', { name: nameOf(i), class: 'read_only' }))
   const layers = (i: number) => [{ digest: i.toString(16).padStart(64, '0') }]
   const artifact = (i: number) =>
     post('/v1/artifacts/register', {

@@ -789,6 +789,14 @@ export interface IdentityGroup {
    */
   deleteConnection(connectionId: string, options?: CallOptions): Pending<types.IdentityDeleteConnectionReply>
   /**
+   * Takes a domain of e-mail addresses from a connection.
+   *
+   * Use it when the domain is left, or to prove it for another connection. Invitations to addresses
+   * of it are no longer taken by signing in, and `identity.authorize` no longer finds the
+   * connection by it. People who have signed in stay, with their sessions.
+   */
+  dropDomain(connectionId: string, domain: string, options?: CallOptions): Pending<types.IdentityDropDomainReply>
+  /**
    * Exchanges the one-time code of a sign-in for a session.
    *
    * Use it on a page of an origin in `CUSTOS_CONSOLE_ORIGINS` after `identity.authorize`. The code
@@ -2329,6 +2337,7 @@ portal/sso/connections POST create_connection b
 portal/sso/connections/{connection_id} DELETE delete_connection
 portal/sso/connections/{connection_id} GET connection
 portal/sso/connections/{connection_id} PUT update_connection b
+portal/sso/connections/{connection_id}/domains/{domain} DELETE drop_domain
 portal/sso/connections/{connection_id}~ POST test s
 portal/sso/connections/{connection_id}~ POST verify_domain b
 portal/sso~ GET connections q .connections
