@@ -131,3 +131,29 @@ export function CheckField({ label, checked, onChange }: CheckFieldProps) {
     </label>
   )
 }
+
+interface ChoicesProps<T extends string> {
+  readonly legend: string
+  /** Value and text of each. */
+  readonly options: readonly (readonly [value: T, text: string])[]
+  readonly value: readonly T[]
+  readonly onChange: (value: T[]) => void
+}
+
+/** Any number of several choices. */
+export function CheckFields<T extends string>(props: ChoicesProps<T>) {
+  const { legend, options, value, onChange } = props
+  return (
+    <fieldset className={css['checks']}>
+      <legend>{legend}</legend>
+      {options.map(([one, text]) => (
+        <CheckField
+          key={one}
+          label={text}
+          checked={value.includes(one)}
+          onChange={(on) => onChange([...value.filter((it) => it !== one), ...(on ? [one] : [])])}
+        />
+      ))}
+    </fieldset>
+  )
+}
