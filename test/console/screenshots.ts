@@ -82,6 +82,7 @@ const looks = [1440, 390].flatMap((width) => [
 /** All screens in one window. */
 async function takeAll({ width, colorScheme }: (typeof looks)[number]): Promise<void> {
   const page = await browser.newPage({ viewport: { width, height: HEIGHT }, colorScheme })
+  page.setDefaultTimeout(120_000)
   const end = colorScheme === 'dark' ? '-dark' : ''
   const isWanted = (name: string) => only.length === 0 || only.includes(name)
   const take = async (name: string, url: string) => {

@@ -91,10 +91,14 @@ export async function makeSampleTenant({ call }: LocalService): Promise<SampleTe
   const request = await post('/v1/erasure/subject', { ...search, expect_digest: digest })
   const ran = await runAgent(post)
   await post('/v1/gcrumbs/roll')
+  const waiting = (await call('GET', '/v1/hitl/requests')) as unknown as {
+    readonly requests: readonly { readonly request_id: string }[]
+  }
   return {
     ...made,
     ...ran,
     decision_id,
+    approval_id: waiting.requests[0]?.request_id ?? '',
     webhook_id: String(webhook_id),
     report_id: String(report['report_id']),
     certificate_id: String(certificate['certificate_id']),
@@ -173,12 +177,10 @@ async function register(post: Post) {
     policy_type: 'hitl_required',
     config: { operations: ['artifacts.register'] },
   })
-  const asked = { ...artifact, artifact_ref: 'adapters/claims' }
-  const { request_id } = await post('/v1/artifacts/register', asked)
+  await post('/v1/artifacts/register', { ...artifact, artifact_ref: 'adapters/claims' })
   return {
     artifact_id: String(artifact_id),
     policy_id: String(policy_id),
-    approval_id: String(request_id),
   }
 }
 
