@@ -109,7 +109,7 @@ export async function makeSampleTenant({ call }: LocalService): Promise<SampleTe
 async function invite(post: Post): Promise<void> {
   const people = [
     ['Ana Sousa', 'owner'],
-    ['Ben Okafor', 'auditor'],
+    ['Rui Costa', 'auditor'],
     ['Elsa Lund', 'operator_of_stores'],
   ] as const
   const invitations: string[] = []

@@ -47,7 +47,7 @@ export function SignOn() {
 
 const COLUMNS: readonly Column<SsoConnection>[] = [
   { id: 'name', header: 'Name', grow: true, cell: ({ name }) => name },
-  { id: 'issuer', header: 'Issuer', cell: ({ issuer }) => issuer },
+  { id: 'issuer', header: 'Issuer', grow: true, cell: ({ issuer }) => issuer },
   {
     id: 'people',
     header: 'People',
