@@ -23,13 +23,6 @@ const RIVALS = 100
 const LOGIN = 'canary-ana'
 const GROUP = 'canary-group'
 
-interface SignIn {
-  readonly status: number
-  readonly error: string
-  /** Of the session; none where it was refused. */
-  readonly cookie: string
-}
-
 const cookieOf = (response: Response, name: string): string =>
   response.headers
     .getSetCookie()
@@ -94,12 +87,13 @@ async function finish(
   { secrets }: SignIns,
   { url }: ServerProcess,
   { cookie, callback }: { readonly cookie: string; readonly callback: string },
-): Promise<SignIn> {
+) {
   const answer = await fetch(`${url}${callback}`, { redirect: 'manual', headers: { cookie } })
   const text = await answer.text()
   const session = cookieOf(answer, 'custos_session')
   if (session !== '') keep(secrets, session.split('=')[1])
   const error = answer.status === 302 ? '' : String(JSON.parse(text).error)
+  // Without a session where it was refused.
   return { status: answer.status, error, cookie: session }
 }
 

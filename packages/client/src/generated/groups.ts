@@ -745,7 +745,7 @@ export interface IdentityGroup {
   /**
    * Takes an invitation and begins a session of the person.
    *
-   * Use it on the page where a person enters an invitation. It is taken once. Owners and admins
+   * Use it on the page where a person enters an invitation, which is taken once. Owners and admins
    * then make a key of their own to sign in with later; others come back through a provider.
    */
   accept(body: types.IdentityAcceptBody, options?: CallOptions): Pending<types.IdentityAcceptReply>

@@ -60,15 +60,12 @@ async function load(): Promise<Entry> {
   }
 }
 
-/** How somebody signs in on the page itself. */
-export interface SignInWays {
-  withKey(api_key: string): Promise<void>
-  withInvitation(invitation: string): Promise<void>
-}
-
-interface SessionGateProps {
+export interface SessionGateProps {
   readonly loading: ReactNode
-  readonly signIn: (ways: SignInWays) => ReactNode
+  readonly signIn: (ways: {
+    withKey(api_key: string): Promise<void>
+    withInvitation(invitation: string): Promise<void>
+  }) => ReactNode
   readonly failed: (error: unknown) => ReactNode
   readonly children: ReactNode
 }

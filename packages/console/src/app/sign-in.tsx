@@ -3,7 +3,7 @@
 import { identityProviders } from '@custos/client/operations'
 import { useState } from 'react'
 import { address, preferences } from '../ambient.ts'
-import type { SignInWays } from '../api/session.tsx'
+import type { SessionGateProps } from '../api/session.tsx'
 import { useCall } from '../api/use-call.ts'
 import { Button } from '../parts/button.tsx'
 import { Form, TextField } from '../parts/form.tsx'
@@ -13,7 +13,8 @@ import css from './sign-in.module.css'
 /** The name of the preference: the tenant that was last signed in to. */
 const TENANT = 'tenant'
 
-export function SignIn({ withKey, withInvitation }: SignInWays) {
+export function SignIn(ways: Parameters<SessionGateProps['signIn']>[0]) {
+  const { withKey, withInvitation } = ways
   return (
     <main className={css['page']}>
       <div className={css['card']}>
@@ -38,14 +39,13 @@ export function SignIn({ withKey, withInvitation }: SignInWays) {
   )
 }
 
-interface SecretFormProps {
+function SecretForm(props: {
   readonly label: string
   readonly hint?: string
   readonly verb: string
   readonly act: (secret: string) => Promise<void>
-}
-
-function SecretForm({ label, hint, verb, act }: SecretFormProps) {
+}) {
+  const { label, hint, verb, act } = props
   const [secret, setSecret] = useState('')
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)

@@ -132,16 +132,14 @@ export function CheckField({ label, checked, onChange }: CheckFieldProps) {
   )
 }
 
-interface ChoicesProps<T extends string> {
+/** Any number of several choices. */
+export function CheckFields<T extends string>(props: {
   readonly legend: string
   /** Value and text of each. */
   readonly options: readonly (readonly [value: T, text: string])[]
   readonly value: readonly T[]
   readonly onChange: (value: T[]) => void
-}
-
-/** Any number of several choices. */
-export function CheckFields<T extends string>(props: ChoicesProps<T>) {
+}) {
   const { legend, options, value, onChange } = props
   return (
     <fieldset className={css['checks']}>

@@ -146,8 +146,9 @@ export const identity = {
     path: '/v1/portal/invitation',
     summary: 'Takes an invitation and begins a session of the person',
     description:
-      'Use it on the page where a person enters an invitation. It is taken once. Owners and admins ' +
-      'then make a key of their own to sign in with later; others come back through a provider.',
+      'Use it on the page where a person enters an invitation, which is taken once. Owners and ' +
+      'admins then make a key of their own to sign in with later; others come back through a ' +
+      'provider.',
     access: 'public',
     same_origin: true,
     body: Type.Object({

@@ -32,7 +32,7 @@ export function Access() {
     <>
       <PageHeader
         title="Keys & access"
-        about="Keys of programs, people with their roles, browsers that are signed in, and approvers."
+        about="Keys of programs, people with their roles, signed-in browsers, approvers."
         actions={
           <>
             <Button kind="primary" icon={Plus} onClick={() => setCreating(true)}>

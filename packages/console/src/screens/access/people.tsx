@@ -22,8 +22,6 @@ import { EmptyState, ErrorState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 
-type Role = User['roles'][number]
-
 const ROLES = [
   ['viewer', 'Viewer: reads memories, decisions and artifacts'],
   ['auditor', 'Auditor: reads everything'],
@@ -31,7 +29,7 @@ const ROLES = [
   ['operator_of_stores', 'Operator of stores: reads, writes and erases memories'],
   ['admin', 'Admin: everything, but neither makes nor changes owners'],
   ['owner', 'Owner: everything in the tenant'],
-] as const satisfies readonly (readonly [Role, string])[]
+] as const satisfies readonly (readonly [User['roles'][number], string])[]
 
 const COLUMNS: readonly Column<User>[] = [
   { id: 'name', header: 'Name', grow: true, cell: ({ name, email }) => name || email },
@@ -94,13 +92,9 @@ export function People() {
   )
 }
 
-interface RolesProps {
-  readonly value: readonly Role[]
-  readonly onChange: (roles: Role[]) => void
-}
-
 /** Only owners make owners. */
-function Roles({ value, onChange }: RolesProps) {
+function Roles(props: { value: User['roles']; onChange: (roles: User['roles']) => void }) {
+  const { value, onChange } = props
   const { can } = useSession()
   const offered = ROLES.filter(([role]) => role !== 'owner' || can('*') || value.includes(role))
   return <CheckFields legend="Roles" options={offered} value={value} onChange={onChange} />
@@ -109,7 +103,7 @@ function Roles({ value, onChange }: RolesProps) {
 function Invite({ tenant, done }: { readonly tenant: string; readonly done: () => void }) {
   const [email, setEmail] = useState('')
   const [name, setName] = useState('')
-  const [roles, setRoles] = useState<Role[]>(['viewer'])
+  const [roles, setRoles] = useState<User['roles']>(['viewer'])
   const invite = useAction(identityInvite)
   if (invite.data) return <Invited invitation={invite.data.invitation} done={done} />
   return (
@@ -191,14 +185,9 @@ function Change({ user }: { readonly user: User }) {
   )
 }
 
-interface ChangeProps {
-  readonly user: User
-  readonly done: () => void
-  readonly remove: () => void
-}
-
-function ChangeRoles({ user, done, remove }: ChangeProps) {
-  const [roles, setRoles] = useState<Role[]>([...user.roles])
+function ChangeRoles(props: { user: User; done: () => void; remove: () => void }) {
+  const { user, done, remove } = props
+  const [roles, setRoles] = useState<User['roles']>([...user.roles])
   const update = useAction(identityUpdateUser)
   const save = () => update.mutateAsync([user.user_id, { roles }]).then(done)
   return (

@@ -58,13 +58,7 @@ export function Domains({ connection }: { readonly connection: SsoConnection }) 
   )
 }
 
-interface DropProps {
-  readonly id: string
-  readonly domain: string
-  readonly done: () => void
-}
-
-function DropDomain({ id, domain, done }: DropProps) {
+function DropDomain({ id, domain, done }: { id: string; domain: string; done: () => void }) {
   const [asking, setAsking] = useState(false)
   const drop = useAction(identityDropDomain)
   return (
