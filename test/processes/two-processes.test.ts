@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { findPgbouncer, startPgbouncer } from '../../packages/server/src/testing/pgbouncer.ts'
 import { createTenant } from '../crash/testing/client.ts'
 import { at, clientsOf, openFleet } from './testing/fleet.ts'
 import { loadAndCheck } from './testing/mixed-load.ts'
@@ -36,4 +37,19 @@ test('of many supersedes of one memory through two processes exactly one wins', 
     for (const client of clients)
       assert.equal((await client.ok('GET', `${path}/memories/${old_ref}`)).superseded_by, head)
   }
+})
+
+test('two processes behind PgBouncer in transaction mode keep every promise', async (t) => {
+  const program = findPgbouncer()
+  if (program === undefined) {
+    t.diagnostic('PgBouncer is not installed here: the service was not run through it')
+    return
+  }
+  // The keyring's connections are its own.
+  const settings = async (url: string) => {
+    const pooler = await startPgbouncer(program, url)
+    t.after(() => pooler.stop())
+    return { CUSTOS_DATABASE_URL: pooler.url, CUSTOS_KEYRING_URL: url }
+  }
+  await loadAndCheck(t, { processes: 2, load_ms: 4_000, settings })
 })

@@ -187,6 +187,7 @@ export type SameTypes = [
   SameType<client.IdentityCreateConnectionBody, Static<(typeof contract.identity.create_connection)['body']>>,
   SameType<client.IdentityCreateConnectionReply, Static<(typeof contract.identity.create_connection)['reply']>>,
   SameType<client.IdentityDeleteConnectionReply, Static<(typeof contract.identity.delete_connection)['reply']>>,
+  SameType<client.IdentityDropDomainReply, Static<(typeof contract.identity.drop_domain)['reply']>>,
   SameType<client.IdentityExchangeBody, Static<(typeof contract.identity.exchange)['body']>>,
   SameType<client.IdentityExchangeReply, Static<(typeof contract.identity.exchange)['reply']>>,
   SameType<client.IdentityInviteBody, Static<(typeof contract.identity.invite)['body']>>,

@@ -164,6 +164,7 @@ const GHOST_CASES: readonly (readonly [string, RefusalCode])[] = [
   ['identity.delete_connection', 'connection_not_found'],
   ['identity.test', 'connection_not_found'],
   ['identity.verify_domain', 'connection_not_found'],
+  ['identity.drop_domain', 'connection_not_found'],
   ['tenants.get', 'tenant_not_found'],
   ['tenants.rotate_key', 'tenant_not_found'],
   ['tenants.usage', 'tenant_not_found'],

@@ -172,7 +172,9 @@ interface Elsewhere {
 }
 
 async function prepared(t: TestContext, elsewhere?: Elsewhere): Promise<Sweep> {
-  const stage = new Stage(t, { log_level: 'info', env: elsewhere?.env ?? {} })
+  // Nobody outside is asked for a domain: no name server answers at this port.
+  const env = { CUSTOS_DNS_SERVERS: '127.0.0.1:9', ...elsewhere?.env }
+  const stage = new Stage(t, { log_level: 'info', env })
   await stage.start()
   const made: Made = { stores: [], refs: [], decisions: [], labels: [], kept: [] }
   const places = [stage.dir, ...(elsewhere?.places ?? [])]

@@ -13,6 +13,10 @@ export interface SampleTenant {
   readonly webhook_id: string
   readonly certificate_id: string
   readonly request_id: string
+  readonly decision_id: string
+  readonly policy_id: string
+  /** Of what waits for a person. */
+  readonly approval_id: string
 }
 
 const MEMORIES = [
@@ -56,8 +60,9 @@ export async function makeSampleTenant({ call }: LocalService): Promise<SampleTe
   for (const content of MEMORIES) await post('/v1/stores/default/write', { content })
   await post('/v1/stores', { store_id: 'letters', name: 'Letters of customers' })
   await post('/v1/governance/seed-defaults', {})
-  for (const [i, [query, output]] of QUESTIONS.entries())
-    await post('/v1/decisions/log', {
+  let decision_id = ''
+  for (const [i, [query, output]] of QUESTIONS.entries()) {
+    const logged = await post('/v1/decisions/log', {
       store_id: 'default',
       model_id: i % 2 === 0 ? 'support-large' : 'support-small',
       query,
@@ -68,6 +73,9 @@ export async function makeSampleTenant({ call }: LocalService): Promise<SampleTe
       token_count: 40,
       latency_ms: 120,
     })
+    decision_id = String(logged['decision_id'])
+  }
+  await invite(post)
   await judge(call)
   const made = await register(post)
   await post('/v1/gcrumbs/roll')
@@ -83,14 +91,42 @@ export async function makeSampleTenant({ call }: LocalService): Promise<SampleTe
   const request = await post('/v1/erasure/subject', { ...search, expect_digest: digest })
   const ran = await runAgent(post)
   await post('/v1/gcrumbs/roll')
+  const waiting = (await call('GET', '/v1/hitl/requests')) as unknown as {
+    readonly requests: readonly { readonly request_id: string }[]
+  }
   return {
     ...made,
     ...ran,
+    decision_id,
+    approval_id: waiting.requests[0]?.request_id ?? '',
     webhook_id: String(webhook_id),
     report_id: String(report['report_id']),
     certificate_id: String(certificate['certificate_id']),
     request_id: String(request['request_id']),
   }
+}
+
+async function invite(post: Post): Promise<void> {
+  const people = [
+    ['Ana Sousa', 'owner'],
+    ['Rui Costa', 'auditor'],
+    ['Elsa Lund', 'operator_of_stores'],
+  ] as const
+  const invitations: string[] = []
+  for (const [name, role] of people) {
+    const email = `${name.toLowerCase().replace(' ', '.')}@harbour.example`
+    const made = await post('/v1/cloud/tenants/local/users', { email, name, roles: [role] })
+    invitations.push(String(made['invitation']))
+  }
+  await post('/v1/portal/invitation', { invitation: invitations[0] })
+  await post('/v1/portal/sso/connections', {
+    name: 'Harbour',
+    issuer: 'https://login.harbour.example',
+    client_id: 'custos',
+    client_secret: 'secret-of-the-sample',
+    default_role: 'viewer',
+    create_users: true,
+  })
 }
 
 async function judge(call: LocalService['call']): Promise<void> {
@@ -136,13 +172,16 @@ async function register(post: Post) {
     ],
     authority: { human_principal: 'ana', trust_tier: 'verified' },
   })
-  await post('/v1/governance/policies', {
+  const { policy_id } = await post('/v1/governance/policies', {
     name: 'Adapters for release need a person',
     policy_type: 'hitl_required',
     config: { operations: ['artifacts.register'] },
   })
   await post('/v1/artifacts/register', { ...artifact, artifact_ref: 'adapters/claims' })
-  return { artifact_id: String(artifact_id) }
+  return {
+    artifact_id: String(artifact_id),
+    policy_id: String(policy_id),
+  }
 }
 
 async function runAgent(post: Post) {

@@ -14,6 +14,8 @@ const CONSOLE = join(ROOT, 'packages/console')
 export const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 export const QUIET = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-sync']
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+/** A busy machine is no fault of the page. */
+const WAIT_MS = 60_000
 const WIDE = { width: 1440, height: 900 }
 
 /** Names that would break a page that takes text for HTML, or that is too narrow for it. */
@@ -116,7 +118,7 @@ async function visit(
     reducedMotion: 'reduce',
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
+  page.setDefaultTimeout(WAIT_MS)
   const complaints = listen(page, url, statuses)
   await page.goto(`${url}/console${path === '/' ? '' : path}`)
   await page.locator('h1').first().waitFor()

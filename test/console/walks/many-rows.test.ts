@@ -1,15 +1,20 @@
 // Every list with many rows and hostile names: its first page comes soon, and is one page long.
 
 import assert from 'node:assert/strict'
+import { limits } from '@custos/contract'
 import { roundsOf } from '../../../packages/server/src/testing/sweep.ts'
 import { consoleScene, HOSTILE, type Scene } from '../testing/scene.ts'
 
 const scene = consoleScene()
 const ROWS = roundsOf(60, 10_000)
-/** As many as there may be of each. */
-/** Of what takes a search of everything to make. */
+/** Of what takes a search of everything to make: more than a page. */
 const SOME = 52
+/** As many as there may be of each. */
 const AGENTS = Math.min(ROWS, 500)
+const STORES = Math.min(ROWS, 1_000)
+const KEYS = Math.min(ROWS, limits.keys_per_tenant)
+const PEOPLE = Math.min(ROWS, limits.users_per_tenant)
+const WEBHOOKS = 20
 /** Fewer than the runs that may be under way at a time. */
 const AT_ONCE = 10
 const PAGE_ROWS = 50
@@ -28,6 +33,7 @@ const SCREENS = [
   '/log',
   '/evidence',
   '/access',
+  '/sign-on',
   '/webhooks',
 ]
 const OTHERS = ['/', '/stores/default', '/retention', '/live', '/manifold', '/usage', '/billing']
@@ -41,6 +47,17 @@ async function many(count: number, make: (i: number) => Promise<unknown>): Promi
     while (next < count) await make(next++)
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
+}
+
+/** Each searches everything there is: they come first. */
+async function fillSearched({ local: { call } }: Scene): Promise<void> {
+  const post = (path: string, body: object) => call('POST', path, body)
+  await many(SOME, async () => {
+    const find = { text: 'nobody of this name' }
+    const { digest } = await post('/v1/erasure/subject', { find, preview: true })
+    await post('/v1/erasure/subject', { find, expect_digest: digest })
+  })
+  await many(SOME, (i) => post('/v1/reports/generate', { framework: 'gdpr', title: nameOf(i) }))
 }
 
 async function fill({ local: { call } }: Scene): Promise<void> {
@@ -74,10 +91,15 @@ async function fill({ local: { call } }: Scene): Promise<void> {
 
 async function fillRecords({ local: { call } }: Scene): Promise<void> {
   const post = (path: string, body: object) => call('POST', path, body)
-  await many(Math.min(ROWS, 1_000), (i) =>
-    post('/v1/stores', { store_id: `s${i}`, name: nameOf(i) }),
+  await many(STORES, (i) => post('/v1/stores', { store_id: `s${i}`, name: nameOf(i) }))
+  await many(KEYS, (i) => post('/v1/keys', { name: nameOf(i), class: 'read_only' }))
+  await many(PEOPLE, (i) =>
+    post('/v1/cloud/tenants/local/users', {
+      email: `person-${i}@harbour.example`,
+      name: nameOf(i),
+      roles: ['viewer'],
+    }),
   )
-  await many(ROWS, (i) => post('/v1/keys', { name: nameOf(i), class: 'read_only' }))
   const layers = (i: number) => [{ digest: i.toString(16).padStart(64, '0') }]
   const artifact = (i: number) =>
     post('/v1/artifacts/register', {
@@ -100,13 +122,13 @@ async function fillRecords({ local: { call } }: Scene): Promise<void> {
       agent_handle: `agent-${i}@harbour`,
     }),
   )
-  await many(SOME, async () => {
-    const find = { text: 'nobody of this name' }
-    const { digest } = await post('/v1/erasure/subject', { find, preview: true })
-    await post('/v1/erasure/subject', { find, expect_digest: digest })
-  })
-  await many(SOME, (i) => post('/v1/reports/generate', { framework: 'gdpr', title: nameOf(i) }))
-  for (let i = 0; i < 20; i += 1)
+  for (let i = 0; i < limits.sso_connections; i += 1)
+    await post('/v1/portal/sso/connections', {
+      name: nameOf(i),
+      issuer: 'https://login.harbour.example',
+      client_id: nameOf(i),
+    })
+  for (let i = 0; i < WEBHOOKS; i += 1)
     await post('/v1/webhooks', {
       url: 'http://127.0.0.1:9/x',
       description: nameOf(i),
@@ -115,6 +137,7 @@ async function fillRecords({ local: { call } }: Scene): Promise<void> {
 }
 
 scene('every list shows its first page soon, whatever there is', async (given) => {
+  await fillSearched(given)
   await fill(given)
   await fillRecords(given)
   for (const path of [...SCREENS, ...OTHERS]) {

@@ -745,8 +745,8 @@ export interface IdentityGroup {
   /**
    * Takes an invitation and begins a session of the person.
    *
-   * Use it on the page that an invitation leads to. An invitation is taken once. The person then
-   * makes a key of their own to sign in with later.
+   * Use it on the page where a person enters an invitation, which is taken once. Owners and admins
+   * then make a key of their own to sign in with later; others come back through a provider.
    */
   accept(body: types.IdentityAcceptBody, options?: CallOptions): Pending<types.IdentityAcceptReply>
   /**
@@ -788,6 +788,14 @@ export interface IdentityGroup {
    * Use it when a provider is left. The people stay, and cannot sign in with it.
    */
   deleteConnection(connectionId: string, options?: CallOptions): Pending<types.IdentityDeleteConnectionReply>
+  /**
+   * Takes a domain of e-mail addresses from a connection.
+   *
+   * Use it when the domain is left, or to prove it for another connection. Invitations to addresses
+   * of it are no longer taken by signing in, and `identity.authorize` no longer finds the
+   * connection by it. People who have signed in stay, with their sessions.
+   */
+  dropDomain(connectionId: string, domain: string, options?: CallOptions): Pending<types.IdentityDropDomainReply>
   /**
    * Exchanges the one-time code of a sign-in for a session.
    *
@@ -2339,6 +2347,7 @@ portal/sso/connections POST create_connection b
 portal/sso/connections/{connection_id} DELETE delete_connection
 portal/sso/connections/{connection_id} GET connection
 portal/sso/connections/{connection_id} PUT update_connection b
+portal/sso/connections/{connection_id}/domains/{domain} DELETE drop_domain
 portal/sso/connections/{connection_id}~ POST test s
 portal/sso/connections/{connection_id}~ POST verify_domain b
 portal/sso~ GET connections q .connections

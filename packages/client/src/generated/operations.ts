@@ -877,6 +877,13 @@ export const identityDeleteConnection: Operation<[connectionId: string, options?
   path: '/v1/portal/sso/connections/{connection_id}',
 }
 
+/** Takes a domain of e-mail addresses from a connection. */
+export const identityDropDomain: Operation<[connectionId: string, domain: string, options?: CallOptions], Pending<types.IdentityDropDomainReply>> = {
+  id: 'identity.drop_domain',
+  method: 'DELETE',
+  path: '/v1/portal/sso/connections/{connection_id}/domains/{domain}',
+}
+
 /** Exchanges the one-time code of a sign-in for a session. */
 export const identityExchange: Operation<[body: types.IdentityExchangeBody, options?: CallOptions], Pending<types.IdentityExchangeReply>> = {
   id: 'identity.exchange',
@@ -2436,6 +2443,7 @@ export const OPERATIONS: readonly object[] = [
   identityConnections,
   identityCreateConnection,
   identityDeleteConnection,
+  identityDropDomain,
   identityExchange,
   identityInvite,
   identityLogout,

@@ -63,6 +63,7 @@ export type RefusalCode =
   | 'webhook_not_found'
   | 'user_not_found'
   | 'connection_not_found'
+  | 'domain_not_found'
   | 'sso_not_configured'
   | 'session_not_found'
   | 'delivery_not_found'
@@ -558,6 +559,10 @@ export interface Refusals {
   'identity.delete_connection':
     | CommonRefusal
     | 'connection_not_found'
+  'identity.drop_domain':
+    | CommonRefusal
+    | 'connection_not_found'
+    | 'domain_not_found'
   'identity.exchange':
     | CommonRefusal
     | 'login_expired'
@@ -6858,6 +6863,9 @@ export type IdentityDeleteConnectionReply = {
   /** Always true */
   deleted: true
 }
+
+/** The reply of `identity.drop_domain`. */
+export type IdentityDropDomainReply = SsoConnection
 
 /** The body of `identity.exchange`. */
 export type IdentityExchangeBody = {

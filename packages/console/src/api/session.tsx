@@ -2,7 +2,12 @@
 
 import { ApiError } from '@custos/client'
 import { call } from '@custos/client/core'
-import { identityLogout, identityMe, identitySignIn } from '@custos/client/operations'
+import {
+  identityAccept,
+  identityLogout,
+  identityMe,
+  identitySignIn,
+} from '@custos/client/operations'
 import type { Caller } from '@custos/client/types'
 import { useQueryClient } from '@tanstack/react-query'
 import {
@@ -55,9 +60,12 @@ async function load(): Promise<Entry> {
   }
 }
 
-interface SessionGateProps {
+export interface SessionGateProps {
   readonly loading: ReactNode
-  readonly signIn: (signIn: (key: string) => Promise<void>) => ReactNode
+  readonly signIn: (ways: {
+    withKey(api_key: string): Promise<void>
+    withInvitation(invitation: string): Promise<void>
+  }) => ReactNode
   readonly failed: (error: unknown) => ReactNode
   readonly children: ReactNode
 }
@@ -94,8 +102,13 @@ export function SessionGate({ loading, signIn, failed, children }: SessionGatePr
   if (entry.state === 'loading') return loading
   if (entry.state === 'failed') return failed(entry.error)
   if (!session)
-    return signIn(async (api_key) => {
-      enter({ state: 'in', caller: await call(client, identitySignIn, { api_key }) })
+    return signIn({
+      async withKey(api_key) {
+        enter({ state: 'in', caller: await call(client, identitySignIn, { api_key }) })
+      },
+      async withInvitation(invitation) {
+        enter({ state: 'in', caller: await call(client, identityAccept, { invitation }) })
+      },
     })
   return <SessionContext value={session}>{children}</SessionContext>
 }

@@ -31,7 +31,7 @@ if (element)
       <QueryClientProvider client={queries}>
         <SessionGate
           loading={<LoadingState />}
-          signIn={(signIn) => <SignIn signIn={signIn} />}
+          signIn={(ways) => <SignIn {...ways} />}
           failed={(error) => <ErrorState error={error} />}
         >
           <RouterProvider router={router} />

@@ -1,8 +1,9 @@
-// Signing in: through a provider of the tenant, or with an API key, which is kept nowhere.
+// Signing in: with an API key, which is kept nowhere, through a provider, or by an invitation.
 
 import { identityProviders } from '@custos/client/operations'
 import { useState } from 'react'
 import { address, preferences } from '../ambient.ts'
+import type { SessionGateProps } from '../api/session.tsx'
 import { useCall } from '../api/use-call.ts'
 import { Button } from '../parts/button.tsx'
 import { Form, TextField } from '../parts/form.tsx'
@@ -12,20 +13,8 @@ import css from './sign-in.module.css'
 /** The name of the preference: the tenant that was last signed in to. */
 const TENANT = 'tenant'
 
-export function SignIn({ signIn }: { readonly signIn: (key: string) => Promise<void> }) {
-  const [key, setKey] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const submit = async () => {
-    setBusy(true)
-    setError(null)
-    try {
-      await signIn(key.trim())
-    } catch (caught) {
-      setError(caught)
-      setBusy(false)
-    }
-  }
+export function SignIn(ways: Parameters<SessionGateProps['signIn']>[0]) {
+  const { withKey, withInvitation } = ways
   return (
     <main className={css['page']}>
       <div className={css['card']}>
@@ -34,24 +23,59 @@ export function SignIn({ signIn }: { readonly signIn: (key: string) => Promise<v
           With an API key of your tenant. The browser keeps a session that ends with the key; the
           key itself is not kept.
         </p>
-        <Form onSubmit={submit}>
-          <TextField
-            label="API key"
-            type="password"
-            autoComplete="off"
-            spellCheck={false}
-            required
-            value={key}
-            onChange={setKey}
-          />
-          <Button type="submit" kind="primary" busy={busy} disabled={key.trim() === ''}>
-            Sign in
-          </Button>
-        </Form>
-        {error !== null && <ErrorState error={error} />}
+        <SecretForm label="API key" verb="Sign in" act={withKey} />
         <Providers />
+        <section className={css['providers']} aria-label="By invitation">
+          <h2>Or with an invitation</h2>
+          <SecretForm
+            label="Invitation"
+            hint="The text that an administrator sent to you; it can be taken once"
+            verb="Take the invitation"
+            act={withInvitation}
+          />
+        </section>
       </div>
     </main>
+  )
+}
+
+function SecretForm(props: {
+  readonly label: string
+  readonly hint?: string
+  readonly verb: string
+  readonly act: (secret: string) => Promise<void>
+}) {
+  const { label, hint, verb, act } = props
+  const [secret, setSecret] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const submit = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      await act(secret.trim())
+    } catch (caught) {
+      setError(caught)
+      setBusy(false)
+    }
+  }
+  return (
+    <Form onSubmit={submit}>
+      <TextField
+        label={label}
+        hint={hint}
+        type="password"
+        autoComplete="off"
+        spellCheck={false}
+        required
+        value={secret}
+        onChange={setSecret}
+      />
+      <Button type="submit" kind="primary" busy={busy} disabled={secret.trim() === ''}>
+        {verb}
+      </Button>
+      {error !== null && <ErrorState error={error} />}
+    </Form>
   )
 }
 

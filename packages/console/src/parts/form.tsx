@@ -131,3 +131,27 @@ export function CheckField({ label, checked, onChange }: CheckFieldProps) {
     </label>
   )
 }
+
+/** Any number of several choices. */
+export function CheckFields<T extends string>(props: {
+  readonly legend: string
+  /** Value and text of each. */
+  readonly options: readonly (readonly [value: T, text: string])[]
+  readonly value: readonly T[]
+  readonly onChange: (value: T[]) => void
+}) {
+  const { legend, options, value, onChange } = props
+  return (
+    <fieldset className={css['checks']}>
+      <legend>{legend}</legend>
+      {options.map(([one, text]) => (
+        <CheckField
+          key={one}
+          label={text}
+          checked={value.includes(one)}
+          onChange={(on) => onChange([...value.filter((it) => it !== one), ...(on ? [one] : [])])}
+        />
+      ))}
+    </fieldset>
+  )
+}

@@ -36,13 +36,15 @@ export const NotFoundState = () => (
 /** A failure in words, with the code and the request id that support needs. */
 export function ErrorState({ error }: { readonly error: unknown }) {
   const refusal = error instanceof ApiError ? error : null
+  const title = refusal ? refusal.title : 'That did not work'
   const text = error instanceof Error ? error.message : String(error)
+  const detail = refusal ? refusal.detail : text
   return (
     <div className={css['error']} role="alert">
       <CircleAlert size={18} aria-hidden />
       <div>
-        <strong>{refusal ? refusal.title : 'That did not work'}</strong>
-        <p>{refusal ? refusal.detail : text}</p>
+        <strong>{title}</strong>
+        {detail !== title && <p>{detail}</p>}
         {refusal && (
           <p className={css['fine']}>
             <a href={`/errors/${encodeURIComponent(refusal.code)}`}>

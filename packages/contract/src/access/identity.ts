@@ -146,8 +146,9 @@ export const identity = {
     path: '/v1/portal/invitation',
     summary: 'Takes an invitation and begins a session of the person',
     description:
-      'Use it on the page that an invitation leads to. An invitation is taken once. The person ' +
-      'then makes a key of their own to sign in with later.',
+      'Use it on the page where a person enters an invitation, which is taken once. Owners and ' +
+      'admins then make a key of their own to sign in with later; others come back through a ' +
+      'provider.',
     access: 'public',
     same_origin: true,
     body: Type.Object({
@@ -341,6 +342,25 @@ export const identity = {
       ),
     }),
     refuses: ['connection_not_found', 'name_taken', 'too_many'],
+  }),
+  drop_domain: operation({
+    id: 'identity.drop_domain',
+    method: 'DELETE',
+    path: '/v1/portal/sso/connections/{connection_id}/domains/{domain}',
+    summary: 'Takes a domain of e-mail addresses from a connection',
+    description:
+      'Use it when the domain is left, or to prove it for another connection. Invitations to ' +
+      'addresses of it are no longer taken by signing in, and `identity.authorize` no longer ' +
+      'finds the connection by it. People who have signed in stay, with their sessions.',
+    access: 'tenant',
+    scope: 'sso:admin',
+    params: Type.Object({
+      connection_id: about(Hex12, 'Id of the connection'),
+      domain: about(Domain, 'The domain'),
+    }),
+    status: 200,
+    reply: SsoConnection,
+    refuses: ['connection_not_found', 'domain_not_found'],
   }),
   set_domains: operation({
     id: 'identity.set_domains',

@@ -74,6 +74,7 @@ export const refusals = {
   webhook_not_found: { status: 404, title: 'No such webhook' },
   user_not_found: { status: 404, title: 'No such person' },
   connection_not_found: { status: 404, title: 'No such connection' },
+  domain_not_found: { status: 404, title: 'The connection has no such domain' },
   sso_not_configured: { status: 404, title: 'There is no such way to sign in' },
   session_not_found: { status: 404, title: 'No such session' },
   delivery_not_found: { status: 404, title: 'No such delivery' },

@@ -131,6 +131,10 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     when: 'The tenant has no such connection.',
     advice: 'List them: `GET /v1/portal/sso/connections`.',
   },
+  domain_not_found: {
+    when: 'The domain is not one of the connection.',
+    advice: 'Read its `domains`: `GET /v1/portal/sso/connections/{connection_id}`.',
+  },
   sso_not_configured: {
     when: 'The connection or domain is unknown, or the connection is switched off.',
     advice:

@@ -110,6 +110,7 @@ OPERATIONS: dict[str, tuple[str, str, bool, bool, tuple[str, ...]]] = {
     "identity.connections": ("GET", "/v1/portal/sso/connections", True, False, ("limit", "offset", "cursor",)),
     "identity.create_connection": ("POST", "/v1/portal/sso/connections", False, False, ()),
     "identity.delete_connection": ("DELETE", "/v1/portal/sso/connections/{connection_id}", True, False, ()),
+    "identity.drop_domain": ("DELETE", "/v1/portal/sso/connections/{connection_id}/domains/{domain}", True, False, ()),
     "identity.exchange": ("POST", "/v1/portal/sso/exchange", False, False, ()),
     "identity.invite": ("POST", "/v1/cloud/tenants/{tenant_id}/users", False, False, ()),
     "identity.logout": ("POST", "/v1/portal/logout", False, False, ()),

@@ -35,6 +35,7 @@ export const CONSUMING: ReadonlySet<string> = new Set([
   'identity.callback',
   'identity.exchange',
   'identity.delete_connection',
+  'identity.drop_domain',
   'identity.backchannel',
   'orchestrator.create_agent',
   'orchestrator.delete_agent',

@@ -163,6 +163,14 @@ export const provokingSso: Readonly<Record<string, Provoke>> = {
     await publishRecord(tenant, ids, domain)
     return tenant.ask('identity.verify_domain', { params: { connection_id }, body: { domain } })
   },
+  'identity.drop_domain domain_not_found': async ({ tenant, ids }) => {
+    const { connection_id } = ids
+    const body = bodyFor(tenant)
+    const other = String((await tenant.ok('identity.create_connection', { body })).connection_id)
+    const domain = `other-${other}.example`
+    await setDomains(tenant, { tenant_id: ids.tenant_id, connection_id: other }, [domain])
+    return tenant.ask('identity.drop_domain', { params: { connection_id, domain } })
+  },
   'identity.backchannel login_refused': ({ tenant, ids }) =>
     tenant.ask('identity.backchannel', {
       query: { connection_id: ids.connection_id },

@@ -91,6 +91,13 @@ export async function buildConnection(tenant: Tenant): Promise<LoginIds> {
       default_role: 'viewer',
     },
   })
+  const ids = { tenant_id: tenant.tenant_id, connection_id: String(connection_id) }
+  await send(
+    service,
+    'identity.set_domains',
+    { params: ids, body: { domains: [domainOf(ids)] } },
+    { key: service.operator_key },
+  )
   const { query: answer = {}, headers = {} } = await beginLogin(service, { connection_id })
   const challenge = hash('sha256', VERIFIER, 'base64url')
   const elsewhere = { connection_id, return_to: `${CONSOLE}/`, challenge }
@@ -129,6 +136,10 @@ export const NOBODY: LoginIds = {
   logout_token: 'f',
 }
 
+/** A domain of the connection. */
+const domainOf = ({ connection_id }: Pick<LoginIds, 'connection_id'>): string =>
+  `d${connection_id}.example`
+
 const named = ({ connection_id }: LoginIds) => ({ params: { connection_id } })
 
 export const ssoExamples: Readonly<
@@ -149,9 +160,12 @@ export const ssoExamples: Readonly<
   'identity.delete_connection': named,
   'identity.test': named,
   'identity.verify_domain': named,
+  'identity.drop_domain': ({ connection_id }) => ({
+    params: { connection_id, domain: domainOf({ connection_id }) },
+  }),
   'identity.set_domains': ({ tenant_id, connection_id }) => ({
     params: { tenant_id, connection_id },
-    body: { domains: [`d${connection_id}.example`] },
+    body: { domains: [domainOf({ connection_id })] },
   }),
   'identity.backchannel': ({ connection_id, logout_token }) => ({
     query: { connection_id },

@@ -111,7 +111,8 @@ async function invite(custos: Custos, rest: readonly string[], role = 'owner'): 
   )
   console.log(`person ${user.user_id} (${role})`)
   console.log(`invitation ${invitation}`)
-  console.log(`it can be taken once, until ${user.invited_until}, and is not shown again`)
+  console.log('the person enters it on the sign-in page, /console; it is not shown again')
+  console.log(`it can be taken once, until ${user.invited_until}`)
 }
 
 async function rotateKey(custos: Custos, rest: readonly string[]): Promise<void> {

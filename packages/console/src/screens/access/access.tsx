@@ -1,4 +1,4 @@
-// Who may use the tenant: keys, signed-in browsers and approvers.
+// Who may use the tenant: keys, people, signed-in browsers and approvers.
 
 import {
   approvalsApprovers,
@@ -23,15 +23,16 @@ import { EmptyState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { NewKey, ShownOnce } from './new-key.tsx'
+import { People } from './people.tsx'
 
 export function Access() {
-  const { can } = useSession()
+  const { can, caller } = useSession()
   const [creating, setCreating] = useState(false)
   return (
     <>
       <PageHeader
         title="Keys & access"
-        about="Keys of programs, browsers that are signed in, and people who decide."
+        about="Keys of programs, people with their roles, signed-in browsers, approvers."
         actions={
           <>
             <Button kind="primary" icon={Plus} onClick={() => setCreating(true)}>
@@ -44,6 +45,7 @@ export function Access() {
       <Section title="Keys">
         <Keys />
       </Section>
+      {can('sso:admin') && caller.stores === null && <People />}
       <Section title="Signed-in browsers">
         <Sessions />
       </Section>
@@ -172,7 +174,11 @@ const SESSION_COLUMNS: readonly Column<PortalSession>[] = [
       </>
     ),
   },
-  { id: 'key', header: 'Key', cell: ({ key_id }) => <Id value={key_id ?? '–'} copy={false} /> },
+  {
+    id: 'key',
+    header: 'Key or person',
+    cell: ({ key_id, user_id }) => <Id value={user_id ?? key_id ?? '–'} copy={false} />,
+  },
   { id: 'created', header: 'Since (UTC)', cell: ({ created_at }) => <Time value={created_at} /> },
   { id: 'used', header: 'Last used', cell: ({ used_at }) => <Time value={used_at} relative /> },
   { id: 'end', header: '', cell: (session) => <EndSession session={session} /> },

@@ -204,7 +204,7 @@ async function signedBy(key: SigningKey, request: ApprovalsRequestReply, made: A
 
 const KeyHint = () => (
   <p>
-    To sign in this browser,{' '}
+    To sign your decision with a key of this browser,{' '}
     <Link to="/approvals" search={{}}>
       make a key first
     </Link>

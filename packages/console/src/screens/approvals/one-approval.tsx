@@ -1,10 +1,11 @@
 // One approval request: the proposal in full, why it waits, the decision, and its record.
 
-import { approvalsRequest, approvalsVerify } from '@custos/client/operations'
+import { approvalsRequest, approvalsVerify, orchestratorGetAction } from '@custos/client/operations'
 import type { ApprovalsRequestReply } from '@custos/client/types'
 import { useParams } from '@tanstack/react-router'
 import { ShieldCheck } from 'lucide-react'
 import { useState } from 'react'
+import { useSession } from '../../api/session.tsx'
 import { useCall } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
 import { CodeBlock, Id } from '../../parts/code.tsx'
@@ -48,6 +49,7 @@ function RequestBody({ request }: { readonly request: ApprovalsRequestReply }) {
         )}
       </p>
       <Section title="What is proposed">
+        {request.kind === 'agent_action' && <ActionText actionId={request.record_id} />}
         <CodeBlock label="Request" text={JSON.stringify(request.request, null, 2)} />
       </Section>
       <Section title="Why it waits">
@@ -84,6 +86,16 @@ function RequestBody({ request }: { readonly request: ApprovalsRequestReply }) {
       </details>
     </>
   )
+}
+
+/** The request of an agent commits to its arguments; who may read runs sees them in words. */
+function ActionText({ actionId }: { readonly actionId: string }) {
+  const { can } = useSession()
+  const isShown = can('orchestrator:run')
+  const { data, error } = useCall(orchestratorGetAction, [actionId], { enabled: isShown })
+  if (error) return <ErrorState error={error} />
+  if (!isShown) return <p>With the scope orchestrator:run you see what the agent would do.</p>
+  return data?.text ? <CodeBlock label="What is to be approved" text={data.text} /> : null
 }
 
 interface RecordProps {

@@ -14,7 +14,7 @@ import { useAction, useCall } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
 import { Pill } from '../../parts/display.tsx'
-import { CheckField, Form, TextField } from '../../parts/form.tsx'
+import { CheckFields, Form, TextField } from '../../parts/form.tsx'
 import { Section } from '../../parts/page-header.tsx'
 import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -140,19 +140,12 @@ function ScheduleForm({ schedule, done }: { schedule?: AssuranceSchedule; done: 
         value={minutes}
         onChange={setMinutes}
       />
-      <fieldset className={css['checks']}>
-        <legend>Checks</legend>
-        {CHECKS.map((check) => (
-          <CheckField
-            key={check}
-            label={check}
-            checked={chosen.includes(check)}
-            onChange={(on) =>
-              setChosen(on ? [...chosen, check] : chosen.filter((one) => one !== check))
-            }
-          />
-        ))}
-      </fieldset>
+      <CheckFields
+        legend="Checks"
+        options={CHECKS.map((check) => [check, check] as const)}
+        value={chosen}
+        onChange={setChosen}
+      />
       {error && <ErrorState error={error} />}
       <Button
         type="submit"

@@ -45,7 +45,7 @@ export function CheckpointWatch() {
   return (
     <Section
       title="Checkpoint"
-      about="This browser keeps the checkpoint it saw, and proves that the next adds to it."
+      about="Verify that the audit log has only grown since this browser last looked."
       actions={
         <Button icon={ShieldCheck} busy={busy} onClick={() => void run()}>
           Verify now

@@ -5,7 +5,6 @@ import {
   identityDeleteConnection,
   identityTest,
   identityUpdateConnection,
-  identityVerifyDomain,
 } from '@custos/client/operations'
 import type { SsoConnection } from '@custos/client/types'
 import { Plus } from 'lucide-react'
@@ -15,12 +14,12 @@ import { useList, usePage } from '../../api/use-list.ts'
 import { Button } from '../../parts/button.tsx'
 import { CodeBlock } from '../../parts/code.tsx'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
-import { Facts, Pill } from '../../parts/display.tsx'
-import { Form, TextField } from '../../parts/form.tsx'
+import { Pill } from '../../parts/display.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { EmptyState, ErrorState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
+import { Domains } from './domains.tsx'
 import { NewConnection } from './new-connection.tsx'
 
 export function SignOn() {
@@ -48,7 +47,7 @@ export function SignOn() {
 
 const COLUMNS: readonly Column<SsoConnection>[] = [
   { id: 'name', header: 'Name', grow: true, cell: ({ name }) => name },
-  { id: 'issuer', header: 'Issuer', cell: ({ issuer }) => issuer },
+  { id: 'issuer', header: 'Issuer', grow: true, cell: ({ issuer }) => issuer },
   {
     id: 'people',
     header: 'People',
@@ -164,50 +163,6 @@ function Details({ connection, remove }: DetailsProps) {
       )}
       {test.error && <ErrorState error={test.error} />}
       {update.error && <ErrorState error={update.error} />}
-    </>
-  )
-}
-
-const PROBLEMS = {
-  record_missing: 'The record is not there yet. Publish it, then prove the domain again.',
-  unreachable: 'No name server answers for the domain.',
-} as const
-
-function Domains({ connection }: { readonly connection: SsoConnection }) {
-  const { connection_id: id, domains, directories } = connection
-  const [domain, setDomain] = useState('')
-  const verify = useAction(identityVerifyDomain)
-  const proof = verify.data
-  return (
-    <>
-      <Facts
-        of={[
-          ['Domains', domains.join(', ') || 'none: invitations are not taken through it'],
-          ['Directories', directories.join(', ')],
-        ]}
-      />
-      <Form inline label="Prove a domain" onSubmit={() => verify.mutate([id, { domain }])}>
-        <TextField
-          label="Domain of e-mail addresses"
-          required
-          value={domain}
-          onChange={(text) => setDomain(text.trim().toLowerCase())}
-        />
-        <Button type="submit" busy={verify.isPending}>
-          Prove
-        </Button>
-      </Form>
-      {proof && (
-        <p role="status">
-          {proof.problem === null
-            ? `${proof.domain} belongs to this connection.`
-            : PROBLEMS[proof.problem]}
-        </p>
-      )}
-      {proof?.verified === false && (
-        <CodeBlock label={`TXT record of ${proof.record.name}`} text={proof.record.value} />
-      )}
-      {verify.error && <ErrorState error={verify.error} />}
     </>
   )
 }

@@ -9,6 +9,7 @@ import { useUrlState } from '../../api/url-state.ts'
 import { useAction, useCall } from '../../api/use-call.ts'
 import type { ListResult } from '../../api/use-list.ts'
 import { Button } from '../../parts/button.tsx'
+import { Id } from '../../parts/code.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { counted, Pill } from '../../parts/display.tsx'
 import { Form, SelectField, TextField } from '../../parts/form.tsx'
@@ -45,7 +46,7 @@ const COLUMNS: readonly Column<Tenant>[] = [
       </Link>
     ),
   },
-  { id: 'id', header: 'Id', cell: ({ tenant_id }) => <code>{tenant_id}</code> },
+  { id: 'id', header: 'Id', cell: ({ tenant_id }) => <Id value={tenant_id} copy={false} /> },
   { id: 'plan', header: 'Plan', cell: ({ plan }) => plan },
   { id: 'status', header: 'State', cell: (row) => <TenantPill tenant={row} /> },
   { id: 'created', header: 'Created (UTC)', cell: ({ created_at }) => <Time value={created_at} /> },

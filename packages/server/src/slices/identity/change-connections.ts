@@ -10,7 +10,7 @@ import {
 import type { Static } from 'typebox'
 import { findTenant } from '../../platform/db/control.sql.ts'
 import { deleteRoute, deleteUnderWay, findRoute, insertRoute } from '../../platform/db/sso.sql.ts'
-import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import { EgressError } from '../../platform/egress/connection.ts'
 import { actorOf, type Call, type Handler, type Principal } from '../../platform/kernel/call.ts'
 import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
@@ -174,7 +174,12 @@ export const listAllConnections: Handler<Operation<'connections'>> = (call, { qu
   })
 
 type OneConnection = Operation<
-  'connection' | 'update_connection' | 'delete_connection' | 'test' | 'verify_domain'
+  | 'connection'
+  | 'update_connection'
+  | 'delete_connection'
+  | 'test'
+  | 'verify_domain'
+  | 'drop_domain'
 >
 
 async function loadConnection(
@@ -344,17 +349,51 @@ export const verifyDomain: Handler<Operation<'verify_domain'>> = async (
   })
 }
 
+/**
+ * Takes domains away. A sign-in under way may have found one its own before this: it is refused,
+ * as the connection is another since.
+ */
+async function removeDomains(
+  tx: Tx,
+  row: ConnectionRow,
+  domains: readonly string[],
+): Promise<ConnectionRow> {
+  if (domains.length === 0) return row
+  for (const domain of domains) await deleteRoute(tx, domain)
+  const changed_us = tx.now()
+  await updateConnection(tx, row.connection_id, { changed_us })
+  return { ...row, changed_us }
+}
+
+// Whoever may delete the connection, which frees its domains, may free one of them.
+export const dropDomain: Handler<Operation<'drop_domain'>> = (call, { params }) =>
+  call.transact(async (tx) => {
+    const { kernel, tenant_id, principal } = call
+    const { connection_id, domain } = params
+    const row = await loadConnection(call, tx, connection_id)
+    if (!(await domainsOf(tx, connection_id)).includes(domain))
+      return call.refuse('domain_not_found')
+    const changed = await removeDomains(tx, row, [domain])
+    const settings = await openSettings(call, row)
+    const digest = settings ? await digestOf(kernel, tenant_id, settings) : kernel.ids.hex(32)
+    const changed_by = actorOf(principal)
+    await appendConnectionChange(tx, changed, { change: 'domains', digest, changed_by })
+    meter(tx, call.operation.id)
+    return showConnection(kernel, changed, settings, await domainsOf(tx, connection_id))
+  })
+
 export const setDomains: Handler<Operation<'set_domains'>> = async (call, { params, body }) => {
   const { kernel, principal } = call
   const { tenant_id, connection_id } = params
   const tenant = await kernel.db.read(tenant_id, (db) => findTenant(db, tenant_id))
   if (!tenant || tenant.requested_us !== null) return call.refuse('tenant_not_found')
   return kernel.db.transact(tenant_id, async (tx) => {
-    const row = (await findConnection(tx, connection_id)) ?? call.refuse('connection_not_found')
-    const [settings = null] = await connectionColumn.openAll(kernel, tenant_id, [row])
+    const found = (await findConnection(tx, connection_id)) ?? call.refuse('connection_not_found')
+    const [settings = null] = await connectionColumn.openAll(kernel, tenant_id, [found])
     const wanted = [...new Set(body.domains)]
-    for (const domain of await domainsOf(tx, connection_id))
-      if (!wanted.includes(domain)) await deleteRoute(tx, domain)
+    const known = await domainsOf(tx, connection_id)
+    const left = known.filter((domain) => !wanted.includes(domain))
+    const row = await removeDomains(tx, found, left)
     for (const domain of wanted) {
       if ((await insertRoute(tx, domain, connection_id)) > 0) continue
       const taken = await findRoute(tx, domain)

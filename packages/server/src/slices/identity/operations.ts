@@ -22,6 +22,7 @@ import { findByKey, hasNoKey, meter } from '../tenants/index.ts'
 import {
   createConnection,
   deleteConnectionById,
+  dropDomain,
   getConnection,
   listAllConnections,
   setDomains,
@@ -219,6 +220,7 @@ export const identityHandlers: HandlersOf<typeof contract> = {
   delete_connection: deleteConnectionById,
   test: testConnection,
   verify_domain: verifyDomain,
+  drop_domain: dropDomain,
   set_domains: setDomains,
   backchannel: logoutByProvider,
 }

@@ -103,6 +103,85 @@ test('a domain of another connection is not taken, although its record is there'
   assert.deepEqual(both.map(codeOf).sort(), ['200 ok', '409 name_taken'])
 })
 
+const drop = (connection_id: string, key: string, domain: string): Promise<Answer> =>
+  service.request('DELETE', `/v1/portal/sso/connections/${connection_id}/domains/${domain}`, {
+    key,
+  })
+
+/** A connection with a proved domain, and an invitation to an address of it. */
+async function provedScene(domain: string) {
+  const here = await connect(service, provider.issuer, { create_users: false, default_role: null })
+  const { api_key: key, tenant_id } = here.tenant
+  const prove = async () => {
+    dns.texts.set(domain, [(await verify(here, key, domain)).body.record.value])
+    assert.equal((await verify(here, key, domain)).body.verified, true)
+  }
+  await prove()
+  const invite = async (name: string) => {
+    const made = await service.request('POST', `/v1/cloud/tenants/${tenant_id}/users`, {
+      key,
+      body: { email: `${name}@${domain}`, roles: ['viewer'] },
+    })
+    assert.equal(made.status, 201, made.text)
+    return { claims: { sub: name, email: `${name}@${domain}`, email_verified: true } }
+  }
+  return { ...here, key, prove, invite }
+}
+
+test("'identity.drop_domain' ends what the domain was for, and nobody's session", async () => {
+  const domain = 'left.example'
+  const { connection_id, key, invite, prove } = await provedScene(domain)
+  const [ana, ben] = [await invite('ana'), await invite('ben')]
+  const browser = new Browser(service)
+  assert.equal((await walk(browser, provider, { domain }, ana)).status, 302)
+
+  const dropped = await drop(connection_id, key, domain)
+  assert.deepEqual([dropped.status, dropped.body.domains], [200, []], dropped.text)
+  assert.equal((await browser.ask('GET', '/v1/portal/me')).status, 200)
+  assert.equal((await walk(new Browser(service), provider, { connection_id }, ana)).status, 302)
+  const refused = await walk(new Browser(service), provider, { connection_id }, ben)
+  assert.equal(codeOf(refused), '403 login_refused')
+  const path = `/v1/portal/sso/authorize?domain=${domain}`
+  assert.equal(codeOf(await service.request('GET', path)), '404 sso_not_configured')
+  assert.equal(codeOf(await drop(connection_id, key, domain)), '404 domain_not_found')
+
+  const crumbs = '/v1/gcrumbs/breadcrumbs?limit=100'
+  const { breadcrumbs } = (await service.request('GET', crumbs, { key })).body
+  const changes = breadcrumbs.flatMap((one: Answer['body']) =>
+    one.event_type === 'sso.connection_changed' ? [one.payload.change] : [],
+  )
+  assert.deepEqual(changes.sort(), ['created', 'domains', 'domains'])
+  await prove()
+  assert.equal((await walk(new Browser(service), provider, { connection_id }, ben)).status, 302)
+})
+
+test('a domain that was dropped can be proved for another tenant, and not before', async () => {
+  const domain = 'sold.example'
+  const { connection_id, key } = await provedScene(domain)
+  const there = await connect(service, provider.issuer)
+  const foreign = there.tenant.api_key
+  assert.equal(codeOf(await drop(connection_id, foreign, domain)), '404 connection_not_found')
+  assert.equal(codeOf(await drop(there.connection_id, foreign, domain)), '404 domain_not_found')
+  const { record } = (await verify(there, foreign, domain)).body
+  dns.texts.set(domain, [record.value])
+  assert.equal(codeOf(await verify(there, foreign, domain)), '409 name_taken')
+  assert.equal((await drop(connection_id, key, domain)).status, 200)
+  assert.equal((await verify(there, foreign, domain)).body.verified, true)
+  assert.equal(codeOf(await drop(connection_id, key, domain)), '404 domain_not_found')
+})
+
+test('nobody is let in by a domain that is dropped while they sign in', async () => {
+  const domain = 'meanwhile.example'
+  const { connection_id, key, invite } = await provedScene(domain)
+  const ana = await invite('ana')
+  provider.beforeTokens = async () => {
+    assert.equal((await drop(connection_id, key, domain)).status, 200)
+  }
+  const answer = await walk(new Browser(service), provider, { connection_id }, ana)
+  provider.beforeTokens = async () => {}
+  assert.equal(codeOf(answer), '403 login_refused')
+})
+
 test('a name server that does not answer is told apart, and bad domains are refused', async () => {
   const here = await connect(service, provider.issuer)
   const key = here.tenant.api_key

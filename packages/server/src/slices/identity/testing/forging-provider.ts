@@ -31,6 +31,8 @@ export interface ForgingProvider {
   publish(override: object, marks?: object): void
   /** 503 from here on, or not. */
   fail(down: boolean): void
+  /** While a code is exchanged, this is awaited first. */
+  beforeTokens: () => Promise<void>
 }
 
 interface ForgedAnswer extends Omit<Partial<ForgedLogin>, 'claims'> {
@@ -94,6 +96,7 @@ class ForgingEndpoints {
   readonly exchanges: URLSearchParams[] = []
   issuer = ''
   down = false
+  beforeTokens = async (): Promise<void> => {}
   override: object = {}
   readonly #metadata: object
 
@@ -115,6 +118,7 @@ class ForgingEndpoints {
     const path = (request.url ?? '').split('?', 1)[0] ?? ''
     switch (path.replace(/^\/(common|organizations)\/v2\.0(?=\/\.well-known)/, '')) {
       case '/token':
+        await this.beforeTokens()
         return this.#exchange(request)
       case '/jwks':
         return { status: 200, body: await this.keys.published() }
@@ -206,6 +210,12 @@ export async function startForgingProvider(
     rotate: () => endpoints.keys.rotate(),
     fail(down) {
       endpoints.down = down
+    },
+    get beforeTokens() {
+      return endpoints.beforeTokens
+    },
+    set beforeTokens(act) {
+      endpoints.beforeTokens = act
     },
   }
 }

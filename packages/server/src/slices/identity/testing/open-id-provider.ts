@@ -1,6 +1,6 @@
 // A certified OpenID provider in this process, on loopback with TLS, and people who have accounts.
 
-import type { RequestListener } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
 import { exportJWK, generateKeyPair } from 'jose'
 import {
@@ -17,6 +17,8 @@ export interface OpenIdProvider {
   readonly issuer: string
   /** The groups of accounts by their login; every login has one. */
   readonly groups: Map<string, readonly string[]>
+  /** Every token it gave out, in the answers and requests that had them. */
+  readonly issued: string[]
   /** Makes the client known; again after the keys were replaced. */
   register(urls: { redirect_uri: string; backchannel_logout_uri: string }): Promise<void>
 }
@@ -35,7 +37,11 @@ export async function startOpenIdProvider(
   const { default: Oidc }: { default: Provider } = await import(name)
   const groups = new Map<string, readonly string[]>()
   let serve: RequestListener = (_, response) => void response.writeHead(503).end()
-  const { port } = await startTlsServer(t, (request, response) => void serve(request, response))
+  const issued: string[] = []
+  const { port } = await startTlsServer(t, (request, response) => {
+    if (request.url?.endsWith('/token')) keepTokens(response, issued)
+    void serve(request, response)
+  })
   const home = `https://localhost:${port}`
   const below = directory === undefined ? '' : `/${directory}/v2.0`
   const issuer = `${home}${below}`
@@ -43,6 +49,7 @@ export async function startOpenIdProvider(
   return {
     issuer: home,
     groups,
+    issued,
     async register({ redirect_uri, backchannel_logout_uri }) {
       keys += 1
       const { privateKey } = await generateKeyPair('RS256', { extractable: true })
@@ -56,11 +63,7 @@ export async function startOpenIdProvider(
             backchannel_logout_session_required: true,
           },
         ],
-        // Its own calls no loopback address.
-        fetch: (
-          url: string,
-          { dispatcher: _, ...options }: RequestInit & { dispatcher?: unknown },
-        ) => fetch(url, options),
+        fetch: fetchKeeping(issued),
         jwks: { keys: [key] },
         cookies: { keys: ['a-key-of-the-tests'] },
         features: { backchannelLogout: { enabled: true }, devInteractions: { enabled: true } },
@@ -77,6 +80,28 @@ export async function startOpenIdProvider(
         directory === undefined ? provider.callback() : mounted(provider.callback(), home, below)
     },
   }
+}
+
+/** The provider's own calls no loopback address. Logout tokens are kept. */
+const fetchKeeping =
+  (issued: string[]) =>
+  (url: string, { dispatcher: _, ...options }: RequestInit & { dispatcher?: unknown }) => {
+    const told = new URLSearchParams(String(options.body ?? '')).get('logout_token')
+    if (told !== null) issued.push(told)
+    return fetch(url, options)
+  }
+
+/** The tokens of an answer, by name: `access_token`, `id_token` and what else there is. */
+function keepTokens(response: ServerResponse, issued: string[]): void {
+  const end = response.end.bind(response)
+  Object.assign(response, {
+    end(body: unknown) {
+      const answer: Record<string, unknown> = JSON.parse(String(body))
+      for (const [name, value] of Object.entries(answer))
+        if (name.endsWith('_token')) issued.push(String(value))
+      return end(body)
+    },
+  })
 }
 
 const accountOf = (id: string, tid: string | undefined, groups: readonly string[]) => ({
