@@ -365,7 +365,7 @@ async function removeDomains(
   return { ...row, changed_us }
 }
 
-// Whoever may delete the connection, which frees its domains, may free one of them.
+// A person who may delete the connection, which frees its domains, may free one of them.
 export const dropDomain: Handler<Operation<'drop_domain'>> = (call, { params }) =>
   call.transact(async (tx) => {
     const { kernel, tenant_id, principal } = call
