@@ -43,12 +43,15 @@ async function serve(variant: string, otlp_endpoint: string | undefined): Promis
   const items = Array.from({ length: MEMORIES }, (_, i) => ({ content: `Memory number ${i}` }))
   await service.request('POST', '/v1/stores/default/write_batch', { key, body: { items } })
   const scrape = () => service.request('GET', '/metrics', { key: service.operator_key })
-  if (variant !== 'without') setInterval(scrape, SCRAPE_MS).unref()
+  const scraping = variant === 'without' ? undefined : setInterval(scrape, SCRAPE_MS)
   process.on('message', () => {
     const { user, system } = process.cpuUsage()
     process.send?.(user + system)
   })
-  process.on('disconnect', () => void service.stop().then(() => process.exit()))
+  process.on('disconnect', () => {
+    clearInterval(scraping)
+    void service.stop().then(() => process.exit())
+  })
   process.send?.({ url: service.url, key })
 }
 
