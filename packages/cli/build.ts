@@ -1,7 +1,16 @@
 // Builds dist: the command and the service in few files without types. They start faster and hold
 // less memory than the sources.
 
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -9,6 +18,9 @@ const OUTPUT = fileURLToPath(new URL('dist', import.meta.url))
 const ENTRY = fileURLToPath(new URL('src/commands/main.ts', import.meta.url))
 /** Libraries of many small modules. The others are loaded as they are installed. */
 const BUNDLED = ['@custos/', '@noble/hashes', 'kysely', 'typebox']
+
+/** Files of one build are written within this time. */
+const BUILD_MS = 60_000
 
 /** An installation without development packages runs the sources. */
 async function loadBundler(): Promise<typeof import('esbuild')> {
@@ -60,12 +72,19 @@ const { outputFiles } = await build({
     },
   ],
 })
+const ENTRY_BUILT = join(OUTPUT, 'main.js')
+// A service that runs loads more files later: those of the build before stay until the next one.
+const before_ms = existsSync(ENTRY_BUILT) ? statSync(ENTRY_BUILT).mtimeMs : 0
+mkdirSync(OUTPUT, { recursive: true })
+const isEntry = ({ path }: { path: string }) => path === ENTRY_BUILT
 // The entry last: it stands for a build that is complete.
-const isEntry = ({ path }: { path: string }) => path === join(OUTPUT, 'main.js')
-outputFiles.sort((a, b) => Number(isEntry(a)) - Number(isEntry(b)))
-rmSync(OUTPUT, { recursive: true, force: true })
-mkdirSync(OUTPUT)
-for (const { path, contents } of outputFiles) writeFileSync(path, contents)
+for (const { path, contents } of outputFiles.toSorted((a, b) => +isEntry(a) - +isEntry(b))) {
+  writeFileSync(`${path}.new`, contents)
+  renameSync(`${path}.new`, path)
+}
+const built = new Set(outputFiles.map(({ path }) => path))
+for (const path of readdirSync(OUTPUT).map((name) => join(OUTPUT, name)))
+  if (!built.has(path) && statSync(path).mtimeMs < before_ms - BUILD_MS) rmSync(path)
 const bytes = outputFiles.reduce((sum, { contents }) => sum + contents.length, 0)
 const seconds = ((performance.now() - start) / 1000).toFixed(1)
 console.log(

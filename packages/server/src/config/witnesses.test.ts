@@ -63,8 +63,10 @@ test('CUSTOS_TIMESTAMP_URL takes an address together with certificates', (t) => 
   const parsed = parse(url, certificates)
   assert.equal(parsed?.url, url)
   assert.match(parsed?.certificates[0]?.subject ?? '', /CN=root/)
+  const alone = parse(undefined, certificates)
+  assert.equal(alone?.url, null)
+  assert.deepEqual(alone?.certificates[0]?.raw, parsed?.certificates[0]?.raw)
   for (const [what, address, path] of [
-    ['certificates alone', undefined, certificates],
     ['an address alone', url, undefined],
     ['a password', 'https://a:b@stamps.example/', certificates],
     ['another protocol', 'ftp://stamps.example/', certificates],

@@ -79,12 +79,14 @@ function members(
   return { ...given }
 }
 
-/** Null: there is none. Throws ConfigError for settings that cannot be used. */
+/**
+ * Null: there is none. Certificates alone are for checks of timestamps that are stored. Throws
+ * ConfigError for settings that cannot be used.
+ */
 export function timestampAuthority(env: Environment): TimestampAuthority | null {
   const { CUSTOS_TIMESTAMP_URL: given, CUSTOS_TIMESTAMP_CERTIFICATES: path } = env
   if (given === undefined) {
-    if (path === undefined) return null
-    throw wrong('CUSTOS_TIMESTAMP_CERTIFICATES', 'is used only together with CUSTOS_TIMESTAMP_URL')
+    return path === undefined ? null : { url: null, certificates: certificates(path) }
   }
   const url = URL.parse(given)
   const plain = url?.username === '' && url.hash === '' && /^https?:$/.test(url.protocol)

@@ -25,7 +25,8 @@ export interface WitnessPolicy {
 
 /** Who dates checkpoints (RFC 3161). */
 export interface TimestampAuthority {
-  readonly url: string
+  /** Null: none is asked, and timestamps that are stored are checked. */
+  readonly url: string | null
   /** Its certificate, or one above it. */
   readonly certificates: readonly X509Certificate[]
 }

@@ -49,7 +49,7 @@ async function probe(kernel: Kernel): Promise<'ok' | 'full' | 'failing'> {
 
 /** Files of the database are open already; what is loaded on first use needs another one. */
 async function takeFileDescriptor(): Promise<void> {
-  await (await open(import.meta.filename)).close()
+  await (await open(process.execPath)).close()
 }
 
 /** SQLite writes over the old part of its log while the file system has no room for the keyring. */

@@ -1,7 +1,7 @@
 // Timestamps of RFC 3161: the request, and the verification of what an authority answers. It needs
 // nothing but the runtime, so that `custos verify` checks a token without loading the service.
 
-import { createHash, verify, X509Certificate } from 'node:crypto'
+import { createHash, type KeyObject, verify, X509Certificate } from 'node:crypto'
 import { context, DerError, DerSequence, derElement, TAG, unsignedContent } from './der.ts'
 
 // Object identifiers as the content of their element, in hex.
@@ -208,9 +208,18 @@ function readSigner(info: DerSequence) {
 function isSignedBy(certificate: X509Certificate, signer: ReturnType<typeof readSigner>): boolean {
   // What is signed is the set, not the member that stands in its place (RFC 5652, 5.4).
   const message = derElement(TAG.set, signer.attributes)
-  const { publicKey } = certificate
+  const publicKey = keyOf(certificate)
   if (publicKey.asymmetricKeyType !== 'rsa' && publicKey.asymmetricKeyType !== 'ec') return false
   return verify(signer.signature_digest, message, publicKey, signer.signature)
+}
+
+/** OpenSSL does not know every key that a certificate may have. */
+function keyOf(certificate: X509Certificate): KeyObject {
+  try {
+    return certificate.publicKey
+  } catch {
+    throw new TimestampError('unsupported_algorithm')
+  }
 }
 
 /** The signed attributes that a timestamp has to have, each of them once. */
@@ -275,7 +284,8 @@ function parseTime(text: string): number {
   const [, year, month, day, hour, minute, second, fraction = ''] = match
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}`
   const ms = Date.parse(`${iso}Z`)
-  if (Number.isNaN(ms)) throw new DerError('no time')
+  // 31 February is a day of March to the parser.
+  if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(iso)) throw new DerError('no time')
   return ms * 1_000 + Number(fraction.padEnd(6, '0').slice(0, 6))
 }
 
@@ -306,4 +316,4 @@ const isValidAt = ({ validFromDate, validToDate }: X509Certificate, at: number):
   validFromDate.getTime() * 1_000 <= at && at <= validToDate.getTime() * 1_000
 
 const hasIssued = (above: X509Certificate, below: X509Certificate): boolean =>
-  above.ca && below.checkIssued(above) && below.verify(above.publicKey)
+  above.ca && below.checkIssued(above) && below.verify(keyOf(above))

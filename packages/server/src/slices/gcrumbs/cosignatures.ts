@@ -76,7 +76,7 @@ export async function storeEpoch({ settings, jobs }: Kernel, tx: Tx, epoch: Epoc
   if (stored === 'exists') return
   const kinds = [
     ...(settings.witnesses === null ? [] : [OFFER_EPOCHS]),
-    ...(settings.timestamps === null ? [] : [STAMP_EPOCHS]),
+    ...((settings.timestamps?.url ?? null) === null ? [] : [STAMP_EPOCHS]),
   ]
   for (const kind of kinds) {
     const [open] = await findOpenJobs(tx, kind)

@@ -3,8 +3,9 @@
 // One standing job for each tenant, in the queue of outbound work. An older checkpoint that has no
 // timestamp is dated by that of a newer one, whose log extends its own.
 
+import type { X509Certificate } from 'node:crypto'
 import type { JobRunner } from '../../platform/jobs/queue.ts'
-import type { Kernel, TimestampAuthority } from '../../platform/kernel/kernel.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import {
   timestampRequest,
   verifyTimestampReply,
@@ -29,14 +30,15 @@ export function registerLogJobs(kernel: Kernel): void {
 const epochStamper =
   (kernel: Kernel): JobRunner =>
   async ({ job: { tenant_id }, signal, ...context }) => {
-    const authority = kernel.settings.timestamps
-    if (!authority) return undefined
+    const { url = null, certificates = [] } = kernel.settings.timestamps ?? {}
+    if (url === null) return undefined
     const known = await kernel.db.read(tenant_id, async (db) => {
       const newest = await findLastEpoch(db)
       return newest && { newest, stamp: await findTimestamp(db, newest.epoch_number) }
     })
     if (!known || known.stamp) return { again_ms: null }
     const { newest: epoch } = known
+    const authority = { url, trusted: certificates }
     const reason = await stamp(kernel, { tenant_id, epoch, authority, signal })
     if (context.stopping) return { again_ms: 0 }
     if (reason === null) return { again_ms: null }
@@ -51,7 +53,7 @@ async function stamp(
   asked: {
     readonly tenant_id: string
     readonly epoch: EpochRow
-    readonly authority: TimestampAuthority
+    readonly authority: { readonly url: string; readonly trusted: readonly X509Certificate[] }
     readonly signal: AbortSignal
   },
 ): Promise<string | null> {
@@ -70,7 +72,7 @@ async function stamp(
   })
   if ('fault' in reply) return reply.fault
   if (reply.status !== 200) return `status_${reply.status}`
-  const trusted = authority.certificates
+  const { trusted } = authority
   const answer = reply.body ?? Buffer.alloc(0)
   const verdict = verifyTimestampReply(answer, { message, trusted, nonce })
   if (!verdict.ok) return verdict.reason

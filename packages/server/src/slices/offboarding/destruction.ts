@@ -392,6 +392,7 @@ const REMAINS: readonly string[] = [
   'The log: ids, numbers, times, digests and HMACs whose key is destroyed; store ids as callers ' +
     'chose them.',
   'Certificates of erasures with the reasons given in them, tombstones with ids and numbers.',
+  'Signatures of witnesses and timestamps of authorities on checkpoints of the log.',
   'Revoked API keys without their names: hashes, ids, scopes and stores.',
   'Counts of use by month and operation; the name and plan the operator gave the tenant.',
   'This certificate, in the data, in the erasure ledger and its copy.',

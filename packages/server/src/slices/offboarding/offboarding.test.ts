@@ -7,6 +7,7 @@ import { countRows, tenantTables } from '../../platform/db/migrations/tenant-tab
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { OPERATOR_KEY } from '../../testing/harness.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
+import { insertTimestamp } from '../gcrumbs/cosignatures.sql.ts'
 import { OFFBOARDING_STEPS } from './plan.ts'
 import { hasRowsLeft, KEPT_TABLES } from './remove-job.ts'
 
@@ -96,6 +97,23 @@ test("'offboarding.destroy_key' closes a tenant and leaves no sealed row", async
     assert.equal((await operator(scene, 'POST', rotate)).body.error, 'tenant_destroyed')
     const stays = await scene.service.request('GET', '/v1/stores', { key: other.api_key })
     assert.equal(stays.status, 200)
+  } finally {
+    await scene.stop()
+  }
+})
+
+test('a timestamp that comes after the destruction stays with its checkpoint', async () => {
+  const scene = await openScene()
+  try {
+    const { kernel } = scene.service
+    const { epoch_number } = (await scene.api('POST', '/v1/gcrumbs/roll', {})).body
+    assert.equal((await destroy(scene)).status, 200)
+    await assertRemoved(scene)
+    const token = Buffer.from('a token')
+    await kernel.db.transact(scene.tenant_id, (tx) =>
+      insertTimestamp(tx, { epoch_number, token, stamped_us: 1, created_us: 1 }),
+    )
+    assert.equal(await hasRowsLeft(kernel, scene.tenant_id), null)
   } finally {
     await scene.stop()
   }

@@ -25,6 +25,7 @@ export const KEPT_TABLES: readonly string[] = [
   'chain_nodes',
   'epochs',
   'cosignatures',
+  'epoch_timestamps',
   'certificates',
   'tombstones',
   'usage',
