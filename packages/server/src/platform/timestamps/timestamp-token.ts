@@ -2,6 +2,7 @@
 // nothing but the runtime, so that `custos verify` checks a token without loading the service.
 
 import { createHash, type KeyObject, verify, X509Certificate } from 'node:crypto'
+import { formatTime } from '../clock.ts'
 import { context, DerError, DerSequence, derElement, TAG, unsignedContent } from './der.ts'
 
 // Object identifiers as the content of their element, in hex.
@@ -285,7 +286,7 @@ function parseTime(text: string): number {
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}`
   const ms = Date.parse(`${iso}Z`)
   // 31 February is a day of March to the parser.
-  if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(iso)) throw new DerError('no time')
+  if (Number.isNaN(ms) || !formatTime(ms * 1_000).startsWith(iso)) throw new DerError('no time')
   return ms * 1_000 + Number(fraction.padEnd(6, '0').slice(0, 6))
 }
 

@@ -7,7 +7,6 @@ import { countRows, tenantTables } from '../../platform/db/migrations/tenant-tab
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { OPERATOR_KEY } from '../../testing/harness.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
-import { insertTimestamp } from '../gcrumbs/cosignatures.sql.ts'
 import { OFFBOARDING_STEPS } from './plan.ts'
 import { hasRowsLeft, KEPT_TABLES } from './remove-job.ts'
 
@@ -109,10 +108,10 @@ test('a timestamp that comes after the destruction stays with its checkpoint', a
     const { epoch_number } = (await scene.api('POST', '/v1/gcrumbs/roll', {})).body
     assert.equal((await destroy(scene)).status, 200)
     await assertRemoved(scene)
-    const token = Buffer.from('a token')
-    await kernel.db.transact(scene.tenant_id, (tx) =>
-      insertTimestamp(tx, { epoch_number, token, stamped_us: 1, created_us: 1 }),
-    )
+    const sql =
+      'insert into epoch_timestamps (tenant_id, epoch_number, token, stamped_us, created_us) ' +
+      'values (?, ?, ?, 1, 1)'
+    await rawSql(scene.service, sql, [scene.tenant_id, epoch_number, Buffer.from('a token')])
     assert.equal(await hasRowsLeft(kernel, scene.tenant_id), null)
   } finally {
     await scene.stop()
