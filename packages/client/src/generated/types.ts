@@ -2537,8 +2537,8 @@ export type FactOutcome = 'new' | 'duplicate' | 'supersedes' | 'waiting' | 'refu
 /**
  * `not_shown`: it would replace a memory that the model was not shown. `changed`: that memory was
  * replaced, ended or erased meanwhile, or is a digest or an item. `policy`: a policy on
- * `memory.write` denies it. `approval_required`: one wants a person first, for whom it waits.
- * `too_long`: longer than a memory may be.
+ * `memory.write` denies it. `approval_required`: one wants a person first, for whom it waits,
+ * unless it was sent in a session without a key. `too_long`: longer than a memory may be.
  */
 export type FactReason = 'not_shown' | 'changed' | 'policy' | 'approval_required' | 'too_long'
 

@@ -56,7 +56,8 @@ const ExtractedFact = Type.Object(
             '`not_shown`: it would replace a memory that the model was not shown. `changed`: ' +
             'that memory was replaced, ended or erased meanwhile, or is a digest or an item. ' +
             '`policy`: a policy on `memory.write` denies it. `approval_required`: one wants a ' +
-            'person first, for whom it waits. `too_long`: longer than a memory may be.',
+            'person first, for whom it waits, unless it was sent in a session without a key. ' +
+            '`too_long`: longer than a memory may be.',
         }),
       ),
       'Why it was not written',

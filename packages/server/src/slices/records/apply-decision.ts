@@ -61,6 +61,13 @@ const POLICY_RETRY = {
   message: 'the policies are being changed',
 } as const
 
+/** The effect of an approval may write to a store, whose settings may change meanwhile. */
+const STORE_RETRY = {
+  on: 'store',
+  attempts: 5,
+  message: 'the store keeps changing',
+} as const
+
 /**
  * Returns the decided record. Refuses a record that does not wait, a person who may not decide it,
  * and what the policies of now deny.
@@ -83,7 +90,8 @@ export async function applyDecision<Q extends JsonObject>(
   const request = record.request as Q
   if (decision.decision === 'deny')
     return deny(call, pending, registry.onRejection?.(request, kernel) ?? null)
-  return retryOnConflict(() => approve(call, registry, { ...pending, request }), POLICY_RETRY)
+  const act = () => approve(call, registry, { ...pending, request })
+  return retryOnConflict(() => retryOnConflict(act, POLICY_RETRY), STORE_RETRY)
 }
 
 /** Whether the same Idempotency-Key decided it; refuses every other decided record. */

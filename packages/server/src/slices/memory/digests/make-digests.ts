@@ -13,7 +13,7 @@ import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { findSession } from '../facts/conversation.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
-import { findFact, findFactStates, findFacts, LIVE } from '../facts/facts.sql.ts'
+import { areLive, findFact, findFacts, LIVE } from '../facts/facts.sql.ts'
 import { type FactWithVector, isExpired, openFactRows } from '../facts/opened-fact.ts'
 import { prepareFacts } from '../facts/prepare-facts.ts'
 import {
@@ -79,7 +79,8 @@ async function digestSession(
     const current = await findSessionRow(tx, session)
     // Whatever has changed the session has said when its digest is due.
     if (current?.changed_seq !== session.changed_seq || current.due_us === null) return false
-    if (!(await areLive(tx, facts))) return false
+    const refs = facts.map(({ ref }) => ref)
+    if (!(await areLive(tx, refs))) return false
     const ends = facts.flatMap(({ valid_until_us }) => valid_until_us ?? [])
     const valid_until_us = ends.length === 0 ? null : Math.min(...ends)
     if (valid_until_us !== null && valid_until_us <= tx.now()) return false
@@ -93,7 +94,7 @@ async function digestSession(
     await insertDigest(kernel, tx, current.digest_ref, { head, fact, interval })
     tx.gather(
       insertDigestSources,
-      facts.map(({ ref }) => ({ ref, digest_ref: fact.ref, extracted: null })),
+      refs.map((ref) => ({ ref, digest_ref: fact.ref, extracted: null })),
     )
     await updateSession(tx, session, { ...next, digest_ref: fact.ref })
     return true
@@ -111,14 +112,6 @@ async function insertDigest(
   if (old?.state === LIVE && old.superseded_by === null)
     await linkSuccessor(kernel, tx, { ...digest, old })
   else await insertFacts(kernel, tx, digest.head, [digest])
-}
-
-async function areLive(tx: Tx, facts: readonly FactWithVector[]): Promise<boolean> {
-  const states = await findFactStates(
-    tx,
-    facts.map(({ ref }) => ref),
-  )
-  return states.length === facts.length && states.every(({ state }) => state === LIVE)
 }
 
 /** The newest memories of the session that are valid now, in the order they were written. */

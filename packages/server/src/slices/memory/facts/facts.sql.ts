@@ -371,6 +371,12 @@ export const findFactStates = (
 ): Promise<{ ref: number; state: number }[]> =>
   byRefs(refs, (some) => db.allOf(statesStatement(some.length), { refs: some }))
 
+/** Whether none of these facts, each named once, is erased or being erased. */
+export async function areLive(db: TenantDb, refs: readonly number[]): Promise<boolean> {
+  const states = await findFactStates(db, refs)
+  return states.length === refs.length && states.every(({ state }) => state === LIVE)
+}
+
 /**
  * The highest ref that a fact of the tenant has or had; 0 for none. Ignores tombstones of refs that
  * were never facts: a decision can label any number a ref, and such a label can be erased.

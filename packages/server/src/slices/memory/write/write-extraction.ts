@@ -6,7 +6,7 @@ import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Call, ReplayIds } from '../../../platform/kernel/call.ts'
 import type { Loc } from '../../../platform/validation.ts'
 import { meter } from '../../tenants/index.ts'
-import { findFact, LIVE } from '../facts/facts.sql.ts'
+import { areLive, findFact, LIVE } from '../facts/facts.sql.ts'
 import { findItemRefs } from '../facts/items.sql.ts'
 import { type PreparedFact, prepareFacts } from '../facts/prepare-facts.ts'
 import { insertDigestSources, listDigestsAmong } from '../facts/session-digests.sql.ts'
@@ -106,6 +106,7 @@ export async function prepareWaitingFact(
 ): Promise<(tx: Tx) => Promise<FactBecame>> {
   const target = await loadWriteTarget(kernel, tenant_id, store_id)
   const { settings } = target
+  if (supersedes !== null) requireCapability(settings, 'supersession_chain', operation.id)
   const where = { operation: operation.id, loc: ['body'], now_us: kernel.clock.now() }
   const { draft } = parseWrite(tenant_id, settings, item, where)
   const [duplicate_of = null] = await findDuplicates(kernel, { tenant_id, store_id }, [draft])
@@ -116,7 +117,12 @@ export async function prepareWaitingFact(
   const candidate = { fact, source_refs: [...source_refs], prepared, duplicate_of }
   return async (tx) => {
     const head = await loadTargetHead(kernel, tx, target)
-    return insertCandidate({ kernel, operation }, tx, head, candidate)
+    // The fact of a turn that is being erased would outlive it: the erasure plan does not name it.
+    const live = await areLive(tx, source_refs)
+    const checked = live
+      ? candidate
+      : { ...candidate, fact: { ...fact, reason: 'changed' } as const }
+    return insertCandidate({ kernel, operation }, tx, head, checked)
   }
 }
 

@@ -6,10 +6,14 @@ import { after, test } from 'node:test'
 import { memoryIngestion, refusals } from '@custos/contract'
 import { Shape } from '../../../platform/validation.ts'
 import type { Answer } from '../../../testing/harness.ts'
+import { rawSql } from '../../../testing/raw-sql.ts'
+import { startForgingProvider } from '../../identity/testing/forging-provider.ts'
+import { connect, enter, SSO_EGRESS } from '../../identity/testing/sso-scene.ts'
+import { markErasing, markStoreDeleting, unmarkErasing } from '../../memory/index.ts'
 import { startModelServer } from '../testing/model-server.ts'
 import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
 
-const scene = openRunScene({ config: { egress: { allow: ['127.0.0.1'], proxy: null } } })
+const scene = openRunScene({ config: { egress: SSO_EGRESS } })
 const model = await startModelServer({ after })
 const PATH = '/stores/notes/ingest'
 const reply = new Shape(memoryIngestion.ingest.reply, 'reply')
@@ -246,16 +250,25 @@ test('policies see the question, the answer and each fact', async () => {
   assert.equal(decision.output.includes('secret'), false)
 })
 
-/** Two facts, of which a policy has a person approve the first. */
-async function waitingFact(supersedes: number | null = null, given?: RunningTenant) {
-  const tenant = given ?? (await tenantWithModel())
+/** Two facts, of which a policy has a person approve the first. `key`: who sends the turns. */
+async function waitingFact(
+  given: {
+    readonly tenant?: RunningTenant
+    readonly supersedes?: number
+    readonly key?: string
+  } = {},
+) {
+  const { supersedes = null } = given
+  const tenant = given.tenant ?? (await tenantWithModel())
   const config = { patterns: ['secret'], check_fields: ['content'] }
   await tenant.policy({ policy_type: 'content_filter', config, action: 'escalate' })
   answerWith(
     { content: 'Ana has a secret', sources: [1], supersedes },
     { content: 'Ana has a cat', sources: [1] },
   )
-  const got = await ingest(tenant, 'hello')
+  const key = given.key ?? tenant.api_key
+  const { body: got } = await tenant.ask('POST', PATH, talk('hello'), { key })
+  reply.assert(got)
   assert.deepEqual(outcomes(got), ['waiting', 'new'])
   const [fact] = got.extraction.facts
   assert.deepEqual([fact.ref, fact.reason], [null, 'approval_required'])
@@ -296,11 +309,104 @@ test('a fact that waits is not written once rejected, or once its turn is erased
   assert.deepEqual(await current(erased.tenant, 'secret'), [])
 })
 
+/** Nothing is written, and the caller is told why. */
+async function assertNotWritten({
+  tenant,
+  decide,
+}: Awaited<ReturnType<typeof waitingFact>>): Promise<void> {
+  const before = await count(tenant)
+  const answer = await decide('approve')
+  assert.deepEqual([answer.status, answer.body.error], [409, 'not_waiting'], answer.text)
+  assert.equal(await count(tenant), before)
+}
+
+test('a fact that waits is not written while its turn is being erased', async () => {
+  const waiting = await waitingFact()
+  const { tenant, got } = waiting
+  const { db } = scene.service.kernel
+  await db.transact(tenant.tenant_id, (tx) => markErasing(tx, [got.refs[0]]))
+  await assertNotWritten(waiting)
+  await db.transact(tenant.tenant_id, (tx) => unmarkErasing(tx, [got.refs[0]]))
+  assert.equal((await waiting.decide('approve')).status, 200)
+})
+
+test('the text of a fact that waits ends with a memory that the model was shown', async () => {
+  const tenant = await tenantWithModel()
+  const shown = await tenant.remember('hello is what Ana says')
+  const waiting = await waitingFact({ tenant })
+  assert.ok(model.asked[0]?.body.messages[1].content.includes('hello is what Ana says'))
+  await tenant.ok('POST', '/erasure/issue', { fact_ref: shown })
+  assert.equal((await tenant.ok('GET', waiting.path)).text, null)
+  await assertNotWritten(waiting)
+})
+
+test('a fact is written though the settings of its store have changed meanwhile', async () => {
+  const { tenant, decide } = await waitingFact()
+  const at = [tenant.tenant_id, 'notes']
+  const sql = 'update stores set digest_after_s = 3600 where tenant_id = ? and store_id = ?'
+  await rawSql(scene.service, sql, at)
+  const answer = await decide('approve')
+  assert.equal(answer.status, 200, answer.text)
+  assert.equal(await count(tenant), 3)
+})
+
+test('a fact is not written to a store that is being deleted', async () => {
+  const deleted = await waitingFact()
+  const { tenant_id } = deleted.tenant
+  await scene.service.kernel.db.transact(tenant_id, (tx) => markStoreDeleting(tx, 'notes'))
+  const answer = await deleted.decide('approve')
+  assert.deepEqual([answer.status, answer.body.error], [409, 'not_waiting'], answer.text)
+})
+
+test('a fact does not replace a memory in a store that no longer has versions', async () => {
+  const tenant = await tenantWithModel()
+  const supersedes = await tenant.remember('Ana has no secret of her own')
+  const waiting = await waitingFact({ tenant, supersedes })
+  const sql = "update stores set capabilities = '' where tenant_id = ? and store_id = ?"
+  await rawSql(scene.service, sql, [tenant.tenant_id, 'notes'])
+  await assertNotWritten(waiting)
+})
+
+test('a fact is not written once its key is limited to some stores', async () => {
+  const tenant = await tenantWithModel()
+  const scopes = ['memory:write', 'memory:read', 'orchestrator:run']
+  const made = await tenant.ok('POST', '/keys', { name: 'sender', scopes })
+  const waiting = await waitingFact({ tenant, key: made.api_key })
+  const sql = 'update credentials set allowed_stores = ? where key_id = ?'
+  await rawSql(scene.service, sql, ['["apart"]', made.key_id])
+  await assertNotWritten(waiting)
+})
+
+test('the signed record of an extraction says which action a fact waits as', async () => {
+  const { tenant, got, fact } = await waitingFact()
+  const decision = await tenant.ok('GET', `/decisions/${got.extraction.decision_id}`)
+  const [first, second] = decision.output.split('\n')
+  assert.equal(first, `waits for a person as action ${fact.action_id}, from ${got.refs[0]}`)
+  assert.match(second, /^memory \d+, from \d+: Ana has a cat$/)
+})
+
+test('without a key whose rights it could be written with, no fact waits', async (t) => {
+  const tenant = await tenantWithModel()
+  const provider = await startForgingProvider(t)
+  const role = { default_role: 'owner', allow_owner: true }
+  const { connection_id } = await connect(scene.service, provider.issuer, { tenant, ...role })
+  const { browser } = await enter(scene.service, provider, connection_id)
+  const config = { patterns: ['secret'], check_fields: ['content'] }
+  await tenant.policy({ policy_type: 'content_filter', config, action: 'escalate' })
+  answerWith({ content: 'Ana has a secret', sources: [1] })
+  const { body } = await browser.ask('POST', `/v1${PATH}`, { body: talk('hello') })
+  reply.assert(body)
+  const [fact] = body.extraction.facts
+  assert.deepEqual([fact.outcome, fact.reason], ['refused', 'approval_required'])
+  assert.equal(fact.action_id, undefined)
+  assert.deepEqual((await tenant.ok('GET', '/orchestrator/actions')).actions, [])
+})
+
 test('a fact that waits replaces what it was to replace, unless that has changed', async () => {
   for (const changes of [false, true]) {
     const tenant = await tenantWithModel()
     const old = await tenant.remember('Ana has no secret of her own')
-    const { decide } = await waitingFact(old, tenant)
+    const { decide } = await waitingFact({ tenant, supersedes: old })
     if (changes) await tenant.ok('POST', '/erasure/issue', { fact_ref: old })
     const answer = await decide('approve')
     assert.equal(answer.status, changes ? 409 : 200, answer.text)

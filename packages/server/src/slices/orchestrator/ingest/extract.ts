@@ -30,6 +30,7 @@ import {
   writeConversation,
 } from '../../memory/index.ts'
 import { insertPrepared, prepareWaitingRecord } from '../../records/index.ts'
+import { hasNoKey } from '../../tenants/index.ts'
 import { actionRequest, agentActionRegistry } from '../runs/agent-actions.ts'
 import { refuseLimited } from '../runs/agents.ts'
 import { findEarlierIds } from '../runs/earlier-answer.ts'
@@ -225,7 +226,9 @@ async function gateFact(
   if (gated.verdict === 'denied') return { ...fact, reason: 'policy', waits: null }
   const content = redactedOr(gated.redactions[0] ?? {}, 'content', fact.content)
   if (gated.verdict === 'allowed') return { ...fact, content, waits: null }
-  return { ...fact, content, reason: 'approval_required', waits: gated }
+  // An approval writes with the rights of a key: without one, nothing can wait.
+  const waits = hasNoKey(call.principal) ? null : gated
+  return { ...fact, content, reason: 'approval_required', waits }
 }
 
 interface ReadAnswer {
@@ -266,14 +269,18 @@ function requestOf(
   return { content, namespace, tenant_id, metadata: named }
 }
 
-/** The facts that wait for a person, each bound to its turns; null: one that does not wait. */
+/**
+ * The facts that wait for a person; null: one that does not wait. The text of each is bound to its
+ * turns and to the memories that the model was shown, among them the one that it replaces.
+ */
 function prepareWaiting(
   call: IngestCall,
   conversation: Conversation,
   { facts, refs }: Pick<ReadAnswer, 'facts'> & { readonly refs: readonly number[] },
 ) {
   const { kernel, tenant_id, principal } = call
-  const { store_id, extraction_id } = conversation
+  const { store_id, extraction_id, memories } = conversation
+  const shown = memories.map(({ ref }) => ref)
   const prepare = async (fact: ReadAnswer['facts'][number]) => {
     const { waits: gated, supersedes } = fact
     if (gated === null) return null
@@ -285,7 +292,7 @@ function prepareWaiting(
       kind: 'call_args',
       run_id: extraction_id,
       text: textOfFact({ store_id, key_id, item, source_refs, supersedes }),
-      refs: source_refs,
+      refs: [...new Set([...shown, ...source_refs])],
     })
     const request = actionRequest({
       run_id: extraction_id,
@@ -331,7 +338,11 @@ async function prepareRecord(
   return async (tx, written) => {
     const made = written.facts.flatMap(({ ref }) => ref ?? [])
     const used = [...shown, ...written.refs, ...made]
-    const given = { ...draft.given, refs: used, output: describeFacts(facts, written) }
+    const became = written.facts.map((fact, i) => {
+      const action_id = waiting[i]?.action.row.record_id
+      return action_id === undefined ? fact : { ...fact, outcome: 'waiting' as const, action_id }
+    })
+    const given = { ...draft.given, refs: used, output: describeFacts(facts, became) }
     const named = { ...draft.named, refs: [...new Set(used)].sort((a, b) => a - b) }
     const { decision_id } = await logDecision(tx, { ...draft, given, named })
     // The turns were sent before they were memories.
@@ -343,20 +354,20 @@ async function prepareRecord(
       await storeText(tx, one.text)
       await insertPrepared(tx, one.action)
     }
-    const { facts: all, ...turns } = written
-    const became = all.map((fact, i) => {
-      const action_id = waiting[i]?.action.row.record_id
-      return action_id === undefined ? fact : { ...fact, outcome: 'waiting' as const, action_id }
-    })
+    const { facts: _, ...turns } = written
     return { ...turns, extraction: { extraction_id, decision_id, provider_id, facts: became } }
   }
 }
 
 /** Only texts that became memories: erasing them reaches this text too. */
-const describeFacts = (facts: readonly FactCandidate[], written: WrittenConversation): string =>
-  written.facts
-    .map(({ outcome, ref, duplicate_of, superseded, source_refs, reason }, i) => {
+const describeFacts = (
+  facts: readonly FactCandidate[],
+  became: WrittenConversation['facts'],
+): string =>
+  became
+    .map(({ outcome, ref, duplicate_of, superseded, source_refs, reason, action_id }, i) => {
       const from = `from ${source_refs.join(', ')}`
+      if (outcome === 'waiting') return `waits for a person as action ${action_id}, ${from}`
       if (outcome === 'refused') return `refused (${reason}), ${from}`
       if (outcome === 'duplicate') return `duplicate of ${duplicate_of}, ${from}`
       const replaced = superseded === null ? '' : `, supersedes ${superseded}`

@@ -27,19 +27,35 @@ export function factContext(text: string) {
   return { store_id, content: item.content, metadata }
 }
 
-/** What the unit of the approval does. Refuses where the key that proposed it may not write. */
+/**
+ * What the unit of the approval does. Refuses `not_waiting` where the key that sent the turns may
+ * not write them now, and where the store no longer takes the fact.
+ */
 export async function prepareApprovedFact(
   { kernel, tenant_id }: TenantRecords,
   text: string,
 ): Promise<(tx: Tx) => Promise<void>> {
   const { key_id, ...fact } = readFact(text)
   const principal = await findHolder(kernel, tenant_id, key_id)
-  if (!principal || !scopeCovers(principal.scopes, 'memory:write'))
+  const mayWrite = principal && scopeCovers(principal.scopes, 'memory:write')
+  // As for the mode `extract` itself: the model was shown memories of the tenant.
+  if (!mayWrite || principal.allowed_stores.length > 0)
     throw new Refusal('not_waiting', 'the key that proposed it may write no more')
   const caller = { kernel, tenant_id, principal, operation: memoryIngestion.ingest }
-  const write = await prepareWaitingFact(caller, fact)
+  const write = await asNotWaiting(() => prepareWaitingFact(caller, fact))
   return async (tx) => {
-    const { outcome, reason } = await write(tx)
-    if (outcome === 'refused') throw new Refusal('not_waiting', `the store has changed: ${reason}`)
+    const { outcome } = await asNotWaiting(() => write(tx))
+    if (outcome === 'refused')
+      throw new Refusal('not_waiting', 'a turn of it, or the memory that it replaces, has changed')
+  }
+}
+
+/** An approval does not declare the refusals of a write: a store that is gone, a quota. */
+async function asNotWaiting<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code === 'unavailable') throw error
+    throw new Refusal('not_waiting', `the store does not take it: ${error.message}`)
   }
 }
