@@ -11,6 +11,7 @@ export {
   boundTextSource,
   countTextsUsing,
   destroyTextsUsing,
+  isTextStored,
   openText,
   openTextsOfRun,
   type PreparedText,

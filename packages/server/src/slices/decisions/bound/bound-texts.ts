@@ -158,6 +158,10 @@ export async function openText(
   return (await openTexts(kernel, db, [row])).get(text_id) ?? null
 }
 
+/** Whether the text is not destroyed, for a unit of work that uses what was opened before it. */
+export const isTextStored = async (db: TenantDb, text_id: string): Promise<boolean> =>
+  (await findBoundText(db, text_id))?.sealed != null
+
 /** Overwrites texts made from facts whose secrets are destroyed. Needs no key. */
 export async function destroyTextsUsing(tx: Tx, refs: readonly number[]): Promise<void> {
   const found = await listTextsUsing(tx, refs)

@@ -10,6 +10,7 @@ import { rawSql } from '../../../testing/raw-sql.ts'
 import { startForgingProvider } from '../../identity/testing/forging-provider.ts'
 import { connect, enter, SSO_EGRESS } from '../../identity/testing/sso-scene.ts'
 import { markErasing, markStoreDeleting, unmarkErasing } from '../../memory/index.ts'
+import { prepareApprovedFact } from '../runs/waiting-fact.ts'
 import { startModelServer } from '../testing/model-server.ts'
 import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
 
@@ -338,6 +339,23 @@ test('the text of a fact that waits ends with a memory that the model was shown'
   await tenant.ok('POST', '/erasure/issue', { fact_ref: shown })
   assert.equal((await tenant.ok('GET', waiting.path)).text, null)
   await assertNotWritten(waiting)
+})
+
+test('an approval that an erasure overtakes writes nothing', async () => {
+  const tenant = await tenantWithModel()
+  const shown = await tenant.remember('hello is what Ana says')
+  const { got, path } = await waitingFact({ tenant })
+  const { tenant_id } = tenant
+  const { kernel } = scene.service
+  const { text } = await tenant.ok('GET', path)
+  const sql = 'select text_id from bound_texts where run_id = ?'
+  const [row] = await rawSql(scene.service, sql, [got.extraction.extraction_id])
+  const opened = { text_id: String(row?.['text_id']), text }
+  const write = await prepareApprovedFact({ kernel, tenant_id }, opened)
+  await tenant.ok('POST', '/erasure/issue', { fact_ref: shown })
+  const before = await count(tenant)
+  await assert.rejects(kernel.db.transact(tenant_id, write), { code: 'not_waiting' })
+  assert.equal(await count(tenant), before)
 })
 
 test('a fact is written though the settings of its store have changed meanwhile', async () => {

@@ -38,8 +38,10 @@ export const agentActionRegistry: Registry<AgentActionRequest> = {
   async fields({ request, kernel, tenant_id }) {
     const text = await loadUnchanged(request, { kernel, tenant_id })
     const document = { ...request, gate: 'allowed' }
-    if (request.operation === 'memory.write')
-      return { document, effect: await prepareApprovedFact({ kernel, tenant_id }, text) }
+    if (request.operation === 'memory.write') {
+      const opened = { text_id: request.text_id, text }
+      return { document, effect: await prepareApprovedFact({ kernel, tenant_id }, opened) }
+    }
     return {
       document,
       // The permit and the approval are one unit of work.

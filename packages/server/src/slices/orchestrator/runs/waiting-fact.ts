@@ -5,6 +5,7 @@ import { memoryIngestion, scopeCovers } from '@custos/contract'
 import { canonicalize, isObject } from '@custos/proof'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import { Refusal } from '../../../platform/refusal.ts'
+import { isTextStored } from '../../decisions/index.ts'
 import { prepareWaitingFact } from '../../memory/index.ts'
 import type { TenantRecords } from '../../records/index.ts'
 import { findHolder } from './own-call.ts'
@@ -33,7 +34,7 @@ export function factContext(text: string) {
  */
 export async function prepareApprovedFact(
   { kernel, tenant_id }: TenantRecords,
-  text: string,
+  { text_id, text }: { readonly text_id: string; readonly text: string },
 ): Promise<(tx: Tx) => Promise<void>> {
   const { key_id, ...fact } = readFact(text)
   const principal = await findHolder(kernel, tenant_id, key_id)
@@ -44,6 +45,9 @@ export async function prepareApprovedFact(
   const caller = { kernel, tenant_id, principal, operation: memoryIngestion.ingest }
   const write = await asNotWaiting(() => prepareWaitingFact(caller, fact))
   return async (tx) => {
+    // A memory that the model was shown may have been erased since the text was opened.
+    if (!(await isTextStored(tx, text_id)))
+      throw new Refusal('not_waiting', 'a memory that it was made from is erased')
     const { outcome } = await asNotWaiting(() => write(tx))
     if (outcome === 'refused')
       throw new Refusal('not_waiting', 'a turn of it, or the memory that it replaces, has changed')
