@@ -36,6 +36,7 @@ let managed: SavedRun
 let erased: SavedRun
 let compensated: SavedRun
 let stopped: SavedRun
+let proposed: SavedRun
 
 const saved = async (tenant: RunningTenant, run_id: string): Promise<SavedRun> => ({
   lines: await tenant.bundle(run_id),
@@ -48,6 +49,7 @@ async function makeRuns(): Promise<void> {
   erased = await erasedRun()
   compensated = await compensatedRun()
   stopped = await stoppedRun()
+  proposed = await proposedRun()
 }
 
 let made: Promise<void> | undefined
@@ -158,6 +160,16 @@ async function stoppedRun(): Promise<SavedRun> {
   return saved(tenant, run_id)
 }
 
+/** One call that an agent proposed. */
+async function proposedRun(): Promise<SavedRun> {
+  const tenant = await scene.tenant()
+  const path = `/orchestrator/agents/${tenant.agent_id}/propose`
+  const { run_id, step_id, call_id } = await tenant.ok('POST', path, { tool: 'book' })
+  const calls = [{ call_id, result: 'booked' }]
+  await tenant.complete(run_id, step_id, { output: 'Booked.', calls, final: true })
+  return saved(tenant, run_id)
+}
+
 async function erasedRun(): Promise<SavedRun> {
   const tenant = await scene.tenant()
   const ref = await tenant.remember('Gil is allergic to nuts')
@@ -187,7 +199,7 @@ async function judge({ lines, keys }: SavedRun): Promise<[boolean, boolean, stri
 }
 
 test('both verifiers accept runs of both executors, and one with erased texts', async () => {
-  for (const run of [client, managed, erased, compensated, stopped]) {
+  for (const run of [client, managed, erased, compensated, stopped, proposed]) {
     const [ours, theirs, said] = await judge(run)
     assert.deepEqual([ours, theirs], [true, true], said)
   }
