@@ -306,9 +306,13 @@ def check_compensation(entries, over):
                 effects[subject] = payload["effect"]
             elif event in CALL_END:
                 states[subject] = payload["state"]
-                cut[subject] = payload["reason"] == "not_reported"
+                cut[subject] = payload.get("reason") == "not_reported"
     if over is None:
         return
+    said, left, ended_by = (over.get(name) for name in UNDO_END)
+    if left is None:
+        # Services that do not write `left` count no call that was cut off, sent or not.
+        cut = {}
     acted = [
         call_id
         for call_id, effect in effects.items()
@@ -316,7 +320,6 @@ def check_compensation(entries, over):
     ]
     done = {call_id for call_id, (_, state) in undone.items() if state == "done"}
     remaining = sorted(call_id for call_id in acted if call_id not in done)
-    said, left, ended_by = (over.get(name) for name in UNDO_END)
     if left is not None:
         require(stopped is not None and sorted(left) == remaining, "something else is left")
     if ended_by is not None:

@@ -5,9 +5,10 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
 import { type PublishedKey, readSavedDocuments, verifySavedDocument } from '@custos/proof'
+import { NEVER_UNDONE, UNDONE } from '../../packages/proof/src/testing/undo-vectors.ts'
 import {
   type ModelServer,
   startModelServer,
@@ -35,6 +36,7 @@ let managed: SavedRun
 let erased: SavedRun
 let compensated: SavedRun
 let stopped: SavedRun
+let proposed: SavedRun
 
 const saved = async (tenant: RunningTenant, run_id: string): Promise<SavedRun> => ({
   lines: await tenant.bundle(run_id),
@@ -47,6 +49,7 @@ async function makeRuns(): Promise<void> {
   erased = await erasedRun()
   compensated = await compensatedRun()
   stopped = await stoppedRun()
+  proposed = await proposedRun()
 }
 
 let made: Promise<void> | undefined
@@ -157,6 +160,16 @@ async function stoppedRun(): Promise<SavedRun> {
   return saved(tenant, run_id)
 }
 
+/** One call that an agent proposed. */
+async function proposedRun(): Promise<SavedRun> {
+  const tenant = await scene.tenant()
+  const path = `/orchestrator/agents/${tenant.agent_id}/propose`
+  const { run_id, step_id, call_id } = await tenant.ok('POST', path, { tool: 'book' })
+  const calls = [{ call_id, result: 'booked' }]
+  await tenant.complete(run_id, step_id, { output: 'Booked.', calls, final: true })
+  return saved(tenant, run_id)
+}
+
 async function erasedRun(): Promise<SavedRun> {
   const tenant = await scene.tenant()
   const ref = await tenant.remember('Gil is allergic to nuts')
@@ -186,12 +199,42 @@ async function judge({ lines, keys }: SavedRun): Promise<[boolean, boolean, stri
 }
 
 test('both verifiers accept runs of both executors, and one with erased texts', async () => {
-  for (const run of [client, managed, erased, compensated, stopped]) {
+  for (const run of [client, managed, erased, compensated, stopped, proposed]) {
     const [ours, theirs, said] = await judge(run)
     assert.deepEqual([ours, theirs], [true, true], said)
   }
   const [ours, theirs] = await judge({ ...client, keys: [] })
   assert.deepEqual([ours, theirs], [false, false])
+})
+
+const COMPENSATION = `
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import verify_run
+said = []
+for events in json.load(sys.stdin):
+    entries = [dict(zip(("event_type", "subject", "payload"), event)) for event in events]
+    try:
+        verify_run.check_compensation(entries, entries[-1]["payload"])
+        said.append(True)
+    except verify_run.Invalid:
+        said.append(False)
+print(json.dumps(said))
+`
+
+test('verify_run.py judges undoings as the offline verifier does', async () => {
+  const vectors = [...Object.values(UNDONE), ...Object.values(NEVER_UNDONE)]
+  const answer = await new Promise<string>((resolve, reject) => {
+    const program = ['-B', '-c', COMPENSATION, dirname(PROGRAM)]
+    const child = execFile('python3', program, (error, stdout) =>
+      error ? reject(error) : resolve(stdout),
+    )
+    child.stdin?.end(JSON.stringify(vectors))
+  })
+  const said: boolean[] = JSON.parse(answer)
+  const names = [...Object.keys(UNDONE), ...Object.keys(NEVER_UNDONE)]
+  const taken = names.filter((_, at) => said[at])
+  assert.deepEqual(taken, Object.keys(UNDONE))
 })
 
 const of = (all: readonly Line[], type: string, nth = 0): Line =>

@@ -341,6 +341,8 @@ export const eventPayloads = {
       }),
     ),
   }),
+  /** Its permits last until then too. */
+  'run.extended': closed({ deadline_at: EventTime }),
   'run.completed': RunEnded,
   'run.denied': RunEnded,
   'run.failed': RunEnded,

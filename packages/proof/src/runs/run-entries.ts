@@ -127,7 +127,9 @@ function checkEnd(
   const { state, reason, compensation, compensation_stopped, left } = payload
   const acted = [...effects].flatMap(([id, effect]) => {
     const end = states.get(id)
-    return end && mayHaveActed(effect, end.state, end.reason) ? [id] : []
+    // Services that do not write `left` count no call that was cut off, sent or not.
+    const why = left === undefined ? null : end?.reason
+    return end && mayHaveActed(effect, end.state, why) ? [id] : []
   })
   const remaining = acted.filter((id) => undone.get(id)?.state !== 'done')
   const some = remaining.length === acted.length ? 'none' : 'partial'

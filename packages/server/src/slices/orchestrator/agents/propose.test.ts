@@ -2,10 +2,14 @@
 // executes nothing and gives nobody a right.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
+import { movedClock } from '../../../testing/skewed-clock.ts'
+import { settleDueRuns } from '../index.ts'
 import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
 
-const scene = openRunScene()
+const clock = movedClock()
+const scene = openRunScene({ clock })
+const MINUTE_US = 60_000_000
 const SEND = { tool: 'send_mail', args: { to: 'the team' }, reason: 'It is Friday.' }
 const RUNS = '/orchestrator/runs'
 
@@ -70,6 +74,96 @@ test('a request that is repeated, or sent twice at once, proposes one call', asy
   assert.equal(actions.length, 1)
   const { runs } = await tenant.ok('GET', `${RUNS}?state=waiting_hitl`)
   assert.equal(runs.length, 1)
+})
+
+test('a denied proposal that is repeated answers the same and makes no other run', async () => {
+  const rules = [
+    { policy_type: 'tool_deny', config: { denied_tools: ['send_mail'] } },
+    { policy_type: 'content_filter', config: { patterns: ['Friday'], check_fields: ['query'] } },
+  ]
+  for (const rule of rules) {
+    const tenant = await scene.tenant()
+    const { policy_id } = await tenant.policy(rule)
+    const send = (body: unknown = SEND, idempotency = 'friday') =>
+      tenant.ask('POST', pathOf(tenant), body, { idempotency })
+    const first = await send()
+    assert.deepEqual([first.status, first.body.state], [201, 'denied'], first.text)
+    assert.deepEqual((await send()).body, first.body)
+    assert.equal((await send({ ...SEND, tool: 'call' })).body.error, 'idempotency_key_reused')
+    const { runs } = await tenant.ok('GET', RUNS)
+    assert.deepEqual([runs.length, runs[0].run_id], [1, first.body.run_id])
+    const at_once = await Promise.all([send(SEND, 'twice'), send(SEND, 'twice')])
+    assert.deepEqual(at_once[0].body, at_once[1].body)
+    assert.equal(await liveRuns(tenant), 0)
+    await tenant.ok('DELETE', `/governance/policies/${policy_id}`)
+    assert.deepEqual((await send()).body, first.body, 'though no policy denies it any more')
+  }
+})
+
+/** Proposes while some units of work of the tenant fail; they are counted from one. */
+async function proposeWithout(
+  tenant: RunningTenant,
+  fails: (unit: number) => boolean,
+): Promise<number> {
+  const { db } = scene.service.kernel
+  const transact = db.transact.bind(db)
+  let units = 0
+  const failing: typeof db.transact = (tenant_id, unit) => {
+    if (tenant_id !== tenant.tenant_id) return transact(tenant_id, unit)
+    units += 1
+    return fails(units)
+      ? Promise.reject(new Error('the process is gone'))
+      : transact(tenant_id, unit)
+  }
+  const { mock: mocked } = mock.method(db, 'transact', failing)
+  try {
+    return (await tenant.ask('POST', pathOf(tenant), SEND)).status
+  } finally {
+    mocked.restore()
+  }
+}
+
+async function liveRuns(tenant: RunningTenant): Promise<number> {
+  const { runs } = await tenant.ok('GET', RUNS)
+  return runs.filter(({ ended_at }: { ended_at: string | null }) => ended_at === null).length
+}
+
+test('a proposal that a crash cuts off leaves no run behind for longer than a minute', async () => {
+  const tenant = await scene.tenant()
+  let left = 0
+  for (let nth = 1; ; nth += 1) {
+    const status = await proposeWithout(tenant, (unit) => unit >= nth)
+    if (status === 201) break
+    assert.ok(status >= 500, String(status))
+    left += await liveRuns(tenant)
+    clock.forward(MINUTE_US + 1_000_000)
+    await settleDueRuns(scene.service.kernel)
+    assert.equal(await liveRuns(tenant), 0, `cut off at unit ${nth}`)
+  }
+  assert.ok(left > 0, 'a crash leaves a run')
+})
+
+test('a proposal that fails ends its run at once', async () => {
+  const tenant = await scene.tenant()
+  for (let nth = 1; (await proposeWithout(tenant, (unit) => unit === nth)) !== 201; nth += 1)
+    assert.equal(await liveRuns(tenant), 0, `unit ${nth} failed`)
+  assert.equal(await liveRuns(tenant), 1)
+})
+
+test('a proposal may be acted on for a day, and the log says so', async () => {
+  const tenant = await scene.tenant()
+  const got = await tenant.ok('POST', pathOf(tenant), SEND)
+  const { deadline_at, created_at } = await tenant.run(got.run_id)
+  const seconds = (Date.parse(deadline_at) - Date.parse(created_at)) / 1_000
+  assert.ok(Math.abs(seconds - 86_400) < 60, String(seconds))
+  const extended = (await tenant.bundle(got.run_id)).flatMap(({ proof }) =>
+    proof?.breadcrumb.event_type === 'run.extended' ? [proof.breadcrumb.payload] : [],
+  )
+  assert.deepEqual(extended, [{ deadline_at }])
+  clock.forward(1_000 * MINUTE_US)
+  await settleDueRuns(scene.service.kernel)
+  assert.equal((await act(tenant, got)).status, 200)
+  assert.ok((await tenant.verify(got.run_id)).valid)
 })
 
 test('a key without the rights proposes nothing, and what is refused leaves no run', async () => {

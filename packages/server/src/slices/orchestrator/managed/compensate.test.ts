@@ -101,6 +101,10 @@ test('a cancelled run undoes what it did, newest first, and its bundle verifies'
   const types = (await tenant.events()).filter((type) => /^run|compensated/.test(type))
   const undone = ['run.compensating', 'tool.compensated', 'tool.compensated']
   assert.deepEqual(types, ['run.started', ...undone, 'run.terminated'])
+  const end = (await tenant.bundle(run_id)).find(
+    ({ proof }) => proof?.breadcrumb.event_type === 'run.terminated',
+  )
+  assert.deepEqual(end.proof.breadcrumb.payload.left, [], 'an end lists what is left')
   await valid(tenant, run_id)
 })
 

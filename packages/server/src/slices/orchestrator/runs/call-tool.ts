@@ -24,6 +24,7 @@ import { settleRun } from './settle-runs.ts'
 type CallTool = typeof contract.call_tool
 
 const ID_BYTES = 16
+const SECOND_US = 1_000_000
 
 /** Calls of this service begin once the answer that asks for them is on record. */
 function requireCallable(step: StepRow | undefined, executor: Run['executor']): StepRow {
@@ -50,13 +51,15 @@ type CallInput = Parameters<Handler<CallTool>>[1] & {
     readonly kind: CallRow['kind']
     readonly context_origins: readonly string[]
   }
+  /** How long the run may last from here, where that is longer than it was started for. */
+  readonly hold_s?: number
 }
 
 /** Of a run with another executor it refuses `wrong_state`. */
 export async function callToolBy(
   executor: Run['executor'],
   call: Call<CallTool>,
-  { params, body, own }: CallInput,
+  { params, body, own, hold_s }: CallInput,
 ): ReturnType<Handler<CallTool>> {
   refuseLimited(call)
   const earlier = await findEarlierIds(call)
@@ -145,6 +148,7 @@ export async function callToolBy(
         compensates: null,
       }
       await run.addCall(row)
+      if (hold_s !== undefined && !denied) await run.extend(tx.now() + hold_s * SECOND_US)
       meter(tx, call.operation.id)
       if (!denied && !action) await run.intend(row, step_id)
     }
@@ -157,7 +161,7 @@ export async function callToolBy(
     return call.once<string>({
       run: async (tx) => {
         await unit(tx)
-        return { reply: call_id, ids: { call_id } }
+        return { reply: call_id, ids: { run_id, call_id } }
       },
       replay: async (_, ids) => String(ids['call_id']),
     })

@@ -86,10 +86,6 @@ export class RunUnit {
     return this.calls.filter((call) => call.step_no === step_no)
   }
 
-  #rowsOf(step: StepRow) {
-    return { tenant_id: this.tx.tenant_id, run: this.run, calls: this.callsOf(step) }
-  }
-
   async #setRun(change: Partial<RunRow>): Promise<void> {
     const to = change.state ?? this.run.state
     if (to !== this.run.state)
@@ -160,6 +156,16 @@ export class RunUnit {
     })
     await this.refresh()
     return permitted
+  }
+
+  /** The run, and each permit of it, lasts until then. */
+  async extend(deadline_us: number): Promise<void> {
+    for (const step of this.steps)
+      if (step.expires_us !== null) await this.#setStep(step, { expires_us: deadline_us })
+    await this.#setRun({ deadline_us })
+    const payload = { deadline_at: formatTime(deadline_us) }
+    await appendCrumb(this.tx, { event_type: 'run.extended', subject: this.run.run_id, payload })
+    await this.refresh()
   }
 
   async addCall(row: CallRow): Promise<void> {
@@ -254,7 +260,8 @@ export class RunUnit {
       reserved_tokens: run.reserved_tokens - step.reserved_tokens,
       reserved_cost_micro: run.reserved_cost_micro - step.reserved_cost_micro,
     }
-    const receipt = await signReceipt(this.#kernel, this.#rowsOf(step), ended, {
+    const rows = { tenant_id: this.tx.tenant_id, run, calls: this.callsOf(step) }
+    const receipt = await signReceipt(this.#kernel, rows, ended, {
       ...spent,
       charged_tokens: tokens,
       output_commitment: output_commitment ?? null,
