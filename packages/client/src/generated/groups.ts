@@ -2436,7 +2436,7 @@ orchestrator/agents POST create_agent bi
 orchestrator/agents/{agent_id} DELETE delete_agent
 orchestrator/agents/{agent_id} GET get_agent
 orchestrator/agents/{agent_id} PUT update_agent b
-orchestrator/agents/{agent_id}~ POST propose bi
+orchestrator/agents/{agent_id}~ POST propose b
 orchestrator/receipts/{receipt_id} GET get_receipt
 orchestrator/replay/{decision_id} POST replay b
 orchestrator/roles GET list_roles

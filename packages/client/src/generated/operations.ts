@@ -1631,7 +1631,6 @@ export const orchestratorPropose: Operation<[agentId: string, body: types.Orches
   method: 'POST',
   path: '/v1/orchestrator/agents/{agent_id}/propose',
   takes: 'body',
-  idempotent: true,
 }
 
 /** Lists the receipts of a run, oldest first. */

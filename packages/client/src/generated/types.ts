@@ -1042,7 +1042,6 @@ export interface Refusals {
     | 'rejected'
     | 'approval_required'
     | 'no_signing_key'
-    | 'idempotency_key_reused'
   'orchestrator.receipts':
     | CommonRefusal
     | 'run_not_found'

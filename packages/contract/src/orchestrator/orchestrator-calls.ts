@@ -49,9 +49,7 @@ export const callOperations = {
       'rejected',
       'approval_required',
       'no_signing_key',
-      'idempotency_key_reused',
     ],
-    idempotent: true,
   }),
   get_call: operation({
     ...run,

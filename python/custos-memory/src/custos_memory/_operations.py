@@ -201,7 +201,7 @@ OPERATIONS: dict[str, tuple[str, str, bool, bool, tuple[str, ...]]] = {
     "orchestrator.list_roles": ("GET", "/v1/orchestrator/roles", True, False, ()),
     "orchestrator.list_runs": ("GET", "/v1/orchestrator/runs", True, False, ("state", "limit", "offset", "cursor",)),
     "orchestrator.list_steps": ("GET", "/v1/orchestrator/runs/{run_id}/steps", True, False, ()),
-    "orchestrator.propose": ("POST", "/v1/orchestrator/agents/{agent_id}/propose", True, True, ()),
+    "orchestrator.propose": ("POST", "/v1/orchestrator/agents/{agent_id}/propose", False, False, ()),
     "orchestrator.receipts": ("GET", "/v1/orchestrator/runs/{run_id}/receipts", True, False, ()),
     "orchestrator.reject_action": ("POST", "/v1/orchestrator/actions/{action_id}/reject", True, True, ()),
     "orchestrator.replay": ("POST", "/v1/orchestrator/replay/{decision_id}", False, False, ()),

@@ -18,7 +18,6 @@ const COMPLETE = 'orchestrator.complete_step'
 
 /** Operations that honour an Idempotency-Key, and no registry's own. */
 export const ORCHESTRATOR_REUSED = [
-  PROPOSE,
   'orchestrator.report_call',
   'orchestrator.create_agent',
   'orchestrator.start_run',

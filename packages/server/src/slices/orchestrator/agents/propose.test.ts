@@ -63,43 +63,6 @@ test('what is denied or rejected is never done', async () => {
   for (const { run_id } of [denied, waiting]) assert.ok((await tenant.verify(run_id)).valid)
 })
 
-test('a request that is repeated, or sent twice at once, proposes one call', async () => {
-  const tenant = await scene.tenant()
-  await tenant.policy({ policy_type: 'hitl_required', config: { operations: ['tool_execution'] } })
-  const send = () => tenant.ask('POST', pathOf(tenant), SEND, { idempotency: 'friday' })
-  const [first, second] = await Promise.all([send(), send()])
-  assert.equal(first.status, 201, first.text)
-  for (const again of [second, await send()]) assert.deepEqual(again.body, first.body)
-  const { actions } = await tenant.ok('GET', '/orchestrator/actions')
-  assert.equal(actions.length, 1)
-  const { runs } = await tenant.ok('GET', `${RUNS}?state=waiting_hitl`)
-  assert.equal(runs.length, 1)
-})
-
-test('a denied proposal that is repeated answers the same and makes no other run', async () => {
-  const rules = [
-    { policy_type: 'tool_deny', config: { denied_tools: ['send_mail'] } },
-    { policy_type: 'content_filter', config: { patterns: ['Friday'], check_fields: ['query'] } },
-  ]
-  for (const rule of rules) {
-    const tenant = await scene.tenant()
-    const { policy_id } = await tenant.policy(rule)
-    const send = (body: unknown = SEND, idempotency = 'friday') =>
-      tenant.ask('POST', pathOf(tenant), body, { idempotency })
-    const first = await send()
-    assert.deepEqual([first.status, first.body.state], [201, 'denied'], first.text)
-    assert.deepEqual((await send()).body, first.body)
-    assert.equal((await send({ ...SEND, tool: 'call' })).body.error, 'idempotency_key_reused')
-    const { runs } = await tenant.ok('GET', RUNS)
-    assert.deepEqual([runs.length, runs[0].run_id], [1, first.body.run_id])
-    const at_once = await Promise.all([send(SEND, 'twice'), send(SEND, 'twice')])
-    assert.deepEqual(at_once[0].body, at_once[1].body)
-    assert.equal(await liveRuns(tenant), 0)
-    await tenant.ok('DELETE', `/governance/policies/${policy_id}`)
-    assert.deepEqual((await send()).body, first.body, 'though no policy denies it any more')
-  }
-})
-
 /** Proposes while some units of work of the tenant fail; they are counted from one. */
 async function proposeWithout(
   tenant: RunningTenant,

@@ -3,13 +3,11 @@
 
 import { orchestrator } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
-import type { Call, Handler, ReplayIds } from '../../../platform/kernel/call.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { beginStepBy } from '../runs/begin-step.ts'
 import { callToolBy } from '../runs/call-tool.ts'
-import { findEarlierIds } from '../runs/earlier-answer.ts'
 import { listCalls, listSteps } from '../runs/orchestrator.sql.ts'
-import { ownCall, passOn } from '../runs/own-call.ts'
+import { ownCall } from '../runs/own-call.ts'
 import { RunUnit } from '../runs/run-unit.ts'
 import { showCall } from '../runs/run-view.ts'
 import { startRunOf } from '../runs/runs.ts'
@@ -25,29 +23,20 @@ export const propose: Handler<(typeof orchestrator)['propose']> = async (
   { params: { agent_id }, body },
 ) => {
   const { tool, reason } = body
-  const earlier = await findEarlierIds(call)
-  if (earlier) return showEarlier(call, earlier, tool)
   const started = { agent_id, deadline_s: MINUTE_S, ...(reason && { input_text: reason }) }
   const { run_id } = await startRunOf(ownCall(orchestrator.start_run, call), started)
-  let denied: boolean
   try {
-    denied = await isDenied(() => makeCall(call, run_id, body))
-    if (denied) await endRun(call, run_id, 'policy')
+    if (await isDenied(() => makeCall(call, run_id, body))) await endRun(call, run_id, 'policy')
   } catch (error) {
     const code = error instanceof Refusal ? error.code : null
     const why = code === 'approval_required' ? 'cancelled' : 'step_refused'
     // Where that fails too, the deadline ends it.
     await endRun(call, run_id, why).catch(() => undefined)
-    // Another request with the same key may have come first, and been denied.
-    const stored = code === null ? null : await findEarlierIds(call)
-    if (stored) return showEarlier(call, stored, tool)
     if (code === 'wrong_state' || code === 'permit_expired')
       throw new Refusal('unavailable', MEANWHILE)
     throw error
   }
-  const stored_id = await findStored(call, run_id, denied)
-  if (stored_id !== run_id) await endRun(call, run_id, 'cancelled')
-  return showProposal(call, stored_id, tool)
+  return showProposal(call, run_id, tool)
 }
 
 /** Throws `policy_denied` where policies deny the step or the call. */
@@ -65,8 +54,7 @@ async function makeCall(
   const { step_id, state } = await loadStep(call, run_id)
   if (state === 'waiting_hitl')
     return call.refuse('approval_required', 'a person approves each step of the agent: begin one')
-  // Its key is stored with the call: a request that is repeated begins no other.
-  await callToolBy('client', passOn(call, orchestrator.call_tool), {
+  await callToolBy('client', ownCall(orchestrator.call_tool, call), {
     params: { run_id, step_id },
     query,
     body: { tool, args, effect },
@@ -103,22 +91,6 @@ const endRun = (
     const stands = unit?.calls.some(({ ended_us }) => ended_us === null)
     if (unit?.live && !stands) await unit.end(states[reason], reason)
   })
-
-/** The run that answers requests with the key: this one, unless another request came first. */
-async function findStored(call: Call, run_id: string, denied: boolean): Promise<string> {
-  if (call.idempotency_key === null) return run_id
-  const made = denied ? [] : await call.read((db) => listCalls(db, run_id))
-  if (made.length > 0) return run_id
-  if (!denied) return String((await findEarlierIds(call))?.['run_id'])
-  const { step_id } = await loadStep(call, run_id)
-  return call.once<string>({
-    run: async () => ({ reply: run_id, ids: { run_id, step_id, call_id: null } }),
-    replay: async (_, ids) => String(ids['run_id']),
-  })
-}
-
-const showEarlier = (call: Call, { run_id }: ReplayIds, tool: string) =>
-  showProposal(call, String(run_id), tool)
 
 async function showProposal(call: Call, run_id: string, tool: string) {
   const step = await loadStep(call, run_id)
