@@ -41,7 +41,11 @@ const COLUMNS: readonly Column<HeardEntry>[] = [
       </>
     ),
   },
-  { id: 'subject', header: 'Subject', cell: ({ entry }) => entry.subject },
+  {
+    id: 'subject',
+    header: 'Subject',
+    cell: ({ entry }) => <span className={css['subject']}>{entry.subject}</span>,
+  },
   {
     id: 'payload',
     header: 'What it says',

@@ -3,6 +3,7 @@
 
 import { orchestrator } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
+import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { beginStepBy } from '../runs/begin-step.ts'
 import { callToolBy } from '../runs/call-tool.ts'
