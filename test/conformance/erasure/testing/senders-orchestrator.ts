@@ -1,6 +1,6 @@
 // Canaries through agents and runs: their texts are sealed and bound to the memories they quote.
 
-import { marks, refused, type SendParts, twice } from './send-parts.ts'
+import { answered, marks, refused, type SendParts, twice } from './send-parts.ts'
 
 const PATH = '/v1/orchestrator'
 
@@ -62,7 +62,7 @@ export async function sendRuns(parts: SendParts): Promise<void> {
     },
   )
   const proposal = marks(parts, 'orchestrator.propose')
-  await twice(
+  await answered(
     parts,
     { status: 201, path: `${PATH}/agents/${plain.agent_id}/propose` },
     {
@@ -71,7 +71,6 @@ export async function sendRuns(parts: SendParts): Promise<void> {
         args: proposal.json('body.args'),
         reason: proposal.text('body.reason'),
       },
-      headers: proposal.headers(),
     },
   )
   const complete = marks(parts, 'orchestrator.complete_step')
