@@ -81,8 +81,9 @@ function hasNewer(packages, built_ms) {
   for (const name of readdirSync(packages)) {
     const sources = join(packages, name, 'src')
     if (!existsSync(sources)) continue
+    // Undefined: the file is gone meanwhile, as an editor's are.
     for (const file of readdirSync(sources, { recursive: true }))
-      if (statSync(join(sources, file)).mtimeMs > built_ms) return true
+      if (statSync(join(sources, file), { throwIfNoEntry: false })?.mtimeMs > built_ms) return true
   }
   return false
 }

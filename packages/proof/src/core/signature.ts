@@ -56,6 +56,15 @@ export function signedBytes(kind: SignedKind, record: JsonObject, version = 1): 
   return utf8(`${domain}\n${canonicalize(withoutFields(record, UNSIGNED_FIELDS))}`)
 }
 
+/** What is signed of a record that nobody vouches for; null: it has no canonical form. */
+export function tryBytes(make: () => Uint8Array): Uint8Array | null {
+  try {
+    return make()
+  } catch {
+    return null
+  }
+}
+
 /** A copy of `record` without the named fields. */
 export function withoutFields(record: JsonObject, fields: ReadonlySet<string>): JsonObject {
   // Without a prototype, so that a field called __proto__ stays a field and is signed as one.

@@ -12,7 +12,7 @@ import {
   optional,
   orNull,
 } from '../core/shape.ts'
-import { signedBytes, withoutFields } from '../core/signature.ts'
+import { signedBytes, tryBytes, withoutFields } from '../core/signature.ts'
 import {
   addCheck,
   checkSignature,
@@ -147,7 +147,7 @@ export async function verifyCertificate(
   const misfit = findMismatch(certificate, SHAPE)
   if (misfit !== null) return malformedVerdict('certificate', misfit)
   if (!namesOneSubject(certificate)) return malformedVerdict('certificate', 'subject_kind')
-  const message = tryBytes(certificate)
+  const message = tryBytes(() => certificateBytes(certificate))
   if (message === null) return malformedVerdict('certificate', 'no canonical form')
 
   const findings = startVerdict()
@@ -172,12 +172,4 @@ function namesOneSubject({ subject_kind, subject_id, fact_ref, decision_id }: Js
   if (subject_kind === undefined && subject_id === undefined) return true
   const both = isText(subject_kind) && isText(subject_id)
   return both && fact_ref === null && decision_id === undefined
-}
-
-function tryBytes(certificate: JsonObject): Uint8Array | null {
-  try {
-    return certificateBytes(certificate)
-  } catch {
-    return null
-  }
 }

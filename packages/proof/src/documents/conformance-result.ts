@@ -4,7 +4,7 @@ import type { JsonObject } from '../core/canonical.ts'
 import { readHex, toBase64 } from '../core/encoding.ts'
 import type { PublishedKey } from '../core/keys.ts'
 import { findMismatch, isCount, isObject, isText, isTextList } from '../core/shape.ts'
-import { signedBytes } from '../core/signature.ts'
+import { signedBytes, tryBytes } from '../core/signature.ts'
 import {
   addCheck,
   checkSignature,
@@ -84,7 +84,7 @@ export async function verifyConformanceResult(
   if (misfit !== null) return malformedVerdict(CONFORMANCE_KIND, misfit)
   const judged = readCapabilities(value['capabilities'])
   if (judged === null) return malformedVerdict(CONFORMANCE_KIND, 'capabilities')
-  const message = tryBytes(value)
+  const message = tryBytes(() => signedBytes(CONFORMANCE_KIND, value))
   if (message === null) return malformedVerdict(CONFORMANCE_KIND, 'no canonical form')
 
   const findings = startVerdict()
@@ -100,14 +100,6 @@ export async function verifyConformanceResult(
     findings.notChecked.push('who signed: the key is not one that you trust or a service published')
   findings.notChecked.push('that the server behaved so: run the suite again with this seed')
   return finishVerdict(CONFORMANCE_KIND, findings)
-}
-
-function tryBytes(value: JsonObject): Uint8Array | null {
-  try {
-    return signedBytes(CONFORMANCE_KIND, value)
-  } catch {
-    return null
-  }
 }
 
 function readCapabilities(value: unknown): readonly CapabilityVerdict[] | null {

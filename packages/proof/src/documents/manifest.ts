@@ -12,7 +12,7 @@ import {
   optional,
   orNull,
 } from '../core/shape.ts'
-import { signedBytes } from '../core/signature.ts'
+import { signedBytes, tryBytes } from '../core/signature.ts'
 import {
   addCheck,
   checkSignature,
@@ -320,12 +320,4 @@ function isAbout(certificate: JsonObject, entry: ManifestEntry): boolean {
     subject_kind === entry.subject_kind &&
     subject_id === entry.subject_id
   )
-}
-
-function tryBytes(make: () => Uint8Array): Uint8Array | null {
-  try {
-    return make()
-  } catch {
-    return null
-  }
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../core/canonical.ts'
 import { toBase64 } from '../core/encoding.ts'
 import type { PublishedKey } from '../core/keys.ts'
 import { findMismatch, isCount, isObject, isText, isTextList, orNull } from '../core/shape.ts'
-import { signedBytes } from '../core/signature.ts'
+import { signedBytes, tryBytes } from '../core/signature.ts'
 import {
   addCheck,
   checkSignature,
@@ -88,7 +88,7 @@ export async function verifyTenantErasure(
   if (!isObject(value)) return malformedVerdict(TENANT_ERASURE_KIND, 'not an object')
   const misfit = findMismatch(value, SHAPE)
   if (misfit !== null) return malformedVerdict(TENANT_ERASURE_KIND, misfit)
-  const message = tryBytes(value)
+  const message = tryBytes(() => tenantErasureBytes(value))
   if (message === null) return malformedVerdict(TENANT_ERASURE_KIND, 'no canonical form')
 
   const findings = startVerdict()
@@ -141,12 +141,4 @@ function observedAll({ destroyed, verification }: JsonObject): boolean {
     destroyed[path['path']] === path['result']
   const named = new Set(paths.map((path) => (isObject(path) ? path['path'] : null)))
   return paths.every(agrees) && Object.keys(destroyed).every((path) => named.has(path))
-}
-
-function tryBytes(value: JsonObject): Uint8Array | null {
-  try {
-    return tenantErasureBytes(value)
-  } catch {
-    return null
-  }
 }

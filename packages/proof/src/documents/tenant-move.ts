@@ -2,7 +2,7 @@
 import type { JsonObject } from '../core/canonical.ts'
 import type { PublishedKey } from '../core/keys.ts'
 import { findMismatch, isCount, isObject, isText, orNull } from '../core/shape.ts'
-import { signedBytes } from '../core/signature.ts'
+import { signedBytes, tryBytes } from '../core/signature.ts'
 import {
   addCheck,
   checkSignature,
@@ -107,7 +107,7 @@ export async function verifyTenantMove(
   if (!isObject(value)) return malformedVerdict(TENANT_MOVE_KIND, 'not an object')
   const misfit = findMismatch(value, SHAPE)
   if (misfit !== null) return malformedVerdict(TENANT_MOVE_KIND, misfit)
-  const message = tryBytes(value)
+  const message = tryBytes(() => tenantMoveBytes(value))
   if (message === null) return malformedVerdict(TENANT_MOVE_KIND, 'no canonical form')
 
   const findings = startVerdict()
@@ -141,12 +141,4 @@ async function checkLog(
     Number(last['tree_size']) < Number(size) ||
     (last['tree_size'] === size && last['root_hash'] === root)
   addCheck(findings, 'log_extended', extended, 'the log is not the one of the checkpoint')
-}
-
-function tryBytes(value: JsonObject): Uint8Array | null {
-  try {
-    return tenantMoveBytes(value)
-  } catch {
-    return null
-  }
 }

@@ -4,7 +4,7 @@ import { canonicalBytes, type JsonObject } from '../core/canonical.ts'
 import { readHex, toHex } from '../core/encoding.ts'
 import { findKey, type PublishedKey } from '../core/keys.ts'
 import { findMismatch, isCount, isObject, isText, optional, orNull } from '../core/shape.ts'
-import { verifyEd25519, withoutFields } from '../core/signature.ts'
+import { tryBytes, verifyEd25519, withoutFields } from '../core/signature.ts'
 import {
   addCheck,
   finishVerdict,
@@ -106,7 +106,7 @@ export async function verifyCgrAttestation(
   if (!isObject(attestation)) return malformedVerdict('attestation', 'not an object')
   const misfit = findAttestationMisfit(attestation)
   if (misfit !== null) return malformedVerdict('attestation', misfit)
-  const message = tryBytes(attestation)
+  const message = tryBytes(() => cgrAttestationBytes(attestation))
   if (message === null) return malformedVerdict('attestation', 'no canonical form')
 
   const findings = startVerdict()
@@ -126,14 +126,6 @@ function findAttestationMisfit(attestation: JsonObject): string | null {
   if (misfit !== null) return misfit
   if (attestation['schema'] === ATTESTATION_SCHEMA) return findMismatch(attestation, SUBJECT_SHAPE)
   return Object.keys(SUBJECT_SHAPE).find((name) => Object.hasOwn(attestation, name)) ?? null
-}
-
-function tryBytes(attestation: JsonObject): Uint8Array | null {
-  try {
-    return cgrAttestationBytes(attestation)
-  } catch {
-    return null
-  }
 }
 
 async function checkIssuer(

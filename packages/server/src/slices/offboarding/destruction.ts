@@ -403,8 +403,8 @@ const HEAPS =
   'core dump until it is reused; other processes drop keys and indexes within about a second.'
 const KEYRING_COPIES =
   'Copies of the keyring made before still hold the keys until they are started with the erasure ' +
-  'ledger or deleted, for whoever has the master key; without them, what is sealed in copies of ' +
-  'the data cannot be read.'
+  'ledger or deleted, for anyone who has the master key; without them, what is sealed in copies ' +
+  'of the data cannot be read.'
 const OUTSIDE =
   'Copies made outside the service: exports, answers already given, logs and prompts of callers.'
 const ROWS =

@@ -32,8 +32,10 @@ import {
 import {
   agentVersions,
   compensation,
+  compensationEnd,
   cosignatures,
   disclosures,
+  epochTimestamps,
   extractedFacts,
   managedRuns,
   people,
@@ -46,9 +48,7 @@ import {
   toolKinds,
   tools,
   workflows,
-} from './0030-to-0066.ts'
-import { compensationEnd } from './0070-compensation-end.ts'
-import { epochTimestamps } from './0075-epoch-timestamps.ts'
+} from './0030-to-0075.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [

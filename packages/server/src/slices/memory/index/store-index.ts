@@ -23,6 +23,12 @@ import {
  * a turn of the event loop accepts one connection: the last of many waits as many turns.
  */
 export const searchSteps = { slots_min: 50_000, ms: 1 }
+/**
+ * Snapshots that a search reads at most, while the store keeps changing as its index catches up.
+ * From attempt number `yielding` on it does not yield: nothing can be erased while it runs.
+ */
+export const SEARCH_ATTEMPTS = { max: 16, yielding: 4 } as const
+
 /** A search that is interrupted so often by removals is run at once. */
 const ATTEMPTS_MAX = 3
 

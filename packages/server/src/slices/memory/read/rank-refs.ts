@@ -7,14 +7,10 @@ import { Refusal } from '../../../platform/refusal.ts'
 import { findHead } from '../../gcrumbs/index.ts'
 import { embedQuery } from '../facts/embeddings.ts'
 import type { RankedFact } from '../index/ranking.ts'
+import { SEARCH_ATTEMPTS } from '../index/store-index.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { loadExpectedEmbedder, loadReadableStore, settingsCache } from '../stores/store-settings.ts'
 import { findSimilarTerms } from './similar-terms.ts'
-
-/** Snapshots read at most, while the store keeps changing as its index catches up. */
-const ATTEMPTS_MAX = 16
-/** A later attempt does not yield while it searches: nothing can be erased meanwhile. */
-const YIELDING_ATTEMPTS = 4
 
 interface RankRequest<T> {
   readonly store_id: string
@@ -40,8 +36,8 @@ export async function answerRanked<T>(
   const { store_id, query } = request
   let embedder = await loadExpectedEmbedder(kernel, tenant_id, store_id)
   let vector = await embedQuery(kernel, embedder, query)
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const options = { embedder, vector, yields: attempt < YIELDING_ATTEMPTS }
+  for (let attempt = 0; attempt < SEARCH_ATTEMPTS.max; attempt += 1) {
+    const options = { embedder, vector, yields: attempt < SEARCH_ATTEMPTS.yielding }
     const tried = await storeIndexes(kernel).inTurn(tenant_id, store_id, () =>
       kernel.db.read(tenant_id, (db) => tryRanking(kernel, db, request, options)),
     )

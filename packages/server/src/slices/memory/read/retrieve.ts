@@ -23,7 +23,7 @@ import { loadFactViews, type StoreSnapshot } from '../facts/opened-fact.ts'
 import { type FactView, openedFactCache, type ReadMark } from '../facts/opened-fact-cache.ts'
 import type { ValidityRow } from '../facts/validity.sql.ts'
 import type { RankedFact, SearchOptions } from '../index/ranking.ts'
-import type { StoreIndex } from '../index/store-index.ts'
+import { SEARCH_ATTEMPTS, type StoreIndex } from '../index/store-index.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import {
   loadExpectedEmbedder,
@@ -48,11 +48,6 @@ const CANDIDATES_MAX = 100_000
 /** Ranking stops at a budget filled to this share. */
 const FILLED = 0.9
 const WIDENING = 4
-/** Snapshots read at most, while the store keeps changing as its index catches up. */
-const ATTEMPTS_MAX = 16
-/** A later attempt does not yield while it searches: nothing can be erased meanwhile. */
-const YIELDING_ATTEMPTS = 4
-
 interface RetrieveOptions {
   readonly query: string
   readonly budget_tokens: number
@@ -114,8 +109,8 @@ async function answerAtHead(
 ): Promise<RawJson<RetrieveReply>> {
   const { kernel, tenant_id } = call
   let { embedder, vector } = options
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const tried = { ...options, embedder, vector, yields: attempt < YIELDING_ATTEMPTS }
+  for (let attempt = 0; attempt < SEARCH_ATTEMPTS.max; attempt += 1) {
+    const tried = { ...options, embedder, vector, yields: attempt < SEARCH_ATTEMPTS.yielding }
     const answer = await storeIndexes(kernel).inTurn(tenant_id, store_id, () => {
       const read_mark = openedFactCache(kernel).markRead(tenant_id)
       return call.read((db) => answerFromSnapshot(call, db, store_id, { ...tried, read_mark }))

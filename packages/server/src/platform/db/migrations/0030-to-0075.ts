@@ -1,4 +1,4 @@
-// Migrations of people and sign-in, managed runs, tools, witnesses and moves.
+// Migrations of people and sign-in, managed runs, tools, witnesses, moves and timestamps.
 
 import type { Migration } from './ddl.ts'
 
@@ -404,4 +404,32 @@ export const tenantFences: Migration = {
   engine: 'postgres',
   tables: [],
   columns: [{ table: 'tenant_locks', name: 'fence', column: 'text?' }],
+}
+
+/** Until when a run undoes what it did, and who or what ended that before. */
+export const compensationEnd: Migration = {
+  name: '0070-compensation-end',
+  tables: [],
+  columns: [
+    { table: 'runs', name: 'compensation_until_us', column: 'int?' },
+    { table: 'runs', name: 'compensation_stopped', column: 'text?' },
+  ],
+}
+
+/** Timestamps of an authority on checkpoints of a tenant's log. */
+export const epochTimestamps: Migration = {
+  name: '0075-epoch-timestamps',
+  tables: [
+    {
+      name: 'epoch_timestamps',
+      columns: {
+        tenant_id: 'text',
+        epoch_number: 'int',
+        token: 'blob',
+        stamped_us: 'int',
+        created_us: 'int',
+      },
+      primary_key: ['tenant_id', 'epoch_number'],
+    },
+  ],
 }
