@@ -42,29 +42,39 @@ const HEADERS = {
 
 interface ErrorResponse {
   readonly name: string
-  /** Where no refusal with this status is shared. */
-  readonly about?: string
+  readonly about: string
   readonly headers?: readonly string[]
 }
 
-/** The error responses by status. */
+/** The responses of refusals that an operation describes itself, by status. */
 const RESPONSES: Readonly<Record<number, ErrorResponse>> = {
-  400: { name: 'BadRequest' },
-  401: { name: 'Unauthorized', headers: ['WWW-Authenticate'] },
+  400: { name: 'BadRequest', about: 'The request could not be read' },
+  401: {
+    name: 'Unauthorized',
+    about: 'A valid credential is required',
+    headers: ['WWW-Authenticate'],
+  },
   402: { name: 'PaymentRequired', about: 'The plan of the tenant does not allow more' },
-  403: { name: 'Forbidden' },
+  403: { name: 'Forbidden', about: 'The caller may not do this' },
   404: { name: 'NotFound', about: 'Something the request names does not exist' },
-  409: { name: 'Conflict' },
-  413: { name: 'BodyTooLarge' },
-  415: { name: 'UnsupportedMediaType' },
-  421: { name: 'MisdirectedRequest' },
-  422: { name: 'Unprocessable' },
-  429: { name: 'TooManyRequests', headers: ['Retry-After', 'RateLimit-Policy', 'RateLimit'] },
-  500: { name: 'InternalError' },
-  503: { name: 'ServiceUnavailable', headers: ['Retry-After'] },
+  409: { name: 'Conflict', about: 'The current state does not allow this' },
+  410: { name: 'Gone', about: 'It was there and is not any more' },
+  413: { name: 'BodyTooLarge', about: 'The body has too many bytes' },
+  422: { name: 'Unprocessable', about: 'The request does not match the schema' },
+  429: {
+    name: 'TooManyRequests',
+    about: 'Too many requests',
+    headers: ['Retry-After', 'RateLimit-Policy', 'RateLimit'],
+  },
+  502: { name: 'BadGateway', about: 'A service that this one asks has failed' },
+  503: {
+    name: 'ServiceUnavailable',
+    about: 'The service cannot do this now',
+    headers: ['Retry-After'],
+  },
 }
 
-/** Refusals that the shared responses describe. */
+/** Refusals that the response `Refused` describes. */
 const SHARED: ReadonlySet<RefusalCode> = new Set([
   ...COMMON_REFUSALS,
   'tenant_required',
@@ -124,6 +134,8 @@ export class OpenapiParts {
   /** Components of parameters by their text. */
   readonly #parameterNames: ReadonlyMap<string, string>
   readonly #parameters: Json = {}
+  /** Those that an operation refers to. */
+  readonly #statuses = new Set<number>()
 
   constructor(operations: readonly OperationSpec[]) {
     this.#parameterNames = this.#nameParameters(operations)
@@ -134,12 +146,12 @@ export class OpenapiParts {
       schemas: { ...this.schemas.components, Problem, ValidationProblem },
       parameters: { ...this.#parameters, 'Idempotency-Key': IDEMPOTENCY_KEY },
       headers: HEADERS,
-      responses: Object.fromEntries(
-        Object.entries(RESPONSES).map(([status, { name }]) => [
-          name,
-          problemResponse(Number(status)),
-        ]),
-      ),
+      responses: {
+        ...Object.fromEntries(
+          [...this.#statuses].sort().map((status) => [responseName(status), ownResponse(status)]),
+        ),
+        Refused: sharedResponse,
+      },
     }
   }
 
@@ -160,17 +172,24 @@ export class OpenapiParts {
     return Object.fromEntries(names.map((name) => [name, headerReference(name)]))
   }
 
-  /** One response per status; refusals that few operations have are described in their place. */
+  /**
+   * A response for each status that the operation has refusals of its own for, and for 422, whose
+   * body can be another one; `default` is for all other refusals.
+   */
   problemsOf(codes: readonly RefusalCode[]): Json {
-    const byStatus = [...Map.groupBy(codes, (code) => refusals[code].status)]
-    const responses = byStatus.map(([status, ofStatus]) => {
-      const reference = { $ref: `#/components/responses/${responseName(status)}` }
+    const responses: Json = {}
+    for (const [status, ofStatus] of Map.groupBy(codes, (code) => refusals[code].status)) {
       const own = ofStatus.filter((code) => !SHARED.has(code))
-      if (own.length === 0) return [status, reference]
-      const also = own.length < ofStatus.length ? [ALSO] : []
-      return [status, { ...reference, description: [...own.map(describe), ...also].join('\n\n') }]
-    })
-    return Object.fromEntries(responses)
+      if (own.length === 0 && status !== UNPROCESSABLE) continue
+      this.#statuses.add(status)
+      const others = own.length > 0 && own.length < ofStatus.length ? ['Others: see `default`'] : []
+      const description = [...own.map(describe), ...others].join('\n\n')
+      responses[status] = {
+        $ref: `#/components/responses/${responseName(status)}`,
+        ...(description === '' ? {} : { description }),
+      }
+    }
+    return { ...responses, default: { $ref: '#/components/responses/Refused' } }
   }
 
   #describe({ params, query, headers = {} }: OperationSpec): Json[] {
@@ -222,25 +241,35 @@ export class OpenapiParts {
   }
 }
 
-const ALSO = 'Also the shared refusals'
-
 /** The description of a named schema. */
 const meaningOf = (schema: unknown) => (isRecord(schema) ? schema['description'] : undefined)
 
+const UNPROCESSABLE = 422
 const responseName = (status: number): string => RESPONSES[status]?.name ?? `Status${status}`
 const headerReference = (name: string) => ({ $ref: `#/components/headers/${name}` })
 const describe = (code: RefusalCode): string => `\`${code}\`: ${refusals[code].title}`
 
-function problemResponse(status: number): Json {
-  const shared = [...SHARED].filter((code) => refusals[code].status === status)
-  const schema = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } })
-  const headers = ['X-Request-Id', ...(RESPONSES[status]?.headers ?? [])]
+const schema = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } })
+const problem = { 'application/problem+json': schema('Problem') }
+const headersNamed = (names: readonly string[]): Json =>
+  Object.fromEntries(names.map((name) => [name, headerReference(name)]))
+
+function ownResponse(status: number): Json {
+  const { about = `Status ${status}`, headers = [] } = RESPONSES[status] ?? {}
+  const validation = { 'application/json': schema('ValidationProblem') }
   return {
-    description: shared.map(describe).join('\n\n') || (RESPONSES[status]?.about ?? ''),
-    headers: Object.fromEntries(headers.map((name) => [name, headerReference(name)])),
-    content: {
-      ...(status === 422 ? { 'application/json': schema('ValidationProblem') } : {}),
-      'application/problem+json': schema('Problem'),
-    },
+    description: about,
+    headers: headersNamed(['X-Request-Id', ...headers]),
+    content: { ...(status === UNPROCESSABLE ? validation : {}), ...problem },
   }
+}
+
+/** The refusals that any operation can have, by status. */
+const sharedResponse: Json = {
+  description: [...SHARED]
+    .sort((a, b) => refusals[a].status - refusals[b].status)
+    .map((code) => `${refusals[code].status} ${describe(code)}`)
+    .join('\n\n'),
+  headers: headersNamed(Object.keys(HEADERS).filter((name) => name !== 'Idempotency-Replayed')),
+  content: problem,
 }

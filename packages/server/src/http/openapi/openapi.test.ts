@@ -83,7 +83,7 @@ test('ids are unique, path parameters are declared and required, responses descr
     const parameters = given.map(({ name, in: where }) => `${where} ${name}`)
     assert.equal(new Set(parameters).size, parameters.length, at)
     for (const [status, response] of Object.entries(operation.responses)) {
-      assert.match(status, /^[1-5]\d\d$/, at)
+      assert.match(status, /^([1-5]\d\d|default)$/, at)
       assert.equal(typeof resolve(response).description, 'string', at)
     }
   }
@@ -192,17 +192,24 @@ test('an operation says what it does and when to use it, and shows a valid body'
 
 test('each operation says who may call it and how it refuses', () => {
   assert.deepEqual(document['x-common-refusals'], contract.COMMON_REFUSALS)
+  const refused = document.components.responses.Refused
+  for (const code of contract.COMMON_REFUSALS) {
+    const { status, title } = contract.refusals[code]
+    assert.ok(refused.description.includes(`${status} \`${code}\`: ${title}`), code)
+  }
   for (const operation of operations) {
     const shown = document.paths[operation.path][operation.method.toLowerCase()]
     assert.equal(shown['x-access'], operation.access)
     assert.equal(shown['x-scope'], operation.scope)
     for (const code of operation.refuses) {
       assert.ok(shown['x-refusals'].includes(code), `${operation.id} ${code}`)
-      assert.ok(shown.responses[contract.refusals[code].status])
+      const { status } = contract.refusals[code]
+      const own = shown.responses[status]?.description ?? ''
+      const described = own.includes(`\`${code}\``) || refused.description.includes(`\`${code}\``)
+      assert.ok(described, `${operation.id} ${code}`)
     }
+    assert.deepEqual(shown.responses.default, { $ref: '#/components/responses/Refused' })
     assert.equal(shown.security?.length === 0, operation.access === 'public')
-    const authenticates = operation.refuses.some((code) => code === 'unauthenticated')
-    assert.equal('401' in shown.responses, operation.access !== 'public' || authenticates)
   }
 })
 
