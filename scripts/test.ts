@@ -18,12 +18,15 @@ import { quietEnvironment, requireNode } from './node-version.ts'
 import { type RunOptions, runTests } from './testing/batches.ts'
 import { chooseFiles, POSTGRES_FILES } from './testing/files.ts'
 import { startPostgres } from './testing/postgres.ts'
+import { buildPrograms } from './testing/programs.ts'
 import { coveringFiles, listQueries } from './testing/queries.ts'
 import { useScratch } from './testing/scratch.ts'
 
 const TIMEOUT_MS = 600_000
 const FILES_OF_A_PROCESS = 50
 const SLOW_TIMEOUT_MS = 1_800_000
+
+const startsPrograms = (path: string): boolean => /^(test|bench|packages\/cli)\//.test(path)
 
 requireNode()
 const { values, positionals } = parseArgs({
@@ -48,6 +51,7 @@ if (Object.values(chosen).flat().length === 0) {
   console.error(`no test file matches ${positionals.join(' ') || 'anything'}`)
   process.exit(1)
 }
+if (Object.values(chosen).flat().some(startsPrograms)) await buildPrograms()
 const needsPostgres = postgres.length + with_postgres.length + alone.length > 0
 const server = needsPostgres ? await startPostgres() : undefined
 if (values.slow) process.env['CUSTOS_TEST_SLOW'] = '1'
