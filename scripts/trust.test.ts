@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { trustPage } from './trust/page.ts'
-import { type Result, readResults, replaced } from './trust/results.ts'
+import { added, type Result, readResults, replaced } from './trust/results.ts'
 import { SWEEPS } from './trust/sweeps.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -43,4 +43,21 @@ test('a short run takes the place of a long one only when it fails', () => {
   const failed: Result = { ...held, form: 'short', outcome: 'failed' }
   assert.equal(replaced(kept, 'kill', failed)['kill'], failed)
   assert.equal(replaced({ kill: failed }, 'kill', held)['kill'], held)
+})
+
+test('runs in parts are added up while they hold; one that fails stands for itself', () => {
+  const once = added({ kill: held }, 'kill', { ...held, commit: 'fedcba987654', seconds: 8 })
+  assert.deepEqual(once['kill'], {
+    ...held,
+    commit: 'fedcba987654',
+    seconds: 20,
+    counts: { kills: 2_468 },
+    runs: 2,
+  })
+  assert.equal(added(once, 'kill', held)['kill']?.runs, 3)
+  assert.match(trustPage(once), /the last of 2 runs added up/)
+  const failed: Result = { ...held, outcome: 'failed' }
+  assert.equal(added(once, 'kill', failed)['kill'], failed)
+  assert.equal(added({ kill: failed }, 'kill', held)['kill'], held)
+  assert.equal(added({}, 'kill', held)['kill'], held)
 })

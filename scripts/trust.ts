@@ -3,6 +3,7 @@
 //   --short      the short forms
 //   --only A,B   these sweeps
 //   --rounds N   another number of rounds than a sweep has
+//   --add        add the counts to those that are kept: a sweep of hours in several runs
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,7 +12,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { quietEnvironment, requireNode } from './node-version.ts'
 import { trustPage } from './trust/page.ts'
-import { type Result, readResults, replaced, writeResults } from './trust/results.ts'
+import { added, type Result, readResults, replaced, writeResults } from './trust/results.ts'
 import { SWEEPS, type Sweep } from './trust/sweeps.ts'
 
 /** A thousand rounds take hours. */
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     short: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
     rounds: { type: 'string' },
+    add: { type: 'boolean', default: false },
   },
 })
 const form = values.short ? 'short' : 'long'
@@ -105,7 +107,8 @@ for (const sweep of chosenSweeps()) {
     continue
   }
   failed ||= result.outcome === 'failed'
-  writeResults(replaced(readResults(), sweep.name, result))
+  const keep = values.add ? added : replaced
+  writeResults(keep(readResults(), sweep.name, result))
   writeFileSync(join(ROOT, 'docs', 'trust.md'), trustPage())
   console.log(`== ${sweep.name}: ${result.outcome} in ${result.seconds} s`)
 }

@@ -16,6 +16,7 @@ was never run says so.
 | \`npm run trust -- --short\` | the short forms, as continuous integration runs them |
 | \`npm run trust -- --only kill\` | one sweep, or several with commas |
 | \`npm run trust -- --only kill --rounds 100\` | another number of rounds, where it has rounds |
+| \`npm run trust -- --only kill --add\` | the counts are added to those of the last run, if both held |
 
 A run is recorded with its date, commit and counts, whether it held or failed. A short run that
 holds never takes the place of a long one. "Held" means that every comparison of the run came out
@@ -70,11 +71,11 @@ const sectionOf = (sweep: Sweep, result: Result | undefined): string[] => [
 ]
 
 function runOf(sweep: Sweep, result: Result): string[] {
-  const { counts, form, seconds, date, commit, machine } = result
+  const { counts, form, seconds, date, commit, machine, runs } = result
   const files = sweep[form].files.map((path) => `[${path.split('/').at(-1)}](../${path})`)
   return [
     `Outcome: **${result.outcome}**, ${form} form, ${date} at commit \`${commit}\` in`,
-    `${numberOf(seconds)} s on ${machine}.`,
+    `${numberOf(seconds)} s on ${machine}${runs === undefined ? '' : `, the last of ${runs} runs added up`}.`,
     '',
     `By ${files.join(',\n')}.`,
     '',

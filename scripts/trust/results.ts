@@ -14,6 +14,8 @@ export interface Result {
   readonly seconds: number
   readonly machine: string
   readonly counts: Readonly<Record<string, number>>
+  /** How many runs it adds up, the last of them at `date` and `commit`; absent: one. */
+  readonly runs?: number
 }
 
 /** By name of the sweep. */
@@ -23,6 +25,21 @@ export const readResults = (): Results => JSON.parse(readFileSync(PATH, 'utf8'))
 
 export function writeResults(results: Results): void {
   writeFileSync(PATH, `${JSON.stringify(results, null, 2)}\n`)
+}
+
+/** A run that held, added to the one that is kept, where that has held in the same form. */
+export function added(results: Results, name: string, result: Result): Results {
+  const known = results[name]
+  const adds = known?.form === result.form && known.outcome === 'held'
+  if (!adds || result.outcome === 'failed') return replaced(results, name, result)
+  const counts: Record<string, number> = { ...known.counts }
+  for (const [what, count] of Object.entries(result.counts))
+    counts[what] = (counts[what] ?? 0) + count
+  const runs = (known.runs ?? 1) + 1
+  return {
+    ...results,
+    [name]: { ...result, seconds: known.seconds + result.seconds, counts, runs },
+  }
 }
 
 /** A short run that holds says less than a long one: it does not take its place. */
