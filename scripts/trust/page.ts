@@ -16,7 +16,7 @@ was never run says so.
 | \`npm run trust -- --short\` | the short forms, as continuous integration runs them |
 | \`npm run trust -- --only kill\` | one sweep, or several with commas |
 | \`npm run trust -- --only kill --rounds 100\` | another number of rounds, where it has rounds |
-| \`npm run trust -- --only kill --add\` | the counts are added to those of the last run, if both held |
+| \`npm run trust -- --only kill --add\` | the counts are added to those of the run before |
 
 A run is recorded with its date, commit and counts, whether it held or failed. A short run that
 holds never takes the place of a long one. "Held" means that every comparison of the run came out
