@@ -15,7 +15,7 @@ import {
   parseWitnessKey,
   verifyCosignatures,
 } from './cosignature.ts'
-import { parseNote } from './note.ts'
+import { assembleNote, parseCheckpoint, parseNote } from './note.ts'
 import { parseVerifierKey, verifierKey } from './verifier-key.ts'
 
 type WitnessVector = { name: string; seed_byte: number; key: string; timestamp: number }
@@ -141,4 +141,25 @@ test('a body of add-checkpoint in another form is refused', () => {
   for (const [what, text] of refused)
     assert.throws(() => parseAddCheckpoint(text), ProofError, what)
   assert.equal(parseAddCheckpoint(`old 1\n${`${hash}\n`.repeat(63)}\nx\n`).path.length, 63)
+})
+
+test('the example of the specification is read: its log, its witness and its time', () => {
+  // c2sp.org/tlog-cosignature; the text does not give the key of the witness.
+  const example = [
+    'example.com/behind-the-sofa',
+    '20852163',
+    'CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=',
+    '',
+    '— example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=',
+    '— witness.example.com/w1 jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==',
+    '',
+  ].join('\n')
+  const { origin, size, signatures } = parseCheckpoint(example)
+  assert.deepEqual([origin, size], ['example.com/behind-the-sofa', 20_852_163])
+  const [log, witness] = signatures
+  assert.deepEqual([log?.name, log?.signature.length], ['example.com/behind-the-sofa', 64])
+  assert.deepEqual([witness?.name, witness?.signature.length], ['witness.example.com/w1', 72])
+  assert.equal(toHex(witness?.keyHash ?? new Uint8Array()), '8d66cf3f')
+  assert.equal(Buffer.from(witness?.signature ?? []).readBigUInt64BE(0), 1_679_315_147n)
+  assert.equal(assembleNote(parseNote(example).body, signatures), example)
 })
