@@ -26,7 +26,7 @@ const TIMEOUT_MS = 600_000
 const FILES_OF_A_PROCESS = 50
 const SLOW_TIMEOUT_MS = 1_800_000
 
-const startsPrograms = (path: string): boolean => /^(test|bench|packages\/cli)\//.test(path)
+const startsPrograms = (path: string): boolean => /^(test|bench|eval|packages\/cli)\//.test(path)
 
 requireNode()
 const { values, positionals } = parseArgs({
