@@ -11,8 +11,11 @@ import { inPlace, startOn } from './testing/place.ts'
 
 let filled: Filled
 
+/** Each change is looked for in all of the copy: it has few rows. */
+const MANY = 3
+
 before(async () => {
-  filled = await fillDirectory()
+  filled = await fillDirectory(MANY)
 })
 
 after(() => filled?.remove())

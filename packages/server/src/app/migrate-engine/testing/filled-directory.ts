@@ -9,6 +9,7 @@ import { rotateSigningKeys } from '../../admin.ts'
 
 /** The embedded engine, whichever the tests run on; its master key lies in the directory. */
 export const EMBEDDED = { postgres: null, master_key: null }
+/** More than a page. */
 const MANY = 250
 export const ONCE = { 'idempotency-key': 'once' }
 
@@ -33,11 +34,14 @@ export interface Filled {
   remove(): void
 }
 
-/** Two tenants, one of them with its keys rotated in between, stopped. */
-export async function fillDirectory(): Promise<Filled> {
+/**
+ * Two tenants, one of them with its keys rotated in between, stopped.
+ * @param many memories of a store that was deleted, of each tenant
+ */
+export async function fillDirectory(many = MANY): Promise<Filled> {
   const data_dir = mkdtempSync(join(tmpdir(), 'custos-embedded-'))
   const service = await startTestService({ data_dir, config: EMBEDDED })
-  const agents = [await fill(service, 'Ada'), await fill(service, 'Grace')]
+  const agents = [await fill(service, 'Ada', many), await fill(service, 'Grace', many)]
   await rotateSigningKeys(service.kernel, ['checkpoint', 'provenance', 'decision', 'erasure'])
   for (const agent of agents) {
     await tell(service, agent, 'POST', store(agent, '/write'), { content: 'Under the new keys' })
@@ -81,7 +85,7 @@ export async function tell(
 }
 
 /** A tenant with memories, decisions, erasures and a deleted store. */
-export async function fill(service: TestService, name: string): Promise<Agent> {
+export async function fill(service: TestService, name: string, many = MANY): Promise<Agent> {
   const tenant = await service.createTenant(name)
   const { store_id } = await tell(service, tenant, 'POST', '/v1/stores', {})
   const at = { ...tenant, store_id }
@@ -105,14 +109,18 @@ export async function fill(service: TestService, name: string): Promise<Agent> {
   const erased = refs[1] ?? 0
   await tell(service, tenant, 'POST', '/v1/erasure/issue', { fact_ref: erased })
   await tell(service, tenant, 'DELETE', `/v1/decisions/scrub/${refs[2]}`)
-  await deleteAnotherStore(service, tenant)
+  await deleteAnotherStore(service, tenant, many)
   return { ...at, refs, erased, decisions }
 }
 
-/** Leaves a job that is done, and more rows than a page in ledger, log and tombstones. */
-async function deleteAnotherStore(service: TestService, tenant: { api_key: string }) {
+/** Leaves a job that is done, and as many more rows in ledger, log and tombstones. */
+async function deleteAnotherStore(
+  service: TestService,
+  tenant: { api_key: string },
+  many: number,
+): Promise<void> {
   const { store_id } = await tell(service, tenant, 'POST', '/v1/stores', {})
-  const items = Array.from({ length: MANY }, (_, i) => ({ content: `Soon gone, ${i}` }))
+  const items = Array.from({ length: many }, (_, i) => ({ content: `Soon gone, ${i}` }))
   await tell(service, tenant, 'POST', store({ store_id }, '/write_batch'), { items })
   const { job_id } = await tell(service, tenant, 'DELETE', store({ store_id }, ''))
   while ((await tell(service, tenant, 'GET', `/v1/jobs/${job_id}`)).state !== 'done')
