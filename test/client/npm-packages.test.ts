@@ -44,6 +44,8 @@ const manifestOf = (path: string): PublishedManifest & Record<string, unknown> =
 const PACKAGES = readdirSync(join(ROOT, 'packages')).filter(
   (name) => manifestOf(join(ROOT, 'packages', name)).private !== true,
 )
+/** A package is compiled after those it uses: packed before them, it compiles them too. */
+const IN_ORDER = ['proof', 'client', 'mcp', 'adapters', 'verify-page']
 /** The others have a web page instead of modules. */
 const LIBRARIES = PACKAGES.filter((name) => name !== 'verify-page')
 /** What an install brings besides: no framework. */
@@ -53,7 +55,8 @@ const execute = promisify(execFile)
 
 let folder: string
 let service: TestService
-let tarballs: readonly string[]
+/** By package. */
+const tarballs = new Map<string, string>()
 
 /** npm with this Node first on the path, as `npm` runs it in the clone. */
 function npm(args: readonly string[], cwd: string): string {
@@ -79,7 +82,7 @@ before(async () => {
       filter: (from) => !/[/\\](dist|node_modules)$/.test(from),
     })
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-  tarballs = PACKAGES.map((name) => {
+  for (const name of IN_ORDER) {
     const cwd = join(folder, 'packages', name)
     const original = readFileSync(join(cwd, 'package.json'))
     const printed = npm(['pack', '--json', '--pack-destination', folder], cwd)
@@ -90,11 +93,12 @@ before(async () => {
       { filename: string; unpackedSize: number },
     ]
     assert.ok(unpackedSize <= UNPACKED_BYTES_MAX, `${name} unpacks to ${unpackedSize} bytes`)
-    return join(folder, filename)
-  })
+    tarballs.set(name, join(folder, filename))
+  }
   mkdirSync(join(folder, 'project'))
   writeFileSync(join(folder, 'project/package.json'), '{ "type": "module", "private": true }\n')
-  npm(['install', '--prefer-offline', '--no-audit', '--no-fund', ...tarballs], project())
+  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund']
+  npm([...install, ...tarballs.values()], project())
   service = await startTestService()
 })
 
@@ -111,6 +115,7 @@ const installed = (name: string) => join(project(), 'node_modules/@custos', name
 
 test('everything that can be published is packed, and no framework is installed with it', () => {
   assert.deepEqual(PACKAGES, ['adapters', 'client', 'mcp', 'proof', 'verify-page'])
+  assert.deepEqual(IN_ORDER.toSorted(), PACKAGES)
   const found = readdirSync(join(project(), 'node_modules')).filter((name) => name[0] !== '.')
   assert.deepEqual(found.sort(), ['@custos', ...THIRD_PARTIES].sort())
   const page = readFileSync(join(installed('verify-page'), 'dist/verify.html'), 'utf8')
@@ -120,9 +125,9 @@ test('everything that can be published is packed, and no framework is installed 
 test('a package that is packed again has the same bytes', () => {
   const again = join(folder, 'again')
   mkdirSync(again)
-  for (const [i, name] of PACKAGES.entries()) {
+  for (const name of casesOf(PACKAGES, 2)) {
     npm(['pack', '--pack-destination', again], join(folder, 'packages', name))
-    const first = tarballs[i] ?? ''
+    const first = tarballs.get(name) ?? ''
     assert.ok(readFileSync(first).equals(readFileSync(join(again, basename(first)))), name)
   }
 })
@@ -345,19 +350,34 @@ for (const version of TYPESCRIPTS)
 
 test('publint and Are The Types Wrong find nothing to say', async () => {
   const judged = casesOf(LIBRARIES, 1)
-  for (const [i, name] of PACKAGES.entries()) {
+  for (const name of PACKAGES) {
     const { messages } = await publint({ pkgDir: installed(name), strict: true, pack: false })
     assert.deepEqual(messages, [], name)
     if (!judged.includes(name)) continue
     const attw = join(ROOT, 'node_modules/@arethetypeswrong/cli/dist/index.js')
-    const args = [attw, `${tarballs[i]}`, '--profile', 'esm-only', '--no-definitely-typed']
+    const args = [attw, `${tarballs.get(name)}`, '--profile', 'esm-only', '--no-definitely-typed']
     const ran = execute(process.execPath, [...args, '--format', 'ascii'], { cwd: folder })
     await ran.catch((error: { stdout: string }) => assert.fail(`${name}: ${error.stdout}`))
   }
 })
 
+/** A package of one module, which may use another one. */
+function writeSmallPackage(name: string, dependencies: Readonly<Record<string, string>>): string {
+  const cwd = join(folder, 'packages', name)
+  mkdirSync(join(cwd, 'src'), { recursive: true })
+  const exports = { '.': './src/index.ts' }
+  const manifest = { name: `@custos/${name}`, type: 'module', exports, dependencies }
+  const config = { extends: '../../tsconfig.base.json', include: ['src/**/*.ts'] }
+  const uses = Object.keys(dependencies).map((used) => `export { small } from '${used}'\n`)
+  writeFileSync(join(cwd, 'package.json'), JSON.stringify(manifest))
+  writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify(config))
+  writeFileSync(join(cwd, 'src/index.ts'), uses.join('') || 'export const small: number = 1\n')
+  return cwd
+}
+
 test('a package that was left switched is put back by the next step', () => {
-  const cwd = join(folder, 'packages/proof')
+  const used = writeSmallPackage('small-one', {})
+  const cwd = writeSmallPackage('small-two', { '@custos/small-one': '0.1.0' })
   const script = join(folder, 'scripts/pack/package.ts')
   const run = (step: string) =>
     execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', script, step], {
@@ -367,6 +387,8 @@ test('a package that was left switched is put back by the next step', () => {
   const read = () => readFileSync(join(cwd, 'package.json'), 'utf8')
   const original = read()
   run('prepare')
+  // What it uses is compiled before it.
+  assert.ok(existsSync(join(used, 'dist/index.d.ts')))
   const switched = read()
   assert.notEqual(switched, original)
   run('prepare')
