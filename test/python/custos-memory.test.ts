@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { Custos } from '@custos/client'
 import { startTestService } from '../../packages/server/src/testing/harness.ts'
 import { roundsOf } from '../../packages/server/src/testing/sweep.ts'
+import { makeEnvironment } from './testing/environment.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PACKAGE = join(ROOT, 'python/custos-memory')
@@ -18,19 +19,18 @@ const execute = promisify(execFile)
 test('the Python client, its LangGraph store and its verifier', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'custos-python-'))
   try {
-    const python = join(dir, 'venv/bin/python')
+    let python: string
     try {
-      await execute('python3', ['-m', 'venv', join(dir, 'venv')])
+      const environment = await makeEnvironment(join(dir, 'venv'))
+      python = environment.python
       // A copy: a build writes beside the sources.
       cpSync(PACKAGE, join(dir, 'package'), { recursive: true })
-      const pip = (...what: string[]) =>
-        execute(python, ['-m', 'pip', 'install', '--quiet', ...what], { timeout: 240_000 })
-      await pip('setuptools>=70')
+      await environment.install('setuptools>=70')
       // As it is published: the archive of the sources, from which pip makes a wheel.
       const build = "import setuptools.build_meta as b; print(b.build_sdist('.'))"
       const { stdout } = await execute(python, ['-c', build], { cwd: join(dir, 'package') })
       const archive = stdout.trim().split('\n').at(-1) ?? ''
-      await pip(`${join(dir, 'package', archive)}[langgraph,verify]`)
+      await environment.install(`${join(dir, 'package', archive)}[langgraph,verify]`)
     } catch (error) {
       t.diagnostic(`NOT TESTED: Python 3.10 with pip and an index is needed: ${error}`)
       return

@@ -1,7 +1,7 @@
 // Signing in through a second provider that is not ours, of another language.
 
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { request as send } from 'node:http'
@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { promisify } from 'node:util'
 import {
   startTlsServer,
   trustTestCertificate,
@@ -21,8 +20,8 @@ import {
   SSO_EGRESS,
 } from '../../packages/server/src/slices/identity/testing/sso-scene.ts'
 import { startTestService } from '../../packages/server/src/testing/harness.ts'
+import { makeEnvironment } from './testing/environment.ts'
 
-const execute = promisify(execFile)
 const PACKAGE = 'oidc-provider-mock==0.3.4'
 /** Serves it on a free port; it believes that it is reached by TLS, as it is through the proxy. */
 const PROGRAM = `
@@ -42,10 +41,11 @@ server.serve_forever()
 async function startProvider(t: TestContext): Promise<string | null> {
   const dir = mkdtempSync(join(tmpdir(), 'custos-oidc-'))
   t.after(() => rmSync(dir, { recursive: true, force: true }))
-  const python = join(dir, 'bin/python')
+  let python: string
   try {
-    await execute('python3', ['-m', 'venv', dir])
-    await execute(python, ['-m', 'pip', 'install', '--quiet', PACKAGE], { timeout: 120_000 })
+    const environment = await makeEnvironment(dir)
+    python = environment.python
+    await environment.install(PACKAGE)
   } catch (error) {
     t.diagnostic(`NOT TESTED: Python 3.10 with pip and an index is needed: ${error}`)
     return null

@@ -12,6 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { checkWitnesses, verifierKey } from '@custos/proof'
 import { seededKey } from '../../packages/proof/src/testing/fixtures.ts'
+import { makeEnvironment } from '../python/testing/environment.ts'
 import { openWitnessScene, WITNESS_VKEY, type WitnessScene } from './testing/scene.ts'
 
 const PACKAGES = ['aics-tlog==0.2.1', 'aics-witness==0.1.0']
@@ -40,15 +41,14 @@ async function pythonCandidates(): Promise<string[]> {
 async function installPackages(t: TestContext): Promise<string | null> {
   const dir = mkdtempSync(join(tmpdir(), 'custos-interop-'))
   t.after(() => rmSync(dir, { recursive: true, force: true }))
-  const python = join(dir, 'venv/bin/python')
   const isRecent = 'import sys; sys.exit(sys.version_info < (3, 12))'
   let reason: unknown = 'there is no Python 3.12'
   for (const candidate of await pythonCandidates()) {
     try {
       await execute(candidate, ['-c', isRecent])
-      await execute(candidate, ['-m', 'venv', join(dir, 'venv')])
-      await execute(python, ['-m', 'pip', 'install', '--quiet', ...PACKAGES], { timeout: 240_000 })
-      return python
+      const environment = await makeEnvironment(join(dir, 'venv'), candidate)
+      await environment.install(...PACKAGES)
+      return environment.python
     } catch (error) {
       reason = error
     }
