@@ -6,10 +6,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { verifyEnvelope } from '@custos/proof'
 import { type Client, createTenant } from '../crash/testing/client.ts'
 import { fsck } from '../crash/testing/command-line.ts'
-import { at, clientsOf, openFleet } from './testing/fleet.ts'
+import { at, clientsOf, shareFleet } from './testing/fleet.ts'
 
 const FACTS = 300
 const EPOCHS = 4
+
+/** They sign checkpoints every second. */
+const shared = shareFleet(2, { settings: { CUSTOS_EPOCH_SECONDS: '1' } })
 
 async function writeMany(client: Client, store_id: string): Promise<number[]> {
   const items = Array.from({ length: FACTS }, (_, i) => ({ content: `Box ${i} is blue` }))
@@ -30,9 +33,8 @@ async function followJob(clients: readonly Client[], job_id: string) {
   }
 }
 
-test('a store deleted through one process is erased once, while another erases too', async (t) => {
-  const fleet = await openFleet(t)
-  const servers = await fleet.start(2)
+test('a store deleted through one process is erased once, while another erases too', async () => {
+  const { fleet, servers } = shared
   const { api_key } = await createTenant(at(servers, 0))
   const clients = clientsOf(servers, api_key)
   const [one, other] = [at(clients, 0), at(clients, 1)]
@@ -68,9 +70,8 @@ test('a store deleted through one process is erased once, while another erases t
   await fsck(fleet.options)
 })
 
-test('checkpoints that two processes sign by the clock are one for each size', async (t) => {
-  const fleet = await openFleet(t)
-  const servers = await fleet.start(2, { CUSTOS_EPOCH_SECONDS: '1' })
+test('checkpoints that two processes sign by the clock are one for each size', async () => {
+  const { fleet, servers } = shared
   const { api_key } = await createTenant(at(servers, 0))
   const clients = clientsOf(servers, api_key)
   const one = at(clients, 0)

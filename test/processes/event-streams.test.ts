@@ -8,7 +8,7 @@ import { EventSource } from 'eventsource'
 import { roundsOf } from '../../packages/server/src/testing/sweep.ts'
 import { type Client, createTenant } from '../crash/testing/client.ts'
 import { seeded, seedOfRun } from '../crash/testing/random.ts'
-import { at, clientsOf, openFleet } from './testing/fleet.ts'
+import { at, clientsOf, openFleet, shareFleet } from './testing/fleet.ts'
 import { openRoundRobin } from './testing/round-robin.ts'
 
 const ENTRIES = roundsOf(400, 10_000)
@@ -19,6 +19,9 @@ const AT_ONCE = 25
 const SEEN = 50
 /** Bytes of some 30 entries. */
 const CUT_BYTES = 20_000
+
+/** For tests that end no process; each has a tenant of its own. */
+const shared = shareFleet(2)
 
 /** Reads the log from its beginning, and connects again whenever it has to. */
 function openSource(t: TestContext, url: string, key: string) {
@@ -103,8 +106,7 @@ test('every entry arrives once, in order, over cut connections and killed proces
 })
 
 test('an entry of one process is visible at another within 400 ms', async (t) => {
-  const fleet = await openFleet(t)
-  const servers = await fleet.start(2)
+  const { servers } = shared
   const { api_key } = await createTenant(at(servers, 0))
   const [writer] = clientsOf(servers, api_key)
   assert.ok(writer)
@@ -128,8 +130,7 @@ test('an entry of one process is visible at another within 400 ms', async (t) =>
 })
 
 test('a key revoked at one process ends its streams at another by a heartbeat', async (t) => {
-  const fleet = await openFleet(t)
-  const servers = await fleet.start(2)
+  const { servers } = shared
   const { api_key } = await createTenant(at(servers, 0))
   const [one, other] = clientsOf(servers, api_key)
   assert.ok(one && other)
@@ -155,8 +156,7 @@ for (const [how, buffer] of [
   ['holds answers back', { bytes: 16_384, ms: 250 }],
 ] as const)
   test(`a proxy that ${how} changes nothing of a stream`, async (t) => {
-    const fleet = await openFleet(t)
-    const servers = await fleet.start(1)
+    const servers = shared.servers.slice(0, 1)
     const proxy = await openRoundRobin(
       servers.map(({ url }) => url),
       buffer ? { buffer } : {},

@@ -1,10 +1,10 @@
 // 'memory.import' under an Idempotency-Key, sent again to another process while it runs.
 
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from '../crash/testing/client.ts'
-import { openFleet } from './testing/fleet.ts'
+import { shareFleet } from './testing/fleet.ts'
 import { openTenant } from './testing/mixed-load.ts'
 
 /** Instead of half a minute: a retry waits for a third of it. */
@@ -19,12 +19,11 @@ const LARGE = Array.from({ length: 600 }, (_, i) => line(`${i} ${'x'.repeat(16_0
 const LAST = line('the last one')
 const COUNT = 601
 
+const shared = shareFleet(2, { lease_ms: LEASE_MS })
+
 /** An import that runs at one of two processes and waits for its last line. */
-async function openImport(t: TestContext) {
-  const fleet = await openFleet(t)
-  const [here, there] = await Promise.all(
-    [1, 2].map(() => fleet.spawnStepped({ lease_ms: LEASE_MS }).listening()),
-  )
+async function openImport() {
+  const [here, there] = shared.servers
   assert.ok(here && there)
   const { tenant, store_id } = await openTenant(here)
   const path = `/v1/stores/${store_id}/import`
@@ -63,8 +62,8 @@ async function untilAnswered({ retry }: Pick<Running, 'retry'>) {
   }
 }
 
-test('a retry elsewhere is told to come again while an import runs, then its answer', async (t) => {
-  const running = await openImport(t)
+test('a retry elsewhere is told to come again while an import runs, then its answer', async () => {
+  const running = await openImport()
   for (let round = 0; round < 5; round += 1) {
     const { status, body, retry_after } = await running.retry()
     assert.deepEqual([status, body.error, retry_after], [503, 'unavailable', '5'])
@@ -79,8 +78,8 @@ test('a retry elsewhere is told to come again while an import runs, then its ans
   assert.equal(await running.kept(), COUNT)
 })
 
-test('a retry elsewhere is told that an import broke off once its process is dead', async (t) => {
-  const running = await openImport(t)
+test('a retry elsewhere is told that an import broke off once its process is dead', async () => {
+  const running = await openImport()
   assert.equal((await running.retry()).status, 503)
   await running.here.killed()
   const { status, body } = await untilAnswered(running)

@@ -11,12 +11,14 @@ import { SIGNING_PURPOSES } from '../../packages/server/src/platform/keys/keyrin
 import { Client, createTenant } from '../crash/testing/client.ts'
 import { custos, fsck } from '../crash/testing/command-line.ts'
 import { seeded, seedOfRun } from '../crash/testing/random.ts'
-import { at, clientsOf, openFleet, operatorOf } from './testing/fleet.ts'
+import { at, clientsOf, openFleet, operatorOf, shareFleet } from './testing/fleet.ts'
 import { checkEverywhere, openTenant, startLoad, stopLoads } from './testing/mixed-load.ts'
 
-test('a key made at one process opens the other at once; revoked, it does not', async (t) => {
-  const fleet = await openFleet(t)
-  const servers = await fleet.start(2)
+/** Each test has a tenant of its own. */
+const shared = shareFleet(2)
+
+test('a key made at one process opens the other at once; revoked, it does not', async () => {
+  const { servers } = shared
   const { tenant_id, api_key } = await createTenant(at(servers, 0))
   const owners = clientsOf(servers, api_key)
   for (let round = 0; round < 10; round += 1) {
@@ -41,9 +43,8 @@ test('a key made at one process opens the other at once; revoked, it does not', 
   assert.equal((await anew.ask('GET', '/v1/usage/current')).status, 200)
 })
 
-test('a token acts at every process, until its maker is revoked at any of them', async (t) => {
-  const fleet = await openFleet(t)
-  const servers = await fleet.start(2)
+test('a token acts at every process, until its maker is revoked at any of them', async () => {
+  const { servers } = shared
   const { api_key } = await createTenant(at(servers, 0))
   const [owner, other] = clientsOf(servers, api_key)
   assert.ok(owner && other)
@@ -63,8 +64,7 @@ test('a token acts at every process, until its maker is revoked at any of them',
 test('signing keys rotated beside running processes: each follows, all verifies', async (t) => {
   const random = seeded(seedOfRun())
   t.diagnostic(`CUSTOS_TEST_SEED=${random.seed}`)
-  const fleet = await openFleet(t)
-  const servers = await fleet.start(2)
+  const { fleet, servers } = shared
   const load = await startLoad(servers, { workers: 6, random })
   const clients = clientsOf(servers, load.tenant.api_key)
   for (let turn = 1; turn <= 2; turn += 1) {
@@ -82,8 +82,7 @@ test('signing keys rotated beside running processes: each follows, all verifies'
 test('every secret rewritten under load, twice: nothing is lost, nothing comes back', async (t) => {
   const random = seeded(seedOfRun())
   t.diagnostic(`CUSTOS_TEST_SEED=${random.seed}`)
-  const fleet = await openFleet(t)
-  const servers = await fleet.start(2)
+  const { fleet, servers } = shared
   const load = await startLoad(servers, { workers: 6, random })
   for (let turn = 0; turn < 2; turn += 1) {
     await delay(500)

@@ -1,6 +1,6 @@
 // Several processes of the service on one fresh PostgreSQL database.
 
-import type { TestContext } from 'node:test'
+import { after, before } from 'node:test'
 import { createDatabase } from '../../../packages/server/src/testing/postgres.ts'
 import { Client } from '../../crash/testing/client.ts'
 import {
@@ -25,7 +25,10 @@ export interface Fleet {
 }
 
 /** Processes are killed, then the database dropped, when the test ends. */
-export async function openFleet(t: TestContext, settings: Fleet['options']['env'] = {}) {
+export async function openFleet(
+  t: { after(end: () => Promise<void>): void },
+  settings: Fleet['options']['env'] = {},
+) {
   const database = await createDatabase({ migrated: true })
   const started: ServerProcess[] = []
   t.after(async () => {
@@ -45,6 +48,44 @@ export async function openFleet(t: TestContext, settings: Fleet['options']['env'
     Promise.all(Array.from({ length: count }, () => spawn(env).listening()))
   const fleet: Fleet = { options, database_url: database.url, start, spawn, spawnStepped }
   return fleet
+}
+
+export interface SharedFleet {
+  readonly fleet: Fleet
+  readonly servers: readonly ServerProcess[]
+}
+
+interface ShareOptions {
+  readonly settings?: Fleet['options']['env']
+  /** Of services with named points; without, they are the command's own. */
+  readonly lease_ms?: number
+}
+
+/** For all tests of a file: one fleet, and processes that serve all of them. */
+export function shareFleet(count: number, { settings, lease_ms }: ShareOptions = {}): SharedFleet {
+  const endings: (() => Promise<void>)[] = []
+  let opened: SharedFleet | undefined
+  before(async () => {
+    const fleet = await openFleet({ after: (end) => endings.push(end) }, settings)
+    const spawn = () => (lease_ms === undefined ? fleet.spawn() : fleet.spawnStepped({ lease_ms }))
+    const servers = Array.from({ length: count }, () => spawn().listening())
+    opened = { fleet, servers: await Promise.all(servers) }
+  })
+  after(async () => {
+    for (const end of endings) await end()
+  })
+  const use = (): SharedFleet => {
+    if (!opened) throw new Error('no test has begun')
+    return opened
+  }
+  return {
+    get fleet() {
+      return use().fleet
+    },
+    get servers() {
+      return use().servers
+    },
+  }
 }
 
 export const optionsOf = (
