@@ -45,11 +45,11 @@ test('a short run takes the place of a long one only when it fails', () => {
   assert.equal(replaced({ kill: failed }, 'kill', held)['kill'], held)
 })
 
-test('runs in parts are added up while they hold; one that fails stands for itself', () => {
+test('runs in parts are added up while they hold; one that fails stays until it is replaced', () => {
   const once = added({ kill: held }, 'kill', { ...held, commit: 'fedcba987654', seconds: 8 })
   assert.deepEqual(once['kill'], {
     ...held,
-    commit: 'fedcba987654',
+    commit: '0123456789ab, fedcba987654',
     seconds: 20,
     counts: { kills: 2_468 },
     runs: 2,
@@ -58,6 +58,6 @@ test('runs in parts are added up while they hold; one that fails stands for itse
   assert.match(trustPage(once), /the last of 2 runs added up/)
   const failed: Result = { ...held, outcome: 'failed' }
   assert.equal(added(once, 'kill', failed)['kill'], failed)
-  assert.equal(added({ kill: failed }, 'kill', held)['kill'], held)
+  assert.equal(added({ kill: failed }, 'kill', held)['kill'], failed)
   assert.equal(added({}, 'kill', held)['kill'], held)
 })

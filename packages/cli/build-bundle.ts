@@ -72,8 +72,9 @@ export async function writeBundle(
   const isFirst = ({ path }: { path: string }) => path === first
   // The entry last: it stands for a build that is complete.
   for (const { path, contents } of outputFiles.toSorted((a, b) => +isFirst(a) - +isFirst(b))) {
-    writeFileSync(`${path}.new`, contents)
-    renameSync(`${path}.new`, path)
+    // Two builds at a time each write files of their own.
+    writeFileSync(`${path}.${process.pid}`, contents)
+    renameSync(`${path}.${process.pid}`, path)
   }
   const written = new Set(outputFiles.map(({ path }) => path))
   for (const path of readdirSync(output).map((name) => join(output, name)))

@@ -7,7 +7,8 @@ const OUTPUT = fileURLToPath(new URL('dist', import.meta.url))
 const ENTRY = fileURLToPath(new URL('src/commands/main.ts', import.meta.url))
 
 /** An installation without development packages runs the sources. */
-const isMissing = (error: unknown): boolean => Object(error).code === 'ERR_MODULE_NOT_FOUND'
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && /Cannot find package 'esbuild'/.test(error.message)
 
 const start = performance.now()
 try {

@@ -7,7 +7,13 @@ import { ROOT } from './files.ts'
 
 /** The service with named points that tests of crashes start. */
 const SERVED = 'test/crash/testing/served.ts'
-const SOURCES = ['packages/*/src/**/*', SERVED]
+const SOURCES = [
+  'packages/*/src/**/*',
+  'packages/*/package.json',
+  'packages/cli/build-bundle.ts',
+  'node_modules/.package-lock.json',
+  SERVED,
+]
 
 const changedAt = (path: string): number =>
   statSync(join(ROOT, path), { throwIfNoEntry: false })?.mtimeMs ?? 0

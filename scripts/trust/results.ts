@@ -9,12 +9,12 @@ export interface Result {
   readonly form: 'long' | 'short'
   readonly outcome: 'held' | 'failed'
   readonly date: string
-  /** `+` at the end: with changes that were not committed. */
+  /** `+` at the end: with changes that were not committed. Of runs that are added up: all. */
   readonly commit: string
   readonly seconds: number
   readonly machine: string
   readonly counts: Readonly<Record<string, number>>
-  /** How many runs it adds up, the last of them at `date` and `commit`; absent: one. */
+  /** How many runs it adds up, the last of them at `date`; absent: one. */
   readonly runs?: number
 }
 
@@ -27,19 +27,22 @@ export function writeResults(results: Results): void {
   writeFileSync(PATH, `${JSON.stringify(results, null, 2)}\n`)
 }
 
-/** A run that held, added to the one that is kept, where that has held in the same form. */
+/**
+ * A run that held, added to the one that is kept, where that has held in the same form. A run that
+ * failed stays until one replaces it.
+ */
 export function added(results: Results, name: string, result: Result): Results {
   const known = results[name]
-  const adds = known?.form === result.form && known.outcome === 'held'
-  if (!adds || result.outcome === 'failed') return replaced(results, name, result)
+  if (known?.outcome === 'failed' && result.outcome === 'held') return results
+  if (known?.form !== result.form || result.outcome === 'failed')
+    return replaced(results, name, result)
   const counts: Record<string, number> = { ...known.counts }
   for (const [what, count] of Object.entries(result.counts))
     counts[what] = (counts[what] ?? 0) + count
   const runs = (known.runs ?? 1) + 1
-  return {
-    ...results,
-    [name]: { ...result, seconds: known.seconds + result.seconds, counts, runs },
-  }
+  const seconds = known.seconds + result.seconds
+  const commit = [...new Set([...known.commit.split(', '), result.commit])].join(', ')
+  return { ...results, [name]: { ...result, commit, seconds, counts, runs } }
 }
 
 /** A short run that holds says less than a long one: it does not take its place. */

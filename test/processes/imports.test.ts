@@ -78,6 +78,7 @@ test('a retry elsewhere is told to come again while an import runs, then its ans
   assert.equal(await running.kept(), COUNT)
 })
 
+// The last test: it kills a process that the tests above share.
 test('a retry elsewhere is told that an import broke off once its process is dead', async () => {
   const running = await openImport()
   assert.equal((await running.retry()).status, 503)

@@ -99,9 +99,9 @@ async function standStill(servers: readonly ServerProcess[], point: string): Pro
   const clients = await clientsFor(servers)
   const contents = ['Nora Egli is on leave', 'Nora Egli has two sons', 'Nora Egli is 44']
   const { refs, path } = await decideUpon(at(clients, 0), contents)
-  // Of the point before.
-  paused.steps.splice(0)
   await paused.arm([{ name: point, how: 'stop' }])
+  // Of the point before: messages arrive in order.
+  paused.steps.splice(0)
   const late = erase(at(clients, 0), at(refs, 0))
   await paused.reached(point)
   for (const ref of [at(refs, 1), at(refs, 0)]) await eraseSurely(at(clients, 1), ref)

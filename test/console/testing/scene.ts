@@ -144,13 +144,14 @@ class Windows {
     return tab
   }
 
-  /** Removes what a visit stored or set, so that the next one finds a new window. */
+  /** Removes cookies, stored data, routes and other windows of a visit; its history stays. */
   async free(tab: Tab): Promise<void> {
     const { page, devtools } = tab
     const context = page.context()
     for (const other of context.pages()) if (other !== page) await other.close()
     await page.unrouteAll({ behavior: 'ignoreErrors' })
     // A page of another site would take another process, and one without an icon would ask for it.
+    await page.evaluate('sessionStorage.clear()').catch(() => {})
     await devtools.send('Emulation.setScriptExecutionDisabled', { value: true })
     await page.goto(`${this.url}/console`)
     await devtools.send('Emulation.setScriptExecutionDisabled', { value: false })

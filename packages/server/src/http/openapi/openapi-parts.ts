@@ -58,15 +58,13 @@ const RESPONSES: Readonly<Record<number, ErrorResponse>> = {
   403: { name: 'Forbidden', about: 'The caller may not do this' },
   404: { name: 'NotFound', about: 'Something the request names does not exist' },
   409: { name: 'Conflict', about: 'The current state does not allow this' },
-  410: { name: 'Gone', about: 'It was there and is not any more' },
   413: { name: 'BodyTooLarge', about: 'The body has too many bytes' },
-  422: { name: 'Unprocessable', about: 'The request does not match the schema' },
+  422: { name: 'Unprocessable', about: 'The request does not match the schema, or see `default`' },
   429: {
     name: 'TooManyRequests',
     about: 'Too many requests',
     headers: ['Retry-After', 'RateLimit-Policy', 'RateLimit'],
   },
-  502: { name: 'BadGateway', about: 'A service that this one asks has failed' },
   503: {
     name: 'ServiceUnavailable',
     about: 'The service cannot do this now',
@@ -176,14 +174,15 @@ export class OpenapiParts {
    * A response for each status that the operation has refusals of its own for, and for 422, whose
    * body can be another one; `default` is for all other refusals.
    */
-  problemsOf(codes: readonly RefusalCode[]): Json {
+  problemsOf(codes: readonly RefusalCode[], { refuses }: OperationSpec): Json {
     const responses: Json = {}
+    const isOwn = (code: RefusalCode) => !SHARED.has(code) || refuses.includes(code)
     for (const [status, ofStatus] of Map.groupBy(codes, (code) => refusals[code].status)) {
-      const own = ofStatus.filter((code) => !SHARED.has(code))
+      const own = ofStatus.filter(isOwn)
       if (own.length === 0 && status !== UNPROCESSABLE) continue
       this.#statuses.add(status)
-      const others = own.length > 0 && own.length < ofStatus.length ? ['Others: see `default`'] : []
-      const description = [...own.map(describe), ...others].join('\n\n')
+      const others = own.length < ofStatus.length ? ['Others: see `default`'] : []
+      const description = own.length === 0 ? '' : [...own.map(describe), ...others].join('\n\n')
       responses[status] = {
         $ref: `#/components/responses/${responseName(status)}`,
         ...(description === '' ? {} : { description }),

@@ -117,7 +117,7 @@ function describeOperation(operation: OperationSpec, parts: OpenapiParts): Json 
     'x-refusals': codes.filter((code) => !COMMON.has(code) || operation.refuses.includes(code)),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...requestBody(operation, parts),
-    responses: { ...success(operation, parts), ...parts.problemsOf(codes) },
+    responses: { ...success(operation, parts), ...parts.problemsOf(codes, operation) },
   }
 }
 
