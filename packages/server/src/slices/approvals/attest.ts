@@ -127,12 +127,10 @@ export const verify: Handler<typeof contract.verify> = async (call, { params }) 
   }
 }
 
-interface ApprovalVerdict {
-  readonly checks: readonly Check[]
-  readonly not_checked: readonly string[]
-}
-
-async function verifyDecision(call: Call, opened: OpenApproval): Promise<ApprovalVerdict> {
+async function verifyDecision(
+  call: Call,
+  opened: OpenApproval,
+): Promise<{ readonly checks: readonly Check[]; readonly not_checked: readonly string[] }> {
   const record = signedRecordOf(opened)
   if (record === null)
     return { checks: [refuted('decided', 'nothing was decided')], not_checked: [] }

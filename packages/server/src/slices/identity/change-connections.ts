@@ -44,7 +44,6 @@ import { testProvider } from './sso-provider.ts'
 
 type Operation<K extends keyof typeof contract> = (typeof contract)[K]
 type NewConnection = Static<Operation<'create_connection'>['body']>
-type ConnectionChanges = Static<Operation<'update_connection'>['body']>
 
 const ID_BYTES = 12
 const KEY_ID_BYTES = 8
@@ -214,7 +213,7 @@ export const getConnection: Handler<Operation<'connection'>> = (call, { params }
 /** With what is given in place of what was; nothing that was left out changes. */
 function changedSettings(
   known: ConnectionSettings,
-  { enabled: _, enforced: __, ...given }: ConnectionChanges,
+  { enabled: _, enforced: __, ...given }: Static<Operation<'update_connection'>['body']>,
 ): ConnectionSettings {
   const changes = Object.entries(given).filter(([, value]) => value !== undefined)
   return { ...known, ...Object.fromEntries(changes) }

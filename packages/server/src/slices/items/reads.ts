@@ -178,12 +178,6 @@ function showItem({ row, fact }: StoredVersion): Item {
   }
 }
 
-interface NameInStore {
-  readonly store_id: string
-  readonly namespace: readonly string[]
-  readonly key: string
-}
-
 /**
  * The version of a name that is current, or was at log position `known_seq`; undefined: there is
  * none, or it has been erased since.
@@ -191,7 +185,11 @@ interface NameInStore {
 async function findVersion(
   kernel: Kernel,
   db: TenantDb,
-  { store_id, namespace, key }: NameInStore,
+  {
+    store_id,
+    namespace,
+    key,
+  }: { readonly store_id: string; readonly namespace: readonly string[]; readonly key: string },
   known_seq: number | null,
 ): Promise<StoredVersion | undefined> {
   const keys = await kernel.keyring.tenant(db.tenant_id)

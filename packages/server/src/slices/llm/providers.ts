@@ -208,10 +208,11 @@ export const deleteProvider: Handler<Operation<'delete_provider'>> = async (call
   })
 }
 
-type ShownWords = { readonly model_id: string; readonly base_url: string }
-
 /** A provider without its address is disabled. */
-export const providerTextSource = textSource<ProviderRow, ShownWords>({
+export const providerTextSource = textSource<
+  ProviderRow,
+  { readonly model_id: string; readonly base_url: string }
+>({
   kind: 'provider',
   list: (db, after, limit) => listProvidersAfter(db, after?.provider_id ?? '', limit),
   find: findProvider,

@@ -134,14 +134,16 @@ export const createTool: Handler<Operation<'create_tool'>> = async (call, { body
 }
 
 type CreateCall = Call<Operation<'create_tool'>>
-type ToolBody = Parameters<Handler<Operation<'create_tool'>>>[1]['body']
 
 interface ToolDefinition extends Pick<ToolRow, 'kind' | 'effect'> {
   readonly words: ToolWords
 }
 
 /** Refuses what does not belong to the kind. */
-async function defineTool(call: CreateCall, body: ToolBody): Promise<ToolDefinition> {
+async function defineTool(
+  call: CreateCall,
+  body: Parameters<Handler<Operation<'create_tool'>>>[1]['body'],
+): Promise<ToolDefinition> {
   const { name, description, tool_type, url, method, headers, action_name } = body
   const kind = tool_type ?? (url == null ? 'client' : 'http')
   const { input_schema, effect, compensation } = body
@@ -323,10 +325,11 @@ export const deleteTool: Handler<Operation<'delete_tool'>> = async (call, { para
   })
 }
 
-type ShownWords = { readonly name: string; readonly description: string; readonly url: string }
-
 /** A tool without its words is disabled. */
-export const toolTextSource = textSource<ToolRow, ShownWords>({
+export const toolTextSource = textSource<
+  ToolRow,
+  { readonly name: string; readonly description: string; readonly url: string }
+>({
   kind: 'tool',
   list: (db, after, limit) => listToolsAfter(db, after?.tool_id ?? '', limit),
   find: findTool,

@@ -86,13 +86,11 @@ function parseEnd(
   return until_us
 }
 
-type NewHold = Pick<HoldRow, 'store_id' | 'hold_id' | 'until_us' | 'secret_no' | 'sealed'>
-
 /** How many memories of the store are being erased already. */
 async function recordHold(
   call: Call<RetentionOperation<'place_hold'>>,
   tx: Tx,
-  hold: NewHold,
+  hold: Pick<HoldRow, 'store_id' | 'hold_id' | 'until_us' | 'secret_no' | 'sealed'>,
 ): Promise<number> {
   const { store_id, hold_id, until_us } = hold
   if ((await countActiveHolds(tx, store_id, tx.now())) >= limits.holds_per_store)

@@ -186,13 +186,11 @@ export async function countTextsUsing(
   return counts
 }
 
-interface OpenedText {
-  readonly [member: string]: string
-  readonly text: string
-}
-
 /** How requests of data subjects reach texts that no memory explains. */
-export const boundTextSource = textSource<BoundTextRow, OpenedText>({
+export const boundTextSource = textSource<
+  BoundTextRow,
+  { readonly [member: string]: string; readonly text: string }
+>({
   kind: 'run_text',
   list: (db, after, limit) => listTextsAfter(db, after?.text_id ?? '', limit),
   find: findBoundText,

@@ -230,10 +230,11 @@ export const getAgent: Handler<Operation<'get_agent'>> = async (call, { params }
   return agent ? showAgent(agent, call.tenant_id) : call.refuse('agent_not_found')
 }
 
-type ShownWords = { readonly name: string; readonly description: string; readonly prompt: string }
-
 /** A redacted agent has no words and is disabled. */
-export const agentTextSource = textSource<AgentRow, ShownWords>({
+export const agentTextSource = textSource<
+  AgentRow,
+  { readonly name: string; readonly description: string; readonly prompt: string }
+>({
   kind: 'agent',
   list: (db, after, limit) => listAgentsAfter(db, after?.agent_id ?? '', limit),
   find: findAgent,

@@ -25,7 +25,6 @@ import { loadRun, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
 
 type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-type SettleCall = Call<Operation<'report_call'>> | Call<Operation<'resolve_call'>>
 
 interface NamedCall {
   readonly run_id: string
@@ -113,7 +112,7 @@ interface Settlement {
 
 /** Stores what is said of a call, bound to the memories of its step; the run goes on. */
 async function settleCall(
-  call: SettleCall,
+  call: Call<Operation<'report_call'>> | Call<Operation<'resolve_call'>>,
   { run_id, call_id, text }: NamedCall & { readonly text: string },
   accepts: (row: CallRow) => boolean,
   { refused, store }: Settlement,

@@ -31,7 +31,6 @@ import {
 import { showSteps, showWorkflow, type WorkflowText } from './workflow-view.ts'
 
 type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-type CreateBody = Parameters<Handler<Operation<'create'>>>[1]['body']
 
 const ID_BYTES = 16
 
@@ -77,7 +76,11 @@ export const createWorkflow: Handler<Operation<'create'>> = async (call, { body 
 /** Refuses agents that do not fit the mode. */
 function requireAgents(
   call: Call<Operation<'create'>>,
-  { mode = 'sequential', agent_ids, supervisor_agent_id }: CreateBody,
+  {
+    mode = 'sequential',
+    agent_ids,
+    supervisor_agent_id,
+  }: Parameters<Handler<Operation<'create'>>>[1]['body'],
 ): void {
   const supervised = mode === 'supervisor'
   if (supervised && supervisor_agent_id == null)
@@ -125,8 +128,6 @@ export async function loadWorkflow(db: TenantDb, workflow_id: string): Promise<W
   return row
 }
 
-type Shower = Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'read'>
-
 async function openWords(
   kernel: Kernel,
   tenant_id: string,
@@ -137,7 +138,10 @@ async function openWords(
 }
 
 /** With the steps of its newest run. Refuses a workflow that the tenant does not have. */
-export async function showNewest(call: Shower, workflow_id: string): Promise<Workflow> {
+export async function showNewest(
+  call: Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'read'>,
+  workflow_id: string,
+): Promise<Workflow> {
   const { kernel, tenant_id } = call
   return call.read(async (db) => {
     const row = await loadWorkflow(db, workflow_id)
