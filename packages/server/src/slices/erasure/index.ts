@@ -27,8 +27,6 @@ import {
 } from './erasure.sql.ts'
 import { redact } from './redact.ts'
 
-type ErasureOperation<K extends keyof typeof erasure> = (typeof erasure)[K]
-
 const PAGE_DEFAULT = 50
 const SCAN_ROWS = 500
 
@@ -48,7 +46,7 @@ async function findVisible(
   return isVisible(call, stored) ? stored : null
 }
 
-const get: Handler<ErasureOperation<'get'>> = async (call, { params, query }) => {
+const get: Handler<typeof erasure.get> = async (call, { params, query }) => {
   const stored = await findVisible(call, params.certificate_id)
   if (!stored) return call.refuse('certificate_not_found')
   const shown = await showCertificate(stored, call.kernel.keyring.publishedKeys())
@@ -60,14 +58,14 @@ const get: Handler<ErasureOperation<'get'>> = async (call, { params, query }) =>
   return fileReply({ file, type: 'application/pdf', filename })
 }
 
-const byFact: Handler<ErasureOperation<'by_fact'>> = async (call, { params }) => {
+const byFact: Handler<typeof erasure.by_fact> = async (call, { params }) => {
   const row = await call.read((db) => findStandingCertificate(db, 'fact', String(params.fact_ref)))
   const stored = row && parseCertificate(row.record)
   if (!stored || !isVisible(call, stored)) return call.refuse('certificate_not_found')
   return showCertificate(stored, call.kernel.keyring.publishedKeys())
 }
 
-const verify: Handler<ErasureOperation<'verify'>> = async (call, { params }) => {
+const verify: Handler<typeof erasure.verify> = async (call, { params }) => {
   const stored = await findVisible(call, params.certificate_id)
   if (!stored) return call.refuse('certificate_not_found')
   const verdict = await verifyCertificate(stored, call.kernel.keyring.publishedKeys())
@@ -82,7 +80,7 @@ const verify: Handler<ErasureOperation<'verify'>> = async (call, { params }) => 
   }
 }
 
-const list: Handler<ErasureOperation<'list'>> = async (call, { query }) => {
+const list: Handler<typeof erasure.list> = async (call, { query }) => {
   const page = pageOf(query, PAGE_DEFAULT)
   const rows = await call.read((db) => {
     if (call.principal.allowed_stores.length === 0)
@@ -117,7 +115,7 @@ async function scanVisible(
   return found
 }
 
-const stats: Handler<ErasureOperation<'stats'>> = async (call) => {
+const stats: Handler<typeof erasure.stats> = async (call) => {
   const { allowed_stores } = call.principal
   const { rows, self_tests } =
     allowed_stores.length === 0

@@ -49,10 +49,8 @@ import {
   listWorkflows,
 } from './workflows/workflows.ts'
 
-type Ingest = (typeof memoryIngestion)['ingest']
-
 /** The turns of a conversation become memories, word for word, or facts a model finds in them. */
-const ingest: Handler<Ingest> = async (call, { params, body }) => {
+const ingest: Handler<typeof memoryIngestion.ingest> = async (call, { params, body }) => {
   const { messages, session_id, metadata, namespace, tenant_id } = body
   const shared = { ...metadata, ...(session_id != null && { session_id }) }
   const place = { namespace: namespace ?? null, tenant_id: tenant_id ?? null }
@@ -73,7 +71,7 @@ function toMemory(
     name,
     timestamp,
     message_id,
-  }: InputOf<Ingest>['body']['messages'][number],
+  }: InputOf<typeof memoryIngestion.ingest>['body']['messages'][number],
   shared: Readonly<Record<string, unknown>>,
   now_us: number,
 ): WriteRequest {

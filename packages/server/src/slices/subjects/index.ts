@@ -39,7 +39,6 @@ import {
   updateOpenRequest,
 } from './subjects.sql.ts'
 
-type SubjectsOperation<K extends keyof typeof subjects> = (typeof subjects)[K]
 type ReadCall = Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'read'>
 
 const PAGE_DEFAULT = 50
@@ -55,7 +54,7 @@ async function findVisible(call: ReadCall, request_id: string): Promise<RequestR
   return made_by === undefined || row?.made_by === made_by ? row : undefined
 }
 
-const list: Handler<SubjectsOperation<'list'>> = async (call, { query }) => {
+const list: Handler<typeof subjects.list> = async (call, { query }) => {
   const page = pageOf(query, PAGE_DEFAULT)
   const at_us = call.kernel.clock.now()
   const { kind, status, overdue } = query
@@ -72,7 +71,7 @@ const list: Handler<SubjectsOperation<'list'>> = async (call, { query }) => {
   )
 }
 
-const get: Handler<SubjectsOperation<'get'>> = async (call, { params }) => {
+const get: Handler<typeof subjects.get> = async (call, { params }) => {
   const { kernel, tenant_id } = call
   const { request_id } = params
   const row = await findVisible(call, request_id)
@@ -87,7 +86,7 @@ const get: Handler<SubjectsOperation<'get'>> = async (call, { params }) => {
   }
 }
 
-const manifest: Handler<SubjectsOperation<'manifest'>> = async (call, { params, query }) => {
+const manifest: Handler<typeof subjects.manifest> = async (call, { params, query }) => {
   const { request_id } = params
   const row = await findVisible(call, request_id)
   if (!row) return call.refuse('subject_request_not_found')

@@ -42,8 +42,6 @@ import {
   type WebhookRow,
 } from './webhooks.sql.ts'
 
-type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-
 const WEBHOOK_REPLAY = 'webhook.replay'
 
 const MINUTE_US = 60_000_000
@@ -53,10 +51,12 @@ const TEST_QUOTA = 'webhook_tests'
 const TEST_WAIT_MS = 10_000
 const FULL_MS = 5_000
 
-const refuseDisabled = (call: Call<Operation<'retry' | 'replay'>>, { state }: WebhookRow) =>
-  state === 'disabled' ? call.refuse('wrong_state', 'the webhook is disabled') : undefined
+const refuseDisabled = (
+  call: Call<(typeof contract)['retry' | 'replay']>,
+  { state }: WebhookRow,
+) => (state === 'disabled' ? call.refuse('wrong_state', 'the webhook is disabled') : undefined)
 
-const retryDelivery: Handler<Operation<'retry'>> = (call, { params }) =>
+const retryDelivery: Handler<typeof contract.retry> = (call, { params }) =>
   call.transact(async (tx) => {
     const row = await loadWebhook(call, tx, params.webhook_id)
     const old = await findDelivery(tx, row.webhook_id, params.delivery_id)
@@ -81,7 +81,7 @@ const retryDelivery: Handler<Operation<'retry'>> = (call, { params }) =>
     return { retried: true as const, delivery: showDelivery(again) }
   })
 
-const replayLog: Handler<Operation<'replay'>> = (call, { params, body }) =>
+const replayLog: Handler<typeof contract.replay> = (call, { params, body }) =>
   call.transact(async (tx) => {
     const row = await loadWebhook(call, tx, params.webhook_id)
     refuseDisabled(call, row)
@@ -102,7 +102,7 @@ const replayLog: Handler<Operation<'replay'>> = (call, { params, body }) =>
   })
 
 async function firstOf(
-  call: Call<Operation<'replay'>>,
+  call: Call<typeof contract.replay>,
   tx: Tx,
   { from_seq, since }: { from_seq?: number | null; since?: string | null },
 ): Promise<number> {
@@ -169,7 +169,7 @@ async function replayPage(
   return next_seq
 }
 
-const testWebhook: Handler<Operation<'test'>> = async (call, { params }) => {
+const testWebhook: Handler<typeof contract.test> = async (call, { params }) => {
   const { kernel, tenant_id } = call
   const known = await call.read((db) => loadWebhook(call, db, params.webhook_id))
   const texts = await openEndpoint(kernel, tenant_id, known)
@@ -203,7 +203,7 @@ const testWebhook: Handler<Operation<'test'>> = async (call, { params }) => {
 }
 
 async function refuseHasty(
-  call: Call<Operation<'test'>>,
+  call: Call<typeof contract.test>,
   tx: Tx,
   webhook_id: string,
 ): Promise<void> {

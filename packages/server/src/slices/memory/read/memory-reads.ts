@@ -37,8 +37,6 @@ import { listChainRefs, listEndVersions, listVersionsValidAt } from '../facts/va
 import { openDescriptions } from '../stores/store-description.ts'
 import { loadReadableStore, requireCapability } from '../stores/store-settings.ts'
 
-type Op<K extends keyof typeof memory> = (typeof memory)[K]
-
 /**
  * The ref that a page starts after: from its cursor, or by counting to its offset; null: no page.
  */
@@ -81,7 +79,7 @@ const EMPTY: MemoryPage = { memories: [], next: null }
 // GMP requires everything in one reply; with a limit there are pages. Each chunk is read on its own
 // snapshot and written as JSON at once: a long audit blocks neither other requests nor the
 // checkpoints of the database.
-export const audit: Handler<Op<'audit'>> = async (call, { params, query }) => {
+export const audit: Handler<typeof memory.audit> = async (call, { params, query }) => {
   const { kernel } = call
   const start = await call.read(async (db) => {
     const store = await loadReadableStore(kernel, db, params.store_id)
@@ -105,7 +103,7 @@ export const audit: Handler<Op<'audit'>> = async (call, { params, query }) => {
   })
 }
 
-export const listMemories: Handler<Op<'memories'>> = (call, { params, query }) =>
+export const listMemories: Handler<typeof memory.memories> = (call, { params, query }) =>
   call.read(async (db) => {
     const { store_id } = await loadReadableStore(call.kernel, db, params.store_id)
     const { namespace } = query
@@ -125,7 +123,7 @@ export const listMemories: Handler<Op<'memories'>> = (call, { params, query }) =
     }
   })
 
-export const getMemory: Handler<Op<'memory'>> = (call, { params }) =>
+export const getMemory: Handler<typeof memory.memory> = (call, { params }) =>
   call.read(async (db) => {
     const { store_id } = await loadReadableStore(call.kernel, db, params.store_id)
     const row = await findFact(db, params.ref)
@@ -136,7 +134,7 @@ export const getMemory: Handler<Op<'memory'>> = (call, { params }) =>
   })
 
 /** A header line, then every memory, in chunks with a snapshot each. */
-export const exportStore: Handler<Op<'export'>> = async (call, { params }) => {
+export const exportStore: Handler<typeof memory.export> = async (call, { params }) => {
   const { kernel, tenant_id } = call
   const part = reachablePart(call, params.store_id)
   const store = await call.read(async (db) => {
@@ -228,7 +226,7 @@ export async function listMemoryStates(
 type ChainVersion = Awaited<ReturnType<typeof listEndVersions>>[number]
 
 /** The version chain of a memory, oldest first. */
-export const listHistory: Handler<Op<'history'>> = (call, { params, query }) =>
+export const listHistory: Handler<typeof memory.history> = (call, { params, query }) =>
   call.read(async (db) => {
     const { store_id } = await loadReadableStore(call.kernel, db, params.store_id)
     const chain = await findChain(call, db, store_id, params.ref)
@@ -253,7 +251,7 @@ function findStart(chain: readonly ChainVersion[], ref: number): number {
 
 /** The versions that the caller may know of, in their order; none: there is no such memory. */
 async function findChain(
-  { principal }: Call<History>,
+  { principal }: Call<typeof memory.history>,
   db: TenantDb,
   store_id: string,
   ref: number,
@@ -273,7 +271,7 @@ async function findChain(
 }
 
 async function showVersions(
-  { kernel }: Call<History>,
+  { kernel }: Call<typeof memory.history>,
   db: TenantDb,
   page: readonly ChainVersion[],
 ): Promise<MemoryVersion[]> {
