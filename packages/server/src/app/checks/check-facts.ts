@@ -6,12 +6,14 @@ import { promisify } from 'node:util'
 import { TOKENIZERS } from '@custos/contract'
 import { factId, isValidAt, type PublishedKey } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
-import type { TenantKeys } from '../../platform/keys/keyring.ts'
+import { loadKeys } from '../../platform/kernel/sealed-column.ts'
+import type { Keyring, TenantKeys } from '../../platform/keys/keyring.ts'
 import { SealError } from '../../platform/keys/seal.ts'
 import type { Tokenizer } from '../../platform/tokens/tokenizer.ts'
 import {
   computeCommitment,
   computeCommitmentsRoot,
+  descriptionColumn,
   type FactDocument,
   openFactDocument,
 } from '../../slices/memory/index.ts'
@@ -253,4 +255,32 @@ async function* rootProblem(
   if (subject !== row.store_id) yield { kind: 'log', id, what: 'names another store' }
   if (payload['commitments_root'] !== root)
     yield { kind: 'log', id, what: 'did not commit to these contents' }
+}
+
+export async function* checkStores({
+  keyring,
+  db,
+  counts,
+}: Pick<CheckContext, 'db'> &
+  Partial<Pick<CheckContext, 'counts'>> & { keyring: Keyring }): AsyncGenerator<CheckFinding> {
+  const { tenant_id } = db
+  const rows = await listStoreRows(db)
+  if (counts) counts.stores = rows.length
+  const numbers = rows.map(({ secret_no }) => secret_no)
+  const keys = await loadKeys({ keyring }, tenant_id, numbers)
+  for (const row of rows) {
+    const { store_id, secret_no, sealed, state } = row
+    const key = keys.get(secret_no)
+    if (!key) {
+      if (state !== 'deleting')
+        yield { kind: 'store', id: store_id, what: 'its secret is gone, its row is not' }
+      continue
+    }
+    try {
+      descriptionColumn.open(key, tenant_id, row, sealed)
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error
+      yield { kind: 'store', id: store_id, what: 'the seal does not open' }
+    }
+  }
 }

@@ -9,13 +9,15 @@ import { checkPolicies } from '../../slices/governance/index.ts'
 import { checkRecords } from '../../slices/records/index.ts'
 import { checkReceipts, recompute } from '../../slices/reputation/index.ts'
 import { compareMemoryCount, findExcess } from '../../slices/tenants/index.ts'
-import { checkAudits } from './check-audits.ts'
-import { checkCertificates, checkDestroyed } from './check-certificates.ts'
 import type { Check, CheckContext, CheckFinding } from './check-context.ts'
-import { checkFacts } from './check-facts.ts'
+import {
+  checkAudits,
+  checkCertificates,
+  checkDestroyed,
+  checkManifests,
+} from './check-documents.ts'
+import { checkFacts, checkStores } from './check-facts.ts'
 import { checkCosignatures, checkLog, checkTimestamps } from './check-log.ts'
-import { checkManifests } from './check-manifests.ts'
-import { checkStores } from './check-stores.ts'
 import { checkTombstones } from './check-tombstones.ts'
 import { checkValidity } from './check-validity.ts'
 import { countRows } from './fsck.sql.ts'

@@ -16,12 +16,6 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../operator-error.ts'
 
-interface DataDir {
-  readonly path: string
-  readonly database: string
-  unlock(): void
-}
-
 /** Another live process works on the directory. */
 export class DataDirHeld extends OperatorError {}
 
@@ -40,7 +34,11 @@ export const databasePath = (dir: string): string => join(dir, 'custos.db')
  * Creates the directory if needed and locks it. The lock is an exclusive SQLite transaction on a
  * file of its own, so the operating system drops it with the process, however that ends.
  */
-export function lockDataDir(path: string): DataDir {
+export function lockDataDir(path: string): {
+  readonly path: string
+  readonly database: string
+  unlock(): void
+} {
   makeDirectory(path)
   makePrivate(join(path, LOCK))
   const lock = new DatabaseSync(join(path, LOCK), { timeout: 0 })

@@ -1,14 +1,21 @@
-// Approvers: what is sealed of them, how they are shown, and their log entries.
+// Approvers: what is sealed of them, how they are shown, their log entries, and how requests of
+// data subjects reach their names and roles.
 
 import { hash } from 'node:crypto'
 import type { Approver } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.ts'
+import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kernel/sealed-column.ts'
+import { REDACTED_TEXT, textSource } from '../../platform/kernel/text-source.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import type { ApproverRow } from './approvers.sql.ts'
+import {
+  type ApproverRow,
+  findApprover,
+  listAllApprovers,
+  updateRedactedApprover,
+} from './approvers.sql.ts'
 
 /** What a caller wrote about a person; sealed. */
 export type ApproverContent = { readonly name: string; readonly role: string | null }
@@ -73,3 +80,20 @@ export const appendApproverEvent = (
       changed_by,
     },
   })
+
+/** The key of a redacted approver stays: signatures that it made still verify. */
+export const approverTextSource = textSource<ApproverRow, ApproverContent>({
+  kind: 'approver',
+  replaceable: true,
+  list: (db, after, limit) => listAllApprovers(db, after?.approver_id ?? '', limit),
+  find: findApprover,
+  idOf: ({ approver_id }) => approver_id,
+  createdUs: ({ created_us }) => created_us,
+  open: (kernel, tenant_id, rows) => approverColumn.openAll(kernel, tenant_id, rows),
+  redact: async (kernel, tenant_id, { row }) => {
+    const left = { name: REDACTED_TEXT, role: null }
+    return [await approverColumn.sealRedacted(kernel, tenant_id, row, left)]
+  },
+  update: (tx, { approver_id }, [sealed]) =>
+    updateRedactedApprover(tx, approver_id, { sealed, secret_no: REDACTED_SECRET }),
+})

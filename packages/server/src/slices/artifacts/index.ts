@@ -1,7 +1,18 @@
 // The artifact registry: its operations, their handlers, and the registry for approvals.
 
-import type { artifacts, artifacts as contract } from '@custos/contract'
-import type { ArtifactRequest, JsonObject } from '@custos/proof'
+import {
+  type artifacts,
+  type artifacts as contract,
+  LISTED_ARTIFACT_BYTES_MAX,
+} from '@custos/contract'
+import {
+  type ArtifactLayer,
+  type ArtifactRequest,
+  artifactContent,
+  isObject,
+  type JsonObject,
+  manifestDigest,
+} from '@custos/proof'
 import type { Call, Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import { requireMetadataLimits } from '../../platform/validation.ts'
 import {
@@ -9,23 +20,97 @@ import {
   certifyArtifact,
   checksOf,
   findRecord,
+  isDocumentLarger,
   loadRecord,
   normalizeDigest,
   type OpenRecord,
   proposeRecord,
+  type Registry,
   registryHandlers,
+  showRow,
   unsignedReason,
   verifyDocument,
 } from '../records/index.ts'
 import { meter } from '../tenants/index.ts'
-import {
-  artifactRegistry,
-  artifactView,
-  findCertificateFault,
-  hashesOf,
-  requestOf,
-  showArtifact,
-} from './artifact-registry.ts'
+
+export const artifactRegistry: Registry<ArtifactRequest> = {
+  kind: 'artifact',
+  id_field: 'artifact_id',
+  schema_version: 'modelpack/1',
+  standing: 'registered',
+  waits: true,
+  not_found: 'artifact_not_found',
+  operation: () => 'artifacts.register',
+  context: ({ artifact_ref, base_model_ref, kind, metadata }) => ({
+    artifact_ref,
+    base_model_ref,
+    kind,
+    metadata,
+  }),
+  content: (request) => artifactContent({ ...request, layer_hashes: hashesOf(request.layers) }),
+  name: ({ artifact_ref }) => artifact_ref,
+  async fields({ request }) {
+    const layer_hashes = hashesOf(request.layers)
+    const manifest_digest = manifestDigest({ ...request, layer_hashes })
+    return { document: { ...request, layer_hashes, manifest_digest } }
+  },
+}
+
+const hashesOf = (layers: readonly ArtifactLayer[]): string[] => layers.map(({ digest }) => digest)
+
+/** Only this registry proposes artifacts. */
+const requestOf = ({ request }: OpenRecord): ArtifactRequest => request as ArtifactRequest
+
+function showArtifact(record: OpenRecord, tenant_id: string) {
+  const { artifact_ref, base_model_ref, kind, layers, metadata } = requestOf(record)
+  const layer_hashes = hashesOf(layers)
+  return {
+    artifact_id: record.row.record_id,
+    artifact_ref,
+    base_model_ref,
+    kind,
+    layer_hashes,
+    manifest_digest: manifestDigest({ base_model_ref, kind, layer_hashes }),
+    metadata: { ...metadata },
+    certificate_id: record.row.linked_id,
+    ...showRow(record, tenant_id),
+  }
+}
+
+/** Two hundred documents of a thousand layers do not fit on a page. */
+function showListed(record: OpenRecord, tenant_id: string) {
+  const shown = showArtifact(record, tenant_id)
+  return isDocumentLarger(record, LISTED_ARTIFACT_BYTES_MAX) ? { ...shown, document: null } : shown
+}
+
+const artifactView = {
+  id: 'artifact_id',
+  listKey: 'artifacts',
+  show: showArtifact,
+  showListed,
+} as const
+
+/** Why the certificate does not certify the artifact; null: it does. */
+function findCertificateFault({ row, document }: OpenRecord, artifact: OpenRecord): string | null {
+  if (row.status !== 'issued' || document === null) return 'the certificate was not issued'
+  const { layers, ...request } = requestOf(artifact)
+  const content = artifactContent({ ...request, layer_hashes: hashesOf(layers) })
+  if (certifiedContent(document) === content) return null
+  return 'the certificate is about another artifact'
+}
+
+/** Null: it does not say which artifact it is about. */
+function certifiedContent({ artifact }: JsonObject): string | null {
+  if (!isObject(artifact)) return null
+  const { artifact_ref, base_model_ref, kind, layer_hashes } = artifact
+  if (!Array.isArray(layer_hashes)) return null
+  return artifactContent({
+    artifact_ref: String(artifact_ref),
+    base_model_ref: String(base_model_ref),
+    kind: String(kind),
+    layer_hashes: layer_hashes.map(String),
+  })
+}
 
 /** POST /v1/artifacts/register: an artifact, signed, or waiting for a person. */
 const register: Handler<typeof contract.register> = async (call, { body }) => {
@@ -117,8 +202,6 @@ const integrity: Handler<typeof contract.integrity> = async (call, { params, bod
     supplied.length === registered.length && supplied.every((hash, i) => hash === registered[i])
   return { match, registered, supplied }
 }
-
-export { artifactRegistry } from './artifact-registry.ts'
 
 export const artifactsHandlers = {
   ...registryHandlers(artifactRegistry, artifactView),

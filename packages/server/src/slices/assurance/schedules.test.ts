@@ -5,7 +5,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { limits } from '@custos/contract'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
-import { interruptAbandoned, runDue } from './schedules.ts'
+import { interruptAbandoned, runDue } from './index.ts'
 import { AssuredTenant } from './testing/assured.ts'
 
 let service: TestService

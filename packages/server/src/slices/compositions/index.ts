@@ -2,34 +2,188 @@
 
 import {
   COMPOSITION_LICENSES_BYTES_MAX,
+  type Composition,
   type compositions,
   type compositions as contract,
+  LISTED_COMPOSITION_BYTES_MAX,
+  TRUST_TIERS,
 } from '@custos/contract'
-import type { CompositionRequest } from '@custos/proof'
+import {
+  type CompositionDocument,
+  type CompositionRequest,
+  compositionContent,
+  type LicenseVerdict,
+  membersDigest,
+  type ProposedMember,
+} from '@custos/proof'
 import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import {
+  type AdmittedProposal,
   answerProposal,
   checksOf,
   claimedAuthority,
   findEarlierAnswer,
+  isDocumentLarger,
   loadRecord,
+  type OpenRecord,
   proposeRecord,
+  type Registry,
+  type RegistryFields,
   recordedAuthority,
   recordRefusal,
   registryHandlers,
   rejection,
+  showRow,
   statusOf,
   unsignedReason,
   verifyDocument,
 } from '../records/index.ts'
-import {
-  compositionRegistry,
-  compositionView,
-  documentOf,
-  requestOf,
-  tierReason,
-} from './composition-registry.ts'
-import { examineMembers } from './members.ts'
+import { examineMembers, findChanges, verdictOf } from './members.ts'
+
+const OPERATION = 'compositions.compose'
+
+const TIERS: readonly string[] = TRUST_TIERS
+const rankOf = (tier: string): number => TIERS.indexOf(tier)
+
+/** Why the trust tier is too low; undefined: it is high enough. */
+function tierReason({ authority, required_trust_tier }: CompositionRequest): string | undefined {
+  const { claimed_tier, trust_tier } = authority
+  if (rankOf(trust_tier) >= rankOf(required_trust_tier)) return undefined
+  const claimed = claimed_tier === null ? 'none is claimed' : `${claimed_tier} is claimed`
+  return `the trust tier is ${trust_tier} (${claimed}), and ${required_trust_tier} is required`
+}
+
+/** Examines the members again, as they are now; refuses what no longer holds. */
+async function fields(proposal: AdmittedProposal<CompositionRequest>): Promise<RegistryFields> {
+  const { request } = proposal
+  const { members, license_verdict, reasons } = await examineMembers(proposal, request.members)
+  const tier = tierReason(request)
+  const changes = findChanges(request.members, members)
+  const all = [...changes, ...reasons, ...(tier === undefined ? [] : [tier])]
+  if (all.length > 0) throw rejection(all)
+  return {
+    document: {
+      ...request,
+      members,
+      member_ids: members.map(({ ref_id }) => ref_id),
+      members_digest: membersDigest(members),
+      license_verdict,
+    },
+  }
+}
+
+/** What policies read: docs/registries/compositions.md shows rules over it. */
+function context(request: CompositionRequest) {
+  const { composition_kind: kind, target_ref: target, authority, required_trust_tier } = request
+  const tiers = { trust_tier: authority.trust_tier, required_trust_tier }
+  const unverified = request.members.filter(({ found }) => found === null)
+  const unverified_members = unverified.map(({ ref_id }) => ref_id)
+  const unjudged = verdictOf(request.members).reported.map(({ license }) => license)
+  const counts = {
+    unverified_count: unverified_members.length,
+    unjudged_count: unjudged.length,
+  }
+  const members = request.members.map(({ ref_id, license, found }) => ({
+    ref_id,
+    license,
+    verified: found !== null,
+    kind: found?.kind ?? 'none',
+  }))
+  return {
+    action: OPERATION,
+    kind,
+    target,
+    unverified_members,
+    unjudged,
+    ...tiers,
+    ...counts,
+    members: request.members.map(({ ref_id }) => ref_id),
+    licenses: [...new Set(request.members.flatMap(licensesOf))],
+    params: { kind, target, ...tiers, ...counts, members },
+  }
+}
+
+/** As claimed, and as the member's record states them. */
+const licensesOf = ({ license, found }: ProposedMember): string[] => [
+  license,
+  ...(found?.licenses ?? []),
+]
+
+export const compositionRegistry: Registry<CompositionRequest> = {
+  kind: 'composition',
+  id_field: 'composition_id',
+  schema_version: 'comp/1',
+  standing: 'governed',
+  waits: true,
+  not_found: 'composition_not_found',
+  operation: () => OPERATION,
+  context,
+  // Members cannot be redacted: what they are would be lost.
+  names: { kind: 'composition_kind', target: 'target_ref', members: 'member_ids' },
+  content: compositionContent,
+  // An artifact of this artifact_ref inherits the licences.
+  name: ({ target_ref }) => target_ref,
+  fields,
+  denial: ({ policy_id, name, reason }, composition_id) =>
+    policy_id === ''
+      ? rejection([reason], { composition_id })
+      : rejection([`denied by the policy ${JSON.stringify(name)}: ${reason}`], {
+          composition_id,
+          policy_id,
+          name,
+          reason,
+        }),
+}
+
+/** Only this registry proposes compositions. */
+const requestOf = ({ request }: OpenRecord): CompositionRequest => request as CompositionRequest
+
+/** Null: nothing was signed. */
+const documentOf = ({ document }: OpenRecord): CompositionDocument | null =>
+  document as CompositionDocument | null
+
+function showComposition(record: OpenRecord, tenant_id: string): Composition {
+  const { members, ...request } = requestOf(record)
+  const verdict = documentOf(record)?.license_verdict ?? null
+  return {
+    ...request,
+    composition_id: record.row.record_id,
+    member_count: members.length,
+    members: members.map(showMember),
+    license_verdict: verdict === null ? null : showVerdict(verdict),
+    ...showRow(record, tenant_id),
+  }
+}
+
+/** Two hundred documents of two hundred members do not fit on a page. */
+function showListed(record: OpenRecord, tenant_id: string): Composition {
+  const shown = showComposition(record, tenant_id)
+  if (!isDocumentLarger(record, LISTED_COMPOSITION_BYTES_MAX)) return shown
+  return { ...shown, document: null, license_verdict: null, members: [] }
+}
+
+const compositionView = {
+  id: 'composition_id',
+  listKey: 'compositions',
+  show: showComposition,
+  showListed,
+} as const
+
+const showMember = ({ found, ...member }: ProposedMember) => ({
+  ...member,
+  found: found === null ? null : { ...found, licenses: [...found.licenses] },
+})
+
+const showVerdict = ({ terms, reasons, reported, ...verdict }: LicenseVerdict) => ({
+  ...verdict,
+  terms: [...terms],
+  reasons: reasons.map(({ members, licenses, ...reason }) => ({
+    ...reason,
+    members: [...members],
+    licenses: [...licenses],
+  })),
+  reported: reported.map(({ members, ...rest }) => ({ ...rest, members: [...members] })),
+})
 
 /** POST /v1/compositions: examines members and licences, compares the tier, then proposes. */
 const compose: Handler<typeof contract.compose> = async (call, { body }) => {
@@ -104,8 +258,6 @@ const artifact: Handler<typeof contract.artifact> = async (call, { params }) => 
     status,
   }
 }
-
-export { compositionRegistry } from './composition-registry.ts'
 
 export const compositionsHandlers = {
   ...registryHandlers(compositionRegistry, compositionView),

@@ -1,13 +1,168 @@
-// The erasure slice: handlers of three operation groups, recovery at start, the job that deletes
-// stores, and what other slices use to erase.
+// The erasure slice: reads of certificates, handlers of three operation groups, recovery at start,
+// the job that deletes stores, and what other slices use to erase.
 
 import type { decisionErasure, erasure, memoryErasure } from '@custos/contract'
-import type { HandlersOf } from '../../platform/kernel/call.ts'
+import { verifyCertificate } from '@custos/proof'
+import { formatTime, parseTime } from '../../platform/clock.ts'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
+import { type Call, fileReply, type Handler, type HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { pageOf } from '../../platform/page.ts'
+import { printPdf } from '../jobs/index.ts'
+import {
+  certificateDigest,
+  isSelfTest,
+  parseCertificate,
+  type StoredCertificate,
+  showCertificate,
+} from './certificate.ts'
 import { deleteStore, STORE_ERASE, storeEraser } from './delete-store.ts'
 import { deleteMemory, issue } from './erase.ts'
-import { byFact, get, list, stats, verify } from './reads.ts'
+import {
+  countByOutcome,
+  countSelfTests,
+  findCertificate,
+  findStandingCertificate,
+  listCertificates,
+} from './erasure.sql.ts'
 import { redact } from './redact.ts'
+
+const PAGE_DEFAULT = 50
+const SCAN_ROWS = 500
+
+/** A credential limited to stores sees the certificates of their memories and no others. */
+function isVisible(call: Pick<Call, 'principal'>, { store_id }: StoredCertificate): boolean {
+  const { allowed_stores } = call.principal
+  return allowed_stores.length === 0 || (store_id !== null && allowed_stores.includes(store_id))
+}
+
+async function findVisible(
+  call: Pick<Call, 'principal' | 'read'>,
+  certificate_id: string,
+): Promise<StoredCertificate | null> {
+  const row = await call.read((db) => findCertificate(db, certificate_id))
+  if (!row) return null
+  const stored = parseCertificate(row.record)
+  return isVisible(call, stored) ? stored : null
+}
+
+const get: Handler<typeof erasure.get> = async (call, { params, query }) => {
+  const stored = await findVisible(call, params.certificate_id)
+  if (!stored) return call.refuse('certificate_not_found')
+  const shown = await showCertificate(stored, call.kernel.keyring.publishedKeys())
+  if (query.format !== 'pdf') return shown
+  // Loaded when first used.
+  const { certificateDocument } = await import('@custos/report-files')
+  const file = await printPdf(call, certificateDocument(shown, certificateDigest(stored)))
+  const filename = `erasure_certificate_${stored.certificate_id}.pdf`
+  return fileReply({ file, type: 'application/pdf', filename })
+}
+
+const byFact: Handler<typeof erasure.by_fact> = async (call, { params }) => {
+  const row = await call.read((db) => findStandingCertificate(db, 'fact', String(params.fact_ref)))
+  const stored = row && parseCertificate(row.record)
+  if (!stored || !isVisible(call, stored)) return call.refuse('certificate_not_found')
+  return showCertificate(stored, call.kernel.keyring.publishedKeys())
+}
+
+const verify: Handler<typeof erasure.verify> = async (call, { params }) => {
+  const stored = await findVisible(call, params.certificate_id)
+  if (!stored) return call.refuse('certificate_not_found')
+  const verdict = await verifyCertificate(stored, call.kernel.keyring.publishedKeys())
+  return {
+    valid: verdict.valid,
+    certificate_id: stored.certificate_id,
+    detail: verdict.valid
+      ? 'The signature is authentic and the certificate is unchanged'
+      : `The certificate does not verify: ${verdict.reason ?? 'unknown reason'}`,
+    key_id: stored.key_id,
+    checks: verdict.checks.map((check) => ({ ...check })),
+  }
+}
+
+const list: Handler<typeof erasure.list> = async (call, { query }) => {
+  const page = pageOf(query, PAGE_DEFAULT)
+  const rows = await call.read((db) => {
+    if (call.principal.allowed_stores.length === 0)
+      return listCertificates(db, page.limit, page.offset).then((found) =>
+        found.map(({ record }) => parseCertificate(record)),
+      )
+    return scanVisible(call, db, page)
+  })
+  const keys = call.kernel.keyring.publishedKeys()
+  const shown = await Promise.all(rows.map((stored) => showCertificate(stored, keys)))
+  return page.envelope('certificates', shown)
+}
+
+// The store is inside the signed record, so a limited credential's page is found by reading.
+async function scanVisible(
+  call: Pick<Call, 'principal'>,
+  db: TenantDb,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<StoredCertificate[]> {
+  const found: StoredCertificate[] = []
+  let skip = offset
+  for (let at = 0; found.length < limit; at += SCAN_ROWS) {
+    const rows = await listCertificates(db, SCAN_ROWS, at)
+    const visible = rows
+      .map(({ record }) => parseCertificate(record))
+      .filter((c) => isVisible(call, c))
+    const skipped = Math.min(skip, visible.length)
+    skip -= skipped
+    found.push(...visible.slice(skipped, skipped + limit - found.length))
+    if (rows.length < SCAN_ROWS) break
+  }
+  return found
+}
+
+const stats: Handler<typeof erasure.stats> = async (call) => {
+  const { allowed_stores } = call.principal
+  const { rows, self_tests } =
+    allowed_stores.length === 0
+      ? await call.read(async (db) => ({
+          rows: await countByOutcome(db),
+          self_tests: await countSelfTests(db),
+        }))
+      : await countVisible(call)
+  const count = (fits: (row: OutcomeCount) => boolean): number =>
+    rows.filter(fits).reduce((sum, row) => sum + Number(row.count), 0)
+  const total = count(() => true)
+  return {
+    total,
+    signed_count: total,
+    erased: count(({ subject_kind, outcome }) => subject_kind === 'fact' && outcome === 'erased'),
+    already_absent: count(({ outcome }) => outcome === 'already_absent'),
+    nothing_found: count(({ outcome }) => outcome === 'nothing_found'),
+    redactions: count(({ subject_kind }) => subject_kind === 'decision'),
+    redacted_texts: count(({ subject_kind }) => subject_kind === 'text'),
+    self_tests,
+    first_erasure: timeOf(rows.map((row) => row.first_us).reduce(least, Number.POSITIVE_INFINITY)),
+    last_erasure: timeOf(rows.map((row) => row.last_us).reduce(most, Number.NEGATIVE_INFINITY)),
+  }
+}
+
+const least = (a: number, b: number): number => Math.min(a, b)
+const most = (a: number, b: number): number => Math.max(a, b)
+const timeOf = (us: number): string | null => (Number.isFinite(us) ? formatTime(us) : null)
+
+type OutcomeCount = Awaited<ReturnType<typeof countByOutcome>>[number]
+
+// Every certificate is its own row here: the columns do not say which store it belongs to.
+async function countVisible(
+  call: Pick<Call, 'principal' | 'read'>,
+): Promise<{ rows: OutcomeCount[]; self_tests: number }> {
+  return call.read(async (db) => {
+    const everything = { limit: Number.MAX_SAFE_INTEGER, offset: 0 }
+    const visible = await scanVisible(call, db, everything)
+    const counted = visible.filter((certificate) => !isSelfTest(certificate))
+    const rows = counted.map(({ outcome, fact_ref, erasure_completed_at }) => {
+      const at = parseTime(erasure_completed_at) ?? 0
+      const subject_kind = fact_ref === null ? 'decision' : 'fact'
+      return { subject_kind, outcome, count: 1, first_us: at, last_us: at }
+    })
+    return { rows, self_tests: visible.length - counted.length }
+  })
+}
 
 export {
   type ErasureReasons,

@@ -8,6 +8,7 @@ import {
   frontierRoot,
   noteKeyHash,
 } from '@custos/proof'
+import { toHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
@@ -28,8 +29,6 @@ import {
 import { showCosignatures, storeEpoch } from './cosignatures.ts'
 import { prefixPath } from './tree.ts'
 
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
-
 /** `<origin>/<tenant_id>[/<generation>]` (design 6). */
 export function originOf(kernel: Kernel, tenant_id: string, generation: number): string {
   const base = `${kernel.settings.origin}/${tenant_id}`
@@ -39,11 +38,11 @@ export function originOf(kernel: Kernel, tenant_id: string, generation: number):
 /** The epoch as shown: the row, its origin and the proof from the epoch before it. */
 export async function showEpoch(kernel: Kernel, db: TenantDb, row: EpochRow): Promise<Epoch> {
   const before = await findEpochBefore(db, row)
-  const root = hex(row.root_hash)
+  const root = toHex(row.root_hash)
   const consistency = before && {
     from_epoch: before.epoch_number,
     from_size: before.tree_size,
-    path: (await prefixPath(kernel, db, row, before.tree_size)).map(hex),
+    path: (await prefixPath(kernel, db, row, before.tree_size)).map(toHex),
   }
   return {
     epoch_number: row.epoch_number,
@@ -167,7 +166,7 @@ async function signHead(
     generation,
     epoch_number,
     tree_size,
-    root_hash: hex(root_hash),
+    root_hash: toHex(root_hash),
     checkpoint,
   })
   const created_us = kernel.clock.now()

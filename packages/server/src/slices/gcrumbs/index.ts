@@ -20,11 +20,11 @@ export {
   listTimestampsAfter,
 } from './cosignatures.sql.ts'
 export { isWitnessed } from './cosignatures.ts'
+export { registerLogJobs } from './epoch-jobs.ts'
 export { originOf, rollEpoch, storePendingEpochs } from './epochs.ts'
 export { followLog, type LogEnd, type LogPage, readLogPage } from './follow.ts'
 export { proveEntry } from './reads.ts'
 export { fitsHead, fitsLog, generationAt, reconcileLog, restoredGeneration } from './restore.ts'
-export { registerLogJobs } from './stamp-epoch.ts'
 export { seqAt, treeRoot } from './tree.ts'
 export { UNVERIFIED, verifyLog } from './verify-log.ts'
 

@@ -46,8 +46,6 @@ import { showEpoch } from './epochs.ts'
 import { auditPath, prefixPath } from './tree.ts'
 import { verifyChain } from './verify.ts'
 
-type Op<K extends keyof typeof gcrumbs> = (typeof gcrumbs)[K]
-
 /** An entry as shown: the leaf's text plus its hash as id. */
 export function showCrumb(row: CrumbRow): Breadcrumb {
   // Written by appendCrumb only, in exactly this shape.
@@ -55,7 +53,7 @@ export function showCrumb(row: CrumbRow): Breadcrumb {
   return { breadcrumb_id: toHex(row.breadcrumb_id), ...record }
 }
 
-export const publicKey: Handler<Op<'public_key'>> = async (call, { query }) => {
+export const publicKey: Handler<typeof gcrumbs.public_key> = async (call, { query }) => {
   const { keyring } = call.kernel
   const signer = keyring.signer('checkpoint')
   const { purpose } = query
@@ -70,7 +68,7 @@ export const publicKey: Handler<Op<'public_key'>> = async (call, { query }) => {
   }
 }
 
-export const verifyKey: Handler<Op<'verify_key'>> = async (call) => {
+export const verifyKey: Handler<typeof gcrumbs.verify_key> = async (call) => {
   const signer = call.kernel.keyring.signer(RECEIPT_PURPOSE)
   return {
     algorithm: 'ed25519',
@@ -80,14 +78,14 @@ export const verifyKey: Handler<Op<'verify_key'>> = async (call) => {
   }
 }
 
-export const breadcrumbs: Handler<Op<'breadcrumbs'>> = (call, { query }) =>
+export const breadcrumbs: Handler<typeof gcrumbs.breadcrumbs> = (call, { query }) =>
   call.read(async (db) => {
     const page = pageOf(query, 100)
     const rows = await listCrumbs(db, page.offset, page.offset + page.limit)
     return page.envelope('breadcrumbs', rows.map(showCrumb))
   })
 
-export const epochs: Handler<Op<'epochs'>> = (call, { query }) =>
+export const epochs: Handler<typeof gcrumbs.epochs> = (call, { query }) =>
   call.read(async (db) => {
     const page = pageOf(query, 100)
     const rows = await listEpochs(db, page.limit, page.offset)
@@ -96,14 +94,14 @@ export const epochs: Handler<Op<'epochs'>> = (call, { query }) =>
     return page.envelope('epochs', shown)
   })
 
-export const epoch: Handler<Op<'epoch'>> = (call, { params }) =>
+export const epoch: Handler<typeof gcrumbs.epoch> = (call, { params }) =>
   call.read(async (db) => {
     const row = await findEpoch(db, params.epoch_number)
     if (!row) return call.refuse('epoch_not_found')
     return showEpoch(call.kernel, db, row)
   })
 
-export const proof: Handler<Op<'proof'>> = (call, { params, query }) =>
+export const proof: Handler<typeof gcrumbs.proof> = (call, { params, query }) =>
   call.read(async (db) => {
     const row = await findEpoch(db, params.epoch_number)
     if (!row) return call.refuse('epoch_not_found')
@@ -134,7 +132,7 @@ function showProof(epoch: EpochRow, crumb: CrumbRow, path: readonly Uint8Array[]
   const checkpoint = asciiJson(epoch.checkpoint)
   // A proof ends with its checkpoint.
   const tlog = JSON.stringify(formatTlogProof({ index: crumb.seq, path, checkpoint: '\n' }))
-  return rawJson<ReplyOf<Op<'proof'>>>(
+  return rawJson<ReplyOf<typeof gcrumbs.proof>>(
     `{"included":true,"breadcrumb_seq":${crumb.seq},"epoch_number":${epoch.epoch_number},` +
       `"breadcrumb":{"breadcrumb_id":"${leaf}",${crumb.record.slice(1)},"leaf_hash":"${leaf}",` +
       `"audit_path":${hashes},"tree_size":${epoch.tree_size},"root_hash":"${root}",` +
@@ -154,7 +152,7 @@ const NOT_ASCII = /[\u0080-\uffff]/g
 const escapeUnit = (unit: string): string =>
   `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-export const consistency: Handler<Op<'consistency'>> = (call, { params, query }) =>
+export const consistency: Handler<typeof gcrumbs.consistency> = (call, { params, query }) =>
   call.read(async (db) => {
     const [from, to] = [await findEpoch(db, query.from), await findEpoch(db, params.epoch_number)]
     if (!from || !to) return call.refuse('epoch_not_found')
@@ -174,7 +172,7 @@ export const consistency: Handler<Op<'consistency'>> = (call, { params, query })
     }
   })
 
-export const verify: Handler<Op<'verify'>> = async (call, { query }) => {
+export const verify: Handler<typeof gcrumbs.verify> = async (call, { query }) => {
   const { state: _, ...verdict } = await verifyChain(call.kernel, call.tenant_id, {
     full: query.full ?? false,
   })
@@ -183,7 +181,7 @@ export const verify: Handler<Op<'verify'>> = async (call, { query }) => {
   return verdict.at_seq === undefined ? verdict : { ...verdict, tampered_at: verdict.at_seq }
 }
 
-export const verifyAny: Handler<Op<'verify_envelope'>> = async (call, { body }) => {
+export const verifyAny: Handler<typeof gcrumbs.verify_envelope> = async (call, { body }) => {
   const keys = call.kernel.keyring.publishedKeys()
   if (Object.hasOwn(body, 'receipts') && !Object.hasOwn(body, 'type'))
     return verifyReceipts(readReceipts(body), keys)
@@ -221,7 +219,7 @@ async function verifyReceipts(
   return { valid, type: 'receipts', checks, count, results, ...(valid ? {} : { reason }) }
 }
 
-export const stats: Handler<Op<'stats'>> = (call) =>
+export const stats: Handler<typeof gcrumbs.stats> = (call) =>
   call.read(async (db) => {
     const head = await findHead(db)
     const last = await findLastEpoch(db)
@@ -236,13 +234,13 @@ export const stats: Handler<Op<'stats'>> = (call) =>
 /** Nodes of this many heights above each other are stored: those of tiles. */
 const TILE_HEIGHT = 8
 
-export const checkpoint: Handler<Op<'checkpoint'>> = (call) =>
+export const checkpoint: Handler<typeof gcrumbs.checkpoint> = (call) =>
   call.read(async (db) => {
     const row = await findLastEpoch(db)
     return row ? cosignedCheckpoint(db, row) : call.refuse('epoch_not_found')
   })
 
-export const tile: Handler<Op<'tile'>> = (call, { params }) =>
+export const tile: Handler<typeof gcrumbs.tile> = (call, { params }) =>
   call.read(async (db) => {
     const named = parseTilePath(params.tile)
     const size = (await findLastEpoch(db))?.tree_size ?? 0

@@ -13,6 +13,7 @@ import {
   parseCheckpoint,
   verifyCheckpoint,
 } from '@custos/proof'
+import { toHex } from '../../platform/bytes.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { STORED_HEIGHTS, sha256 } from './append.ts'
 import {
@@ -61,7 +62,6 @@ export interface LogVerdict {
 
 const CHUNK = 1_000
 
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
 
 class Tampered extends Error {
@@ -123,7 +123,7 @@ class Walk {
     if (row.seq !== at_seq) throw new Tampered('breadcrumb_missing', { at_seq })
     const crumb = parseCrumb(row, this.#db.tenant_id)
     if (!crumb) throw new Tampered('breadcrumb_malformed', { at_seq })
-    if (crumb.prev_id !== hex(this.#state.last_id)) throw new Tampered('chain_broken', { at_seq })
+    if (crumb.prev_id !== toHex(this.#state.last_id)) throw new Tampered('chain_broken', { at_seq })
     if (crumb.created_at <= this.#state.last_at) throw new Tampered('time_not_rising', { at_seq })
     const leaf = leafHash(breadcrumbLeaf(crumb), sha256)
     if (!same(leaf, row.breadcrumb_id)) throw new Tampered('breadcrumb_id_mismatch', { at_seq })
@@ -187,7 +187,7 @@ class Walk {
       epochs_verified: this.#epochsVerified,
       from_seq,
       tree_size,
-      root_hash: tree_size === 0 ? null : hex(frontierRoot(this.#state.frontier, sha256)),
+      root_hash: tree_size === 0 ? null : toHex(frontierRoot(this.#state.frontier, sha256)),
       ...failure,
       state: this.#state,
     }
@@ -203,7 +203,7 @@ function parseCrumb(row: CrumbRow, tenant_id: string): Breadcrumb | null {
       parsed.tenant_id === tenant_id &&
       typeof parsed.created_at === 'string' &&
       typeof parsed.prev_id === 'string'
-    return sound ? { ...parsed, breadcrumb_id: hex(row.breadcrumb_id) } : null
+    return sound ? { ...parsed, breadcrumb_id: toHex(row.breadcrumb_id) } : null
   } catch {
     return null
   }

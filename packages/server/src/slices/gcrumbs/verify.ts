@@ -37,14 +37,12 @@ const verifier = perKernel(() => new Verifier())
 const refusalOf = ({ code, retry_after_s }: NonNullable<VerifyReply['refusal']>): Refusal =>
   new Refusal(code, undefined, retry_after_s === undefined ? {} : { retry_after_s })
 
-interface PendingVerdict {
-  resolve(verdict: LogVerdict): void
-  reject(reason: Error): void
-}
-
 /** One thread, started at the first verification: starting it costs more than most logs do. */
 class Verifier {
-  readonly #waiting = new Map<number, PendingVerdict>()
+  readonly #waiting = new Map<
+    number,
+    { resolve(verdict: LogVerdict): void; reject(reason: Error): void }
+  >()
   #worker: Worker | undefined
   #next = 0
 

@@ -20,11 +20,9 @@ import {
 import { policySets } from './policy-sets.ts'
 import { actionOf, type PolicyPayload, policyColumn, typeOf } from './sealed-policy.ts'
 
-type Change = 'created' | 'updated' | 'deleted'
-
 /** A version of a policy that is to be. */
 export interface Draft {
-  readonly change: Change
+  readonly change: 'created' | 'updated' | 'deleted'
   readonly policy_id: string
   /** 1 for a new policy, otherwise one more than the version it replaces. */
   readonly version: number
@@ -134,15 +132,13 @@ export async function changePolicies(
   })
 }
 
-interface PolicyChange {
-  readonly policy_set: number
-  readonly changed_us: number
-  readonly changed_by: string
-}
-
 function rowOf(
   policy: PreparedPolicy,
-  { policy_set, changed_us, changed_by }: PolicyChange,
+  {
+    policy_set,
+    changed_us,
+    changed_by,
+  }: { readonly policy_set: number; readonly changed_us: number; readonly changed_by: string },
 ): PolicyRow {
   const { policy_id, version, change, policy_type, action, priority, seed_key } = policy
   return {

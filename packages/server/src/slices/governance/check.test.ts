@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestService } from '../../testing/harness.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
-import { checkPolicies } from './check.ts'
+import { checkPolicies } from './sealed-policy.ts'
 
 test('a policy that was altered, and a set that is not what stands, are found', async (t) => {
   const service = await startTestService()

@@ -1,4 +1,4 @@
-// The face of governance: the gate for other slices, handlers for the HTTP layer.
+// The face of governance: the gate for other slices, evaluation on request, handlers.
 //
 // gate(call, operation, context, options?) -> Promise<GateResult>
 //   asks the tenant's policies about one request: { verdict: 'allowed' | 'denied' | 'escalated',
@@ -19,15 +19,34 @@
 // An operation that gets a gate is added to GATED of gate.ts: evaluating it counts towards nothing.
 // The names of operations and the context keys they carry are OPERATION_KEYS of the contract.
 
-import type { governance } from '@custos/contract'
-import type { HandlersOf } from '../../platform/kernel/call.ts'
-import { createPolicy, deletePolicy, updatePolicy } from './create-policy.ts'
-import { evaluateOperation } from './evaluate-operation.ts'
-import { logs } from './logs.ts'
-import { getPolicy, listPolicies, policyTypes, stats } from './reads.ts'
-import { seedDefaults } from './seed-defaults.ts'
+import assert from 'node:assert/strict'
+import type {
+  governance as contract,
+  Evaluation,
+  GovernanceLog,
+  governance,
+  PolicyResult,
+} from '@custos/contract'
+import { formatTime } from '../../platform/clock.ts'
+import type { Call, Handler, HandlersOf } from '../../platform/kernel/call.ts'
+import { type RawJson, rawJson } from '../../platform/raw-json.ts'
+import { validationDetail } from '../../platform/validation.ts'
+import { readMeter } from '../tenants/index.ts'
+import { createPolicy, deletePolicy, seedDefaults, updatePolicy } from './create-policy.ts'
+import {
+  type EvaluationResult,
+  readOutcomes,
+  recordOf,
+  writeEvaluated,
+} from './evaluation-result.ts'
+import { logId, showLogs } from './evaluation-rows.ts'
+import { evaluate, record } from './gate.ts'
+import { findEvaluation } from './log/evaluations.sql.ts'
+import { getPolicy, listPolicies, logs, policyTypes, stats } from './reads.ts'
+import { describeDetail } from './rules/describe.ts'
+import { verdictOf } from './rules/evaluate-set.ts'
+import { currentName, findNameProblem } from './rules/operation-names.ts'
 
-export { checkPolicies, digestPolicies } from './check.ts'
 export {
   admit,
   admitItems,
@@ -40,7 +59,146 @@ export {
 export { flushEvaluations } from './log/evaluation-log.ts'
 export { type Redactions, redactedOr } from './rules/evaluate-set.ts'
 export type { Context } from './rules/request.ts'
-export { policyTextSource } from './text-sources.ts'
+export { checkPolicies, digestPolicies, policyTextSource } from './sealed-policy.ts'
+
+type EvaluateCall = Call<typeof contract.evaluate>
+
+/** POST /v1/governance/evaluate: the result of each enabled policy, and the verdict. */
+const evaluateOperation: Handler<typeof contract.evaluate> = async (call, { body }) => {
+  const operation = readOperation(body.operation)
+  const dry_run = body.dry_run ?? false
+  const contexts = [body.context ?? {}]
+  const evaluated = await evaluate(call, { operation, contexts, dry_run, by: 'caller' })
+  if (call.idempotency_key !== null) return evaluateOnce(call, evaluated, dry_run)
+  if (evaluated !== null && !dry_run) await record(call, evaluated)
+  return showEvaluated(call.tenant_id, evaluated, dry_run)
+}
+
+/** The current name. Refuses one that no policy can name. */
+function readOperation(name: string): string {
+  const problem = findNameProblem(name)
+  if (problem !== null) throw validationDetail(['body', 'operation'], problem, 'enum')
+  return currentName(name)
+}
+
+interface EvaluationIds {
+  readonly evaluation_id: string | null
+  readonly created_us: number
+  readonly policy_set: number
+}
+
+/**
+ * With an idempotency key all rows are durable before the answer. A retry is evaluated again: if
+ * the result is the same, it returns the first evaluation; otherwise it returns a new one.
+ */
+async function evaluateOnce(
+  call: EvaluateCall,
+  evaluated: EvaluationResult | null,
+  dry_run: boolean,
+): Promise<Evaluation | RawJson<Evaluation>> {
+  const { kernel, tenant_id } = call
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const kept = await call.once<EvaluationIds>({
+    async run(tx) {
+      const ids = keptOf(evaluated, dry_run)
+      if (evaluated !== null && !dry_run) await writeEvaluated(tx, keys, evaluated)
+      return { reply: ids, ids: { ...ids } }
+    },
+    // Written by run above.
+    replay: async (_, { evaluation_id, created_us, policy_set }) => ({
+      evaluation_id: evaluation_id === null ? null : String(evaluation_id),
+      created_us: Number(created_us),
+      policy_set: Number(policy_set),
+    }),
+  })
+  readMeter(kernel).count(tenant_id, call.operation.id)
+  if (dry_run || kept.evaluation_id === (evaluated?.evaluation_id ?? null))
+    return showEvaluated(tenant_id, evaluated, dry_run)
+  const again = await showKept(call, kept, evaluated)
+  if (again !== null) return again
+  if (evaluated !== null) await record(call, evaluated)
+  return showEvaluated(tenant_id, evaluated, dry_run)
+}
+
+function keptOf(evaluated: EvaluationResult | null, dry_run: boolean): EvaluationIds {
+  if (evaluated === null || dry_run) return { evaluation_id: null, created_us: 0, policy_set: 0 }
+  const { evaluation_id, created_us, set } = evaluated
+  return { evaluation_id, created_us, policy_set: set.policy_set }
+}
+
+/** Null where the same policies do not say the same any more. */
+async function showKept(
+  call: EvaluateCall,
+  { evaluation_id, created_us, policy_set }: EvaluationIds,
+  evaluated: EvaluationResult | null,
+): Promise<Evaluation | null> {
+  if (evaluation_id === null || evaluated === null) return null
+  const row = await call.read((db) => findEvaluation(db, { created_us, evaluation_id }))
+  const fresh = recordOf(evaluated).row
+  if (row?.policy_set !== fresh.policy_set || row.verdicts !== fresh.verdicts) return null
+  const { operation } = evaluated
+  const picked = readOutcomes(row.verdicts, null).map((_, index) => ({ row, index }))
+  const logs = (await showLogs(call, picked)).map((log) => ({ ...log, operation }))
+  return answer(logs, { evaluation_id, policy_set, dry_run: false })
+}
+
+/** The JSON of `answer` where it is given what `showOutcome` makes of each outcome. */
+export function showEvaluated(
+  tenant_id: string,
+  evaluated: EvaluationResult | null,
+  dry_run: boolean,
+): Evaluation | RawJson<Evaluation> {
+  if (evaluated === null) return answer([], { evaluation_id: null, policy_set: 0, dry_run })
+  const { set, outcomes, operation, request, created_us } = evaluated
+  const tenant = JSON.stringify(tenant_id)
+  const created_at = formatTime(created_us)
+  const about = membersOf({ operation, request_summary: request, created_at })
+  let [evaluations, logs] = ['', '']
+  for (const [i, { result, applicable, detail }] of outcomes.entries()) {
+    const policy = set.policies[i]
+    assert(policy, 'there is an outcome for each policy, and no other')
+    const { fragments } = policy
+    const log_id = dry_run ? 'null' : `"${logId(evaluated.evaluation_id, i)}"`
+    const reason = detail === null ? 'null' : `"${detail.reason}"`
+    const words = detail === null ? '""' : JSON.stringify(describeDetail(policy, detail))
+    const comma = i === 0 ? '' : ','
+    evaluations +=
+      `${comma}{"log_id":${log_id},"tenant_id":${tenant},${fragments.evaluation}` +
+      `"result":"${result}","applicable":${applicable},"reason":${reason},"detail":${words},` +
+      `${about}}`
+    logs += `${comma}{${fragments.log}"result":"${result}","detail":${words}}`
+  }
+  const { allowed, ...decision } = decide(outcomes)
+  const evaluation_id = dry_run ? null : evaluated.evaluation_id
+  const head = membersOf({ ...decision, evaluation_id, policy_set: set.policy_set, dry_run })
+  return rawJson(`{"allowed":${allowed},"evaluations":[${evaluations}],${head},"logs":[${logs}]}`)
+}
+
+/** An object as JSON without its braces. */
+const membersOf = (value: object): string => JSON.stringify(value).slice(1, -1)
+
+export function answer(
+  evaluations: GovernanceLog[],
+  about: Pick<Evaluation, 'evaluation_id' | 'policy_set' | 'dry_run'>,
+): Evaluation {
+  const { allowed, ...decision } = decide(evaluations)
+  return {
+    allowed,
+    evaluations,
+    ...decision,
+    ...about,
+    logs: evaluations.map(({ policy_name, policy_type, action, result, detail }) => ({
+      ...{ policy_name, policy_type, action, result, detail },
+    })),
+  }
+}
+
+function decide(outcomes: readonly { readonly result: PolicyResult }[]) {
+  const summary = { total: outcomes.length, allowed: 0, denied: 0, escalated: 0, logged: 0 }
+  for (const { result } of outcomes) summary[result] += 1
+  const verdict = verdictOf(outcomes.map(({ result }) => result))
+  return { allowed: verdict === 'allowed', summary, verdict, escalated: verdict === 'escalated' }
+}
 
 export const governanceHandlers = {
   stats,

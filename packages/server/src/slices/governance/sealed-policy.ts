@@ -1,10 +1,24 @@
-// The callers' words of a policy, sealed under a secret of their own for each version.
+// The callers' words of a policy, sealed under a secret of their own for each version, how requests
+// of data subjects reach them, and the check that every version opens.
 
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { POLICY_ACTIONS, POLICY_TYPES, type PolicyAction, type PolicyType } from '@custos/contract'
+import type { JsonObject } from '@custos/proof'
+import { findPolicySet } from '../../platform/db/control.sql.ts'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.ts'
-import type { PolicyRow } from './policies.sql.ts'
+import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kernel/sealed-column.ts'
+import { REDACTED_TEXT, textSource } from '../../platform/kernel/text-source.ts'
+import {
+  findMembers,
+  findVersion,
+  listAllVersions,
+  listStanding,
+  listVersionsAfter,
+  type PolicyRow,
+  updateRedactedPolicy,
+} from './policies.sql.ts'
 
 /** What a caller wrote: a name or a pattern may be a person's. */
 export interface PolicyPayload {
@@ -39,6 +53,33 @@ export async function openPolicies(
   return rows.map((row, i) => ({ row, words: opened[i] ?? null }))
 }
 
+/**
+ * A version in force is held: to redact it would change what the tenant permits. Its tenant changes
+ * or deletes the policy, and then it is redacted as every earlier version.
+ */
+export const policyTextSource = textSource<PolicyRow, JsonObject>({
+  kind: 'policy',
+  list: listVersionsAfter,
+  find: (db, id) => {
+    const [policy_id = '', version = ''] = id.split(':')
+    return findVersion(db, policy_id, Number(version))
+  },
+  idOf: ({ policy_id, version }) => `${policy_id}:${version}`,
+  createdUs: ({ changed_us }) => changed_us,
+  isHeld: ({ stands }) => stands === 1,
+  open: async (kernel, tenant_id, rows) =>
+    (await policyColumn.openAll(kernel, tenant_id, rows)).map(
+      // Stored as JSON.
+      (texts): JsonObject | null => texts && JSON.parse(JSON.stringify(texts)),
+    ),
+  redact: async (kernel, tenant_id, { row }) => {
+    const left = { name: REDACTED_TEXT, description: '', config: {} }
+    return [await policyColumn.sealRedacted(kernel, tenant_id, row, left)]
+  },
+  update: (tx, row, [sealed]) =>
+    updateRedactedPolicy(tx, row, { sealed, secret_no: REDACTED_SECRET }),
+})
+
 export const UNREADABLE: PolicyPayload = { name: '', description: '', config: {} }
 
 // Written from the contract's enums: anything else was not written by us.
@@ -51,3 +92,56 @@ function oneOf<T extends string>(words: readonly T[], word: string): T {
 export const typeOf = (row: PolicyRow): PolicyType => oneOf(POLICY_TYPES, row.policy_type)
 
 export const actionOf = (row: PolicyRow): PolicyAction => oneOf(POLICY_ACTIONS, row.action)
+
+/** On the snapshot of `db`. */
+export async function checkPolicies(
+  kernel: Pick<Kernel, 'keyring'>,
+  db: TenantDb,
+): Promise<{ versions: number; faults: { policy_id: string; fault: string }[] }> {
+  const rows = await listAllVersions(db)
+  const opened = await openPolicies(kernel, db.tenant_id, rows)
+  const faults = opened.flatMap(({ row, words }) =>
+    words === null ? [{ policy_id: row.policy_id, fault: 'the seal does not open' }] : [],
+  )
+  const policy_set = await findPolicySet(db)
+  const [current] = await findMembers(db, [policy_set])
+  const enabled = (await listStanding(db)).filter((row) => row.enabled === 1)
+  const standing = enabled.map(({ policy_id, version }) => [policy_id, version])
+  if (rows.length > 0 && current?.members !== JSON.stringify(standing))
+    faults.push({ policy_id: '-', fault: 'the current set is not what stands' })
+  faults.push(...(await uncompiled(await openPolicies(kernel, db.tenant_id, enabled))))
+  return { versions: rows.length, faults }
+}
+
+/** One that does not compile denies every request: safe, and not what its author meant. */
+async function uncompiled(opened: readonly OpenedPolicy[]) {
+  if (opened.length === 0) return []
+  // Loaded where it is used: a service without policies starts without its engines.
+  const [{ makeRule }, { recognisers }] = await Promise.all([
+    import('./rules/policy.ts'),
+    import('./rules/personal-data.ts'),
+  ])
+  return opened.flatMap(({ row, words }) => {
+    if (words === null) return []
+    try {
+      makeRule({ policy_type: typeOf(row), config: words.config }, recognisers)
+      return []
+    } catch {
+      return [{ policy_id: row.policy_id, fault: 'it does not compile' }]
+    }
+  })
+}
+
+/** What is in force, by a digest over ids, versions, order and sealed words. */
+export async function digestPolicies(
+  db: TenantDb,
+): Promise<{ policy_set: number; in_force: number; digest: string }> {
+  const enabled = (await listStanding(db)).filter((row) => row.enabled === 1)
+  const digest = createHash('sha256')
+  for (const { policy_id, version, policy_type, action, priority, sealed } of enabled)
+    digest
+      .update(JSON.stringify([policy_id, version, policy_type, action, priority]))
+      .update(createHash('sha256').update(sealed).digest())
+  const policy_set = await findPolicySet(db)
+  return { policy_set, in_force: enabled.length, digest: digest.digest('hex') }
+}

@@ -42,9 +42,7 @@ import {
 } from './sso-connection.ts'
 import { testProvider } from './sso-provider.ts'
 
-type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-type NewConnection = Static<Operation<'create_connection'>['body']>
-type ConnectionChanges = Static<Operation<'update_connection'>['body']>
+type NewConnection = Static<(typeof contract)['create_connection']['body']>
 
 const ID_BYTES = 12
 const KEY_ID_BYTES = 8
@@ -56,7 +54,7 @@ const VERIFICATIONS_PER_MINUTE = 10
 const MINUTE_US = 60_000_000
 
 async function requireIssuer(
-  call: Call<Operation<'create_connection' | 'configure'>>,
+  call: Call<(typeof contract)['create_connection' | 'configure']>,
   { issuer, directories = [] }: NewConnection,
 ): Promise<void> {
   if (
@@ -117,10 +115,9 @@ function settingsOf(body: NewConnection, kid: string): ConnectionSettings {
   }
 }
 
-export const createConnection: Handler<Operation<'create_connection' | 'configure'>> = async (
-  call,
-  { body },
-) => {
+export const createConnection: Handler<
+  (typeof contract)['create_connection' | 'configure']
+> = async (call, { body }) => {
   const { kernel, tenant_id, principal } = call
   refuseLimited(call)
   await requireIssuer(call, body)
@@ -158,7 +155,7 @@ export const createConnection: Handler<Operation<'create_connection' | 'configur
   }
 }
 
-export const listAllConnections: Handler<Operation<'connections'>> = (call, { query }) =>
+export const listAllConnections: Handler<typeof contract.connections> = (call, { query }) =>
   call.read(async (db) => {
     refuseLimited(call)
     const page = pageOf(query, limits.page.default)
@@ -173,14 +170,13 @@ export const listAllConnections: Handler<Operation<'connections'>> = (call, { qu
     return page.envelope('connections', shown)
   })
 
-type OneConnection = Operation<
+type OneConnection = (typeof contract)[
   | 'connection'
   | 'update_connection'
   | 'delete_connection'
   | 'test'
   | 'verify_domain'
-  | 'drop_domain'
->
+  | 'drop_domain']
 
 async function loadConnection(
   call: Call<OneConnection>,
@@ -208,19 +204,19 @@ async function showOne(
   return showConnection(call.kernel, row, await openSettings(call, row), domains)
 }
 
-export const getConnection: Handler<Operation<'connection'>> = (call, { params }) =>
+export const getConnection: Handler<typeof contract.connection> = (call, { params }) =>
   call.read(async (db) => showOne(call, db, await loadConnection(call, db, params.connection_id)))
 
 /** With what is given in place of what was; nothing that was left out changes. */
 function changedSettings(
   known: ConnectionSettings,
-  { enabled: _, enforced: __, ...given }: ConnectionChanges,
+  { enabled: _, enforced: __, ...given }: Static<(typeof contract)['update_connection']['body']>,
 ): ConnectionSettings {
   const changes = Object.entries(given).filter(([, value]) => value !== undefined)
   return { ...known, ...Object.fromEntries(changes) }
 }
 
-export const updateConnectionById: Handler<Operation<'update_connection'>> = (
+export const updateConnectionById: Handler<typeof contract.update_connection> = (
   call,
   { params, body },
 ) =>
@@ -261,7 +257,7 @@ export const updateConnectionById: Handler<Operation<'update_connection'>> = (
   })
 
 // The secret first, as with every row: a crash leaves a connection that opens no more.
-export const deleteConnectionById: Handler<Operation<'delete_connection'>> = async (
+export const deleteConnectionById: Handler<typeof contract.delete_connection> = async (
   call,
   { params },
 ) => {
@@ -290,7 +286,7 @@ export const deleteConnectionById: Handler<Operation<'delete_connection'>> = asy
   })
 }
 
-export const testConnection: Handler<Operation<'test'>> = async (call, { params }) => {
+export const testConnection: Handler<typeof contract.test> = async (call, { params }) => {
   const { kernel, tenant_id } = call
   const row = await call.read((db) => loadConnection(call, db, params.connection_id))
   const settings = await openSettings(call, row)
@@ -302,7 +298,7 @@ export const testConnection: Handler<Operation<'test'>> = async (call, { params 
  * The person who proves a domain decides who takes invitations to it, of owners too: they may make
  * one. The text is an HMAC under a salt of the tenant: no other tenant or connection has it.
  */
-export const verifyDomain: Handler<Operation<'verify_domain'>> = async (
+export const verifyDomain: Handler<typeof contract.verify_domain> = async (
   call,
   { params, body: { domain } },
 ) => {
@@ -366,7 +362,7 @@ async function removeDomains(
 }
 
 // A person who may delete the connection, which frees its domains, may free one of them.
-export const dropDomain: Handler<Operation<'drop_domain'>> = (call, { params }) =>
+export const dropDomain: Handler<typeof contract.drop_domain> = (call, { params }) =>
   call.transact(async (tx) => {
     const { kernel, tenant_id, principal } = call
     const { connection_id, domain } = params
@@ -382,7 +378,7 @@ export const dropDomain: Handler<Operation<'drop_domain'>> = (call, { params }) 
     return showConnection(kernel, changed, settings, await domainsOf(tx, connection_id))
   })
 
-export const setDomains: Handler<Operation<'set_domains'>> = async (call, { params, body }) => {
+export const setDomains: Handler<typeof contract.set_domains> = async (call, { params, body }) => {
   const { kernel, principal } = call
   const { tenant_id, connection_id } = params
   const tenant = await kernel.db.read(tenant_id, (db) => findTenant(db, tenant_id))

@@ -44,13 +44,11 @@ import {
   updateUser,
 } from './users.sql.ts'
 
-type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-
 export const USER_ID_BYTES = 12
 const INVITATION_CHARS = 43
 const INVITED_US = 7 * 86_400_000_000
 
-export const inviteUser: Handler<Operation<'invite'>> = async (call, { body }) => {
+export const inviteUser: Handler<typeof contract.invite> = async (call, { body }) => {
   const { kernel, principal, tenant_id } = call
   const tenant = await call.read((db) => findTenant(db, tenant_id))
   if (!tenant) return call.refuse('tenant_not_found')
@@ -100,7 +98,7 @@ export const inviteUser: Handler<Operation<'invite'>> = async (call, { body }) =
   }
 }
 
-export const listPeople: Handler<Operation<'users'>> = (call, { query }) =>
+export const listPeople: Handler<typeof contract.users> = (call, { query }) =>
   call.read(async (db) => {
     refuseLimited(call)
     const page = pageOf(query, limits.page.default)
@@ -119,7 +117,7 @@ export function refuseLimited({ principal }: Pick<Call, 'principal'>): void {
 }
 
 async function loadUser(
-  call: Call<Operation<'update_user' | 'remove_user'>>,
+  call: Call<(typeof contract)['update_user' | 'remove_user']>,
   db: TenantDb,
   user_id: string,
 ): Promise<UserRow> {
@@ -132,7 +130,7 @@ async function loadUser(
 
 /** Refuses to leave a tenant without an owner who can act. */
 async function requireOwner(
-  call: Call<Operation<'update_user' | 'remove_user'>>,
+  call: Call<(typeof contract)['update_user' | 'remove_user']>,
   db: TenantDb,
   { user_id, state, roles }: UserRow,
 ): Promise<void> {
@@ -142,7 +140,10 @@ async function requireOwner(
   if (!others.some(isOwner)) call.refuse('last_owner')
 }
 
-export const updatePerson: Handler<Operation<'update_user'>> = async (call, { params, body }) => {
+export const updatePerson: Handler<typeof contract.update_user> = async (
+  call,
+  { params, body },
+) => {
   const { kernel, tenant_id, principal } = call
   return call.transact(async (tx) => {
     const row = await loadUser(call, tx, params.user_id)
@@ -214,7 +215,7 @@ export async function revokeKeys(
 }
 
 // The secret first, as with every row: a crash leaves a person without name who can be removed.
-export const removeUser: Handler<Operation<'remove_user'>> = async (call, { params, query }) => {
+export const removeUser: Handler<typeof contract.remove_user> = async (call, { params, query }) => {
   const { kernel, tenant_id, principal } = call
   const { secret_no } = await call.read(async (db) => {
     const row = await loadUser(call, db, params.user_id)

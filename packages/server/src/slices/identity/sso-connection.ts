@@ -178,10 +178,11 @@ export async function digestOf(
   return keys.label(`sso_connection\n${jsonBytes(settings)}`)
 }
 
-type ConnectionTexts = Record<'name' | 'issuer' | 'client_id' | 'roles', string>
-
 /** Requests of data subjects reach connections: one that names a person is switched off. */
-export const connectionTextSource = textSource<ConnectionRow, ConnectionTexts>({
+export const connectionTextSource = textSource<
+  ConnectionRow,
+  Record<'name' | 'issuer' | 'client_id' | 'roles', string>
+>({
   kind: 'sso_connection',
   replaceable: true,
   list: (db, after, limit) => listConnectionsAfter(db, after?.connection_id ?? '', limit),

@@ -45,8 +45,6 @@ import { admitPerson, NotAdmitted, preparePerson } from './sso-person.ts'
 import { authenticate, authorizationUrl, type LoginSecrets, ProviderError } from './sso-provider.ts'
 import { findUser, type UserRow } from './users.sql.ts'
 
-type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-
 /** 256 bits and more. */
 const TOKEN_CHARS = 43
 const SECOND_US = 1_000_000
@@ -61,7 +59,7 @@ const NO_LOGIN: AnswerCookie = { name: 'login', value: '', max_age_s: 0 }
 
 const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer')
 
-export const listProviders: Handler<Operation<'providers'>> = async ({ kernel }, { query }) => {
+export const listProviders: Handler<typeof contract.providers> = async ({ kernel }, { query }) => {
   const tenant = await kernel.db.read(PLATFORM, (db) => findTenant(db, query.tenant))
   if (!tenant || tenant.requested_us !== null) return { providers: [] }
   const rows = await kernel.db.read(query.tenant, listConnections)
@@ -101,7 +99,7 @@ function secretsOf(cookie: string, state: string): LoginSecrets {
   return { state, nonce: derive('nonce'), verifier: derive('verifier') }
 }
 
-export const authorize: Handler<Operation<'authorize'>> = async (call, { query }) => {
+export const authorize: Handler<typeof contract.authorize> = async (call, { query }) => {
   const { kernel } = call
   limitStarts(kernel, call.address)
   const { connection_id, domain, challenge = null } = query
@@ -138,14 +136,14 @@ export const authorize: Handler<Operation<'authorize'>> = async (call, { query }
  * A page of another site could sign its visitors in to a tenant of its own, to see what they do
  * there. With a challenge it cannot: only the console that has the verifier gets a session.
  */
-function refuseOtherSite(call: Call<Operation<'authorize'>>): void {
+function refuseOtherSite(call: Call<typeof contract.authorize>): void {
   const site = call.header('sec-fetch-site') ?? 'none'
   if (site !== 'none' && site !== 'same-origin')
     call.refuse('origin_refused', 'a sign-in is begun on the sign-in page of the service')
 }
 
 async function leadOut(
-  call: Call<Operation<'authorize'>>,
+  call: Call<typeof contract.authorize>,
   connection: OpenConnection,
   login: LoginSecrets & { readonly redirect_uri: string },
 ): Promise<string> {
@@ -159,7 +157,7 @@ async function leadOut(
 
 /** A path of the service, or a page of a listed console, which shows later that it asked. */
 function requireReturn(
-  call: Call<Operation<'authorize'>>,
+  call: Call<typeof contract.authorize>,
   return_to: string,
   challenge: string | null,
 ): string {
@@ -173,7 +171,7 @@ function requireReturn(
   )
 }
 
-export const callback: Handler<Operation<'callback'>> = async (call, { query }) => {
+export const callback: Handler<typeof contract.callback> = async (call, { query }) => {
   const { kernel } = call
   const { state } = query
   const cookie = call.cookie('login')
@@ -254,7 +252,7 @@ interface VerifiedLogin {
 
 /** Admits the person and begins the session, or makes a code for it. Returns where to go. */
 async function enter(
-  call: Call<Operation<'callback'>>,
+  call: Call<typeof contract.callback>,
   connection: OpenConnection,
   { login, claims, sid }: VerifiedLogin,
 ): Promise<string> {
@@ -340,7 +338,7 @@ async function begin(
 export const appendSignIn = (tx: Tx, user_id: string, payload: EventPayload<'user.signed_in'>) =>
   appendCrumb(tx, { event_type: 'user.signed_in', subject: user_id, payload })
 
-export const exchange: Handler<Operation<'exchange'>> = async (call, { body }) => {
+export const exchange: Handler<typeof contract.exchange> = async (call, { body }) => {
   const { kernel } = call
   const taken = await kernel.db.transact(PLATFORM, (tx) => takeCode(tx, sha256(body.code)))
   const challenge = hash('sha256', body.verifier, 'base64url')

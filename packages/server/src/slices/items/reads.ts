@@ -10,6 +10,7 @@ import {
   limits,
   type SearchItems,
 } from '@custos/contract'
+import { toHex } from '../../platform/bytes.ts'
 import { formatTime, parseTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
@@ -178,12 +179,6 @@ function showItem({ row, fact }: StoredVersion): Item {
   }
 }
 
-interface NameInStore {
-  readonly store_id: string
-  readonly namespace: readonly string[]
-  readonly key: string
-}
-
 /**
  * The version of a name that is current, or was at log position `known_seq`; undefined: there is
  * none, or it has been erased since.
@@ -191,7 +186,11 @@ interface NameInStore {
 async function findVersion(
   kernel: Kernel,
   db: TenantDb,
-  { store_id, namespace, key }: NameInStore,
+  {
+    store_id,
+    namespace,
+    key,
+  }: { readonly store_id: string; readonly namespace: readonly string[]; readonly key: string },
   known_seq: number | null,
 ): Promise<StoredVersion | undefined> {
   const keys = await kernel.keyring.tenant(db.tenant_id)
@@ -282,12 +281,10 @@ async function listHeadsWithin(
   const [first, ...others] = within
   if (!first) return []
   if (others.length === 0) return listItemHeads(db, store_id, first.namespace_mac)
-  const macs = new Set(within.map(({ namespace_mac }) => hexOf(namespace_mac)))
+  const macs = new Set(within.map(({ namespace_mac }) => toHex(namespace_mac)))
   const heads = await listItemHeads(db, store_id)
-  return heads.filter(({ namespace_mac }) => macs.has(hexOf(namespace_mac)))
+  return heads.filter(({ namespace_mac }) => macs.has(toHex(namespace_mac)))
 }
-
-const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
 interface ItemSearch {
   readonly store_id: string

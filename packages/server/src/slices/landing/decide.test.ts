@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { IssueLandingRequest } from '@custos/contract'
-import { landingRegistry } from './landing-registry.ts'
-import { normalizeLanding } from './normal-request.ts'
+import { landingRegistry, normalizeLanding } from './index.ts'
 import { AUTHORITY, openLandingScene, request } from './testing/landing-scene.ts'
 
 const scene = openLandingScene()

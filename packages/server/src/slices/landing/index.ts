@@ -1,25 +1,217 @@
 // Landing certificates: their operations, the handlers, and the registry for approvals.
 
-import type { landing as contract, landing } from '@custos/contract'
-import { reconstructLanding } from '@custos/proof'
-import type { Call, Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import {
+  type ConformanceRequest,
+  type landing as contract,
+  type IssueLandingRequest,
+  type LandingCertificate,
+  type LandingDocument,
+  LISTED_CERTIFICATE_BYTES_MAX,
+  type landing,
+  limits,
+  PROVENANCE_BYTES_MAX,
+} from '@custos/contract'
+import {
+  claimReasons,
+  isObject,
+  type JsonObject,
+  type LandingRequest,
+  type LayerBytes,
+  manifestDigest,
+  reconstructLanding,
+  toHex,
+} from '@custos/proof'
+import { jsonByteLength } from '../../platform/bytes.ts'
+import type { Call, Handler, HandlersOf } from '../../platform/kernel/call.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { sha256 } from '../gcrumbs/index.ts'
+import {
+  type AdmittedProposal,
   answerWaiting,
   applyDecision,
+  type ClaimedAuthority,
+  certifyArtifact,
   checksOf,
   claimedAuthority,
   findRecord,
   loadRecord,
+  normalizeDigest,
   type OpenRecord,
   proposeRecord,
+  type Registry,
+  type RegistryFields,
   recordedAuthority,
   registryHandlers,
+  rejection,
+  showRow,
   unsignedReason,
   verifyDocument,
 } from '../records/index.ts'
-import { checkConformance, compareCorpus, matchesLayers } from './conformance.ts'
-import { documentOf, landingRegistry, landingView } from './landing-registry.ts'
-import { normalizeLanding, normalizeSubject } from './normal-request.ts'
+import { checkConformance, compareCorpus, matchesLayers, UNSEALED } from './conformance.ts'
+
+type NormalLandingRequest = LandingRequest & { readonly authority: ClaimedAuthority }
+
+const KIND_DEFAULT = 'lora+rag'
+const DIGEST = /^(sha256:)?[0-9a-fA-F]{64}$/
+const isDigest = (value: unknown): value is string =>
+  typeof value === 'string' && DIGEST.test(value)
+
+/**
+ * One spelling for each digest, no null members, no bytes. Refuses what is unsealed, or too long to
+ * be signed.
+ */
+export function normalizeLanding(body: IssueLandingRequest): NormalLandingRequest {
+  const { artifact_ref, base_model_ref, kind, conformance, permitted_actions } = body
+  const subject = normalizeSubject(body)
+  const { merkle_root } = subject.data_provenance
+  if (typeof merkle_root !== 'string') throw rejection([UNSEALED])
+  const given = isObject(conformance) ? conformance : {}
+  // A caller who claims nothing checked nothing: certificates always carry a result.
+  const claimed_conformance = { ...given, result: given['result'] ?? 'not_checked' }
+  if (jsonByteLength(claimed_conformance) > limits.metadata_bytes)
+    throw rejection([`conformance is longer than ${limits.metadata_bytes} bytes`])
+  return {
+    artifact_ref,
+    base_model_ref,
+    kind: kind ?? KIND_DEFAULT,
+    ...subject,
+    data_provenance: { ...subject.data_provenance, merkle_root },
+    authority: claimedAuthority(body.authority),
+    claimed_conformance,
+    permitted_actions,
+  }
+}
+
+/** The members that `landing.issue` and `landing.conformance` share. */
+function normalizeSubject({
+  layer_hashes,
+  layer_bytes,
+  data_provenance,
+}: Pick<ConformanceRequest, 'layer_hashes' | 'layer_bytes' | 'data_provenance'>) {
+  const hashes = layer_hashes.map(normalizeDigest)
+  return {
+    layer_hashes: hashes,
+    layer_bytes: compareBytes(hashes, layer_bytes ?? null),
+    data_provenance: normalizeProvenance(data_provenance),
+  }
+}
+
+/** Without a root where none is given, or what is given is not one. */
+function normalizeProvenance(given: ConformanceRequest['data_provenance']): JsonObject {
+  const { merkle_root, corpus_hash, ...more } = given
+  const stated = Object.entries(more).filter(([, value]) => value !== null && value !== undefined)
+  const members = Object.fromEntries(stated)
+  const provenance = {
+    ...(isObject(members) ? members : {}),
+    ...(isDigest(merkle_root) ? { merkle_root: normalizeDigest(merkle_root) } : {}),
+    ...(corpus_hash ? { corpus_hash: normalizeDigest(corpus_hash) } : {}),
+  }
+  if (jsonByteLength(provenance) > PROVENANCE_BYTES_MAX)
+    throw rejection([`data_provenance is longer than ${PROVENANCE_BYTES_MAX} bytes`])
+  return provenance
+}
+
+/** Another number of layers than of digests never matches. */
+function compareBytes(hashes: readonly string[], sent: readonly string[] | null): LayerBytes {
+  if (sent === null) return 'not_sent'
+  if (sent.length !== hashes.length) return 'differ'
+  const match = sent.every((text, i) => toHex(sha256(Buffer.from(text, 'base64'))) === hashes[i])
+  return match ? 'match' : 'differ'
+}
+
+const VERSION = 'lc/1'
+
+export const landingRegistry: Registry<NormalLandingRequest> = {
+  kind: 'landing',
+  id_field: 'certificate_id',
+  schema_version: VERSION,
+  standing: 'issued',
+  waits: true,
+  not_found: 'landing_not_found',
+  operation: () => 'landing.issue',
+  context: ({ artifact_ref, authority }) => ({ artifact_ref, authority }),
+  name: ({ artifact_ref }) => artifact_ref,
+  fields,
+}
+
+/** Refuses what does not conform now, and what its own claim contradicts. */
+async function fields(proposal: AdmittedProposal<NormalLandingRequest>): Promise<RegistryFields> {
+  const { kernel, tenant_id, request } = proposal
+  const { artifact_ref, base_model_ref, kind, layer_hashes, data_provenance } = request
+  const authority = recordedAuthority(request.authority, proposal.ceiling)
+  const { conformance, reasons, not_checked } = await checkConformance(kernel, tenant_id, {
+    ...request,
+    authority,
+  })
+  const against = claimReasons(request.claimed_conformance, conformance.per_policy)
+  if (conformance.result === 'fail' || against.length > 0) throw rejection([...reasons, ...against])
+  const { artifact_id } = conformance.evidence
+  return {
+    document: {
+      version: VERSION,
+      artifact: {
+        artifact_ref,
+        base_model_ref,
+        kind,
+        layer_hashes,
+        manifest_digest: manifestDigest({ base_model_ref, kind, layer_hashes }),
+      },
+      data_provenance,
+      authority,
+      conformance,
+      claimed_conformance: request.claimed_conformance,
+      permitted_actions: request.permitted_actions,
+      not_checked,
+    },
+    // The artifact that is named as evidence is certified in the same unit of work; one that was
+    // registered since is not named. A certified artifact keeps its first certificate.
+    async effect(tx, record_id) {
+      if (artifact_id !== null) await certifyArtifact(tx, artifact_id, record_id)
+    },
+  }
+}
+
+/** The signed document. Refuses where nothing was issued. */
+function documentOf({ document }: OpenRecord): LandingDocument {
+  if (document === null) throw new Refusal('not_waiting')
+  // Signed by this registry, and verified by its rules before it was stored.
+  return document as unknown as LandingDocument
+}
+
+function showLanding(record: OpenRecord, tenant_id: string): LandingCertificate {
+  const { row, content } = record
+  // Proposed by this slice, in its normal form.
+  const request = record.request as NormalLandingRequest
+  const document = record.document === null ? null : documentOf(record)
+  return {
+    certificate_id: row.record_id,
+    ...showRow(record, tenant_id),
+    artifact_ref: request.artifact_ref,
+    base_model_ref: request.base_model_ref,
+    kind: request.kind,
+    layer_hashes: [...request.layer_hashes],
+    data_provenance: { ...request.data_provenance },
+    authority: document?.authority ?? recordedAuthority(request.authority, content.ceiling),
+    conformance: document?.conformance ?? null,
+    claimed_conformance: { ...request.claimed_conformance },
+    permitted_actions: [...request.permitted_actions],
+  }
+}
+
+/** Two hundred certificates of corpora with ten thousand sources do not fit on a page. */
+function showListed(record: OpenRecord, tenant_id: string): LandingCertificate {
+  const shown = showLanding(record, tenant_id)
+  if (record.row.sealed.length <= LISTED_CERTIFICATE_BYTES_MAX) return shown
+  const { sources: _, ...data_provenance } = shown.data_provenance
+  return { ...shown, document: null, data_provenance }
+}
+
+const landingView = {
+  id: 'certificate_id',
+  listKey: 'certificates',
+  show: showLanding,
+  showListed,
+} as const
 
 /** POST /v1/landing/issue: a certificate, signed, or waiting for a person. */
 const issue: Handler<typeof contract.issue> = async (call, { body }) => {
@@ -115,8 +307,6 @@ async function evidenceOf(
   }
   return checks
 }
-
-export { landingRegistry } from './landing-registry.ts'
 
 export const landingHandlers = {
   ...registryHandlers(landingRegistry, landingView),

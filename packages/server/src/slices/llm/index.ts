@@ -1,11 +1,166 @@
-// The face of models and tools: handlers, one question to a model, one call of a tool.
+// Models and tools: one question to a model through guarded egress, bounded in time and bytes and
+// asked again where the provider says "later"; handlers, and one call of a tool.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { llm } from '@custos/contract'
+import { canonicalize } from '@custos/proof'
+import { Breaker } from '../../platform/breaker.ts'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
-import { createProvider, deleteProvider, listProviderPage } from './providers.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import { LruCache } from '../../platform/lru-cache.ts'
+import { AnswerStream, STREAMING } from './answer-stream.ts'
+import { CHAT_FORMS, type ModelAnswer, type ModelQuestion } from './chat.ts'
+import { createProvider, deleteProvider, listProviderPage, type OpenProvider } from './providers.ts'
 import { createTool, deleteTool, listTools, seedBuiltins } from './tools.ts'
 
-export { type AskResult, admit, askModel, heldMs } from './ask-model.ts'
+/** `unsent`: it was never asked, or it said that it did not answer. `lost`: nobody knows. */
+export type AskResult =
+  | { readonly answer: ModelAnswer }
+  | {
+      readonly fault: string
+      readonly spent: 'unsent' | 'lost'
+      /** When the provider wants to be asked again. */
+      readonly again_ms?: number
+    }
+
+const CALL_MS = 120_000
+const ANSWER_BYTES = 1024 * 1024
+/** Each part of an answer is an event with some hundred bytes around a word. */
+const STREAM_BYTES = 32 * ANSWER_BYTES
+const TRIES = 3
+const WAIT_MS = 500
+const WAIT_MAX_MS = 20_000
+const UNAVAILABLE = 503
+const OVERLOADED = 529
+
+/** Statuses by which a provider says that it has not answered. */
+const saysLater = (status: number): boolean =>
+  status === 429 || status === UNAVAILABLE || status === OVERLOADED
+
+/** Questions in a row that a provider does not answer before it is left alone for a while. */
+const FAILURES = 5
+const BREAKERS_MAX = 10_000
+
+const breakersOf = perKernel(() => new LruCache<string, Breaker>({ max: BREAKERS_MAX }))
+
+/** Of one provider of one tenant, in this process: tenants do not stop each other. */
+function breakerOf(kernel: Kernel, { row: { provider_id } }: OpenProvider): Breaker {
+  const breakers = breakersOf(kernel)
+  return breakers.get(provider_id) ?? breakers.set(provider_id, new Breaker(FAILURES))
+}
+
+/** A refusal is about the question, or the key: the provider works. */
+const isFailure = (fault: string): boolean =>
+  fault !== 'refused_address' && (fault === 'status_429' || !fault.startsWith('status_4'))
+
+/** Milliseconds that a provider is not asked, since it has failed again and again; 0: it is. */
+export const heldMs = (kernel: Kernel, provider: OpenProvider): number =>
+  breakerOf(kernel, provider).held_ms
+
+interface AskOptions {
+  readonly signal: AbortSignal
+  /** Told what comes, of a provider that streams. */
+  readonly on_text?: ((text: string) => void) | undefined
+}
+
+/**
+ * Lets one question to a provider through where `held_ms` is 0: then either `ask` it, or tell
+ * `gaveUp` that nothing is asked after all.
+ */
+export function admit(kernel: Kernel, provider: OpenProvider) {
+  const breaker = breakerOf(kernel, provider)
+  const ask = async (question: ModelQuestion, options: AskOptions): Promise<AskResult> => {
+    try {
+      const result = await send(kernel, provider, question, options)
+      if ('fault' in result && isFailure(result.fault)) {
+        const held_ms = breaker.failed(result.again_ms ?? null)
+        const { provider_id } = provider.row
+        if (breaker.held_ms > 0) kernel.logger.warn('model.held', { provider_id, held_ms })
+      } else breaker.succeeded()
+      return result
+    } catch (error) {
+      breaker.gaveUp()
+      throw error
+    }
+  }
+  return { held_ms: breaker.enter(), ask, gaveUp: () => breaker.gaveUp() }
+}
+
+/** Rejects only once `signal` is aborted. */
+export async function askModel(
+  kernel: Kernel,
+  provider: OpenProvider,
+  question: ModelQuestion,
+  options: AskOptions,
+): Promise<AskResult> {
+  const { held_ms, ask } = admit(kernel, provider)
+  return held_ms > 0 ? { fault: 'held', spent: 'unsent' } : ask(question, options)
+}
+
+async function send(
+  kernel: Kernel,
+  { row, words }: OpenProvider,
+  question: ModelQuestion,
+  { signal, on_text = () => {} }: AskOptions,
+): Promise<AskResult> {
+  const streams = words.streams === true
+  const form = CHAT_FORMS[row.kind]
+  const request = {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': `Custos/${kernel.settings.version}`,
+      ...form.headers(words.api_key),
+    },
+    body: JSON.stringify({ ...form.body(question), ...(streams && STREAMING[row.kind]) }),
+    keep_bytes: streams ? STREAM_BYTES : ANSWER_BYTES,
+    total_ms: CALL_MS,
+    signal,
+  } as const
+  for (let attempt = 1; ; attempt += 1) {
+    const stream = streams ? new AnswerStream(row.kind) : null
+    const reply = await kernel.egress.send(`${words.base_url}${form.path}`, {
+      ...request,
+      ...(stream && { on_chunk: (chunk: Uint8Array) => on_text(stream.push(chunk)) }),
+    })
+    if ('fault' in reply) {
+      const unsent = ['refused_address', 'dns', 'tls'].includes(reply.fault)
+      return { fault: reply.fault, spent: unsent ? 'unsent' : 'lost' }
+    }
+    const { status, retry_after_s, body } = reply
+    if (status >= 200 && status < 300) {
+      const answer = parseAnswer(form, stream ? stream.finish() : parseJson(body))
+      return answer ? { answer } : { fault: 'malformed', spent: 'lost' }
+    }
+    const later = saysLater(status)
+    if (!later || attempt >= TRIES)
+      return { fault: `status_${status}`, spent: later || status < 500 ? 'unsent' : 'lost' }
+    const wait_ms = retry_after_s === null ? WAIT_MS * 2 ** (attempt - 1) : retry_after_s * 1_000
+    if (wait_ms > WAIT_MAX_MS)
+      return { fault: `status_${status}`, spent: 'unsent', again_ms: wait_ms }
+    await sleep(wait_ms, undefined, { signal })
+  }
+}
+
+/** Null: it is no answer, or none that can be kept. */
+function parseAnswer(form: (typeof CHAT_FORMS)[keyof typeof CHAT_FORMS], reply: unknown) {
+  try {
+    const answer = form.parse(reply)
+    if (answer) canonicalize(answer.calls.map((one) => ({ ...one })))
+    return answer
+  } catch {
+    return null
+  }
+}
+
+function parseJson(body: Buffer | undefined): unknown {
+  try {
+    return JSON.parse((body ?? Buffer.alloc(0)).toString())
+  } catch {
+    return null
+  }
+}
+
 export { DELEGATE, isMemoryKind, type MemoryKind } from './builtin-tools.ts'
 export type { ModelAnswer, ModelQuestion } from './chat.ts'
 export { findModel, type OpenProvider, providerTextSource } from './providers.ts'

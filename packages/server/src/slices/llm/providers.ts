@@ -24,8 +24,6 @@ import {
   updateProvider,
 } from './llm.sql.ts'
 
-type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-
 const ID_BYTES = 16
 const BASE_URLS = {
   openai: 'https://api.openai.com/v1',
@@ -87,7 +85,7 @@ function showProvider(row: ProviderRow, words: ProviderWords | null): ModelProvi
   }
 }
 
-export const createProvider: Handler<Operation<'create_provider'>> = async (call, { body }) => {
+export const createProvider: Handler<typeof contract.create_provider> = async (call, { body }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
   const base_url = (body.base_url ?? BASE_URLS[body.provider]).replace(/\/+$/, '')
@@ -142,7 +140,7 @@ export const createProvider: Handler<Operation<'create_provider'>> = async (call
 }
 
 async function replace(
-  call: Call<Operation<'create_provider'>>,
+  call: Call<typeof contract.create_provider>,
   tx: Tx,
   given: Omit<ProviderRow, 'created_us'>,
   replaced: { secret_no: number | null },
@@ -177,7 +175,10 @@ const appendChange = (
     },
   })
 
-export const listProviderPage: Handler<Operation<'list_providers'>> = async (call, { query }) => {
+export const listProviderPage: Handler<typeof contract.list_providers> = async (
+  call,
+  { query },
+) => {
   refuseLimited(call)
   const page = pageOf(query, llmLimits.page.default)
   const rows = await call.read((db) => listProviders(db, page))
@@ -189,7 +190,10 @@ export const listProviderPage: Handler<Operation<'list_providers'>> = async (cal
 }
 
 // The secret first: a crash leaves a row that nobody can read and that can be deleted again.
-export const deleteProvider: Handler<Operation<'delete_provider'>> = async (call, { params }) => {
+export const deleteProvider: Handler<typeof contract.delete_provider> = async (
+  call,
+  { params },
+) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
   const { model_id } = params
@@ -208,10 +212,11 @@ export const deleteProvider: Handler<Operation<'delete_provider'>> = async (call
   })
 }
 
-type ShownWords = { readonly model_id: string; readonly base_url: string }
-
 /** A provider without its address is disabled. */
-export const providerTextSource = textSource<ProviderRow, ShownWords>({
+export const providerTextSource = textSource<
+  ProviderRow,
+  { readonly model_id: string; readonly base_url: string }
+>({
   kind: 'provider',
   list: (db, after, limit) => listProvidersAfter(db, after?.provider_id ?? '', limit),
   find: findProvider,

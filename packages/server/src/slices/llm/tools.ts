@@ -35,8 +35,6 @@ import {
 import { refuseLimited } from './providers.ts'
 import { checkTemplate, type HttpTarget } from './tool-request.ts'
 
-type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-
 const ID_BYTES = 16
 
 interface ToolWords extends HttpTarget {
@@ -101,7 +99,7 @@ function showTool(row: ToolRow, words: ToolWords | null): Tool {
   }
 }
 
-export const createTool: Handler<Operation<'create_tool'>> = async (call, { body }) => {
+export const createTool: Handler<typeof contract.create_tool> = async (call, { body }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
   if (isBuiltinName(body.name) || body.name === DELEGATE)
@@ -133,15 +131,17 @@ export const createTool: Handler<Operation<'create_tool'>> = async (call, { body
   return shown
 }
 
-type CreateCall = Call<Operation<'create_tool'>>
-type ToolBody = Parameters<Handler<Operation<'create_tool'>>>[1]['body']
+type CreateCall = Call<typeof contract.create_tool>
 
 interface ToolDefinition extends Pick<ToolRow, 'kind' | 'effect'> {
   readonly words: ToolWords
 }
 
 /** Refuses what does not belong to the kind. */
-async function defineTool(call: CreateCall, body: ToolBody): Promise<ToolDefinition> {
+async function defineTool(
+  call: CreateCall,
+  body: Parameters<Handler<typeof contract.create_tool>>[1]['body'],
+): Promise<ToolDefinition> {
   const { name, description, tool_type, url, method, headers, action_name } = body
   const kind = tool_type ?? (url == null ? 'client' : 'http')
   const { input_schema, effect, compensation } = body
@@ -211,7 +211,7 @@ async function prepareTool(
 }
 
 /** Those that are not there, all or none. */
-export const seedBuiltins: Handler<Operation<'seed_builtins'>> = async (call) => {
+export const seedBuiltins: Handler<typeof contract.seed_builtins> = async (call) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
   const prepared = await Promise.all(
@@ -257,7 +257,7 @@ function requireSchema(call: CreateCall, { input_schema }: ToolWords): void {
 }
 
 async function replace(
-  call: CreateCall | Call<Operation<'seed_builtins'>>,
+  call: CreateCall | Call<typeof contract.seed_builtins>,
   tx: Tx,
   given: Omit<ToolRow, 'created_us' | 'version'>,
   replaced: { secret_no: number | null },
@@ -292,7 +292,7 @@ const appendChange = (
     },
   })
 
-export const listTools: Handler<Operation<'list_tools'>> = async (call, { query }) => {
+export const listTools: Handler<typeof contract.list_tools> = async (call, { query }) => {
   refuseLimited(call)
   const page = pageOf(query, llmLimits.page.default)
   const rows = await call.read((db) => listToolPage(db, page))
@@ -304,7 +304,7 @@ export const listTools: Handler<Operation<'list_tools'>> = async (call, { query 
 }
 
 // The secret first: a crash leaves a row that nobody can read and that can be deleted again.
-export const deleteTool: Handler<Operation<'delete_tool'>> = async (call, { params }) => {
+export const deleteTool: Handler<typeof contract.delete_tool> = async (call, { params }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
   const { tool_name } = params
@@ -323,10 +323,11 @@ export const deleteTool: Handler<Operation<'delete_tool'>> = async (call, { para
   })
 }
 
-type ShownWords = { readonly name: string; readonly description: string; readonly url: string }
-
 /** A tool without its words is disabled. */
-export const toolTextSource = textSource<ToolRow, ShownWords>({
+export const toolTextSource = textSource<
+  ToolRow,
+  { readonly name: string; readonly description: string; readonly url: string }
+>({
   kind: 'tool',
   list: (db, after, limit) => listToolsAfter(db, after?.tool_id ?? '', limit),
   find: findTool,

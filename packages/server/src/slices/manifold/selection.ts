@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { MANIFOLD_DECISIONS_MAX } from '@custos/contract'
+import { toHex } from '../../platform/bytes.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { findHead } from '../gcrumbs/index.ts'
 import { countGoverned, countTrail, listGoverned, markTrail, type Page } from './manifold.sql.ts'
@@ -67,7 +68,7 @@ export async function select(
     (trail.length < limit ? trail.length : await countTrail(db, store_ids)) +
     (governed.length < limit ? governed.length : await countGoverned(db, dimension))
   const marked = [
-    ...trail.map((row) => ({ row, start: hexOf(row.start), judged: null })),
+    ...trail.map((row) => ({ row, start: toHex(row.start), judged: null })),
     ...governed.map((row) => ({ row, start: '', judged: row })),
   ]
   const chosen = marked.sort((a, b) => b.row.seq - a.row.seq).slice(0, limit)
@@ -75,7 +76,7 @@ export async function select(
   return {
     items: chosen.map(({ row, judged }) => ({
       seq: row.seq,
-      decision_id: hexOf(row.decision_id),
+      decision_id: toHex(row.decision_id),
       judged,
     })),
     total,
@@ -100,5 +101,3 @@ async function newest<T extends { seq: number }>(
   }
   return rows
 }
-
-const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')

@@ -5,8 +5,7 @@ import type { HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { STORE_REEMBED } from './facts/embeddings.ts'
 import { storeIndexes } from './index/store-indexes.ts'
-import { listHistory } from './read/history.ts'
-import { audit, exportStore, getMemory, listMemories } from './read/memory-reads.ts'
+import { audit, exportStore, getMemory, listHistory, listMemories } from './read/memory-reads.ts'
 import { retrieve } from './read/retrieve.ts'
 import {
   capabilities,

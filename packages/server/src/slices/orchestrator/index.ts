@@ -1,16 +1,31 @@
-// The face of the orchestrator: handlers, the registry for approvals, the timer of runs.
+// The orchestrator: ingestion of turns, roles and numbers of runs, handlers, the timer of runs.
 
-import type { memoryIngestion, orchestrator, workflows } from '@custos/contract'
-import type { HandlersOf } from '../../platform/kernel/call.ts'
+import {
+  AGENT_ROLES,
+  type orchestrator as contract,
+  type InputOf,
+  type memoryIngestion,
+  type orchestrator,
+  type WriteRequest,
+  type workflows,
+} from '@custos/contract'
+import { parseTime } from '../../platform/clock.ts'
+import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { writeAll } from '../memory/index.ts'
+import {
+  countAgentsByEnabled,
+  countCallsByState,
+  countStepsByState,
+  sumRunsByState,
+} from './agents/agents.sql.ts'
 import { changeAgent, deleteAgent } from './agents/change-agent.ts'
-import { listRoles, showStats } from './agents/overview.ts'
 import { propose } from './agents/propose.ts'
-import { ingest } from './ingest/ingest.ts'
+import { extract } from './ingest/extract.ts'
 import { failRun, managedRunner } from './managed/managed-run.ts'
 import { replayDecision } from './managed/replay-decision.ts'
 import { approveAction, getAction, listActions, rejectAction } from './runs/agent-actions.ts'
-import { createAgent, getAgent, listAgentPage } from './runs/agents.ts'
+import { createAgent, getAgent, listAgentPage, refuseLimited } from './runs/agents.ts'
 import { beginStep, getStep } from './runs/begin-step.ts'
 import { bundle } from './runs/bundle.ts'
 import { callTool } from './runs/call-tool.ts'
@@ -33,6 +48,83 @@ import {
   getWorkflow,
   listWorkflows,
 } from './workflows/workflows.ts'
+
+/** The turns of a conversation become memories, word for word, or facts a model finds in them. */
+const ingest: Handler<typeof memoryIngestion.ingest> = async (call, { params, body }) => {
+  const { messages, session_id, metadata, namespace, tenant_id } = body
+  const shared = { ...metadata, ...(session_id != null && { session_id }) }
+  const place = { namespace: namespace ?? null, tenant_id: tenant_id ?? null }
+  const now_us = call.kernel.clock.now()
+  const items = messages.map((message) => ({ ...place, ...toMemory(message, shared, now_us) }))
+  if (body.mode === 'extract') return extract(call, { ...params, body, items })
+  if (body.model_id != null)
+    return call.refuse('rejected', 'model_id is for the mode extract: verbatim asks no model')
+  return writeAll(call, { ...params, items, loc: ['body', 'messages'] })
+}
+
+/** A message of the future is a wrong clock: its memory is not hidden until then. */
+function toMemory(
+  {
+    content,
+    role,
+    speaker,
+    name,
+    timestamp,
+    message_id,
+  }: InputOf<typeof memoryIngestion.ingest>['body']['messages'][number],
+  shared: Readonly<Record<string, unknown>>,
+  now_us: number,
+): WriteRequest {
+  // The names under which retrieval looks for them.
+  const said = { speaker: speaker ?? name, role, timestamp, message_id }
+  const known = Object.entries(said).filter(([, value]) => value != null)
+  // The schema has checked the timestamp.
+  const isPast = timestamp != null && (parseTime(timestamp) ?? now_us) < now_us
+  return {
+    content,
+    metadata: { ...shared, ...Object.fromEntries(known) },
+    ...(isPast && { valid_from: timestamp }),
+  }
+}
+
+const listRoles: Handler<typeof contract.list_roles> = async () => ({
+  roles: AGENT_ROLES.map((value) => ({
+    value,
+    label: `${value.slice(0, 1).toUpperCase()}${value.slice(1)}`,
+  })),
+})
+
+/** PostgreSQL answers sums as texts. */
+function sumOf<R>(rows: readonly R[], member: (row: R) => number | string | null): number {
+  return rows.reduce((sum, row) => sum + Number(member(row) ?? 0), 0)
+}
+
+const showStats: Handler<typeof contract.stats> = (call) => {
+  refuseLimited(call)
+  return call.read(async (db) => {
+    const agents = await countAgentsByEnabled(db)
+    const runs = await sumRunsByState(db)
+    const steps = await countStepsByState(db)
+    const calls = await countCallsByState(db)
+    const denied = ({ state }: { readonly state: string }) => state === 'denied'
+    return {
+      agents_total: sumOf(agents, ({ count }) => count),
+      agents_active: sumOf(agents, ({ enabled, count }) => enabled * Number(count)),
+      runs_total: sumOf(runs, ({ count }) => count),
+      runs_active: sumOf(runs, ({ live }) => live),
+      runs: Object.fromEntries(runs.map(({ state, count }) => [state, Number(count)])),
+      steps_total: sumOf(steps, ({ count }) => count),
+      steps_denied: sumOf(steps.filter(denied), ({ count }) => count),
+      steps_escalated: sumOf(steps, ({ escalated }) => escalated),
+      calls_total: sumOf(calls, ({ count }) => count),
+      calls_denied: sumOf(calls.filter(denied), ({ count }) => count),
+      calls_escalated: sumOf(calls, ({ escalated }) => escalated),
+      receipts_total: sumOf(runs, ({ receipts }) => receipts),
+      tokens_total: sumOf(runs, ({ tokens }) => tokens),
+      cost_micro_total: sumOf(runs, ({ cost_micro }) => cost_micro),
+    }
+  })
+}
 
 export { runDeltas } from './managed/run-deltas.ts'
 export { agentActionRegistry, mayReadTexts } from './runs/agent-actions.ts'

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import type { Report, ReportSummary, ReportType } from '@custos/contract'
 import { type JsonObject, REPORT_VERSION, reportBytes, verifyReport } from '@custos/proof'
+import { toHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { findTenant } from '../../platform/db/control.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
@@ -82,15 +83,13 @@ export async function writeReport(kernel: Kernel, writing: ReportInput): Promise
   return { ...signed, row }
 }
 
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
-
 /** Its row and its entry on the log. Returns its id. */
 export async function insertWritten(
   tx: Tx,
   { record_digest, row }: ReportDraft,
   generated_by: string,
 ): Promise<string> {
-  const report_id = hex(row.report_id)
+  const report_id = toHex(row.report_id)
   tx.needs(insertReport(tx, { ...row, seq: await nextSeq(tx) }))
   await appendCrumb(tx, {
     event_type: 'report.generated',
@@ -99,7 +98,7 @@ export async function insertWritten(
       report_type: row.report_type,
       overall_finding: row.overall_finding,
       log_seq: row.log_seq,
-      content_digest: hex(row.content_hash),
+      content_digest: toHex(row.content_hash),
       record_digest,
       generated_by,
     },
@@ -121,7 +120,7 @@ export async function openReport(
 }
 
 const partOf = ({ report_id, secret_no }: SummaryRow) => ({
-  report_id: hex(report_id),
+  report_id: toHex(report_id),
   secret_no,
 })
 
@@ -143,7 +142,7 @@ function shownOf(row: SummaryRow, tenant_id: string): ReportSummary {
   const overall_finding = row.overall_finding as ReportSummary['overall_finding']
   const created_at = formatTime(row.created_us)
   return {
-    report_id: hex(row.report_id),
+    report_id: toHex(row.report_id),
     tenant_id,
     report_type,
     framework: report_type,
@@ -154,7 +153,7 @@ function shownOf(row: SummaryRow, tenant_id: string): ReportSummary {
     period_start: formatTime(row.period_start_us),
     period_end: formatTime(row.period_end_us),
     log_seq: row.log_seq,
-    content_hash: hex(row.content_hash),
+    content_hash: toHex(row.content_hash),
     file_size_bytes: row.size_bytes,
     generated_at: created_at,
     created_at,

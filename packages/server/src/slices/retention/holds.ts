@@ -24,16 +24,11 @@ import {
 import { meter } from '../tenants/index.ts'
 import { openStoreNotes, prepareStoreTarget } from './store-notes.ts'
 
-type RetentionOperation<K extends keyof typeof retention> = (typeof retention)[K]
-
 const HOLD_ID_BYTES = 16
 
 // Runs under the tenant's erasure lease: a hold is placed before or after each erasure, never in
 // the middle of one.
-export const placeHold: Handler<RetentionOperation<'place_hold'>> = async (
-  call,
-  { params, body },
-) => {
+export const placeHold: Handler<typeof retention.place_hold> = async (call, { params, body }) => {
   const { kernel, tenant_id } = call
   const until_us = parseEnd(call, body.until ?? null)
   const placed = await retryOnStoreConflict(async () => {
@@ -75,10 +70,7 @@ export const placeHold: Handler<RetentionOperation<'place_hold'>> = async (
   return { ...hold, already_erasing }
 }
 
-function parseEnd(
-  call: Call<RetentionOperation<'place_hold'>>,
-  until: string | null,
-): number | null {
+function parseEnd(call: Call<typeof retention.place_hold>, until: string | null): number | null {
   if (until === null) return null
   const until_us = parseTime(until)
   if (until_us === null || until_us <= call.kernel.clock.now())
@@ -86,13 +78,11 @@ function parseEnd(
   return until_us
 }
 
-type NewHold = Pick<HoldRow, 'store_id' | 'hold_id' | 'until_us' | 'secret_no' | 'sealed'>
-
 /** How many memories of the store are being erased already. */
 async function recordHold(
-  call: Call<RetentionOperation<'place_hold'>>,
+  call: Call<typeof retention.place_hold>,
   tx: Tx,
-  hold: NewHold,
+  hold: Pick<HoldRow, 'store_id' | 'hold_id' | 'until_us' | 'secret_no' | 'sealed'>,
 ): Promise<number> {
   const { store_id, hold_id, until_us } = hold
   if ((await countActiveHolds(tx, store_id, tx.now())) >= limits.holds_per_store)
@@ -111,7 +101,7 @@ async function recordHold(
   return already_erasing
 }
 
-export const listStoreHolds: Handler<RetentionOperation<'holds'>> = (call, { params, query }) =>
+export const listStoreHolds: Handler<typeof retention.holds> = (call, { params, query }) =>
   call.read(async (db) => {
     const { store_id } = params
     await loadReadableStore(call.kernel, db, store_id)
@@ -122,7 +112,7 @@ export const listStoreHolds: Handler<RetentionOperation<'holds'>> = (call, { par
     return page.envelope('holds', await showHolds(call, db, store_id, rows))
   })
 
-export const releaseHold: Handler<RetentionOperation<'release_hold'>> = async (
+export const releaseHold: Handler<typeof retention.release_hold> = async (
   call,
   { params, body },
 ) => {

@@ -1,16 +1,193 @@
-// Requests of data subjects: handlers, the job of an erasure, and the labels that are kept.
+// Requests of data subjects: reads and extensions, handlers, the job, and the labels that are kept.
 
-import type { subjects } from '@custos/contract'
-import type { JsonObject } from '@custos/proof'
-import type { HandlersOf } from '../../platform/kernel/call.ts'
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import type { Manifest, StreamReply, subjects } from '@custos/contract'
+import { type JsonObject, manifestBytes, verifyManifest } from '@custos/proof'
+import { fromHex } from '../../platform/bytes.ts'
+import { formatTime } from '../../platform/clock.ts'
+import {
+  type Call,
+  fileReply,
+  type Handler,
+  type HandlersOf,
+  streamed,
+} from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { SealedText, TextSource } from '../../platform/kernel/text-source.ts'
-import { parseCertificate } from '../erasure/index.ts'
+import { pageOf } from '../../platform/page.ts'
+import { findCertificates, parseCertificate, showCertificate } from '../erasure/index.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
+import { printPdf } from '../jobs/index.ts'
+import { meter } from '../tenants/index.ts'
 import { access } from './access.ts'
+import { extendedDue } from './due-date.ts'
 import { erase } from './erase.ts'
 import { SUBJECT_ERASE, subjectEraser } from './erase-job.ts'
-import { extend, get, list, manifest } from './requests.ts'
-import { listDecisionLabels, listRecordsAfter, listStoreIds } from './subjects.sql.ts'
+import { openPayload, openReason, sealReason } from './sealed-request.ts'
+import { showRequest } from './show.ts'
+import {
+  findManifest,
+  findRequest,
+  listDecisionLabels,
+  listItems,
+  listRecordsAfter,
+  listRequests,
+  listStoreIds,
+  type RequestFilter,
+  type RequestRow,
+  updateOpenRequest,
+} from './subjects.sql.ts'
+
+type ReadCall = Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'read'>
+
+const PAGE_DEFAULT = 50
+const ITEMS_AT_ONCE = 100
+
+/** A key limited to stores sees its own requests. */
+const ownRequestsOnly = ({ principal }: ReadCall): { made_by?: string } =>
+  principal.allowed_stores.length === 0 ? {} : { made_by: principal.key_id }
+
+async function findVisible(call: ReadCall, request_id: string): Promise<RequestRow | undefined> {
+  const row = await call.read((db) => findRequest(db, fromHex(request_id)))
+  const { made_by } = ownRequestsOnly(call)
+  return made_by === undefined || row?.made_by === made_by ? row : undefined
+}
+
+const list: Handler<typeof subjects.list> = async (call, { query }) => {
+  const page = pageOf(query, PAGE_DEFAULT)
+  const at_us = call.kernel.clock.now()
+  const { kind, status, overdue } = query
+  const filter: RequestFilter = {
+    ...ownRequestsOnly(call),
+    ...(kind === undefined ? {} : { kind }),
+    ...(status === undefined ? {} : { status }),
+    ...(overdue === undefined ? {} : { overdue: { is: overdue, at_us } }),
+  }
+  const rows = await call.read((db) => listRequests(db, filter, page))
+  return page.envelope(
+    'requests',
+    rows.map((row) => showRequest(call.tenant_id, row, at_us)),
+  )
+}
+
+const get: Handler<typeof subjects.get> = async (call, { params }) => {
+  const { kernel, tenant_id } = call
+  const { request_id } = params
+  const row = await findVisible(call, request_id)
+  if (!row) return call.refuse('subject_request_not_found')
+  const { secret_no, sealed, sealed_reason } = row
+  const payload = await openPayload(kernel, tenant_id, { request_id, secret_no, sealed })
+  const reason = { request_id, secret_no, sealed: sealed_reason }
+  return {
+    ...showRequest(tenant_id, row, kernel.clock.now()),
+    find: payload?.find ?? null,
+    extension_reason: await openReason(kernel, tenant_id, reason),
+  }
+}
+
+const manifest: Handler<typeof subjects.manifest> = async (call, { params, query }) => {
+  const { request_id } = params
+  const row = await findVisible(call, request_id)
+  if (!row) return call.refuse('subject_request_not_found')
+  const found = await call.read((db) => findManifest(db, row.request_id))
+  const text = found?.manifest
+  if (typeof text !== 'string') return call.refuse('wrong_state', explainNoManifest(row))
+  const reply = await readManifest(call, text)
+  if (query.format === 'bundle') return bundleOf(call, request_id, text)
+  if (query.format !== 'pdf') return reply
+  // Loaded when first used.
+  const { manifestDocument } = await import('@custos/report-files')
+  const file = await printPdf(call, manifestDocument(reply, hash('sha256', manifestBytes(reply))))
+  const filename = `erasure_manifest_${request_id}.pdf`
+  return fileReply({ file, type: 'application/pdf', filename })
+}
+
+/** Throws when it does not verify: closeRequest stores only manifests that do. */
+async function readManifest({ kernel }: ReadCall, text: string): Promise<Manifest> {
+  const stored: Manifest = JSON.parse(text)
+  const verdict = await verifyManifest(stored, kernel.keyring.publishedKeys())
+  assert(verdict.valid, `a stored manifest does not verify: ${verdict.reason}`)
+  return stored
+}
+
+const explainNoManifest = ({ kind }: RequestRow): string =>
+  kind === 'erase'
+    ? 'the erasure is not done: its manifest is signed at the end'
+    : 'nothing was erased: it was a request for access'
+
+const bundleOf = (call: ReadCall, request_id: string, text: string): StreamReply =>
+  streamed({
+    filename: `erasure_manifest_${request_id}.ndjson`,
+    stream: bundleLines(call, request_id, text),
+  })
+
+async function* bundleLines(
+  call: ReadCall,
+  request_id: string,
+  text: string,
+): AsyncGenerator<string> {
+  yield `${text}\n`
+  const keys = call.kernel.keyring.publishedKeys()
+  for (let after = ''; ; ) {
+    const at = after
+    const { items, records } = await call.read(async (db) => {
+      const items = await listItems(db, fromHex(request_id), { after: at, limit: ITEMS_AT_ONCE })
+      const ids = items.flatMap(({ certificate_id }) => certificate_id ?? [])
+      const rows = ids.length === 0 ? [] : await findCertificates(db, ids)
+      return { items, records: new Map(rows.map((row) => [row.certificate_id, row.record])) }
+    })
+    for (const { certificate_id } of items) {
+      const record = records.get(certificate_id ?? '')
+      if (record === undefined) continue
+      yield `${JSON.stringify(await showCertificate(parseCertificate(record), keys))}\n`
+    }
+    const last = items.at(-1)
+    if (!last || items.length < ITEMS_AT_ONCE) return
+    after = last.item
+  }
+}
+
+const extend: Handler<typeof subjects.extend> = async (call, { params, body }) => {
+  const { kernel, tenant_id } = call
+  const { request_id } = params
+  const seen = await findVisible(call, request_id)
+  if (!seen) return call.refuse('subject_request_not_found')
+  const { secret_no } = seen
+  const sealed = { request_id, secret_no, reason: body.reason }
+  const sealed_reason = await sealReason(kernel, tenant_id, sealed)
+  return call.transact(async (tx) => {
+    const row = await findRequest(tx, fromHex(request_id))
+    const fault = row && findExtensionFault(row, tx.now())
+    if (!row || fault || !sealed_reason) return call.refuse('wrong_state', fault ?? REQUEST_DONE)
+    meter(tx, call.operation.id)
+    const due_us = extendedDue(row.received_us, row.due_us)
+    const change = { due_us, extended_us: tx.now(), sealed_reason }
+    await updateOpenRequest(tx, row.request_id, change)
+    await appendCrumb(tx, {
+      event_type: 'subject.extended',
+      subject: request_id,
+      payload: {
+        due_at: formatTime(due_us),
+        previous_due_at: formatTime(row.due_us),
+        extended_by: call.principal.key_id,
+      },
+    })
+    return showRequest(tenant_id, { ...row, ...change }, tx.now())
+  })
+}
+
+const REQUEST_DONE = 'the request is done'
+
+/** Null: it may be extended. */
+function findExtensionFault(
+  { completed_us, extended_us, due_us }: RequestRow,
+  now_us: number,
+): string | null {
+  if (completed_us !== null) return REQUEST_DONE
+  if (extended_us !== null) return 'the request has been extended once already'
+  return due_us <= now_us ? 'the request was due before it was extended' : null
+}
 
 export const subjectsHandlers = {
   erase,

@@ -7,12 +7,6 @@ import type { Principal } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { hashApiKey, mintApiKey } from './api-key.ts'
 
-interface MomentaryKeyRequest {
-  readonly tenant_id: string
-  readonly scopes: readonly Scope[]
-  readonly expires_us: number
-}
-
 const KEY_ID_BYTES = 12
 
 const momentary = perKernel(() => new Map<string, Principal>())
@@ -20,7 +14,11 @@ const momentary = perKernel(() => new Map<string, Principal>())
 /** The key is nobody's once `act` has ended. */
 export async function withMomentaryKey<T>(
   kernel: Kernel,
-  { tenant_id, scopes, expires_us }: MomentaryKeyRequest,
+  {
+    tenant_id,
+    scopes,
+    expires_us,
+  }: { readonly tenant_id: string; readonly scopes: readonly Scope[]; readonly expires_us: number },
   act: (api_key: string) => Promise<T>,
 ): Promise<T> {
   const api_key = mintApiKey(kernel.ids, 'service')

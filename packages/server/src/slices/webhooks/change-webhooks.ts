@@ -35,8 +35,7 @@ import {
   type WebhookRow,
 } from './webhooks.sql.ts'
 
-type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-type CreatedWebhook = Static<Operation<'create'>['reply']>
+type CreatedWebhook = Static<(typeof contract)['create']['reply']>
 
 const ID_BYTES = 12
 const SECRET_BYTES = 32
@@ -45,14 +44,17 @@ const HOUR_US = 3_600_000_000
 const SECRETS_MAX = 5
 
 /** A URL that is refused where it is given is not stored; each request checks it again. */
-async function requireUrl(call: Call<Operation<'create' | 'update'>>, url: string): Promise<void> {
+async function requireUrl(
+  call: Call<(typeof contract)['create' | 'update']>,
+  url: string,
+): Promise<void> {
   if (await call.kernel.egress.isRefused(url)) call.refuse('url_refused')
 }
 
 const newSecret = ({ ids }: Kernel): string =>
   formatSecret(Buffer.from(ids.hex(SECRET_BYTES), 'hex'))
 
-export const createWebhook: Handler<Operation<'create'>> = async (call, { body }) => {
+export const createWebhook: Handler<typeof contract.create> = async (call, { body }) => {
   refuseLimited(call)
   requireEvents(call.principal, body.events)
   const { kernel, tenant_id } = call
@@ -95,11 +97,11 @@ export const createWebhook: Handler<Operation<'create'>> = async (call, { body }
 
 type NewWebhook = Pick<WebhookRow, 'webhook_id' | 'signature' | 'secret_no' | 'sealed'> & {
   readonly compatibility: boolean
-  readonly body: Static<Operation<'create'>['body']>
+  readonly body: Static<(typeof contract)['create']['body']>
 }
 
 async function insertNew(
-  call: Call<Operation<'create'>>,
+  call: Call<typeof contract.create>,
   tx: Tx,
   { body, compatibility, ...given }: NewWebhook,
 ): Promise<WebhookRow> {
@@ -147,7 +149,7 @@ function publicKeyOf({ keyring }: Kernel): string | null {
 
 /** Only the first answer shows the secret. */
 async function showAgain(
-  call: Call<Operation<'create'>>,
+  call: Call<typeof contract.create>,
   tx: Tx,
   webhook_id: string,
 ): Promise<CreatedWebhook> {
@@ -158,7 +160,10 @@ async function showAgain(
   return { ...shown, ...credentials(call.kernel, row, null) }
 }
 
-export const updateWebhookById: Handler<Operation<'update'>> = async (call, { params, body }) => {
+export const updateWebhookById: Handler<typeof contract.update> = async (
+  call,
+  { params, body },
+) => {
   const { kernel, tenant_id } = call
   const events = body.events ?? null
   if (events !== null) requireEvents(call.principal, events)
@@ -227,7 +232,7 @@ async function switchState(
 }
 
 // The secret first: a crash leaves a row that nobody can read and that can be deleted again.
-export const deleteWebhookById: Handler<Operation<'delete'>> = async (call, { params }) => {
+export const deleteWebhookById: Handler<typeof contract.delete> = async (call, { params }) => {
   const { kernel, tenant_id } = call
   const { webhook_id } = params
   const { secret_no } = await call.read((db) => loadWebhook(call, db, webhook_id))
@@ -244,7 +249,10 @@ export const deleteWebhookById: Handler<Operation<'delete'>> = async (call, { pa
   })
 }
 
-export const rotateSecret: Handler<Operation<'rotate_secret'>> = async (call, { params, body }) => {
+export const rotateSecret: Handler<typeof contract.rotate_secret> = async (
+  call,
+  { params, body },
+) => {
   const { kernel, tenant_id } = call
   const overlap_us = (body.overlap_hours ?? limits.webhook_overlap_h.default) * HOUR_US
   const secret = newSecret(kernel)

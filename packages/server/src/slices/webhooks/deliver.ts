@@ -202,16 +202,14 @@ class EndpointRun {
   }
 }
 
-interface SentDelivery {
-  readonly delivery: DeliveryRow
-  readonly reply: EgressReply
-  readonly probe: boolean
-}
-
 async function recordOutcome(
   { ids, metrics }: Kernel,
   tx: Tx,
-  { delivery, reply, probe }: SentDelivery,
+  {
+    delivery,
+    reply,
+    probe,
+  }: { readonly delivery: DeliveryRow; readonly reply: EgressReply; readonly probe: boolean },
 ): Promise<void> {
   const { webhook_id } = delivery
   const row = await findWebhook(tx, webhook_id)

@@ -133,14 +133,11 @@ export async function appendChange(
   })
 }
 
-interface OpenedTexts {
-  readonly [member: string]: string
-  readonly url: string
-  readonly description: string
-}
-
 /** An endpoint without its URL gets nothing more: it is disabled. */
-export const webhookTextSource = textSource<WebhookRow, OpenedTexts>({
+export const webhookTextSource = textSource<
+  WebhookRow,
+  { readonly [member: string]: string; readonly url: string; readonly description: string }
+>({
   kind: 'webhook',
   list: (db, after, limit) => listWebhooksAfter(db, after?.webhook_id ?? '', limit),
   find: findWebhook,

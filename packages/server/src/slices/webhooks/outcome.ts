@@ -40,12 +40,10 @@ interface Attempt {
   readonly chance: number
 }
 
-interface Outcome {
+export function decideOutcome(attempt: Attempt): {
   readonly delivery: Partial<DeliveryRow>
   readonly webhook: Partial<WebhookRow>
-}
-
-export function decideOutcome(attempt: Attempt): Outcome {
+} {
   const { delivery, reply, now_us } = attempt
   const attempts = delivery.attempts + 1
   if ('status' in reply && reply.status >= 200 && reply.status < 300)

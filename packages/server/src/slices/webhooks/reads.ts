@@ -19,9 +19,7 @@ import {
 } from './endpoint.ts'
 import { type DeliveryRow, listDeliveries, listWebhooks } from './webhooks.sql.ts'
 
-type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-
-export const listAll: Handler<Operation<'list'>> = (call, { query }) => {
+export const listAll: Handler<typeof contract.list> = (call, { query }) => {
   refuseLimited(call)
   return call.read(async (db) => {
     const page = pageOf(query, limits.page.default)
@@ -33,18 +31,18 @@ export const listAll: Handler<Operation<'list'>> = (call, { query }) => {
   })
 }
 
-export const getOne: Handler<Operation<'get'>> = (call, { params }) =>
+export const getOne: Handler<typeof contract.get> = (call, { params }) =>
   call.read(async (db) => {
     const row = await loadWebhook(call, db, params.webhook_id)
     const texts = await openEndpoint(call.kernel, call.tenant_id, row)
     return showWebhook(row, texts, await logSize(db))
   })
 
-export const listEventTypes: Handler<Operation<'event_types'>> = async () => ({
+export const listEventTypes: Handler<typeof contract.event_types> = async () => ({
   event_types: [...WEBHOOK_EVENTS],
 })
 
-export const listOfWebhook: Handler<Operation<'deliveries'>> = (call, { params, query }) =>
+export const listOfWebhook: Handler<typeof contract.deliveries> = (call, { params, query }) =>
   call.read(async (db) => {
     await loadWebhook(call, db, params.webhook_id)
     const page = pageOf(query, limits.deliveries_page.default)

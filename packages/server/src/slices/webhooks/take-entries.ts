@@ -32,12 +32,6 @@ interface MatchedEntry extends Position {
   readonly event_type: string
 }
 
-interface WalkedEntries {
-  readonly matched: readonly MatchedEntry[]
-  readonly position: Position
-  readonly next_seq: number
-}
-
 /** Kinds of entries that must be looked at; null: all. */
 function eventTypesOf(events: readonly string[]): EventType[] | null {
   if (events.includes('*')) return null
@@ -48,7 +42,14 @@ function eventTypesOf(events: readonly string[]): EventType[] | null {
 }
 
 /** A bounded number of entries from `first_seq` on; those that match, each with its position. */
-export async function walkEntries(tx: Tx, walk: LogWalk): Promise<WalkedEntries> {
+export async function walkEntries(
+  tx: Tx,
+  walk: LogWalk,
+): Promise<{
+  readonly matched: readonly MatchedEntry[]
+  readonly position: Position
+  readonly next_seq: number
+}> {
   const { events, first_seq, end_seq } = walk
   const page = await readLogPage(tx, {
     first_seq,

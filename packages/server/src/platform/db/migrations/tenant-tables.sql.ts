@@ -78,9 +78,10 @@ export function deleteSome(tx: Tx, table: TableSpec, limit: number): Promise<num
   return tx.run(deleteFrom(tx, name).where(sql<boolean>`(${refs}) in (${some})`))
 }
 
-type CountedTable = 'stores' | 'facts' | 'decisions' | 'records' | 'certificates' | 'tombstones'
-
-export async function countRowsOf(db: TenantDb, table: CountedTable): Promise<number> {
+export async function countRowsOf(
+  db: TenantDb,
+  table: 'stores' | 'facts' | 'decisions' | 'records' | 'certificates' | 'tombstones',
+): Promise<number> {
   const row = await db.first(from(db, table).select((e) => e.fn.countAll<number>().as('count')))
   return Number(row?.count ?? 0)
 }

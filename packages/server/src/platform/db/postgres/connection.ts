@@ -5,13 +5,13 @@ import {
   Client,
   type ClientBase,
   Connection,
+  type CustomTypesConfig,
   DatabaseError,
   escapeLiteral,
   type QueryResult,
 } from 'pg'
 import { Refusal } from '../../refusal.ts'
-import { asPostgresError, PostgresError } from './error.ts'
-import { postgresTypes } from './types.ts'
+import { asPostgresError, InexactNumber, PostgresError } from './error.ts'
 
 /** What holds for every transaction of an engine. */
 export interface TransactionSettings {
@@ -243,4 +243,48 @@ export async function answers(url: string, ms: number): Promise<boolean> {
     // A silent server does not answer this either.
     client.end().catch(() => {})
   }
+}
+
+const BOOL = 16
+const BYTEA = 17
+const INT8 = 20
+const INT2 = 21
+const INT4 = 23
+const FLOAT4 = 700
+const FLOAT8 = 701
+const NUMERIC = 1700
+
+/**
+ * How types become the values SQLite gives: numbers, text and bytes. Throws InexactNumber where a
+ * JavaScript number would not hold a value.
+ */
+export const postgresTypes: CustomTypesConfig = {
+  getTypeParser: (oid: number) => PARSERS[oid] ?? asText,
+}
+
+const asText = (text: string): string => text
+
+const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+  [BOOL]: (text) => (text === 't' ? 1 : 0),
+  [BYTEA]: parseBytes,
+  [INT8]: parseExact,
+  [INT2]: Number,
+  [INT4]: Number,
+  [FLOAT4]: Number,
+  [FLOAT8]: Number,
+  // Sums and averages of bigint columns.
+  [NUMERIC]: parseExact,
+}
+
+function parseExact(text: string): number {
+  const value = Number(text)
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER)
+    throw new InexactNumber('an integer beyond 2^53 - 1 cannot be read')
+  return value
+}
+
+// Plain bytes, as node:sqlite gives them; `\x` is the server's only form since 9.0.
+function parseBytes(text: string): Uint8Array {
+  const { buffer, byteOffset, length } = Buffer.from(text.slice(2), 'hex')
+  return new Uint8Array(buffer, byteOffset, length)
 }

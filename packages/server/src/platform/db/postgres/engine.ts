@@ -5,10 +5,14 @@ import type { Clock } from '../../clock.ts'
 import { BatchState, type OnLateFailure } from '../batch-state.ts'
 import type { Database, DatabaseSource, DatabaseStats, OnCommit } from '../database.ts'
 import type { TenantDb, Tx } from '../tenant-db.ts'
-import { connectionOf, PostgresConnection, type TransactionSettings } from './connection.ts'
+import {
+  connectionOf,
+  PostgresConnection,
+  postgresTypes,
+  type TransactionSettings,
+} from './connection.ts'
 import { asPostgresError, asRefusal, PostgresError } from './error.ts'
 import { GatheredRows, type PostgresBatch, PostgresTenantDb, PostgresTx } from './handle.ts'
-import { postgresTypes } from './types.ts'
 
 const BATCH_UNITS_MAX = 256
 const ATTEMPTS_MAX = 5

@@ -4,10 +4,9 @@ import { Client } from 'pg'
 import { type DatabaseSource, type DatabaseStats, PLATFORM } from '../database.ts'
 import { NO_POOL, readOnly, type Snapshots } from '../sqlite/snapshots.ts'
 import type { TenantDb } from '../tenant-db.ts'
-import { connectionOf, PostgresConnection } from './connection.ts'
+import { connectionOf, PostgresConnection, postgresTypes } from './connection.ts'
 import { asPostgresError } from './error.ts'
 import { PostgresTenantDb } from './handle.ts'
-import { postgresTypes } from './types.ts'
 
 /** Long reads are allowed: nobody waits for them. */
 const STATEMENT_TIMEOUT_MS = 600_000

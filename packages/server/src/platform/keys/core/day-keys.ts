@@ -21,19 +21,17 @@ const MAC = /^[0-9a-f]{64}$/
 /** The owner of the days' secrets, which belong to no tenant. */
 export const DAYS: SecretOwner = { tenant_id: '', kind: 'day' }
 
-interface DayKeysOptions {
-  readonly db: KeyringDb
-  readonly secrets: SecretStore
-  readonly master: MasterHolder
-}
-
 export class DayKeys {
   readonly #db: KeyringDb
   readonly #secrets: SecretStore
   readonly #master: MasterHolder
   readonly #keys = new Map<number, KeyObject>()
 
-  constructor({ db, secrets, master }: DayKeysOptions) {
+  constructor({
+    db,
+    secrets,
+    master,
+  }: { readonly db: KeyringDb; readonly secrets: SecretStore; readonly master: MasterHolder }) {
     this.#db = db
     this.#secrets = secrets
     this.#master = master

@@ -14,12 +14,6 @@ import { findTenant, insertTenant, listTenantIds } from './tenants.sql.ts'
 /** About 1.5 kB each. */
 const TENANTS_IN_MEMORY_MAX = 10_000
 
-interface TenantRingOptions {
-  readonly db: KeyringDb
-  readonly secrets: SecretStore
-  readonly master: MasterHolder
-}
-
 export class TenantRing {
   readonly #db: KeyringDb
   readonly #secrets: SecretStore
@@ -28,7 +22,11 @@ export class TenantRing {
   /** Changes whenever tenants may have been destroyed: what was read before is not kept after. */
   #generation = 0
 
-  constructor({ db, secrets, master }: TenantRingOptions) {
+  constructor({
+    db,
+    secrets,
+    master,
+  }: { readonly db: KeyringDb; readonly secrets: SecretStore; readonly master: MasterHolder }) {
     this.#db = db
     this.#secrets = secrets
     this.#master = master

@@ -4,6 +4,8 @@
 
 import { contentHash } from '@custos/proof'
 import { jsonBytes } from '../../../platform/bytes.ts'
+import { formatTime } from '../../../platform/clock.ts'
+import type { Tables } from '../../../platform/db/schema/tables.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { type RecordSecret, recordSecrets } from '../../../platform/kernel/record-secrets.ts'
@@ -11,7 +13,7 @@ import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
 import { REDACTED_TEXT, textSource } from '../../../platform/kernel/text-source.ts'
 import type { TenantKeys } from '../../../platform/keys/keyring.ts'
 import { open, SealError, seal } from '../../../platform/keys/seal.ts'
-import { findExpired } from '../../memory/index.ts'
+import { findExpired, loadFactStates } from '../../memory/index.ts'
 import { encodeHead, readSealed, type SealedHead } from '../trail/document.ts'
 import { type PreparedFacts, prepareFacts, resolveFacts } from '../trail/new-decision.ts'
 import {
@@ -19,7 +21,9 @@ import {
   clearTexts,
   findBoundText,
   insertBoundText,
+  insertDisclosures,
   insertTextFacts,
+  listDisclosures,
   listTextsAfter,
   listTextsOfRun,
   listTextsUsing,
@@ -182,13 +186,11 @@ export async function countTextsUsing(
   return counts
 }
 
-interface OpenedText {
-  readonly [member: string]: string
-  readonly text: string
-}
-
 /** How requests of data subjects reach texts that no memory explains. */
-export const boundTextSource = textSource<BoundTextRow, OpenedText>({
+export const boundTextSource = textSource<
+  BoundTextRow,
+  { readonly [member: string]: string; readonly text: string }
+>({
   kind: 'run_text',
   list: (db, after, limit) => listTextsAfter(db, after?.text_id ?? '', limit),
   find: findBoundText,
@@ -207,3 +209,46 @@ export const boundTextSource = textSource<BoundTextRow, OpenedText>({
   update: (tx, { text_id }) =>
     replaceText(tx, text_id, { sealed: null, secret_no: REDACTED_SECRET }),
 })
+
+/**
+ * Notes each memory that a text was made from, before the text is sent to a model or a tool: so the
+ * certificate of its erasure can name who received it. False: one of the memories is erased or
+ * about to be, so nothing made from it may be sent.
+ */
+export async function noteDisclosure(
+  tx: Tx,
+  refs: readonly number[],
+  {
+    kind,
+    recipient_id,
+    step_id,
+    sent_us = tx.now(),
+  }: Pick<Tables['disclosures'], 'kind' | 'recipient_id' | 'step_id'> & {
+    /** Where it was sent before the memories were written. */
+    readonly sent_us?: number
+  },
+): Promise<boolean> {
+  const states = await loadFactStates(tx, refs)
+  if ([...states.values()].some((state) => state !== 'live')) return false
+  tx.gather(
+    insertDisclosures,
+    refs.map((ref) => ({ ref, kind, recipient_id, step_id, sent_us })),
+  )
+  return true
+}
+
+/** By memory and kind, as a certificate says it: `<id> since <time> (step <id>)`. */
+export async function describeDisclosures(
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<Map<number, Readonly<Record<string, string>>>> {
+  const described = new Map<number, Record<string, string>>()
+  for (const { ref, kind, recipient_id, step_id, sent_us } of await listDisclosures(db, refs)) {
+    const texts = described.get(ref) ?? {}
+    const said = `${recipient_id} since ${formatTime(sent_us)} (step ${step_id})`
+    const name = kind === 'provider' ? 'sent_to_providers' : 'sent_to_tools'
+    texts[name] = texts[name] === undefined ? said : `${texts[name]}, ${said}`
+    described.set(ref, texts)
+  }
+  return described
+}

@@ -68,12 +68,10 @@ export function verdictOf(results: readonly PolicyResult[]): Verdict {
   return results.includes('escalated') ? 'escalated' : 'allowed'
 }
 
-interface Item {
-  readonly item: GateRequest
-  readonly replacements: Replacement[]
-}
-
-const newItem = (operation: string, context: Context): Item => ({
+const newItem = (
+  operation: string,
+  context: Context,
+): { readonly item: GateRequest; readonly replacements: Replacement[] } => ({
   item: gateRequest(operation, context),
   replacements: [],
 })

@@ -28,11 +28,9 @@ export const REASONS = {
   failed: 'failed',
 } as const
 
-type Reason = keyof typeof REASONS
-
 /** Numbers and positions in the policy's own configuration: never a value of the request. */
 export interface Detail {
-  readonly reason: Reason
+  readonly reason: keyof typeof REASONS
   /** Position in the fields that the policy reads. */
   readonly field?: number
   /** Position in the list of the configuration that was hit. */

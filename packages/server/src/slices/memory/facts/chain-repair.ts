@@ -11,14 +11,12 @@ import {
   type ValidityRow,
 } from './validity.sql.ts'
 
-type Change = Partial<Pick<ValidityRow, 'valid_until_us' | 'predecessor' | 'superseded_by'>>
-
 /** Records a changed validity of the fact from log position `seq` on. */
 export async function reviseValidity(
   tx: Tx,
   ref: number,
   seq: number,
-  change: Change,
+  change: Partial<Pick<ValidityRow, 'valid_until_us' | 'predecessor' | 'superseded_by'>>,
 ): Promise<void> {
   const current = await findCurrentValidity(tx, ref)
   if (!current) return

@@ -1,6 +1,7 @@
-// Reads of memories: the audit, pages, one memory, the export stream, and a store's past state.
+// Reads of memories: the audit, pages, one memory and its versions, the export stream, and the past
+// state of a store.
 
-import type { memory } from '@custos/contract'
+import { limits, type MemoryVersion, type memory } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { type Call, type Handler, streamed } from '../../../platform/kernel/call.ts'
@@ -16,20 +17,25 @@ import { rawJson } from '../../../platform/raw-json.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { showMemory } from '../facts/fact-document.ts'
-import { findFact, findRefAtOffset } from '../facts/facts.sql.ts'
+import {
+  ERASING,
+  findFact,
+  findFactHeads,
+  findRefAtOffset,
+  findTombstones,
+} from '../facts/facts.sql.ts'
 import {
   isExpired,
   loadLiveFacts,
+  loadVisibleFacts,
   type MemoryPage,
   openFactRows,
   PAGE_MEMORIES,
   pageMemories,
 } from '../facts/opened-fact.ts'
-import { listVersionsValidAt } from '../facts/validity.sql.ts'
+import { listChainRefs, listEndVersions, listVersionsValidAt } from '../facts/validity.sql.ts'
 import { openDescriptions } from '../stores/store-description.ts'
 import { loadReadableStore, requireCapability } from '../stores/store-settings.ts'
-
-type Op<K extends keyof typeof memory> = (typeof memory)[K]
 
 /**
  * The ref that a page starts after: from its cursor, or by counting to its offset; null: no page.
@@ -59,10 +65,10 @@ const reachablePart = (
   namespace: principal.namespace === undefined ? wanted : principal.namespace,
 })
 
-export const writeCursor = (ref: number | null): string | null =>
+const writeCursor = (ref: number | null): string | null =>
   ref === null ? null : Buffer.from(`r${ref}`).toString('base64url')
 
-export function readCursor(cursor: string): number {
+function readCursor(cursor: string): number {
   const match = /^r(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString())
   if (!match) throw new Refusal('rejected', 'the cursor is not one of this list')
   return Number(match[1])
@@ -73,7 +79,7 @@ const EMPTY: MemoryPage = { memories: [], next: null }
 // GMP requires everything in one reply; with a limit there are pages. Each chunk is read on its own
 // snapshot and written as JSON at once: a long audit blocks neither other requests nor the
 // checkpoints of the database.
-export const audit: Handler<Op<'audit'>> = async (call, { params, query }) => {
+export const audit: Handler<typeof memory.audit> = async (call, { params, query }) => {
   const { kernel } = call
   const start = await call.read(async (db) => {
     const store = await loadReadableStore(kernel, db, params.store_id)
@@ -97,7 +103,7 @@ export const audit: Handler<Op<'audit'>> = async (call, { params, query }) => {
   })
 }
 
-export const listMemories: Handler<Op<'memories'>> = (call, { params, query }) =>
+export const listMemories: Handler<typeof memory.memories> = (call, { params, query }) =>
   call.read(async (db) => {
     const { store_id } = await loadReadableStore(call.kernel, db, params.store_id)
     const { namespace } = query
@@ -117,7 +123,7 @@ export const listMemories: Handler<Op<'memories'>> = (call, { params, query }) =
     }
   })
 
-export const getMemory: Handler<Op<'memory'>> = (call, { params }) =>
+export const getMemory: Handler<typeof memory.memory> = (call, { params }) =>
   call.read(async (db) => {
     const { store_id } = await loadReadableStore(call.kernel, db, params.store_id)
     const row = await findFact(db, params.ref)
@@ -128,7 +134,7 @@ export const getMemory: Handler<Op<'memory'>> = (call, { params }) =>
   })
 
 /** A header line, then every memory, in chunks with a snapshot each. */
-export const exportStore: Handler<Op<'export'>> = async (call, { params }) => {
+export const exportStore: Handler<typeof memory.export> = async (call, { params }) => {
   const { kernel, tenant_id } = call
   const part = reachablePart(call, params.store_id)
   const store = await call.read(async (db) => {
@@ -215,4 +221,80 @@ export async function listMemoryStates(
   })
   const last = shown.at(-1)
   return { memories, next: versions.length > limit && last ? last.ref : null }
+}
+
+type ChainVersion = Awaited<ReturnType<typeof listEndVersions>>[number]
+
+/** The version chain of a memory, oldest first. */
+export const listHistory: Handler<typeof memory.history> = (call, { params, query }) =>
+  call.read(async (db) => {
+    const { store_id } = await loadReadableStore(call.kernel, db, params.store_id)
+    const chain = await findChain(call, db, store_id, params.ref)
+    if (!chain.some(({ last }) => last.ref === params.ref)) return call.refuse('memory_not_found')
+    const start = query.cursor === undefined ? 0 : findStart(chain, readCursor(query.cursor))
+    const page = chain.slice(start, start + (query.limit ?? limits.history_page.default))
+    const versions = await showVersions(call, db, page)
+    const more = start + page.length < chain.length
+    const last = page.at(-1)
+    return {
+      versions,
+      count: versions.length,
+      next_cursor: writeCursor(more && last ? last.last.ref : null),
+    }
+  })
+
+function findStart(chain: readonly ChainVersion[], ref: number): number {
+  const at = chain.findIndex(({ last }) => last.ref === ref)
+  if (at === -1) throw new Refusal('rejected', 'the cursor is not one of this list')
+  return at + 1
+}
+
+/** The versions that the caller may know of, in their order; none: there is no such memory. */
+async function findChain(
+  { principal }: Call<typeof memory.history>,
+  db: TenantDb,
+  store_id: string,
+  ref: number,
+): Promise<ChainVersion[]> {
+  const refs = await listChainRefs(db, ref, limits.history_versions)
+  const chain = (await listEndVersions(db, refs)).filter(({ last }) => last.store_id === store_id)
+  // A chain has one namespace. What is left of an erased version does not name it, a stored one
+  // does: without any, nothing shows that the chain is the caller's.
+  if (principal.namespace !== undefined) {
+    const [stored] = await findFactHeads(db, refs)
+    if (!stored || !includesNamespace(principal, stored.namespace)) return []
+  }
+  return chain.sort(
+    ({ first: a }, { first: b }) =>
+      a.valid_from_us - b.valid_from_us || a.from_seq - b.from_seq || a.ref - b.ref,
+  )
+}
+
+async function showVersions(
+  { kernel }: Call<typeof memory.history>,
+  db: TenantDb,
+  page: readonly ChainVersion[],
+): Promise<MemoryVersion[]> {
+  const refs = page.map(({ last }) => last.ref)
+  const facts = await loadVisibleFacts(kernel, db, refs)
+  const hidden = refs.filter((ref) => !facts.has(ref))
+  const states = new Map((await findFactHeads(db, hidden)).map(({ ref, state }) => [ref, state]))
+  const tombstones = new Map((await findTombstones(db, hidden)).map((one) => [one.ref, one]))
+  return page.map(({ first, last }) => {
+    const { ref, valid_from_us, valid_until_us, superseded_by } = last
+    const fact = facts.get(ref)
+    const tombstone = tombstones.get(ref)
+    const state = states.get(ref)
+    return {
+      ref,
+      memory: fact ? showMemory(kernel, db.tenant_id, fact) : null,
+      log_seq: first.from_seq,
+      valid_from: formatTime(valid_from_us),
+      valid_until: valid_until_us === null ? null : formatTime(valid_until_us),
+      superseded_by,
+      erased: fact === undefined && (state === undefined || state === ERASING),
+      erased_at: tombstone ? formatTime(tombstone.erased_us) : null,
+      erasure_certificate_id: tombstone?.certificate_id ?? null,
+    }
+  })
 }

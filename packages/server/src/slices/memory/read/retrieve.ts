@@ -243,18 +243,16 @@ async function rankForBudget(
   }
 }
 
-interface PackOptions {
-  readonly snapshot: StoreSnapshot
-  readonly budget_tokens: number
-  readonly top_k: number
-}
-
 /** Fills the budget with live memories: one that is being erased takes no room from others. */
 async function packVisible(
   call: Call<Retrieve>,
   db: TenantDb,
   ranked: readonly RankedFact[],
-  { snapshot, budget_tokens, top_k }: PackOptions,
+  {
+    snapshot,
+    budget_tokens,
+    top_k,
+  }: { readonly snapshot: StoreSnapshot; readonly budget_tokens: number; readonly top_k: number },
 ): Promise<{
   packed: RankedFact[]
   facts: ReadonlyMap<number, FactView>

@@ -25,8 +25,6 @@ import {
 } from '../stores/stores.sql.ts'
 import { type CountedStore, loadStoreCounts } from './store-counts.ts'
 
-type Op<K extends keyof typeof memory> = (typeof memory)[K]
-
 /** With more facts the sum over every row would slow the list down. */
 const BYTES_COUNTED_MAX = 20_000
 
@@ -42,7 +40,7 @@ const showDefaultStore = (kernel: Kernel): Store => ({
   state: 'active',
 })
 
-export const listStores: Handler<Op<'list_stores'>> = (call, { query }) =>
+export const listStores: Handler<typeof memory.list_stores> = (call, { query }) =>
   call.read(async (db) => {
     const allowed = call.principal.allowed_stores
     const page = pageOf(query, 100)
@@ -76,7 +74,7 @@ async function isDefaultListedHere(
   return (await findStores(db, { limit: 1, offset: offset - 1, allowed })).length > 0
 }
 
-export const getStore: Handler<Op<'get_store'>> = (call, { params }) =>
+export const getStore: Handler<typeof memory.get_store> = (call, { params }) =>
   call.read(async (db) => {
     const row = await findStore(db, params.store_id)
     if (!row) {
@@ -91,7 +89,7 @@ export const getStore: Handler<Op<'get_store'>> = (call, { params }) =>
     return { ...shown, state: 'deleting' as const, deletion: { facts_left: facts } }
   })
 
-export const capabilities: Handler<Op<'capabilities'>> = (call, { params }) =>
+export const capabilities: Handler<typeof memory.capabilities> = (call, { params }) =>
   call.read(async (db) => {
     const store = await loadReadableStore(call.kernel, db, params.store_id)
     return { capabilities: [...store.capabilities] }
@@ -99,7 +97,7 @@ export const capabilities: Handler<Op<'capabilities'>> = (call, { params }) =>
 
 // A write that has been answered is durable and visible; an empty unit of work waits for those that
 // have been accepted and not yet answered.
-export const flush: Handler<Op<'flush'>> = async (call, { params }) => {
+export const flush: Handler<typeof memory.flush> = async (call, { params }) => {
   const row = await call.read((db) => findStore(db, params.store_id))
   if (row?.state === 'deleting') return call.refuse('store_deleting')
   if (!row && params.store_id !== DEFAULT_STORE) return call.refuse('store_not_found')
@@ -119,14 +117,14 @@ function showIngestion({ kernel, tenant_id }: Call, store_id: string) {
   }
 }
 
-export const ingestionStats: Handler<Op<'ingestion_stats'>> = async (call, { params }) => {
+export const ingestionStats: Handler<typeof memory.ingestion_stats> = async (call, { params }) => {
   const store = await call.read((db) => loadReadableStore(call.kernel, db, params.store_id))
   const counts = await loadStoreCounts(call.kernel, toCountedStore(call, store), { build: true })
   return { ...showIngestion(call, params.store_id), ...counts }
 }
 
 // Builds no index: statistics of many stores would otherwise evict the indexes in use.
-export const stats: Handler<Op<'stats'>> = async (call, { params }) => {
+export const stats: Handler<typeof memory.stats> = async (call, { params }) => {
   const { store, ...seen } = await call.read(async (db) => {
     const store = await loadReadableStore(call.kernel, db, params.store_id)
     return { store, ...(await loadStoreNumbers(call, db, store)) }

@@ -82,15 +82,12 @@ export interface StoreSettings {
   readonly digest_after_s: number | null
 }
 
-type SettingColumns =
-  | 'store_id'
-  | 'tokenizer'
-  | 'embedder'
-  | 'capabilities'
-  | 'languages'
-  | 'digest_after_s'
-
-export const parseStoreSettings = (row: Pick<StoreRow, SettingColumns>): StoreSettings => ({
+export const parseStoreSettings = (
+  row: Pick<
+    StoreRow,
+    'store_id' | 'tokenizer' | 'embedder' | 'capabilities' | 'languages' | 'digest_after_s'
+  >,
+): StoreSettings => ({
   store_id: row.store_id,
   // Written from the contract's enum.
   tokenizer: row.tokenizer as TokenizerName,

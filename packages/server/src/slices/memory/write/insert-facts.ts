@@ -27,18 +27,16 @@ interface NewFact {
   }
 }
 
-interface WriteMoment {
-  readonly seq: number
-  readonly now_us: number
-  readonly predecessor: number | null
-}
-
 /** Inserts rows of facts at log position `seq`; returns the facts for the index. */
 export function insertPreparedFacts(
   tx: Tx,
   store_id: string,
   facts: readonly NewFact[],
-  { seq, now_us, predecessor }: WriteMoment,
+  {
+    seq,
+    now_us,
+    predecessor,
+  }: { readonly seq: number; readonly now_us: number; readonly predecessor: number | null },
 ): IndexedFact[] {
   const indexed = facts.map(({ fact, interval }) => {
     const { ref, namespace, token_count, metadata, vector, expires_us = null } = fact

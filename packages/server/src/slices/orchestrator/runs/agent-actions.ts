@@ -21,8 +21,6 @@ import { findStep, type StepRow } from './orchestrator.sql.ts'
 import { RunUnit } from './run-unit.ts'
 import { factContext, prepareApprovedFact } from './waiting-fact.ts'
 
-type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-
 const PERMIT_US = 600_000_000
 
 export const agentActionRegistry: Registry<AgentActionRequest> = {
@@ -133,7 +131,7 @@ const view = {
 } as const
 const handlers = registryHandlers(agentActionRegistry, view)
 
-export const getAction: Handler<Operation<'get_action'>> = async (call, { params }) => {
+export const getAction: Handler<typeof contract.get_action> = async (call, { params }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
   const record = await loadRecord(call, agentActionRegistry, params.action_id)
@@ -147,7 +145,7 @@ export const getAction: Handler<Operation<'get_action'>> = async (call, { params
 export const mayReadTexts = ({ principal }: Pick<Call, 'principal'>): boolean =>
   principal.scopes.some((scope) => scope === 'decisions:read' || scope === '*')
 
-export const listActions: Handler<Operation<'list_actions'>> = (call, input) => {
+export const listActions: Handler<typeof contract.list_actions> = (call, input) => {
   refuseLimited(call)
   return handlers.list(call, input)
 }

@@ -32,8 +32,6 @@ import {
   updateAgent,
 } from './orchestrator.sql.ts'
 
-type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-
 const ID_BYTES = 16
 const TEMPERATURE_DEFAULT = 0.7
 
@@ -117,7 +115,7 @@ export function showAgent({ row, words }: OpenAgent, tenant_id: string): Agent {
   }
 }
 
-export const createAgent: Handler<Operation<'create_agent'>> = async (call, { body }) => {
+export const createAgent: Handler<typeof contract.create_agent> = async (call, { body }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
   const agent_id = kernel.ids.hex(ID_BYTES)
@@ -190,7 +188,7 @@ export async function labelDefinition(
 }
 
 async function insertNew(
-  call: Call<Operation<'create_agent'>>,
+  call: Call<typeof contract.create_agent>,
   tx: Tx,
   given: Omit<AgentRow, 'created_us' | 'updated_us'>,
 ): Promise<AgentRow> {
@@ -212,7 +210,7 @@ async function insertNew(
   return row
 }
 
-export const listAgentPage: Handler<Operation<'list_agents'>> = async (call, { query }) => {
+export const listAgentPage: Handler<typeof contract.list_agents> = async (call, { query }) => {
   refuseLimited(call)
   const page = pageOf(query, runLimits.page.default)
   const { enabled_only = false } = query
@@ -224,16 +222,17 @@ export const listAgentPage: Handler<Operation<'list_agents'>> = async (call, { q
   )
 }
 
-export const getAgent: Handler<Operation<'get_agent'>> = async (call, { params }) => {
+export const getAgent: Handler<typeof contract.get_agent> = async (call, { params }) => {
   refuseLimited(call)
   const agent = await call.read((db) => loadAgent(call.kernel, db, params.agent_id))
   return agent ? showAgent(agent, call.tenant_id) : call.refuse('agent_not_found')
 }
 
-type ShownWords = { readonly name: string; readonly description: string; readonly prompt: string }
-
 /** A redacted agent has no words and is disabled. */
-export const agentTextSource = textSource<AgentRow, ShownWords>({
+export const agentTextSource = textSource<
+  AgentRow,
+  { readonly name: string; readonly description: string; readonly prompt: string }
+>({
   kind: 'agent',
   list: (db, after, limit) => listAgentsAfter(db, after?.agent_id ?? '', limit),
   find: findAgent,

@@ -256,13 +256,19 @@ async function storeStep(call: BeginCall, draft: StepDraft): Promise<string> {
   })
 }
 
-interface NewStep {
-  readonly draft: StepDraft
-  readonly text: PreparedText
-  readonly action: PreparedRecord | null
-}
-
-async function insertNew(call: BeginCall, tx: Tx, { draft, text, action }: NewStep): Promise<void> {
+async function insertNew(
+  call: BeginCall,
+  tx: Tx,
+  {
+    draft,
+    text,
+    action,
+  }: {
+    readonly draft: StepDraft
+    readonly text: PreparedText
+    readonly action: PreparedRecord | null
+  },
+): Promise<void> {
   const { gated, retrieved, inherited, body } = draft
   const unit = await RunUnit.load(call.kernel, tx, draft.row.run_id)
   if (!unit?.live) return call.refuse('wrong_state', 'the run has ended')

@@ -24,9 +24,6 @@ import { isToReport, refsOf, showCall } from './run-view.ts'
 import { loadRun, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
 
-type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-type SettleCall = Call<Operation<'report_call'>> | Call<Operation<'resolve_call'>>
-
 interface NamedCall {
   readonly run_id: string
   readonly call_id: string
@@ -49,7 +46,7 @@ async function loadCall(db: TenantDb, { run_id, call_id }: NamedCall): Promise<C
   return { row, step }
 }
 
-export const getCall: Handler<Operation<'get_call'>> = (call, { params }) => {
+export const getCall: Handler<typeof contract.get_call> = (call, { params }) => {
   refuseLimited(call)
   const { kernel } = call
   return call.read(async (db) => {
@@ -63,7 +60,7 @@ export const getCall: Handler<Operation<'get_call'>> = (call, { params }) => {
   })
 }
 
-export const resolveCall: Handler<Operation<'resolve_call'>> = (call, { params, body }) => {
+export const resolveCall: Handler<typeof contract.resolve_call> = (call, { params, body }) => {
   const { happened } = body
   const text = body.result ?? (happened ? 'It acted.' : 'It did not act.')
   return settleCall(call, { ...params, text }, ({ state }) => state === 'uncertain', {
@@ -83,7 +80,7 @@ export const resolveCall: Handler<Operation<'resolve_call'>> = (call, { params, 
   })
 }
 
-export const reportCall: Handler<Operation<'report_call'>> = async (call, { params, body }) => {
+export const reportCall: Handler<typeof contract.report_call> = async (call, { params, body }) => {
   refuseLimited(call)
   if (await findEarlierIds(call))
     return call.read(async (db) => {
@@ -113,7 +110,7 @@ interface Settlement {
 
 /** Stores what is said of a call, bound to the memories of its step; the run goes on. */
 async function settleCall(
-  call: SettleCall,
+  call: Call<typeof contract.report_call> | Call<typeof contract.resolve_call>,
   { run_id, call_id, text }: NamedCall & { readonly text: string },
   accepts: (row: CallRow) => boolean,
   { refused, store }: Settlement,

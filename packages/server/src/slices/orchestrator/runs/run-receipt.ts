@@ -36,15 +36,13 @@ interface ReceiptEnd
   readonly model: JsonObject | null
 }
 
-interface ReceiptRows {
-  readonly tenant_id: string
-  readonly run: RunRow
-  readonly calls: readonly CallRow[]
-}
-
 export async function signReceipt(
   kernel: Kernel,
-  { tenant_id, run, calls }: ReceiptRows,
+  {
+    tenant_id,
+    run,
+    calls,
+  }: { readonly tenant_id: string; readonly run: RunRow; readonly calls: readonly CallRow[] },
   step: StepRow,
   end: ReceiptEnd,
 ): Promise<JsonObject> {

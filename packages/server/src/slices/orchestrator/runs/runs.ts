@@ -28,8 +28,6 @@ import { executorOf, showRun, showStep, showUndone } from './run-view.ts'
 import { settleRun } from './settle-runs.ts'
 import { agentsOf, findWorkflow, updateWorkflow, type WorkflowRow } from './workflows.sql.ts'
 
-type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-
 /** The job of a run that this service executes. */
 export const MANAGED_RUN = 'orchestrator.run'
 const ID_BYTES = 16
@@ -51,10 +49,11 @@ export function requireShort(name: string, given: string): void {
     throw new Refusal('rejected', `${name} is longer than ${runLimits.text_bytes} bytes`)
 }
 
-export const startRun: Handler<Operation<'start_run'>> = (call, { body }) => startRunOf(call, body)
+export const startRun: Handler<typeof contract.start_run> = (call, { body }) =>
+  startRunOf(call, body)
 
 export async function startRunOf(
-  call: Call<Operation<'start_run'>>,
+  call: Call<typeof contract.start_run>,
   body: NewRun['body'],
 ): Promise<Run> {
   refuseLimited(call)
@@ -93,7 +92,7 @@ export async function startRunOf(
 
 /** What the run is of: an agent, or a workflow with its agents. */
 async function loadStarted(
-  call: Call<Operation<'start_run'>>,
+  call: Call<typeof contract.start_run>,
   { agent_id, workflow_id, executor }: NewRun['body'],
 ): Promise<{ workflow: WorkflowRow | null; agent_ids: string[] }> {
   if ((agent_id == null) === (workflow_id == null))
@@ -115,7 +114,7 @@ async function findStartable(tx: Tx, agent_ids: readonly string[]): Promise<Agen
 
 /** The workflow names its newest run. Refuses another run where one is under way and must end. */
 async function holdWorkflow(
-  call: Call<Operation<'start_run'>>,
+  call: Call<typeof contract.start_run>,
   tx: Tx,
   { workflow: { workflow_id }, run_id }: { workflow: WorkflowRow; run_id: string },
 ): Promise<void> {
@@ -129,7 +128,7 @@ async function holdWorkflow(
 
 /** What a managed run cannot begin without. */
 async function requireManageable(
-  call: Call<Operation<'start_run'>>,
+  call: Call<typeof contract.start_run>,
   {
     agent_ids,
     input_text,
@@ -161,7 +160,7 @@ interface NewRun {
 }
 
 async function insertNew(
-  call: Call<Operation<'start_run'>>,
+  call: Call<typeof contract.start_run>,
   tx: Tx,
   { run_id, agent, workflow, managed, text, body }: NewRun,
 ): Promise<RunRow> {
@@ -238,7 +237,7 @@ export async function loadRun(db: TenantDb, run_id: string): Promise<RunRow> {
   return run
 }
 
-export const listRunPage: Handler<Operation<'list_runs'>> = async (call, { query }) => {
+export const listRunPage: Handler<typeof contract.list_runs> = async (call, { query }) => {
   refuseLimited(call)
   const page = pageOf(query, runLimits.page.default)
   const rows = await call.read((db) => listRuns(db, query.state ?? null, page))
@@ -248,7 +247,7 @@ export const listRunPage: Handler<Operation<'list_runs'>> = async (call, { query
   )
 }
 
-export const getRun: Handler<Operation<'get_run'>> = (call, { params }) => {
+export const getRun: Handler<typeof contract.get_run> = (call, { params }) => {
   refuseLimited(call)
   return call.read(async (db) => {
     const run = await loadRun(db, params.run_id)
@@ -258,7 +257,7 @@ export const getRun: Handler<Operation<'get_run'>> = (call, { params }) => {
   })
 }
 
-export const cancelRun: Handler<Operation<'cancel_run'>> = async (call, { params, body }) => {
+export const cancelRun: Handler<typeof contract.cancel_run> = async (call, { params, body }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
   const compensate = body?.compensate ?? null
@@ -283,7 +282,7 @@ export const cancelRun: Handler<Operation<'cancel_run'>> = async (call, { params
   })
 }
 
-export const listReceipts: Handler<Operation<'receipts'>> = (call, { params }) => {
+export const listReceipts: Handler<typeof contract.receipts> = (call, { params }) => {
   refuseLimited(call)
   return call.read(async (db) => {
     const { run_id } = await loadRun(db, params.run_id)

@@ -31,16 +31,11 @@ export const insertWorkflow = (tx: Tx, row: WorkflowRow) => tx.run(insertInto(tx
 export const findWorkflow = (db: TenantDb, workflow_id: string): Promise<WorkflowRow | undefined> =>
   db.first(from(db, 'workflows').selectAll().where('workflow_id', '=', workflow_id))
 
-interface Page {
-  readonly limit: number
-  readonly offset: number
-}
-
 /** Newest first. `status`: only those whose newest run is in this state. */
 export function listWorkflowPage(
   db: TenantDb,
   status: RunRow['state'] | 'created' | null,
-  { limit, offset }: Page,
+  { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Promise<WorkflowRow[]> {
   const all = from(db, 'workflows').selectAll()
   const some =

@@ -21,7 +21,6 @@ import { cancelRun, receiptsOf, startRunOf } from '../runs/runs.ts'
 import { showSteps } from './workflow-view.ts'
 import { loadWorkflow, showNewest } from './workflows.ts'
 
-type Operation<K extends keyof typeof contract> = (typeof contract)[K]
 const LOOK_MS = 100
 const SECOND_MS = 1_000
 const ENDED = 300
@@ -43,7 +42,7 @@ async function waitForEnd(
   }
 }
 
-export const runWorkflow: Handler<Operation<'run'>> = async (call, { params, body }) => {
+export const runWorkflow: Handler<typeof contract.run> = async (call, { params, body }) => {
   refuseLimited(call)
   const { workflow_id } = params
   const { input_text, timeout_seconds, budget = null } = body
@@ -67,7 +66,7 @@ export async function loadNewest(call: Pick<Call, 'read'>, workflow_id: string):
   })
 }
 
-export const resumeWorkflow: Handler<Operation<'resume'>> = async (call, { params, body }) => {
+export const resumeWorkflow: Handler<typeof contract.resume> = async (call, { params, body }) => {
   refuseLimited(call)
   const { run_id } = await loadNewest(call, params.workflow_id)
   const waiting = await call.read(async (db) =>
@@ -92,7 +91,7 @@ export const resumeWorkflow: Handler<Operation<'resume'>> = async (call, { param
   return showNewest(call, params.workflow_id)
 }
 
-export const terminateWorkflow: Handler<Operation<'terminate'>> = async (call, { params }) => {
+export const terminateWorkflow: Handler<typeof contract.terminate> = async (call, { params }) => {
   refuseLimited(call)
   const { run_id } = await loadNewest(call, params.workflow_id)
   await cancelRun(passOn(call, orchestrator.cancel_run), {
@@ -103,7 +102,7 @@ export const terminateWorkflow: Handler<Operation<'terminate'>> = async (call, {
   return { terminated: true as const, workflow_id: params.workflow_id }
 }
 
-export const receiptsOfWorkflow: Handler<Operation<'receipts'>> = (call, { params }) => {
+export const receiptsOfWorkflow: Handler<typeof contract.receipts> = (call, { params }) => {
   refuseLimited(call)
   const { workflow_id } = params
   return call.read(async (db) => {
@@ -113,7 +112,7 @@ export const receiptsOfWorkflow: Handler<Operation<'receipts'>> = (call, { param
   })
 }
 
-export const verifyChain: Handler<Operation<'verify_chain'>> = async (call, { params }) => {
+export const verifyChain: Handler<typeof contract.verify_chain> = async (call, { params }) => {
   refuseLimited(call)
   const { workflow_id } = params
   const { run_id } = await call.read((db) => loadWorkflow(db, workflow_id))
@@ -121,7 +120,7 @@ export const verifyChain: Handler<Operation<'verify_chain'>> = async (call, { pa
   return { ...verdict, workflow_id, run_id, tampered_at: verdict.tampered_at_step }
 }
 
-export const runStep: Handler<Operation<'run_step'>> = async (call, { body }) => {
+export const runStep: Handler<typeof contract.run_step> = async (call, { body }) => {
   refuseLimited(call)
   const { agent_id, input_text, timeout_seconds } = body
   const asked = { agent_id, input_text, executor: 'managed' } as const
@@ -132,7 +131,7 @@ export const runStep: Handler<Operation<'run_step'>> = async (call, { body }) =>
   return run.ended_us === null || !last ? accepted(showRun(run, call.tenant_id)) : last
 }
 
-export const findAnyStep: Handler<Operation<'find_step'>> = (call, { params }) => {
+export const findAnyStep: Handler<typeof contract.find_step> = (call, { params }) => {
   refuseLimited(call)
   return call.read(async (db) => {
     const row = await findStepById(db, params.step_id)

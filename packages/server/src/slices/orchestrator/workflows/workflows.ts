@@ -30,9 +30,6 @@ import {
 } from '../runs/workflows.sql.ts'
 import { showSteps, showWorkflow, type WorkflowText } from './workflow-view.ts'
 
-type Operation<K extends keyof typeof contract> = (typeof contract)[K]
-type CreateBody = Parameters<Handler<Operation<'create'>>>[1]['body']
-
 const ID_BYTES = 16
 
 const workflowColumn = sealedColumn({
@@ -41,7 +38,7 @@ const workflowColumn = sealedColumn({
   payload: jsonPayload<WorkflowText>(),
 })
 
-export const createWorkflow: Handler<Operation<'create'>> = async (call, { body }) => {
+export const createWorkflow: Handler<typeof contract.create> = async (call, { body }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
   requireAgents(call, body)
@@ -76,8 +73,12 @@ export const createWorkflow: Handler<Operation<'create'>> = async (call, { body 
 
 /** Refuses agents that do not fit the mode. */
 function requireAgents(
-  call: Call<Operation<'create'>>,
-  { mode = 'sequential', agent_ids, supervisor_agent_id }: CreateBody,
+  call: Call<typeof contract.create>,
+  {
+    mode = 'sequential',
+    agent_ids,
+    supervisor_agent_id,
+  }: Parameters<Handler<typeof contract.create>>[1]['body'],
 ): void {
   const supervised = mode === 'supervisor'
   if (supervised && supervisor_agent_id == null)
@@ -92,7 +93,7 @@ function requireAgents(
 }
 
 async function insertNew(
-  call: Call<Operation<'create'>>,
+  call: Call<typeof contract.create>,
   tx: Tx,
   given: Omit<WorkflowRow, 'created_us'>,
 ): Promise<WorkflowRow> {
@@ -125,8 +126,6 @@ export async function loadWorkflow(db: TenantDb, workflow_id: string): Promise<W
   return row
 }
 
-type Shower = Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'read'>
-
 async function openWords(
   kernel: Kernel,
   tenant_id: string,
@@ -137,7 +136,10 @@ async function openWords(
 }
 
 /** With the steps of its newest run. Refuses a workflow that the tenant does not have. */
-export async function showNewest(call: Shower, workflow_id: string): Promise<Workflow> {
+export async function showNewest(
+  call: Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'read'>,
+  workflow_id: string,
+): Promise<Workflow> {
   const { kernel, tenant_id } = call
   return call.read(async (db) => {
     const row = await loadWorkflow(db, workflow_id)
@@ -148,12 +150,12 @@ export async function showNewest(call: Shower, workflow_id: string): Promise<Wor
   })
 }
 
-export const getWorkflow: Handler<Operation<'get'>> = (call, { params }) => {
+export const getWorkflow: Handler<typeof contract.get> = (call, { params }) => {
   refuseLimited(call)
   return showNewest(call, params.workflow_id)
 }
 
-export const listWorkflows: Handler<Operation<'list'>> = async (call, { query }) => {
+export const listWorkflows: Handler<typeof contract.list> = async (call, { query }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
   const page = pageOf(query, runLimits.page.default)
@@ -175,7 +177,7 @@ export const listWorkflows: Handler<Operation<'list'>> = async (call, { query })
 }
 
 // The secret first: a crash leaves a row that nobody can read and that can be deleted again.
-export const deleteWorkflow: Handler<Operation<'delete'>> = async (call, { params }) => {
+export const deleteWorkflow: Handler<typeof contract.delete> = async (call, { params }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
   const { workflow_id } = params

@@ -120,12 +120,9 @@ const settingsStatement = statement<object>()((k, p) =>
     .where('tenant_id', '=', p.tenant_id),
 )
 
-interface Settings {
-  readonly compare_credentials: boolean
-  readonly judgments_final: boolean
-}
-
-export async function findSettings(db: TenantDb): Promise<Settings> {
+export async function findSettings(
+  db: TenantDb,
+): Promise<{ readonly compare_credentials: boolean; readonly judgments_final: boolean }> {
   const row = await db.firstOf(settingsStatement, {})
   return {
     compare_credentials: row?.compare_credentials === 1,

@@ -46,17 +46,15 @@ export async function sealPayload(
   return { secret_no, sealed }
 }
 
-interface SealedPayload {
-  readonly place: Place
-  readonly secret_no: number
-  readonly sealed: Uint8Array
-}
-
 /** In the order of `rows`; null where one cannot be opened. */
 export const openPayload = <T extends JsonObject>(
   kernel: Pick<Kernel, 'keyring'>,
   tenant_id: string,
-  rows: readonly SealedPayload[],
+  rows: readonly {
+    readonly place: Place
+    readonly secret_no: number
+    readonly sealed: Uint8Array
+  }[],
 ): Promise<(T | null)[]> => {
   const sealed = rows.map(({ place, ...row }) => ({ ...place, ...row }))
   return reputationColumn<T>().openAll(kernel, tenant_id, sealed)

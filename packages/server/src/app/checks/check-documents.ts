@@ -1,20 +1,34 @@
-// Certificates: each verifies, is what the log recorded and what the ledger keeps; none is missing.
+// Signed documents: certificates, manifests of bulk erasures and audits of conformance. Each
+// verifies and is what the log recorded and the ledger keeps; none is missing.
 
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   canonicalize,
   certificateBytes,
+  isObject,
   type JsonObject,
+  manifestBytes,
+  signedBytes,
   verifyCertificate,
+  verifyConformanceResult,
+  verifyManifest,
   verifyTenantErasure,
 } from '@custos/proof'
+import { toHex } from '../../platform/bytes.ts'
 import { findDestruction } from '../../platform/db/destructions.sql.ts'
 import { countRows, listPresent } from '../../platform/db/migrations/tenant-tables.sql.ts'
 import { removedTables } from '../../slices/offboarding/index.ts'
 import { type CheckContext, type CheckFinding, subjectKey } from './check-context.ts'
 import { checkLog } from './check-log.ts'
-import { findCertificateSubject, findStandingRecord, listCertificateRows } from './fsck.sql.ts'
+import {
+  findCertificateSubject,
+  findManifest,
+  findStandingRecord,
+  listAuditRows,
+  listCertificateRows,
+  listRequestRows,
+} from './fsck.sql.ts'
 
 const CHUNK = 200
 
@@ -23,7 +37,7 @@ export async function* checkCertificates(check: CheckContext): AsyncGenerator<Ch
   for (let after = ''; ; ) {
     const rows = await listCertificateRows(db, after, CHUNK)
     for (const row of rows)
-      for (const what of await problemsOf(check, row))
+      for (const what of await findCertificateProblems(check, row))
         yield { kind: 'certificate', id: row.certificate_id, what }
     counts.certificates += rows.length
     check.progress(`certificate ${counts.certificates}`)
@@ -35,7 +49,7 @@ export async function* checkCertificates(check: CheckContext): AsyncGenerator<Ch
   yield* missing(check)
 }
 
-async function problemsOf(
+async function findCertificateProblems(
   check: CheckContext,
   row: Awaited<ReturnType<typeof listCertificateRows>>[number],
 ): Promise<string[]> {
@@ -51,7 +65,7 @@ async function problemsOf(
     problems.push('stands for another subject than its record names')
   const logged = check.log.certified.get(row.certificate_id)
   if (logged?.seq !== row.log_seq) problems.push('the log has no entry at its place')
-  if (logged && logged.digest !== digestOf(record))
+  if (logged && logged.digest !== certificateDigest(record))
     problems.push('the log recorded another certificate under this id')
   const { stands, subject_kind, subject } = row
   const kept = check.ledger.get(subjectKey(subject_kind, subject))
@@ -78,9 +92,7 @@ async function* missing({ db, ledger, log }: CheckContext): AsyncGenerator<Check
 function parse(record: string): JsonObject | null {
   try {
     const parsed: unknown = JSON.parse(record)
-    const isRecord = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
-    // Parsed from JSON, so what it holds is JSON.
-    return isRecord ? (parsed as JsonObject) : null
+    return isObject(parsed) ? parsed : null
   } catch {
     return null
   }
@@ -92,14 +104,16 @@ function subjectOf(record: JsonObject): string {
   return String(fact_ref ?? decision_id)
 }
 
-function digestOf(record: JsonObject): string {
+function certificateDigest(record: JsonObject): string {
   try {
-    return createHash('sha256').update(certificateBytes(record)).digest('hex')
+    return digestOf(certificateBytes(record))
   } catch {
     // No canonical form: verifyCertificate has said so.
     return ''
   }
 }
+
+const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 /** Instead of all other checks: without its keys nothing can be opened. */
 export async function* checkDestroyed(check: CheckContext): AsyncGenerator<CheckFinding> {
@@ -121,4 +135,83 @@ export async function* checkDestroyed(check: CheckContext): AsyncGenerator<Check
   for (const table of await listPresent(db, removedTables()))
     if ((await countRows(db, table, 1)) > 0)
       yield { kind: 'certificate', id: table.name, what: 'rows of a destroyed tenant are here' }
+}
+
+/** After `summariseLog`. */
+export async function* checkManifests(check: CheckContext): AsyncGenerator<CheckFinding> {
+  const missing = new Set(check.log.manifests.keys())
+  for (let after = -1; ; ) {
+    const rows = await listRequestRows(check.db, after, CHUNK)
+    for (const row of rows) {
+      const id = toHex(row.request_id)
+      missing.delete(id)
+      for (const what of await findManifestProblems(check, id, row))
+        yield { kind: 'manifest', id, what }
+      await nextTurn()
+    }
+    after = rows.at(-1)?.seq ?? after
+    if (rows.length < CHUNK) break
+  }
+  for (const id of missing) yield { kind: 'manifest', id, what: 'logged, its request is not here' }
+}
+
+async function findManifestProblems(
+  { db, keys, log }: CheckContext,
+  id: string,
+  row: Awaited<ReturnType<typeof listRequestRows>>[number],
+): Promise<string[]> {
+  const logged = log.manifests.get(id)
+  const ended = row.completed_us !== null && row.kind === 'erase'
+  if (ended && logged === undefined) return ['ended, and the log does not say so']
+  if (!ended) return logged === undefined ? [] : ['ended by the log, and not here']
+  const { manifest } = (await findManifest(db, row.request_id)) ?? {}
+  const record = typeof manifest === 'string' ? parse(manifest) : null
+  if (record === null) return ['the manifest does not read']
+  const verdict = await verifyManifest(record, keys)
+  if (!verdict.valid) return [`does not verify: ${verdict.reason ?? 'unknown'}`]
+  const problems: string[] = []
+  if (record['tenant_id'] !== db.tenant_id) problems.push('is of another tenant')
+  if (record['request_id'] !== id || record['status'] !== row.status)
+    problems.push('the row differs from the manifest in it')
+  if (logged !== digestOf(manifestBytes(record))) problems.push('the log recorded another manifest')
+  return problems
+}
+
+const AUDITS_READ = 50
+const MILLION = 1_000_000
+
+/** After `summariseLog`. */
+export async function* checkAudits(check: CheckContext): AsyncGenerator<CheckFinding> {
+  const missing = new Map(check.log.audited)
+  for (let after = -1; ; ) {
+    const rows = await listAuditRows(check.db, after, AUDITS_READ)
+    for (const row of rows) {
+      for (const what of await findAuditProblems(check, row))
+        yield { kind: 'audit', id: row.audit_id, what }
+      missing.delete(row.audit_id)
+    }
+    after = rows.at(-1)?.seq ?? after
+    if (rows.length < AUDITS_READ) break
+  }
+  for (const [id] of missing) yield { kind: 'audit', id, what: 'logged, and not here' }
+}
+
+async function findAuditProblems(
+  { keys, db, log }: CheckContext,
+  row: Awaited<ReturnType<typeof listAuditRows>>[number],
+): Promise<string[]> {
+  const record = parse(row.record)
+  if (record === null) return ['the record does not read']
+  const verdict = await verifyConformanceResult(record, keys)
+  if (!verdict.valid) return [`does not verify: ${verdict.reason ?? 'unknown'}`]
+  const problems: string[] = []
+  if (record['tenant_id'] !== db.tenant_id) problems.push('is of another tenant')
+  const rate_e6 = Math.round(Number(record['conformance_rate']) * MILLION)
+  if (record['audit_id'] !== row.audit_id || rate_e6 !== row.rate_e6)
+    problems.push('the row differs from the record in it')
+  const logged = log.audited.get(row.audit_id)
+  if (logged?.seq !== row.seq) problems.push('the log has no entry at its place')
+  if (logged && logged.digest !== digestOf(signedBytes('conformance_result', record)))
+    problems.push('the log recorded another audit under this id')
+  return problems
 }

@@ -1,8 +1,11 @@
-// Offers the newest checkpoint of a tenant to each witness (C2SP tlog-witness, add-checkpoint).
+// The jobs of checkpoints: each witness cosigns the newest one (C2SP tlog-witness, add-checkpoint),
+// and an authority dates it (RFC 3161).
 //
-// One standing job for each tenant, in the queue of outbound work: a witness keeps nothing waiting
-// but this job.
+// One standing job of each kind for each tenant, in the queue of outbound work. A witness keeps
+// nothing waiting but its job. An older checkpoint that has no timestamp is dated by that of a
+// newer one, whose log extends its own.
 
+import type { X509Certificate } from 'node:crypto'
 import {
   appendLines,
   formatAddCheckpoint,
@@ -11,13 +14,95 @@ import {
 } from '@custos/proof'
 import type { JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel, WitnessPolicy } from '../../platform/kernel/kernel.ts'
+import {
+  timestampRequest,
+  verifyTimestampReply,
+} from '../../platform/timestamps/timestamp-token.ts'
 import { type EpochRow, findLastEpoch } from './chain.sql.ts'
-import { findLastCosignature, insertCosignature, listCosignatures } from './cosignatures.sql.ts'
-import { retryAfter } from './cosignatures.ts'
+import {
+  findLastCosignature,
+  findTimestamp,
+  insertCosignature,
+  insertTimestamp,
+  listCosignatures,
+} from './cosignatures.sql.ts'
+import { OFFER_EPOCHS, retryAfter, STAMP_EPOCHS } from './cosignatures.ts'
 import { prefixPath } from './tree.ts'
 
+const NONCE_BYTES = 8
+/** A token has the certificates of its authority; with four of them it has some 8 KiB. */
+const REPLY_BYTES_MAX = 32 * 1024
+/** How far the clock of the authority may be from ours. */
+const OFF_US_MAX = 600 * 1_000_000
+
+export function registerLogJobs(kernel: Kernel): void {
+  kernel.jobs.register(OFFER_EPOCHS, epochOfferer(kernel), { queue: 'outbound' })
+  kernel.jobs.register(STAMP_EPOCHS, epochStamper(kernel), { queue: 'outbound' })
+}
+
+/** Waits until it is woken once the newest epoch has a timestamp. */
+const epochStamper =
+  (kernel: Kernel): JobRunner =>
+  async ({ job: { tenant_id }, signal, ...context }) => {
+    const { url = null, certificates = [] } = kernel.settings.timestamps ?? {}
+    if (url === null) return undefined
+    const known = await kernel.db.read(tenant_id, async (db) => {
+      const newest = await findLastEpoch(db)
+      return newest && { newest, stamp: await findTimestamp(db, newest.epoch_number) }
+    })
+    if (!known || known.stamp) return { again_ms: null }
+    const { newest: epoch } = known
+    const authority = { url, trusted: certificates }
+    const reason = await stamp(kernel, { tenant_id, epoch, authority, signal })
+    if (context.stopping) return { again_ms: 0 }
+    if (reason === null) return { again_ms: null }
+    const { epoch_number } = epoch
+    kernel.logger.warn('epoch.not_stamped', { tenant_id, epoch_number, reason })
+    return { again_ms: retryAfter(kernel, epoch) }
+  }
+
+/** Null: it is stored. Otherwise the reason, one of a closed list of words. */
+async function stamp(
+  kernel: Kernel,
+  asked: {
+    readonly tenant_id: string
+    readonly epoch: EpochRow
+    readonly authority: { readonly url: string; readonly trusted: readonly X509Certificate[] }
+    readonly signal: AbortSignal
+  },
+): Promise<string | null> {
+  const { tenant_id, epoch, authority, signal } = asked
+  const message = Buffer.from(epoch.checkpoint)
+  const nonce = Buffer.from(kernel.ids.hex(NONCE_BYTES), 'hex')
+  const reply = await kernel.egress.send(authority.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/timestamp-query',
+      'user-agent': `Custos/${kernel.settings.version}`,
+    },
+    body: timestampRequest(message, nonce),
+    keep_bytes: REPLY_BYTES_MAX,
+    signal,
+  })
+  if ('fault' in reply) return reply.fault
+  if (reply.status !== 200) return `status_${reply.status}`
+  const { trusted } = authority
+  const answer = reply.body ?? Buffer.alloc(0)
+  const verdict = verifyTimestampReply(answer, { message, trusted, nonce })
+  if (!verdict.ok) return verdict.reason
+  const { token, stamped_us } = verdict
+  const off_us = stamped_us - kernel.clock.now()
+  if (off_us > OFF_US_MAX) return 'clock_ahead'
+  if (off_us < -OFF_US_MAX) return 'clock_behind'
+  const { epoch_number } = epoch
+  await kernel.db.transact(tenant_id, (tx) =>
+    insertTimestamp(tx, { epoch_number, token, stamped_us, created_us: tx.now() }),
+  )
+  return null
+}
+
 /** A witness that names another size each time is given up until the next offer. */
-const REPLY_BYTES_MAX = 4 * 1024
+const WITNESS_REPLY_BYTES_MAX = 4 * 1024
 const TRIES_MAX = 3
 /** How far the clock of a witness may be ahead. */
 const AHEAD_S_MAX = 600
@@ -31,7 +116,7 @@ interface EpochOffer {
 }
 
 /** Waits until it is woken once every witness has cosigned the newest epoch. */
-export const epochOfferer =
+const epochOfferer =
   (kernel: Kernel): JobRunner =>
   async ({ job: { tenant_id }, signal, ...context }) => {
     const policy = kernel.settings.witnesses
@@ -79,7 +164,7 @@ async function sendOffer(kernel: Kernel, given: EpochOffer): Promise<string | nu
         'user-agent': `Custos/${kernel.settings.version}`,
       },
       body,
-      keep_bytes: REPLY_BYTES_MAX,
+      keep_bytes: WITNESS_REPLY_BYTES_MAX,
       signal,
     })
     if ('fault' in reply) return reply.fault
