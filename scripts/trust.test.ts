@@ -45,7 +45,7 @@ test('a short run takes the place of a long one only when it fails', () => {
   assert.equal(replaced({ kill: failed }, 'kill', held)['kill'], held)
 })
 
-test('runs in parts are added up while they hold; one that fails stays until it is replaced', () => {
+test('runs in parts are added up while they hold; one that failed stays until replaced', () => {
   const once = added({ kill: held }, 'kill', { ...held, commit: 'fedcba987654', seconds: 8 })
   assert.deepEqual(once['kill'], {
     ...held,

@@ -18,6 +18,8 @@ import { SWEEPS, type Sweep } from './trust/sweeps.ts'
 /** A thousand rounds take hours. */
 const LONG_MINUTES = 720
 const ROOT = join(import.meta.dirname, '..')
+/** Exit statuses of the test runner after SIGINT and SIGTERM. */
+const STOPPED = [130, 143]
 
 requireNode()
 const { values } = parseArgs({
@@ -57,7 +59,7 @@ function addUp(text: string): Record<string, number> {
   return counts
 }
 
-/** Null: its tests have counted nothing, because they cannot run here. */
+/** Null: it was stopped, or its tests have counted nothing, because they cannot run here. */
 function run(sweep: Sweep): Result | null {
   const { files, rounds, tests } = sweep[form]
   const scratch = mkdtempSync(join(tmpdir(), 'custos-trust-'))
@@ -66,7 +68,7 @@ function run(sweep: Sweep): Result | null {
   const given = values.rounds ?? rounds
   const commit = commitOf()
   const started = performance.now()
-  const { status } = spawnSync(
+  const { status, signal } = spawnSync(
     process.execPath,
     [
       'scripts/test.ts',
@@ -86,6 +88,7 @@ function run(sweep: Sweep): Result | null {
   )
   const counts = addUp(readFileSync(path, 'utf8'))
   rmSync(scratch, { recursive: true })
+  if (signal !== null || STOPPED.includes(status ?? 0)) return null
   if (status === 0 && Object.keys(counts).length === 0) return null
   return {
     form,
@@ -103,7 +106,7 @@ for (const sweep of chosenSweeps()) {
   console.log(`== ${sweep.name}: ${sweep.claim}`)
   const result = run(sweep)
   if (result === null) {
-    console.log(`== ${sweep.name}: NOT RUN ON THIS MACHINE, nothing recorded`)
+    console.log(`== ${sweep.name}: NOT RUN TO ITS END ON THIS MACHINE, nothing recorded`)
     continue
   }
   failed ||= result.outcome === 'failed'

@@ -72,10 +72,11 @@ const sectionOf = (sweep: Sweep, result: Result | undefined): string[] => [
 
 function runOf(sweep: Sweep, result: Result): string[] {
   const { counts, form, seconds, date, commit, machine, runs } = result
+  const added = runs === undefined ? '' : `, the last of ${runs} runs added up`
   const files = sweep[form].files.map((path) => `[${path.split('/').at(-1)}](../${path})`)
   return [
     `Outcome: **${result.outcome}**, ${form} form, ${date} at commit \`${commit}\` in`,
-    `${numberOf(seconds)} s on ${machine}${runs === undefined ? '' : `, the last of ${runs} runs added up`}.`,
+    `${numberOf(seconds)} s on ${machine}${added}.`,
     '',
     `By ${files.join(',\n')}.`,
     '',

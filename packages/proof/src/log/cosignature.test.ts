@@ -150,8 +150,12 @@ test('the example of the specification is read: its log, its witness and its tim
     '20852163',
     'CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=',
     '',
-    '— example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=',
-    '— witness.example.com/w1 jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==',
+    '— example.com/behind-the-sofa ' +
+      'Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5' +
+      '/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=',
+    '— witness.example.com/w1 ' +
+      'jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZ' +
+      'qhf5nNo0xUe+mbIUBkBIfZ+qnA==',
     '',
   ].join('\n')
   const { origin, size, signatures } = parseCheckpoint(example)

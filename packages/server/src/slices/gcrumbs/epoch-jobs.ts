@@ -101,8 +101,8 @@ async function stamp(
   return null
 }
 
-/** A witness that names another size each time is given up until the next offer. */
 const WITNESS_REPLY_BYTES_MAX = 4 * 1024
+/** A witness that names another size each time is given up until the next offer. */
 const TRIES_MAX = 3
 /** How far the clock of a witness may be ahead. */
 const AHEAD_S_MAX = 600

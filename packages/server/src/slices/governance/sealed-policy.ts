@@ -1,5 +1,6 @@
 // The callers' words of a policy, sealed under a secret of their own for each version, how requests
-// of data subjects reach them, and the check that every version opens.
+// of data subjects reach them, and the check that every version opens and the current set is in
+// force.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'

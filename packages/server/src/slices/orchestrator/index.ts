@@ -49,7 +49,7 @@ import {
   listWorkflows,
 } from './workflows/workflows.ts'
 
-/** The turns of a conversation become memories, word for word, or facts a model finds in them. */
+/** The turns of a conversation become memories, word for word; with `extract` also their facts. */
 const ingest: Handler<typeof memoryIngestion.ingest> = async (call, { params, body }) => {
   const { messages, session_id, metadata, namespace, tenant_id } = body
   const shared = { ...metadata, ...(session_id != null && { session_id }) }
