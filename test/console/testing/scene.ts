@@ -150,8 +150,9 @@ class Windows {
     const context = page.context()
     for (const other of context.pages()) if (other !== page) await other.close()
     await page.unrouteAll({ behavior: 'ignoreErrors' })
-    // A page of another site would take another process, and one without an icon would ask for it.
+    // Refused where the visit has ended on a page without storage.
     await page.evaluate('sessionStorage.clear()').catch(() => {})
+    // A page of another site would take another process, and one without an icon would ask for it.
     await devtools.send('Emulation.setScriptExecutionDisabled', { value: true })
     await page.goto(`${this.url}/console`)
     await devtools.send('Emulation.setScriptExecutionDisabled', { value: false })
