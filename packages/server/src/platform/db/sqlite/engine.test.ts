@@ -9,6 +9,7 @@ import { systemClock } from '../../clock.ts'
 import { from, insertInto, type Tx } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
 import { migrateSqlite, SqliteEngine } from './engine.ts'
+import { findInstance } from './instance.ts'
 
 let dir: string
 let path: string
@@ -43,6 +44,22 @@ test('units of several tenants that arrive together share one commit', async () 
   assert.equal(db.stats().commits, 1)
   assert.deepEqual(await operations('t1'), ['u0', 'u3'])
   assert.deepEqual(await operations('t2'), ['u1'])
+})
+
+test('migrations that stop in the middle leave no table behind', () => {
+  const stopped = join(dir, 'stopped.db')
+  const connection = new SqliteConnection(stopped, 'write')
+  const { exec } = connection
+  let count = 0
+  connection.exec = (statement) => {
+    if (statement.startsWith('create') && ++count === 3) throw new Error('stopped')
+    exec.call(connection, statement)
+  }
+  assert.throws(() => migrateSqlite(connection), /stopped/)
+  assert.equal(findInstance(stopped), null)
+  connection.exec = exec
+  assert.ok(migrateSqlite(connection).length > 1)
+  connection.close()
 })
 
 test('closing waits for the units that were accepted, and later ones are refused', async () => {

@@ -204,6 +204,19 @@ export class SqliteEngine implements Database {
 
 /** Runs the missing migrations in one transaction; returns their names. */
 export function migrateSqlite(connection: SqliteConnection): string[] {
+  connection.exec('BEGIN IMMEDIATE')
+  try {
+    const missing = runMissing(connection)
+    connection.exec('COMMIT')
+    return missing
+  } catch (error) {
+    if (connection.inTransaction) connection.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function runMissing(connection: SqliteConnection): string[] {
+  // With the other tables: a database with this one alone would be taken for somebody else's.
   connection.exec('create table if not exists migrations (name text primary key) strict')
   const applied = connection.all('select name from migrations order by name', []) as {
     name: string
@@ -211,13 +224,11 @@ export function migrateSqlite(connection: SqliteConnection): string[] {
   const done = new Set(applied.map(({ name }) => name))
   requireKnown([...done])
   const missing = migrationsOf('sqlite').filter(({ name }) => !done.has(name))
-  connection.exec('BEGIN IMMEDIATE')
   for (const migration of missing) {
     const { name, tables } = migration
     for (const ddl of tables.flatMap((table) => tableDdl('sqlite', table))) connection.exec(ddl)
     for (const ddl of laterDdl('sqlite', migration)) connection.exec(ddl)
     connection.run('insert into migrations (name) values (?)', [name])
   }
-  connection.exec('COMMIT')
   return missing.map(({ name }) => name)
 }
