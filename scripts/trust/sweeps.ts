@@ -54,9 +54,9 @@ export const SWEEPS: readonly Sweep[] = [
       'SIGKILL within 30 ms. The second file kills at every named step of an erasure.',
     ].join(' '),
     long: {
-      files: ['test/crash/erasure-moments.slow.test.ts', 'test/crash/erasure-steps.test.ts'],
+      files: ['test/crash/erasure/moments.slow.test.ts', 'test/crash/erasure/steps.test.ts'],
     },
-    short: { files: ['test/crash/erasure-moments.test.ts', 'test/crash/erasure-steps.test.ts'] },
+    short: { files: ['test/crash/erasure/moments.test.ts', 'test/crash/erasure/steps.test.ts'] },
   },
   {
     name: 'each-write',

@@ -1,11 +1,11 @@
 // One request for every operation that succeeds for the tenant whose ids it is built from.
 
 import { newPublicKey } from './testing/approval.ts'
-import { assuranceExamples, billingExamples } from './testing/examples-assurance.ts'
-import { orchestratorExamples } from './testing/examples-orchestrator.ts'
-import { retentionExamples } from './testing/examples-retention.ts'
-import { subjectExamples } from './testing/examples-subjects.ts'
-import { webhookExamples } from './testing/examples-webhooks.ts'
+import { assuranceExamples, billingExamples } from './testing/examples/assurance.ts'
+import { orchestratorExamples } from './testing/examples/orchestrator.ts'
+import { retentionExamples } from './testing/examples/retention.ts'
+import { subjectExamples } from './testing/examples/subjects.ts'
+import { webhookExamples } from './testing/examples/webhooks.ts'
 import { landingRequest } from './testing/landing.ts'
 import { LINK } from './testing/reputation.ts'
 import { ssoExamples } from './testing/single-sign-on.ts'

@@ -1,8 +1,8 @@
 // Examples of assurance and compliance, of billing and of plans.
 
-import { paymentEvent } from './payments.ts'
-import type { Sent } from './table.ts'
-import type { Ids } from './world.ts'
+import { paymentEvent } from '../payments.ts'
+import type { Sent } from '../table.ts'
+import type { Ids } from '../world.ts'
 
 const schedule = ({ schedule_id }: Ids) => ({ params: { schedule_id } })
 const tenant = ({ tenant_id }: Ids) => ({ params: { tenant_id } })

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { casesOf, roundsOf } from '../../packages/server/src/testing/sweep.ts'
-import { fsck } from './testing/command-line.ts'
-import { killAtStep, killSubject, stepsOf } from './testing/kill-subject.ts'
-import { Stage } from './testing/stage.ts'
+import { casesOf, roundsOf } from '../../../packages/server/src/testing/sweep.ts'
+import { fsck } from '../testing/command-line.ts'
+import { killAtStep, killSubject, stepsOf } from '../testing/kill-subject.ts'
+import { Stage } from '../testing/stage.ts'
 
 test('killed at any step, the erasure of a person ends with one certificate each', async (t) => {
   const stage = new Stage(t)

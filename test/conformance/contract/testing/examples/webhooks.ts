@@ -1,7 +1,7 @@
 // Examples of webhooks.
 
-import type { Sent } from './table.ts'
-import type { Ids } from './world.ts'
+import type { Sent } from '../table.ts'
+import type { Ids } from '../world.ts'
 
 export const ofWebhook = ({ webhook_id }: Ids) => ({ params: { webhook_id } })
 const nothing = () => ({})

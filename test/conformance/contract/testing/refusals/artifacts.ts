@@ -1,13 +1,7 @@
 // For every refusal an operation of the artifact registry declares, a request that provokes it.
 
-import {
-  askWith,
-  decidingCases,
-  type Provoke,
-  underLimit,
-  underPolicy,
-} from './refusals-deciding.ts'
-import type { World } from './world.ts'
+import type { World } from '../world.ts'
+import { askWith, decidingCases, type Provoke, underLimit, underPolicy } from './provoke.ts'
 
 async function asker({ tenant, ids }: World): Promise<string> {
   const { requested_by } = await tenant.ok('artifacts.get', {

@@ -1,8 +1,8 @@
 // For every refusal an operation of items declares, a request that provokes it.
 
-import { exampleOf } from '../examples.ts'
-import type { Provoke } from './refusals-deciding.ts'
-import type { Sent } from './table.ts'
+import { exampleOf } from '../../examples.ts'
+import type { Sent } from '../table.ts'
+import type { Provoke } from './provoke.ts'
 
 export const ITEM_OPERATIONS = [
   'items.put',

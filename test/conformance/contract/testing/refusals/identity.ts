@@ -1,10 +1,10 @@
 // For every refusal an operation of people and sessions declares, a request that provokes it.
 
 import { limits } from '@custos/contract'
-import { exampleOf } from '../examples.ts'
-import type { Provoke } from './refusals-deciding.ts'
-import { runSql } from './rows.ts'
-import { send, type Tenant } from './tenant.ts'
+import { exampleOf } from '../../examples.ts'
+import { runSql } from '../rows.ts'
+import { send, type Tenant } from '../tenant.ts'
+import type { Provoke } from './provoke.ts'
 
 const invite = (tenant: Tenant, body: object) =>
   tenant.ask('identity.invite', { params: { tenant_id: tenant.tenant_id }, body })

@@ -1,12 +1,12 @@
 // For every refusal an operation of single sign-on declares, a request that provokes it.
 
 import { limits } from '@custos/contract'
-import { exampleOf } from '../examples.ts'
-import type { Provoke } from './refusals-deciding.ts'
-import { runSql } from './rows.ts'
-import { beginLogin, providerFor, publishRecord } from './single-sign-on.ts'
-import { send, type Tenant } from './tenant.ts'
-import { GHOSTS, type World } from './world.ts'
+import { exampleOf } from '../../examples.ts'
+import { runSql } from '../rows.ts'
+import { beginLogin, providerFor, publishRecord } from '../single-sign-on.ts'
+import { send, type Tenant } from '../tenant.ts'
+import { GHOSTS, type World } from '../world.ts'
+import type { Provoke } from './provoke.ts'
 
 const bodyFor = (tenant: Tenant, more: object = {}) => ({
   name: 'Other',

@@ -13,10 +13,10 @@ import {
   nextMoment,
   provenBy,
   reportedBy,
-} from '../../../../packages/server/src/slices/reputation/testing/keys.ts'
-import type { Provoke } from './refusals-deciding.ts'
-import { LINK } from './reputation.ts'
-import type { World } from './world.ts'
+} from '../../../../../packages/server/src/slices/reputation/testing/keys.ts'
+import { LINK } from '../reputation.ts'
+import type { World } from '../world.ts'
+import type { Provoke } from './provoke.ts'
 
 const asking =
   (id: string, body: unknown): Provoke =>

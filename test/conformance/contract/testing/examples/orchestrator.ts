@@ -1,7 +1,7 @@
 // Examples of agents and runs.
 
-import type { Sent } from './table.ts'
-import type { Ids } from './world.ts'
+import type { Sent } from '../table.ts'
+import type { Ids } from '../world.ts'
 
 const ofRun = ({ agent_run_id }: Ids) => ({ params: { run_id: agent_run_id } })
 const ofStep = ({ agent_run_id, step_id }: Ids) => ({ params: { run_id: agent_run_id, step_id } })

@@ -1,9 +1,9 @@
 // For every refusal of retention, legal holds and off-boarding, a request that provokes it.
 
-import { exampleOf } from '../examples.ts'
-import type { Provoke } from './refusals-deciding.ts'
-import { send, type Tenant } from './tenant.ts'
-import { GHOSTS, type Ids } from './world.ts'
+import { exampleOf } from '../../examples.ts'
+import { send, type Tenant } from '../tenant.ts'
+import { GHOSTS, type Ids } from '../world.ts'
+import type { Provoke } from './provoke.ts'
 
 const ofStore = ({ store_id }: Ids) => ({ store_id })
 

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { casesOf } from '../../packages/server/src/testing/sweep.ts'
-import { fsck } from './testing/command-line.ts'
-import { isInterrupted, scenarios } from './testing/erasures.ts'
-import { Stage } from './testing/stage.ts'
+import { casesOf } from '../../../packages/server/src/testing/sweep.ts'
+import { fsck } from '../testing/command-line.ts'
+import { isInterrupted, scenarios } from '../testing/erasures.ts'
+import { Stage } from '../testing/stage.ts'
 
 const RECOVERED = [
   'erasure:applied',

@@ -1,14 +1,8 @@
 // For every refusal an operation of landing certificates declares, a request that provokes it.
 
 import { PROVENANCE_BYTES_MAX } from '@custos/contract'
-import { landingRequest } from './landing.ts'
-import {
-  askWith,
-  decidingCases,
-  type Provoke,
-  underLimit,
-  underPolicy,
-} from './refusals-deciding.ts'
+import { landingRequest } from '../landing.ts'
+import { askWith, decidingCases, type Provoke, underLimit, underPolicy } from './provoke.ts'
 
 const TOO_LONG = 'x'.repeat(PROVENANCE_BYTES_MAX)
 

@@ -1,8 +1,8 @@
 // The long form: a hundred kills within milliseconds of an erasure request.
 
 import { test } from 'node:test'
-import { longRounds } from '../../packages/server/src/testing/sweep.ts'
-import { killMoments } from './testing/kill-moments.ts'
+import { longRounds } from '../../../packages/server/src/testing/sweep.ts'
+import { killMoments } from '../testing/kill-moments.ts'
 
 const ROUNDS = longRounds(100)
 

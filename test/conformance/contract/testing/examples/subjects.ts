@@ -1,8 +1,8 @@
 // One request for every operation of data subjects' requests.
 
-import { NOBODY } from './subjects.ts'
-import type { Sent } from './table.ts'
-import type { Ids } from './world.ts'
+import { NOBODY } from '../subjects.ts'
+import type { Sent } from '../table.ts'
+import type { Ids } from '../world.ts'
 
 const subject = ({ subject_id }: Ids) => ({ params: { request_id: subject_id } })
 

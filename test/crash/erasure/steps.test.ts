@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { casesOf, noteCounts } from '../../packages/server/src/testing/sweep.ts'
-import { fsck } from './testing/command-line.ts'
-import { isInterrupted, type Scenario, scenarios } from './testing/erasures.ts'
-import { Stage } from './testing/stage.ts'
+import { casesOf, noteCounts } from '../../../packages/server/src/testing/sweep.ts'
+import { fsck } from '../testing/command-line.ts'
+import { isInterrupted, type Scenario, scenarios } from '../testing/erasures.ts'
+import { Stage } from '../testing/stage.ts'
 
 /** Before the plan is durable the content can still be read: from there back, nothing happened. */
 const UNDONE = new Set(['erasure:marked', 'scrub:planned', 'erasure:planned'])

@@ -1,11 +1,11 @@
 // For every refusal an operation of the world model or of templates declares, a provocation.
 
 import { worldModelLimits } from '@custos/contract'
-import type { Answer } from '../../../../packages/server/src/testing/harness.ts'
-import { exampleOf } from '../examples.ts'
-import { underLimit } from './refusals-deciding.ts'
-import { runSql } from './rows.ts'
-import type { World } from './world.ts'
+import type { Answer } from '../../../../../packages/server/src/testing/harness.ts'
+import { exampleOf } from '../../examples.ts'
+import { runSql } from '../rows.ts'
+import type { World } from '../world.ts'
+import { underLimit } from './provoke.ts'
 
 type Provoke = (world: World) => Promise<Answer>
 

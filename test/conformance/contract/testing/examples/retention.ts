@@ -1,7 +1,7 @@
 // Requests of retention, legal holds and off-boarding that succeed for the tenant of the ids.
 
-import type { Sent } from './table.ts'
-import type { Ids } from './world.ts'
+import type { Sent } from '../table.ts'
+import type { Ids } from '../world.ts'
 
 const store = ({ store_id }: Ids) => ({ params: { store_id } })
 const tenant = ({ tenant_id }: Ids) => ({ params: { tenant_id } })

@@ -1,6 +1,6 @@
 // For every refusal an operation of compositions declares, a request that provokes it.
 
-import { askWith, decidingCases, type Provoke, underLimit } from './refusals-deciding.ts'
+import { askWith, decidingCases, type Provoke, underLimit } from './provoke.ts'
 
 const COMPOSE = 'compositions.compose'
 const APPROVE = 'compositions.approve'

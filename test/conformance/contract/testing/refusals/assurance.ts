@@ -1,11 +1,11 @@
 // For every refusal an operation of assurance and compliance declares, a request that provokes it.
 
 import type { RefusalCode } from '@custos/contract'
-import { exampleOf } from '../examples.ts'
-import type { Provoke } from './refusals-deciding.ts'
-import { runSql } from './rows.ts'
-import { newTenant, send } from './tenant.ts'
-import { GHOSTS } from './world.ts'
+import { exampleOf } from '../../examples.ts'
+import { runSql } from '../rows.ts'
+import { newTenant, send } from '../tenant.ts'
+import { GHOSTS } from '../world.ts'
+import type { Provoke } from './provoke.ts'
 
 const ofNone = (id: string, code: RefusalCode): [string, Provoke] => [
   `${id} ${code}`,

@@ -1,8 +1,8 @@
 // For every refusal a request of a data subject declares, a request that provokes it.
 
-import { exampleOf } from '../examples.ts'
-import { exhaust, type Provoke } from './refusals-deciding.ts'
-import { GHOSTS, type World } from './world.ts'
+import { exampleOf } from '../../examples.ts'
+import { GHOSTS, type World } from '../world.ts'
+import { exhaust, type Provoke } from './provoke.ts'
 
 const ofNone = (id: string): [string, Provoke] => [
   `${id} subject_request_not_found`,

@@ -1,8 +1,8 @@
 // For every refusal an operation of reports declares, a request that provokes it.
 
-import { exampleOf } from '../examples.ts'
-import type { Provoke } from './refusals-deciding.ts'
-import { GHOSTS } from './world.ts'
+import { exampleOf } from '../../examples.ts'
+import { GHOSTS } from '../world.ts'
+import type { Provoke } from './provoke.ts'
 
 const ofNone = (id: string): [string, Provoke] => [
   `${id} report_not_found`,

@@ -1,12 +1,12 @@
 // For every refusal an operation of webhooks declares, a request that provokes it.
 
 import { limits, type RefusalCode } from '@custos/contract'
-import { exampleOf } from '../examples.ts'
-import { ofWebhook } from './examples-webhooks.ts'
-import type { Provoke } from './refusals-deciding.ts'
-import { runSql } from './rows.ts'
-import type { Sent } from './table.ts'
-import { GHOSTS, type Ids } from './world.ts'
+import { exampleOf } from '../../examples.ts'
+import { ofWebhook } from '../examples/webhooks.ts'
+import { runSql } from '../rows.ts'
+import type { Sent } from '../table.ts'
+import { GHOSTS, type Ids } from '../world.ts'
+import type { Provoke } from './provoke.ts'
 
 const OF_ONE = [
   'webhooks.get',

@@ -2,15 +2,18 @@
 // provokes it.
 
 import assert from 'node:assert/strict'
-import type { TestOptions, TestService } from '../../../../packages/server/src/testing/harness.ts'
-import { providerOf } from '../../../../packages/server/src/testing/loopback-payments.ts'
-import { rawSql } from '../../../../packages/server/src/testing/raw-sql.ts'
-import { exampleOf } from '../examples.ts'
-import { paymentEvent, seen, startContractService, subscribe } from './payments.ts'
-import type { Provoke } from './refusals-deciding.ts'
-import type { Sent } from './table.ts'
-import { send, Tenant } from './tenant.ts'
-import { GHOSTS, type Ids } from './world.ts'
+import type {
+  TestOptions,
+  TestService,
+} from '../../../../../packages/server/src/testing/harness.ts'
+import { providerOf } from '../../../../../packages/server/src/testing/loopback-payments.ts'
+import { rawSql } from '../../../../../packages/server/src/testing/raw-sql.ts'
+import { exampleOf } from '../../examples.ts'
+import { paymentEvent, seen, startContractService, subscribe } from '../payments.ts'
+import type { Sent } from '../table.ts'
+import { send, Tenant } from '../tenant.ts'
+import { GHOSTS, type Ids } from '../world.ts'
+import type { Provoke } from './provoke.ts'
 
 /** As an operator, about the tenant of the ids. */
 const byOperator =

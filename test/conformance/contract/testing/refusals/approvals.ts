@@ -1,11 +1,11 @@
 // For every refusal an operation of approvals declares, a request that provokes it.
 
-import type { Answer } from '../../../../packages/server/src/testing/harness.ts'
-import { exampleOf } from '../examples.ts'
-import { enroll, letWait } from './approval.ts'
-import { askWith, type Provoke, underLimit, underPolicy } from './refusals-deciding.ts'
-import { runSql } from './rows.ts'
-import type { World } from './world.ts'
+import type { Answer } from '../../../../../packages/server/src/testing/harness.ts'
+import { exampleOf } from '../../examples.ts'
+import { enroll, letWait } from '../approval.ts'
+import { runSql } from '../rows.ts'
+import type { World } from '../world.ts'
+import { askWith, type Provoke, underLimit, underPolicy } from './provoke.ts'
 
 const ATTEST = 'approvals.attest'
 const BAD_CURSOR = { query: { cursor: 'not-a-cursor' } }

@@ -1,8 +1,8 @@
 // kill -9 within milliseconds of an erasure request, inside any of its writes.
 
 import { test } from 'node:test'
-import { roundsOf } from '../../packages/server/src/testing/sweep.ts'
-import { killMoments } from './testing/kill-moments.ts'
+import { roundsOf } from '../../../packages/server/src/testing/sweep.ts'
+import { killMoments } from '../testing/kill-moments.ts'
 
 const ROUNDS = roundsOf(4, 10)
 

@@ -1,9 +1,9 @@
 // What approving and rejecting refuse, the same for every registry whose records may wait.
 
-import type { Answer } from '../../../../packages/server/src/testing/harness.ts'
-import { exampleOf } from '../examples.ts'
-import { runSql } from './rows.ts'
-import type { World } from './world.ts'
+import type { Answer } from '../../../../../packages/server/src/testing/harness.ts'
+import { exampleOf } from '../../examples.ts'
+import { runSql } from '../rows.ts'
+import type { World } from '../world.ts'
 
 export type Provoke = (world: World) => Promise<Answer>
 

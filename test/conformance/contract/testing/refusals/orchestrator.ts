@@ -4,11 +4,11 @@ import { llmLimits, type RefusalCode, runLimits } from '@custos/contract'
 import {
   type ModelServer,
   startModelServer,
-} from '../../../../packages/server/src/slices/orchestrator/testing/model-server.ts'
-import { exampleOf } from '../examples.ts'
-import { askWith, decidingCases, type Provoke } from './refusals-deciding.ts'
-import { runSql } from './rows.ts'
-import { GHOSTS, type World } from './world.ts'
+} from '../../../../../packages/server/src/slices/orchestrator/testing/model-server.ts'
+import { exampleOf } from '../../examples.ts'
+import { runSql } from '../rows.ts'
+import { GHOSTS, type World } from '../world.ts'
+import { askWith, decidingCases, type Provoke } from './provoke.ts'
 
 const REPLAY = 'orchestrator.replay'
 const BEGIN = 'orchestrator.begin_step'
