@@ -1,8 +1,7 @@
 // Measures one scenario: every variant in every round, one process after another.
 
-import { Agent, request } from 'node:http'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fire, type HttpRequest, median, middleOf, type Round } from './load.ts'
+import { OtherRequests } from './other-requests.ts'
 import { cpuSeconds, mainThreadSeconds, rssMb } from './processes.ts'
 import type { Ceiling, Operation, Scenario } from './scenarios.ts'
 import { type Server, type Servers, teach, type Variant } from './servers.ts'
@@ -46,7 +45,6 @@ const WARM_UP_S = 1
 /** Requests of a connection in a round, however slow. */
 const LEAST_EACH = 2
 const BACKGROUND_EACH = 8
-const OTHER_EVERY_MS = 5
 
 export const variantsOf = (
   { ceilings }: Scenario,
@@ -120,13 +118,13 @@ async function sample(
   requests: readonly HttpRequest[],
 ): Promise<Sample> {
   const spent = () => [cpuSeconds(server.child), mainThreadSeconds(server.child)] as const
-  const probe = new OtherRequests(server.url)
+  const probe = others ? await OtherRequests.open(server.url) : null
   const background = meanwhile && new Background(server, meanwhile)
   await background?.start()
   const [cpu_s, main_s] = spent()
-  const round = await fire(callersOf(server, operation), requests, () => others && probe.start())
+  const round = await fire(callersOf(server, operation), requests, () => probe?.start())
   const [cpu_end_s, main_end_s] = spent()
-  const other_ms = await probe.stop()
+  const other_ms = (await probe?.stop()) ?? 0
   const errors = (await background?.stop()) ?? 0
   const items = round.answered * (operation.items ?? 1)
   const each = (seconds: number) => (meanwhile ? null : (seconds * 1e6) / items)
@@ -175,50 +173,6 @@ class Background {
       const some = this.#server.next(this.#operation, callers.length * BACKGROUND_EACH)
       this.#errors += (await fire(callers, some, onStart)).errors
     }
-  }
-}
-
-/** Asks for something small every few milliseconds, and keeps how long the longest waited. */
-class OtherRequests {
-  readonly #url: string
-  readonly #agent = new Agent({ keepAlive: true })
-  #running: Promise<void> | null = null
-  #stopped = false
-  #longest_ms = 0
-
-  constructor(base: string) {
-    this.#url = `${base}/health`
-  }
-
-  start(): void {
-    this.#running ??= this.#run()
-  }
-
-  async stop(): Promise<number> {
-    this.#stopped = true
-    await this.#running
-    this.#agent.destroy()
-    return this.#longest_ms
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      const startedAt = performance.now()
-      await this.#ask()
-      this.#longest_ms = Math.max(this.#longest_ms, performance.now() - startedAt)
-      await delay(OTHER_EVERY_MS)
-    }
-  }
-
-  #ask(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const asked = request(this.#url, { agent: this.#agent }, (answer) => {
-        answer.resume()
-        answer.once('end', resolve)
-      })
-      asked.once('error', reject)
-      asked.end()
-    })
   }
 }
 
