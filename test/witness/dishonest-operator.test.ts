@@ -121,9 +121,9 @@ embeddedTest('a log that was forked is noticed by all, and is never witnessed', 
   assert.match(forked.stdout, /^fork: entry \d+ does not follow the entry before it\n$/)
   assert.equal(evidenceOf(scene).kind, 'fork')
   await assert.rejects(watch(scene, storage), ProofError)
-  for (let waits = 0; waits < 100 && scene.evidence.length === 0; waits += 1) await delay(50)
-  // The witness has the fork and what it cosigned before: both signed by the operator.
-  assert.ok(scene.evidence[0]?.includes(`\n${tree_size}\n`), scene.evidence[0])
+  for (let waits = 0; waits < 100 && scene.contradictions.length === 0; waits += 1) await delay(50)
+  // The witness has what it was sent and what it cosigned before: both signed by the operator.
+  assert.ok(scene.contradictions[0]?.includes(`\n${tree_size}\n`), scene.contradictions[0])
   assert.equal((await scene.ok('GET', '/v1/gcrumbs/stats')).last_epoch.witnessed, false)
   // The state of the monitor was not moved: the same is found again.
   assert.equal((await scene.monitor()).status, 1)
@@ -141,7 +141,7 @@ embeddedTest('a restored backup is a log of another name, which is witnessed too
   rmSync(join(scene.dir, 'monitor-state'))
   const followed = await scene.monitor()
   assert.equal(followed.status, 0, followed.stdout)
-  assert.equal(scene.evidence.length, 0)
+  assert.equal(scene.contradictions.length, 0)
 })
 
 embeddedTest(

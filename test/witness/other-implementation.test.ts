@@ -160,5 +160,5 @@ test('a verifier, a witness and a log that others wrote work with ours', async (
     checks.every(({ ok }) => ok),
     note,
   )
-  assert.equal(scene.evidence.length, 1)
+  assert.equal(scene.contradictions.length, 1)
 })

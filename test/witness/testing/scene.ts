@@ -40,8 +40,8 @@ export async function openWitnessScene(
     for (const end of ends.reverse()) await end()
   })
   const logs: WitnessedLogs[] = [...followed]
-  const evidence: string[] = []
-  const witness = await startWitness(join(dir, 'witness-state'), logs, evidence)
+  const contradictions: string[] = []
+  const witness = await startWitness(join(dir, 'witness-state'), logs, contradictions)
   ends.push(witness.close)
   const policy = {
     required: 1 + witnesses.length,
@@ -54,7 +54,7 @@ export async function openWitnessScene(
       config: { auth: 'local', witnesses: policy, origin },
       ...(step && { step }),
     })
-  const scene = new WitnessScene({ dir, start, evidence, witness_url: witness.url, origin })
+  const scene = new WitnessScene({ dir, start, contradictions, witness_url: witness.url, origin })
   await scene.begin()
   ends.push(() => scene.service.stop({ keep: true }))
   logs.push({ origin_prefix: `${origin}/`, keys: [Buffer.from(scene.public_key, 'hex')] })
@@ -68,7 +68,7 @@ export class WitnessScene {
   readonly witness_url: string
   readonly origin: string
   /** Checkpoints that contradict each other, as the witness reported them. */
-  readonly evidence: readonly string[]
+  readonly contradictions: readonly string[]
   readonly #start: () => Promise<TestService>
   #service: TestService | undefined
   public_key = ''
@@ -76,14 +76,14 @@ export class WitnessScene {
   constructor({
     dir,
     start,
-    evidence,
+    contradictions,
     witness_url,
     origin,
-  }: Pick<WitnessScene, 'dir' | 'evidence' | 'witness_url' | 'origin'> & {
+  }: Pick<WitnessScene, 'dir' | 'contradictions' | 'witness_url' | 'origin'> & {
     start: () => Promise<TestService>
   }) {
     this.dir = dir
-    this.evidence = evidence
+    this.contradictions = contradictions
     this.witness_url = witness_url
     this.origin = origin
     this.#start = start
@@ -159,15 +159,19 @@ export class WitnessScene {
   }
 }
 
-async function startWitness(state: string, logs: readonly WitnessedLogs[], evidence: string[]) {
-  const journal = new WitnessJournal(state)
+async function startWitness(
+  state: string,
+  logs: readonly WitnessedLogs[],
+  contradictions: string[],
+) {
+  const journal = new WitnessJournal(state, { key: WITNESS_VKEY, unused: true })
   const { publicKey: public_key, sign } = WITNESS_KEY
   const now_s = () => Math.floor(Date.now() / 1_000)
   const judge = new Witness({ name: WITNESS_NAME, public_key, sign, logs, journal, now_s })
   const running = await serveWitness(judge, {
     host: '127.0.0.1',
     port: 0,
-    onEvidence: (checkpoints) => void evidence.push(checkpoints),
+    onContradiction: ({ checkpoints }) => void contradictions.push(checkpoints),
   })
   return {
     url: running.url,

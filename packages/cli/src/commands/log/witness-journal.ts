@@ -1,7 +1,8 @@
 // What a witness remembers: an append-only file of the checkpoints that it cosigned.
 //
-// One line for each, its digest in front; the last line of an origin is its state. A line is
-// durable before its cosignature leaves, and one that a crash cut off was never answered.
+// The first line names the key that cosigns. Then one line for each checkpoint; the last line of an
+// origin is its state. Each line has its digest in front and is durable before its cosignature
+// leaves; one that a crash cut off was never answered.
 
 import { hash } from 'node:crypto'
 import {
@@ -14,7 +15,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { parseCheckpoint } from '@custos/proof'
+import { equalBytes, parseCheckpoint } from '@custos/proof'
 import { CommandError } from '../../command.ts'
 import { replaceFile, syncDirectory } from './monitor-state.ts'
 
@@ -31,9 +32,16 @@ const DIGEST_CHARS = 16
 const COMPACT_LINES = 1_000
 
 const digestOf = (text: string): string => hash('sha256', text).slice(0, DIGEST_CHARS)
-const lineOf = (checkpoint: string): string => {
-  const text = JSON.stringify(checkpoint)
+const lineOf = (said: string | { readonly key: string }): string => {
+  const text = JSON.stringify(said)
   return `${digestOf(text)} ${text}\n`
+}
+
+interface JournalOptions {
+  /** The vkey of the witness. */
+  readonly key: string
+  /** The key has cosigned nothing: the file may be missing. */
+  readonly unused: boolean
 }
 
 export class WitnessJournal {
@@ -43,14 +51,17 @@ export class WitnessJournal {
   #bytes: number
   #failed = false
 
-  /** Throws CommandError for a file that is damaged or in use. */
-  constructor(path: string) {
+  /** Throws CommandError for a file that is damaged, missing, in use, or that of another key. */
+  constructor(path: string, { key, unused }: JournalOptions) {
     this.#lock = takeLock(`${path}.lock`)
     try {
-      const { heads, lines, bytes } = readHeads(path)
+      const { heads, lines, bytes, owner } = readHeads(path)
+      if (lines === 0 && !unused) throw new CommandError(missing(path))
+      if (owner !== null && owner !== key)
+        throw new CommandError(`${path} is the state of another key: ${owner}`)
       this.#heads = heads
       const isLong = lines > COMPACT_LINES && lines > 2 * heads.size
-      this.#bytes = isLong ? rewrite(path, heads) : bytes
+      this.#bytes = isLong || owner === null ? rewrite(path, key, heads) : bytes
       this.#fd = openSync(path, 'a', PRIVATE_FILE)
       ftruncateSync(this.#fd, this.#bytes)
       fsyncSync(this.#fd)
@@ -87,9 +98,18 @@ export class WitnessJournal {
   }
 }
 
-function take(heads: Map<string, WitnessedHead>, checkpoint: string): void {
+const missing = (path: string): string =>
+  `${path} is missing or empty, and its key was there before: a witness without its state would ` +
+  'cosign a fork; make a new key, or pass --new-state if this one has never cosigned'
+
+/** False: the checkpoint contradicts one before it. */
+function take(heads: Map<string, WitnessedHead>, checkpoint: string): boolean {
   const { origin, size, root } = parseCheckpoint(checkpoint)
+  const last = heads.get(origin)
+  if (last && (size < last.size || (size === last.size && !equalBytes(root, last.root))))
+    return false
   heads.set(origin, { size, root, checkpoint })
+  return true
 }
 
 function readHeads(path: string) {
@@ -98,18 +118,22 @@ function readHeads(path: string) {
   // Without its line feed the last line was being written when the process ended.
   const whole = text.slice(0, text.lastIndexOf('\n') + 1)
   const lines = whole.split('\n').slice(0, -1)
+  let owner: string | null = null
   for (const [i, line] of lines.entries()) {
     const [digest, json] = [line.slice(0, DIGEST_CHARS), line.slice(DIGEST_CHARS + 1)]
+    const said = digestOf(json) === digest ? JSON.parse(json) : null
+    if (i === 0 && typeof said?.key === 'string') owner = said.key
     // Without this line it could cosign an earlier tree: it does not start.
-    if (digestOf(json) !== digest) throw new CommandError(`${path} is damaged in line ${i + 1}`)
-    take(heads, JSON.parse(json))
+    else if (said === null || !take(heads, said))
+      throw new CommandError(`${path} is damaged in line ${i + 1}`)
   }
-  return { heads, lines: lines.length, bytes: Buffer.byteLength(whole) }
+  return { heads, lines: lines.length, bytes: Buffer.byteLength(whole), owner }
 }
 
 /** The file with the last line of each origin only; returns its length. */
-function rewrite(path: string, heads: ReadonlyMap<string, WitnessedHead>): number {
-  const text = [...heads.values()].map(({ checkpoint }) => lineOf(checkpoint)).join('')
+function rewrite(path: string, key: string, heads: ReadonlyMap<string, WitnessedHead>): number {
+  const said = [{ key }, ...[...heads.values()].map(({ checkpoint }) => checkpoint)]
+  const text = said.map(lineOf).join('')
   replaceFile(path, text)
   return Buffer.byteLength(text)
 }

@@ -20,12 +20,19 @@ export interface WitnessedLogs {
   readonly keys: readonly Uint8Array[]
 }
 
+/** Two checkpoints that the log signed. */
+export interface Contradiction {
+  /** `evidence`: of one size with two roots; `unproven`: the proof between them does not verify. */
+  readonly kind: 'evidence' | 'unproven'
+  readonly checkpoints: string
+}
+
 export interface WitnessReply {
   readonly status: number
   readonly body: string
   readonly type?: string
-  /** What it shows of a log that is not append-only, for the operator of the witness. */
-  readonly evidence?: string
+  /** The checkpoint that was sent and the last one cosigned, for the operator of the witness. */
+  readonly contradiction?: Contradiction
 }
 
 interface WitnessParts {
@@ -75,12 +82,15 @@ export class Witness {
     const last = this.#parts.journal.find(origin)
     const known = last?.size ?? 0
     if (oldSize > size) return refusal(400, 'the old size is larger than the checkpoint')
-    const evidence = `${note}${last?.checkpoint ?? ''}`
+    const checkpoints = `${note}${last?.checkpoint ?? ''}`
     if (last && size === known && !equalBytes(root, last.root))
-      return { ...sizeReply(known), evidence }
+      return { ...sizeReply(known), contradiction: { kind: 'evidence', checkpoints } }
     if (oldSize !== known) return sizeReply(known)
-    if (!extendsTree(checkpoint, request, last?.root))
-      return { ...refusal(422, 'the proof does not verify'), evidence }
+    // No evidence: anybody can send a checkpoint of the log with a wrong proof.
+    if (!extendsTree(checkpoint, request, last?.root)) {
+      const refused = refusal(422, 'the proof does not verify')
+      return last ? { ...refused, contradiction: { kind: 'unproven', checkpoints } } : refused
+    }
     const { name, public_key: publicKey, journal, now_s, sign } = this.#parts
     if (!last || size > known) journal.append(note)
     const line = cosignCheckpoint(body, { name, publicKey, timestamp: now_s(), sign })

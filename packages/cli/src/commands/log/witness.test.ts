@@ -23,13 +23,16 @@ import { runCustos, tempDirectory } from '../../testing/run.ts'
 import { LOG_KEY, SignedLog } from './testing/signed-log.ts'
 import { serveWitness } from './witness.ts'
 import { WitnessJournal } from './witness-journal.ts'
-import { Witness } from './witness-log.ts'
+import { type Contradiction, Witness } from './witness-log.ts'
 
 const BIN = fileURLToPath(new URL('../../../bin/custos.js', import.meta.url))
 const NAME = 'witness.example/w1'
 const ORIGIN = 'custos/example/t-1'
 const KEY = seededKey(0x52)
 const VKEY = verifierKey(NAME, KEY.publicKey, COSIGNATURE_TYPE)
+
+const UNUSED = { key: VKEY, unused: true }
+const openJournal = (state: string) => new WitnessJournal(state, UNUSED)
 
 interface Reply {
   readonly status: number
@@ -38,18 +41,18 @@ interface Reply {
 }
 
 async function startWitness(t: TestContext, state = join(tempDirectory(), 'state')) {
-  const journal = new WitnessJournal(state)
+  const journal = openJournal(state)
   const logs = [
     { origin: ORIGIN, keys: [LOG_KEY.publicKey] },
     { origin_prefix: 'custos/many/', keys: [LOG_KEY.publicKey] },
   ]
   const { publicKey: public_key, sign } = KEY
   const parts = { name: NAME, public_key, sign, logs, journal, now_s: () => 1_790_000_000 }
-  const evidence: string[] = []
+  const found: Contradiction[] = []
   const running = await serveWitness(new Witness(parts), {
     host: '127.0.0.1',
     port: 0,
-    onEvidence: (checkpoints) => void evidence.push(checkpoints),
+    onContradiction: (one) => void found.push(one),
   })
   let stopped = false
   const stop = async () => {
@@ -64,7 +67,7 @@ async function startWitness(t: TestContext, state = join(tempDirectory(), 'state
     url: running.url,
     state,
     stop,
-    evidence,
+    found,
   }
 }
 
@@ -102,7 +105,7 @@ test('a fork, a smaller tree and a false proof are refused, also after a restart
   const log = new SignedLog(ORIGIN)
   await assertCosigned(log, 20, await first.send(await log.request(0, 20)))
   await first.stop()
-  const { send, evidence } = await startWitness(t, first.state)
+  const { send, found } = await startWitness(t, first.state)
   const fork = new SignedLog(ORIGIN, { fork_at: 15, name: 'other' })
   const flipped = (await log.request(20, 25)).replace(/^(old 20\n)./, '$1/')
   const refused = [
@@ -115,10 +118,14 @@ test('a fork, a smaller tree and a false proof are refused, also after a restart
     ['no proof', `old 20\n\n${await log.checkpoint(25)}`, 422],
   ] as const
   for (const [what, body, status] of refused) assert.equal((await send(body)).status, status, what)
-  // Both checkpoints of a size, as the log signed them.
+  // Both checkpoints of a size, as the log signed them; nothing else proves a fork.
+  const [first_found, ...others] = found
   const both = [await fork.checkpoint(20), await log.checkpoint(20)]
-  assert.equal(evidence[0], both.join(''))
-  assert.equal(evidence.length, 4)
+  assert.deepEqual(first_found, { kind: 'evidence', checkpoints: both.join('') })
+  assert.deepEqual(
+    others.map(({ kind }) => kind),
+    ['unproven', 'unproven', 'unproven'],
+  )
   await assertCosigned(log, 25, await send(await log.request(20, 25)))
 })
 
@@ -170,7 +177,7 @@ test('a line that was cut off is dropped, a damaged one stops the witness', asyn
   const { send, stop, state } = await startWitness(t)
   const log = new SignedLog(ORIGIN)
   await send(await log.request(0, 5))
-  assert.throws(() => new WitnessJournal(state), /another process uses the state/)
+  assert.throws(() => openJournal(state), /another process uses the state/)
   await stop()
   appendFileSync(state, '0123456789abcdef "custos/exam')
   const again = await startWitness(t, state)
@@ -178,19 +185,42 @@ test('a line that was cut off is dropped, a damaged one stops the witness', asyn
   await again.stop()
   const text = readFileSync(state, 'utf8')
   writeFileSync(state, text.replace('\\n5\\n', '\\n4\\n'))
-  assert.throws(() => new WitnessJournal(state), /damaged in line 1/)
+  assert.throws(() => openJournal(state), /damaged in line 2/)
   writeFileSync(state, text)
   const last = await startWitness(t, state)
   await assertCosigned(log, 9, await last.send(await log.request(9, 9)))
 })
 
+test('a witness does not start from less than it knew', async (t) => {
+  const { send, stop, state } = await startWitness(t)
+  const log = new SignedLog(ORIGIN)
+  for (const size of [5, 9]) await send(await log.request(size === 5 ? 0 : 5, size))
+  await stop()
+  const text = readFileSync(state, 'utf8')
+  const [head = '', first = '', second = ''] = text.split('\n')
+  const used = { key: VKEY, unused: false }
+  const open = (content: string, options = used) => {
+    writeFileSync(state, content)
+    new WitnessJournal(state, options).close()
+  }
+  assert.throws(() => open(`${head}\n${second}\n${first}\n`), /damaged in line 3/)
+  assert.throws(() => open(''), /missing or empty.*--new-state/)
+  assert.throws(() => open(head), /missing or empty/)
+  const other = verifierKey(NAME, seededKey(0x53).publicKey, COSIGNATURE_TYPE)
+  assert.throws(() => open(text, { ...used, key: other }), /of another key: witness.example/)
+  open(text)
+  // A file without the line of its key gets one.
+  open(`${first}\n${second}\n`)
+  assert.equal(readFileSync(state, 'utf8'), `${head}\n${second}\n`)
+})
+
 test('a state is locked while its process lives, whatever the lock file says', async () => {
   const state = join(tempDirectory(), 'state')
-  new WitnessJournal(state).close()
+  openJournal(state).close()
   const source = new URL('./witness-journal.ts', import.meta.url).href
   const holding = `
     const { WitnessJournal } = await import(${JSON.stringify(source)})
-    new WitnessJournal(${JSON.stringify(state)})
+    new WitnessJournal(${JSON.stringify(state)}, ${JSON.stringify(UNUSED)})
     console.log('held')
     setInterval(() => {}, 1_000)`
   const other = spawn(process.execPath, ['--input-type=module', '-e', holding], {
@@ -199,28 +229,28 @@ test('a state is locked while its process lives, whatever the lock file says', a
   const ended = once(other, 'exit')
   try {
     await Promise.race([once(other.stdout, 'data'), ended])
-    assert.throws(() => new WitnessJournal(state), /another process uses the state/)
+    assert.throws(() => openJournal(state), /another process uses the state/)
     // Refused once, and not more willing the second time.
-    assert.throws(() => new WitnessJournal(state), /another process uses the state/)
+    assert.throws(() => openJournal(state), /another process uses the state/)
   } finally {
     other.kill('SIGKILL')
     await ended
   }
-  new WitnessJournal(state).close()
+  openJournal(state).close()
 })
 
 test('a long state file is written again with its last lines only', async () => {
   const state = join(tempDirectory(), 'state')
   const log = new SignedLog(ORIGIN)
-  const journal = new WitnessJournal(state)
+  const journal = openJournal(state)
   for (let size = 1; size <= 1_001; size += 1) journal.append(await log.checkpoint(size))
   journal.close()
-  const again = new WitnessJournal(state)
+  const again = openJournal(state)
   assert.equal(again.find(ORIGIN)?.size, 1_001)
   again.append(await log.checkpoint(1_002))
   again.close()
-  assert.equal(readFileSync(state, 'utf8').split('\n').length, 3)
-  const last = new WitnessJournal(state)
+  assert.equal(readFileSync(state, 'utf8').split('\n').length, 4)
+  const last = openJournal(state)
   assert.equal(last.find(ORIGIN)?.size, 1_002)
   last.close()
 })
@@ -285,7 +315,8 @@ test('a configuration that says nothing clear is refused in one line', async () 
   for (const config of [
     'x',
     [],
-    { name: 'a b', logs: [] },
+    { name: 'a b', logs: [{ origin: ORIGIN, keys }] },
+    { name: NAME, logs: [] },
     { name: NAME, logs: [{ origin: ORIGIN, keys: [] }] },
     { name: NAME, logs: [{ origin: ORIGIN, origin_prefix: 'a', keys }] },
     { name: NAME, logs: [{ origin: ORIGIN, keys: ['zz'] }] },

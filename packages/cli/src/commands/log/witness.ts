@@ -1,6 +1,6 @@
 // custos witness: runs a witness, which cosigns checkpoints of logs that only ever grow.
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { COSIGNATURE_TYPE, fromHex, parseVerifierKey, verifierKey } from '@custos/proof'
 import { openOwnSigner } from '@custos/server'
@@ -13,7 +13,12 @@ import {
   UsageError,
 } from '../../command.ts'
 import { WitnessJournal } from './witness-journal.ts'
-import { Witness, type WitnessedLogs, type WitnessReply } from './witness-log.ts'
+import {
+  type Contradiction,
+  Witness,
+  type WitnessedLogs,
+  type WitnessReply,
+} from './witness-log.ts'
 
 const SECOND_US = 1_000_000
 /** 63 hashes and a note with 64 signatures are less. */
@@ -22,7 +27,8 @@ const REQUEST_MS = 10_000
 const ADD_CHECKPOINT = /^(?:\/[^/?]+)*\/add-checkpoint$/
 
 export const witness: Command = {
-  usage: '--config FILE --state FILE --signing-key FILE [--host ADDRESS] [--port PORT]',
+  usage:
+    '--config FILE --state FILE --signing-key FILE [--new-state] [--host ADDRESS] [--port PORT]',
   help: `Runs a witness by the protocol C2SP tlog-witness: POST /add-checkpoint. It cosigns a
 checkpoint of a log that it knows if the checkpoint extends the last one that it cosigned, and
 refuses a fork and a smaller tree. It needs no database and no service.
@@ -30,14 +36,16 @@ refuses a fork and a smaller tree. It needs no database and no service.
   --config FILE       JSON: {"name": "witness.example/w1", "logs": [{"origin": "custos/…/TENANT",
                       "keys": ["…"]}]}. keys: of the log, 64 hex digits or a vkey each.
                       "origin_prefix" in place of "origin" follows every log whose origin begins so
-  --state FILE        what it has cosigned; created if it is missing. Lost, the witness must not
-                      run again under its key. One process at a time
+  --state FILE        what it has cosigned; created together with the key. Lost, the witness must
+                      not run again under its key. One process at a time
   --signing-key FILE  Ed25519 key in PEM; created with mode 0600 if the file is missing
+  --new-state         creates the state for a key that was there before and has never cosigned
   --host ADDRESS      default: 127.0.0.1
   --port PORT         default: 8430; 0 takes a free one
 
 It prints its key as a vkey, which logs put into CUSTOS_WITNESSES and readers pass to
-custos verify --witness-key. Evidence of a fork is printed as one line of JSON.`,
+custos verify --witness-key. Two checkpoints of one size with different roots are printed as
+one line of JSON, "evidence" of a fork; two without a proof between them as "unproven".`,
   run: runWitness,
 }
 
@@ -46,6 +54,7 @@ async function runWitness(args: readonly string[]): Promise<number> {
     config: { type: 'string' },
     state: { type: 'string' },
     'signing-key': { type: 'string' },
+    'new-state': { type: 'boolean', default: false },
     host: { type: 'string', default: '127.0.0.1' },
     port: { type: 'string', default: '8430' },
   })
@@ -56,16 +65,23 @@ async function runWitness(args: readonly string[]): Promise<number> {
   const port = /^[0-9]{1,5}$/.test(values.port) ? Number(values.port) : Number.NaN
   if (!(port <= 65_535)) throw new UsageError('--port takes a number from 0 to 65535')
   const { name, logs } = readWitnessConfig(config)
-  const signer = openOwnSigner(keyFile)
-  const journal = new WitnessJournal(state)
+  const unused = values['new-state'] || !existsSync(keyFile)
+  const { public_key, sign } = openOwnSigner(keyFile)
+  const key = verifierKey(name, public_key, COSIGNATURE_TYPE)
+  const journal = new WitnessJournal(state, { key, unused })
   try {
-    const { public_key, sign } = signer
     const now_s = () => Math.floor(wallTime() / SECOND_US)
     const running = await serveWitness(
       new Witness({ name, public_key, logs, journal, now_s, sign }),
-      { host, port, onEvidence: (evidence) => console.error(JSON.stringify({ evidence })) },
+      {
+        host,
+        port,
+        onContradiction(found) {
+          console.error(JSON.stringify({ [found.kind]: found.checkpoints }))
+        },
+      },
     )
-    console.log(`witness ${verifierKey(name, public_key, COSIGNATURE_TYPE)}`)
+    console.log(`witness ${key}`)
     console.log(`listens on ${running.url}`)
     await stopSignal()
     await running.close()
@@ -80,14 +96,20 @@ const stopSignal = (): Promise<void> =>
     process.once('SIGTERM', () => resolve()).once('SIGINT', () => resolve())
   })
 
-/** `onEvidence` takes signed checkpoints that contradict each other. Throws a listen error. */
+interface WitnessServerOptions {
+  readonly host: string
+  readonly port: number
+  onContradiction(found: Contradiction): void
+}
+
+/** Throws a listen error. */
 export async function serveWitness(
   judge: Witness,
-  { host, port, onEvidence }: { host: string; port: number; onEvidence(checkpoints: string): void },
+  { host, port, onContradiction }: WitnessServerOptions,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = createServer({ requestTimeout: REQUEST_MS }, (request, response) => {
     const answered = answer(judge, request, response).then((reply) => {
-      if (reply?.evidence !== undefined) onEvidence(reply.evidence)
+      if (reply?.contradiction) onContradiction(reply.contradiction)
     })
     answered.catch((error: unknown) => {
       // What was not made durable is not cosigned.
@@ -156,7 +178,8 @@ function readWitnessConfig(path: string): { name: string; logs: WitnessedLogs[] 
   const { name, logs } = given
   if (typeof name !== 'string' || !/^[!-*,-~]{1,200}$/.test(name))
     throw new CommandError(`${path}: "name" is printable ASCII without spaces or "+"`)
-  if (!Array.isArray(logs)) throw new CommandError(`${path}: "logs" is a list`)
+  if (!Array.isArray(logs) || logs.length === 0)
+    throw new CommandError(`${path}: "logs" is a list of one or more`)
   return { name, logs: logs.map((log, i) => readLog(log, `${path}, log ${i + 1}`)) }
 }
 
