@@ -180,6 +180,9 @@ test('a log whose key is not the known one is not followed', async (t) => {
   writeFileSync(state, '{"custos_monitor": 1}')
   const damaged = await runCustos([...args, '--key', public_key])
   assert.match(damaged.stderr, /is not the state of a monitor, or damaged\n$/)
+  const wrong = await runCustos([...args, '--key', 'zz'])
+  // 1 would be a finding.
+  assert.deepEqual([damaged.status, wrong.status], [2, 2])
   const away = ['monitor', '--url', 'http://127.0.0.1:9', '--key', public_key, '--once']
   const unread = await runCustos([...away, '--state', join(scene.dir, 'away')])
   assert.equal(unread.status, 2)

@@ -245,6 +245,36 @@ test('a backup restored twice makes two logs that never sign under the same orig
   assertNoFork(trees)
 })
 
+test('nothing is signed under another origin: not by a restore, and not by a start', async (t) => {
+  const first = await serveLocally(t)
+  await writeSampleData(first)
+  await first.call('POST', '/v1/gcrumbs/roll', {})
+  const pair = await backUp(first.data_dir)
+  const dir = freshDirectory(first)
+  const given = ['--data', pair.data, '--keyring', pair.keyring]
+  const other = await restore(dir, ...given, '--origin', 'harbour.example')
+  assert.equal(other.status, 1)
+  assert.match(
+    other.stderr,
+    /signed as custos\/[0-9a-f]{32}: set CUSTOS_ORIGIN, or --origin, to it/,
+  )
+  assert.equal((await restore(dir, ...given)).status, 0)
+  const env = { CUSTOS_ORIGIN: 'harbour.example' }
+  await assert.rejects(serveLocally(t, { data_dir: dir, env }), /signed as custos\//)
+  await assertSound(dir)
+})
+
+test('options of a rehearsal are refused without one', async () => {
+  for (const args of [
+    ['backup', 'x', '--report', 'report.json'],
+    ['restore', '--data', 'x', '--scratch', 'y'],
+  ]) {
+    const { status, stderr } = await runCustos(args)
+    assert.equal(status, 2)
+    assert.match(stderr, /--(report needs --verify|scratch needs --rehearse)\n/)
+  }
+})
+
 test('neither file of a backup contains stored text in clear', async (t) => {
   const live = await serveLocally(t)
   await writeSampleData(live)

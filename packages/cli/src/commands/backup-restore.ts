@@ -44,6 +44,7 @@ async function backUp(args: readonly string[]): Promise<number> {
     verify: { type: 'boolean' },
   })
   requirePositionals(positionals, 'DIR')
+  if (values.verify !== true) refuseRehearsalOptions(values, '--verify')
   const config = readDataConfig(values)
   const dir = positionals[0] ?? '.'
   const progress = startProgress('backup')
@@ -65,6 +66,14 @@ async function backUp(args: readonly string[]): Promise<number> {
       `the master key is in neither file: keep a copy of ${config.data_dir}/master.key elsewhere`,
     )
   return values.verify === true ? rehearse(config, files, values) : 0
+}
+
+function refuseRehearsalOptions(
+  { scratch, report }: { readonly scratch?: string; readonly report?: string },
+  needed: string,
+): void {
+  for (const [name, value] of Object.entries({ scratch, report }))
+    if (value !== undefined) throw new UsageError(`--${name} needs ${needed}`)
 }
 
 const fileLine = ({ path, bytes, sha256 }: BackupFile): string =>
@@ -101,6 +110,7 @@ async function restoreBackup(args: readonly string[]): Promise<number> {
   })
   requirePositionals(positionals)
   if (values.data === undefined) throw new UsageError('--data FILE is missing')
+  if (values.rehearse !== true) refuseRehearsalOptions(values, '--rehearse')
   const config = readDataConfig(values)
   if (values.rehearse === true) {
     if (values.keyring === undefined) throw new UsageError('--rehearse needs --keyring FILE')

@@ -4,7 +4,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseVerifierKey } from '@custos/proof'
 import { formatTime, wallTime } from '@custos/server/clock'
 import { CLIENT_HELP, CLIENT_OPTIONS, clientAddress } from '../../client-calls.ts'
-import { type Command, readArguments, requirePositionals, UsageError } from '../../command.ts'
+import {
+  type Command,
+  CommandError,
+  readArguments,
+  requirePositionals,
+  UsageError,
+} from '../../command.ts'
 import { startProgress } from '../../output.ts'
 import { type FollowOptions, followLog, LogFinding } from './follow-log.ts'
 import { type MonitorState, readState, replaceFile, writeState } from './monitor-state.ts'
@@ -28,12 +34,24 @@ gcrumbs:read and erasure:read.
   --grace MINUTES     how long after an erasure its certificate may be missing; default: 60
 ${CLIENT_HELP}
 
-Exit status 0: nothing found. 1: a finding; FILE.evidence has both checkpoints. 2: the log could not
-be read. Without --once it goes on until it has a finding.`,
+Exit status 0: nothing found. 1: a finding; FILE.evidence has both checkpoints. 2: the log or FILE
+could not be read or written. Without --once it goes on until it has a finding.`,
   run: runMonitor,
 }
 
+/** Whoever watches the exit status takes 1 for a finding. */
 async function runMonitor(args: readonly string[]): Promise<number> {
+  try {
+    return await follow(args)
+  } catch (error) {
+    const isOfSystem = error instanceof Error && 'syscall' in error
+    if (!(error instanceof CommandError || isOfSystem)) throw error
+    console.error(`custos monitor: ${error.message}`)
+    return 2
+  }
+}
+
+async function follow(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, {
     ...CLIENT_OPTIONS,
     key: { type: 'string', multiple: true },

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseCheckpoint } from '@custos/proof'
 import type { Config, PostgresConfig } from '../../config/config.ts'
 import { type Clock, type ProcessClock, systemClock } from '../../platform/clock.ts'
 import {
@@ -23,6 +24,7 @@ import { loadMasterKey } from '../../platform/keys/master-key.ts'
 import { type Logger, noteLateFailure, openLogger } from '../../platform/logger.ts'
 import { Metrics } from '../../platform/telemetry/metrics.ts'
 import { openTracer, type Tracer } from '../../platform/telemetry/tracer.ts'
+import { originOf } from '../../slices/gcrumbs/index.ts'
 import { assembleKernel, openEmbedders } from './assemble-kernel.ts'
 import { raiseClock } from './last-log-time.ts'
 import { requireUnmoved } from './moved-mark.ts'
@@ -52,10 +54,30 @@ export interface KernelOptions {
  * Throws DataDirHeld, DataError, KeyringError or SchemaTooNew, on PostgreSQL also MigrationNeeded,
  * RoleUnfit or DatabaseAbsent, each with one clear line.
  */
-export function openKernel(config: Config, options: KernelOptions = {}): Promise<OpenKernel> {
-  return config.postgres === null
+export async function openKernel(config: Config, options: KernelOptions = {}): Promise<OpenKernel> {
+  const open = await (config.postgres === null
     ? openEmbedded(config, options)
-    : openShared(config, config.postgres, options)
+    : openShared(config, config.postgres, options))
+  try {
+    await requireOrigin(open.kernel)
+    return open
+  } catch (error) {
+    await open.close()
+    throw error
+  }
+}
+
+// A log that is signed under two names is unsound for ever: nothing may be signed under another.
+async function requireOrigin(kernel: Kernel): Promise<void> {
+  const last = await kernel.keyring.checkpoints.any()
+  if (!last) return
+  const { origin } = parseCheckpoint(last.checkpoint)
+  if (origin === originOf(kernel, last.tenant_id, last.generation)) return
+  const signed = origin.slice(0, origin.lastIndexOf(`/${last.tenant_id}`))
+  throw new DataError(
+    `the audit logs of this data are signed as ${signed}: set CUSTOS_ORIGIN, or --origin, to it ` +
+      `(now ${kernel.settings.origin})`,
+  )
 }
 
 // Nothing is locked and the data directory is not read: other processes serve the same data.

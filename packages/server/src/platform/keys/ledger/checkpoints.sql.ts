@@ -13,6 +13,8 @@ export function checkpointStore(storage: Storage): CheckpointStore {
   return {
     last: async (tenant_id) => (await findCheckpoint(db, tenant_id)) ?? null,
     listLast: () => listCheckpoints(db),
+    any: async () =>
+      (await db.first(db.tables.selectFrom('checkpoints').selectAll().limit(1))) ?? null,
     save: (tenant_id, checkpoint) =>
       commitCopied(storage, async (tx) => {
         const next = { tenant_id, ...checkpoint }
