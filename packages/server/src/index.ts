@@ -43,6 +43,7 @@ export {
   readClientEnvironment,
   readConformanceEnvironment,
   readMcpEnvironment,
+  unknownSettings,
 } from './config/client-env.ts'
 export {
   assignTenant,

@@ -77,6 +77,17 @@ test('a setting that cannot be used stops the start with one line, without its v
   }
 })
 
+test('a misspelled setting is named with the nearest one, before the start fails', async () => {
+  const env = { CUSTOS_WITNESES: 'x', CUSTOS_API_KEY: 'y', CUSTOS_TEST_X: 'z', CUSTOS_PORT: 'no' }
+  const { status, stderr } = await runCustos(['serve'], { env })
+  assert.equal(status, 1)
+  const [first, second, ...others] = stderr.split('\n')
+  const unknown = 'CUSTOS_WITNESES is no setting and is ignored; did you mean CUSTOS_WITNESSES?'
+  assert.equal(first, `custos serve: ${unknown}`)
+  assert.match(second ?? '', /^custos serve: CUSTOS_PORT must /)
+  assert.deepEqual(others, [''])
+})
+
 test('a data directory in use stops the start with one line', async (t) => {
   const { data_dir } = await serveLocally(t)
   const ran = await spawnCustos(['serve', '--port', '0', '--data-dir', data_dir])

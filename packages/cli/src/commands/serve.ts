@@ -1,6 +1,7 @@
 // custos serve: runs the service until SIGTERM or SIGINT.
 
 import {
+  findNearestName,
   LOCAL_TENANT,
   OperatorError,
   parseConfig,
@@ -8,6 +9,7 @@ import {
   SETTINGS,
   settingsHelp,
   startService,
+  unknownSettings,
 } from '@custos/server'
 import { type Command, readArguments, requirePositionals } from '../command.ts'
 
@@ -27,6 +29,7 @@ ${settingsHelp()}`,
 
 async function runServe(args: readonly string[]): Promise<number> {
   const flags = readFlags(args)
+  warnOfUnknown()
   const config = parseConfig({ ...readEnvironment(), ...flags.settings })
   // A reader that closes the pipe after the first lines (`| head`) must not stop the service.
   process.stdout.on('error', () => {})
@@ -43,6 +46,16 @@ async function runServe(args: readonly string[]): Promise<number> {
   exitAfter(STOP_MS)
   await service.stop().catch(exitOnFailedStop)
   return 0
+}
+
+// Also where the start then fails, for example because of that name.
+function warnOfUnknown(): void {
+  const known = SETTINGS.map(({ name }) => name)
+  for (const name of unknownSettings()) {
+    const nearest = findNearestName(name, known)
+    const hint = nearest === null ? '' : `; did you mean ${nearest}?`
+    console.error(`custos serve: ${name} is no setting and is ignored${hint}`)
+  }
 }
 
 /** Without the exit, calls that still wait for the database would keep the process alive. */

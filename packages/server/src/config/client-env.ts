@@ -1,6 +1,6 @@
 // Settings of the commands that call a service, where they are not those of the service.
 
-import { read, type Setting } from './env.ts'
+import { read, SETTINGS, type Setting, unknownNames } from './env.ts'
 
 /** Settings of the commands that call a running service. */
 export const CLIENT_SETTINGS = [
@@ -57,3 +57,7 @@ export const readClientEnvironment = (): ClientEnvironment => read(CLIENT_SETTIN
 export const readMcpEnvironment = () => read([...CLIENT_SETTINGS, ...MCP_SETTINGS])
 
 export const readConformanceEnvironment = () => read([...CLIENT_SETTINGS, ...CONFORMANCE_SETTINGS])
+
+/** Names in the environment that no command reads, for example misspelled ones. */
+export const unknownSettings = (): string[] =>
+  unknownNames([...SETTINGS, ...CLIENT_SETTINGS, ...CONFORMANCE_SETTINGS])

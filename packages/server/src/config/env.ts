@@ -435,6 +435,18 @@ export function read<N extends string>(settings: readonly { readonly name: N }[]
   return values
 }
 
+const PREFIX = 'CUSTOS_'
+/** Settings of this project's tests. */
+const OF_TESTS = 'CUSTOS_TEST_'
+
+/** Names in the environment that look like settings and are none of these. */
+export function unknownNames(settings: readonly Setting[]): string[] {
+  const known = new Set(settings.map(({ name }) => name))
+  return Object.keys(process.env).filter(
+    (name) => name.startsWith(PREFIX) && !name.startsWith(OF_TESTS) && !known.has(name),
+  )
+}
+
 /** The `--help` lines of the settings: flag and name, then meaning and default. */
 export const settingsHelp = (settings: readonly Setting[] = SETTINGS): string =>
   settings
