@@ -1,5 +1,5 @@
 // Everything a change must pass: `npm run check`, or some steps: `node scripts/check.ts types`.
-// With --all the tests run as in continuous integration, on both engines.
+// With --all every slice is tested on PostgreSQL as well.
 
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'

@@ -1,6 +1,6 @@
 // Runs the tests: `npm test`, or `npm test -- merkle` for the files whose path says merkle.
 //
-//   --all                  what continuous integration runs: every slice on PostgreSQL as well
+//   --all                  every slice on PostgreSQL as well
 //   --postgres             only the tests of slices and of the contract, on PostgreSQL
 //   --choose-postgres      with --all, and slowly: check that every query runs on PostgreSQL, and
 //                          choose the files that `npm test` runs there

@@ -27,8 +27,7 @@ const REQUEST_MS = 10_000
 const ADD_CHECKPOINT = /^(?:\/[^/?]+)*\/add-checkpoint$/
 
 export const witness: Command = {
-  usage:
-    '--config FILE --state FILE --signing-key FILE [--new-state] [--host ADDRESS] [--port PORT]',
+  usage: '--config FILE --state FILE --signing-key FILE [options]',
   help: `Runs a witness by the protocol C2SP tlog-witness: POST /add-checkpoint. It cosigns a
 checkpoint of a log that it knows if the checkpoint extends the last one that it cosigned, and
 refuses a fork and a smaller tree. It needs no database and no service.
