@@ -95,10 +95,14 @@ test('headers that overflow get a 431 in our shape', async () => {
   assert.match(text, /"error":"bad_request"/)
 })
 
-test('text that is not HTTP gets a 400 in our shape', async () => {
+test('text that is not HTTP gets a 400 in our shape, and is logged', async (t) => {
+  const { mock } = t.mock.method(service.kernel.logger, 'info')
   const text = await rawExchange('nonsense\r\n\r\n')
   assert.match(text, /^HTTP\/1\.1 400 /)
   assert.match(text, /application\/problem\+json/)
+  const { request_id } = JSON.parse(text.slice(text.indexOf('{')))
+  const line = { operation: 'none', status: 400, error: 'bad_request', request_id }
+  assert.deepEqual(mock.calls[0]?.arguments, ['request', line])
 })
 
 test('the credential is judged before the body is read', async () => {

@@ -116,7 +116,7 @@ function createFastify(kernel: Kernel, patience: RequestDeadlines): FastifyInsta
       reply.hijack()
       sendUnrouted(kernel, request.raw, reply.raw, refusalOfFramework(error))
     },
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => answerClientError(kernel, error, socket),
   })
   server.server.headersTimeout = patience.requestMs
   server.addHook('onRequest', ({ raw }, reply, done) => {

@@ -139,26 +139,31 @@ const CLIENT_ERRORS: Readonly<Record<string, readonly [status: number, reason: s
 }
 
 /** Answers what could not be parsed as HTTP, as far as the socket still takes it. */
-export function answerClientError(error: { code?: string }, socket: Socket): void {
+export function answerClientError(kernel: Kernel, error: { code?: string }, socket: Socket): void {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isStreaming(socket)) return
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
   const [status, reason] = CLIENT_ERRORS[error.code ?? ''] ?? [400, 'Bad Request']
+  const request_id = requestIds(kernel).of(undefined)
   const body = JSON.stringify({
     type: errorPath('bad_request'),
     title: reason,
     status,
     detail: 'The request could not be read as HTTP',
     error: 'bad_request',
-    request_id: null,
+    request_id,
   })
   const head = [
     `HTTP/1.1 ${status} ${reason}`,
     'content-type: application/problem+json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${request_id}`,
     'connection: close',
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  unroutedMeter(kernel).begin()
+  unroutedMeter(kernel).end({ status, seconds: null, bytes: Buffer.byteLength(body) })
+  kernel.logger.info('request', { operation: 'none', status, error: 'bad_request', request_id })
 }
