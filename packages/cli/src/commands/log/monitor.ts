@@ -39,7 +39,7 @@ could not be read or written. Without --once it goes on until it has a finding.`
   run: runMonitor,
 }
 
-/** Whoever watches the exit status takes 1 for a finding. */
+/** Exit status 1 is for findings only: alarms go by it. */
 async function runMonitor(args: readonly string[]): Promise<number> {
   try {
     return await follow(args)

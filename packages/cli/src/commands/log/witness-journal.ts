@@ -37,13 +37,6 @@ const lineOf = (said: string | { readonly key: string }): string => {
   return `${digestOf(text)} ${text}\n`
 }
 
-interface JournalOptions {
-  /** The vkey of the witness. */
-  readonly key: string
-  /** The key has cosigned nothing: the file may be missing. */
-  readonly unused: boolean
-}
-
 export class WitnessJournal {
   readonly #heads: Map<string, WitnessedHead>
   readonly #lock: DatabaseSync
@@ -51,8 +44,11 @@ export class WitnessJournal {
   #bytes: number
   #failed = false
 
-  /** Throws CommandError for a file that is damaged, missing, in use, or that of another key. */
-  constructor(path: string, { key, unused }: JournalOptions) {
+  /**
+   * `key`: the vkey of the witness; `unused`: it has cosigned nothing, so the file may be missing.
+   * Throws CommandError for a file that is damaged, missing, in use, or that of another key.
+   */
+  constructor(path: string, { key, unused }: { key: string; unused: boolean }) {
     this.#lock = takeLock(`${path}.lock`)
     try {
       const { heads, lines, bytes, owner } = readHeads(path)

@@ -20,19 +20,15 @@ export interface WitnessedLogs {
   readonly keys: readonly Uint8Array[]
 }
 
-/** Two checkpoints that the log signed. */
-export interface Contradiction {
-  /** `evidence`: of one size with two roots; `unproven`: the proof between them does not verify. */
-  readonly kind: 'evidence' | 'unproven'
-  readonly checkpoints: string
-}
-
 export interface WitnessReply {
   readonly status: number
   readonly body: string
   readonly type?: string
-  /** The checkpoint that was sent and the last one cosigned, for the operator of the witness. */
-  readonly contradiction?: Contradiction
+  /**
+   * The checkpoint that was sent and the last one cosigned, for the operator of the witness.
+   * `evidence`: of one size with two roots; `unproven`: the proof between them does not verify.
+   */
+  readonly contradiction?: { readonly kind: 'evidence' | 'unproven'; readonly checkpoints: string }
 }
 
 interface WitnessParts {

@@ -23,7 +23,7 @@ import { runCustos, tempDirectory } from '../../testing/run.ts'
 import { LOG_KEY, SignedLog } from './testing/signed-log.ts'
 import { serveWitness } from './witness.ts'
 import { WitnessJournal } from './witness-journal.ts'
-import { type Contradiction, Witness } from './witness-log.ts'
+import { Witness, type WitnessReply } from './witness-log.ts'
 
 const BIN = fileURLToPath(new URL('../../../bin/custos.js', import.meta.url))
 const NAME = 'witness.example/w1'
@@ -48,7 +48,7 @@ async function startWitness(t: TestContext, state = join(tempDirectory(), 'state
   ]
   const { publicKey: public_key, sign } = KEY
   const parts = { name: NAME, public_key, sign, logs, journal, now_s: () => 1_790_000_000 }
-  const found: Contradiction[] = []
+  const found: WitnessReply['contradiction'][] = []
   const running = await serveWitness(new Witness(parts), {
     host: '127.0.0.1',
     port: 0,
@@ -123,7 +123,7 @@ test('a fork, a smaller tree and a false proof are refused, also after a restart
   const both = [await fork.checkpoint(20), await log.checkpoint(20)]
   assert.deepEqual(first_found, { kind: 'evidence', checkpoints: both.join('') })
   assert.deepEqual(
-    others.map(({ kind }) => kind),
+    others.map((one) => one?.kind),
     ['unproven', 'unproven', 'unproven'],
   )
   await assertCosigned(log, 25, await send(await log.request(20, 25)))

@@ -13,12 +13,7 @@ import {
   UsageError,
 } from '../../command.ts'
 import { WitnessJournal } from './witness-journal.ts'
-import {
-  type Contradiction,
-  Witness,
-  type WitnessedLogs,
-  type WitnessReply,
-} from './witness-log.ts'
+import { Witness, type WitnessedLogs, type WitnessReply } from './witness-log.ts'
 
 const SECOND_US = 1_000_000
 /** 63 hashes and a note with 64 signatures are less. */
@@ -95,16 +90,18 @@ const stopSignal = (): Promise<void> =>
     process.once('SIGTERM', () => resolve()).once('SIGINT', () => resolve())
   })
 
-interface WitnessServerOptions {
-  readonly host: string
-  readonly port: number
-  onContradiction(found: Contradiction): void
-}
-
 /** Throws a listen error. */
 export async function serveWitness(
   judge: Witness,
-  { host, port, onContradiction }: WitnessServerOptions,
+  {
+    host,
+    port,
+    onContradiction,
+  }: {
+    host: string
+    port: number
+    onContradiction(found: NonNullable<WitnessReply['contradiction']>): void
+  },
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = createServer({ requestTimeout: REQUEST_MS }, (request, response) => {
     const answered = answer(judge, request, response).then((reply) => {
