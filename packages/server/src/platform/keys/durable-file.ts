@@ -1,6 +1,6 @@
 // Writes files so that they survive a power cut completely.
 
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 
 export const PRIVATE_FILE = 0o600
 export const PRIVATE_DIRECTORY = 0o700
@@ -33,6 +33,18 @@ export function syncFile(path: string): void {
   } finally {
     closeSync(fd)
   }
+}
+
+/** Overwritten before it is unlinked: an unlinked key stays readable on the block device. */
+export function destroyFile(path: string): void {
+  const fd = openSync(path, 'r+')
+  try {
+    writeFully(fd, Buffer.alloc(fstatSync(fd).size), 0)
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+  rmSync(path)
 }
 
 /** Makes a created, renamed or linked name durable. Windows has no such call and needs none. */
