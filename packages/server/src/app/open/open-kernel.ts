@@ -1,6 +1,6 @@
 // Opens the data: lock, keyring, schema, engine. For the service and offline tools.
 
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config, PostgresConfig } from '../../config/config.ts'
 import { type Clock, type ProcessClock, systemClock } from '../../platform/clock.ts'
@@ -132,8 +132,11 @@ async function openKeyring(
 ): Promise<Keyring> {
   const dir = join(config.data_dir, 'keyring')
   const owner = findInstance(databasePath(config.data_dir))
-  if (owner !== null && !existsSync(join(dir, 'keyring.db')))
-    throw new DataError(`the keyring of this database is missing: ${dir}`)
+  // SQLite deletes the log beside an empty file: nothing may open it.
+  if (owner !== null && !statSync(join(dir, 'keyring.db'), { throwIfNoEntry: false })?.size)
+    throw new DataError(
+      `the keyring of this database is missing or empty: put ${dir} back, or restore its backup`,
+    )
   const { key, generated } = loadMasterKey({
     given: config.master_key ?? undefined,
     data_dir: config.data_dir,
