@@ -411,3 +411,10 @@ test('a rehearsal of a damaged backup fails and leaves nothing behind', async (t
     [2, 'custos restore: --rehearse needs --keyring FILE\n'],
   )
 })
+
+test('a backup where no directory can be made is refused and ends', async (t) => {
+  const { data_dir } = await serveLocally(t)
+  const ran = await spawnCustos(['backup', '/proc/custos/backup', '--data-dir', data_dir])
+  assert.equal(ran.status, 1)
+  assert.match(ran.stderr, /^custos backup: [^\n]*\/proc\/custos[^\n]*\n$/)
+})

@@ -17,6 +17,17 @@ const save = (name: string, value: unknown): string => {
   return path
 }
 
+test('a rotation of the master key beside another one leaves its next key alone', async (t) => {
+  const service = await serveLocally(t)
+  // As of a rotation that is under way: it holds the directory too.
+  const next = join(service.data_dir, 'master.key.next')
+  writeFileSync(next, `${'ab'.repeat(32)}\n`)
+  const second = await spawnCustos(['key', 'rotate-master', '--data-dir', service.data_dir])
+  assert.equal(second.status, 1)
+  assert.match(second.stderr, /^custos key: [^\n]* in use by another process\n$/)
+  assert.equal(readFileSync(next, 'utf8').trim(), 'ab'.repeat(32))
+})
+
 test('after a rotation old and new signatures verify, and every log records it', async (t) => {
   const first = await serveLocally(t)
   const { decision_id, certificate, refs } = await writeSampleData(first)

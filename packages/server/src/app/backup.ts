@@ -1,27 +1,14 @@
 // A backup of a running or stopped service: two files, data and keyring, each useless alone.
 
 import { createHash, randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  createReadStream,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, createReadStream, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { Worker } from 'node:worker_threads'
 import type { Config } from '../config/config.ts'
 import { formatTime } from '../platform/clock.ts'
-import { databasePath } from '../platform/db/data-dir.ts'
-import {
-  PRIVATE_DIRECTORY,
-  PRIVATE_FILE,
-  syncDirectory,
-  syncFile,
-} from '../platform/keys/durable-file.ts'
+import { databasePath, makeDirectory } from '../platform/db/data-dir.ts'
+import { PRIVATE_FILE, syncDirectory, syncFile } from '../platform/keys/durable-file.ts'
 import { OfflineError } from '../platform/operator-error.ts'
 import type { BackupTask } from './backup-worker.ts'
 import { openReadOnly } from './open/open-read-only.ts'
@@ -53,7 +40,7 @@ export async function runBackup(
   const open = await openReadOnly(config)
   try {
     const dir = resolve(options.dir)
-    mkdirSync(dir, { recursive: true, mode: PRIVATE_DIRECTORY })
+    makeDirectory(dir)
     const stem = join(dir, `custos-${stamp(open.kernel.clock.now())}`)
     await copyDatabase(databasePath(config.data_dir), `${stem}.data`, options)
     await open.kernel.keyring.backupTo(`${stem}.keyring`)

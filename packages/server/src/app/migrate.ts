@@ -2,10 +2,10 @@
 
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { lockDataDir } from '../platform/db/data-dir.ts'
 import { openLogger } from '../platform/logger.ts'
 import { OfflineError } from '../platform/operator-error.ts'
 import type { MigrateEngineOptions, MigrationResult } from './migrate-engine/move.ts'
+import { lockData } from './open/lock-data.ts'
 import { requireData } from './open/open-read-only.ts'
 
 /**
@@ -36,7 +36,7 @@ export async function runMigrateEngine(
   if (postgres === null)
     throw new OfflineError('CUSTOS_DATABASE_URL is not set: it names the database to move into')
   requireData(data_dir)
-  const lock = lockDataDir(data_dir)
+  const lock = await lockData(config)
   try {
     // Loaded only here: the embedded service starts without it.
     const { moveFrom } = await import('./migrate-engine/move.ts')

@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -127,6 +128,17 @@ test('a data file that is missing beside a keyring with tenants is not replaced'
   await assert.rejects(warningsOf(data_dir), DataError)
   await warningsOf(data_dir, { accept_empty_data: true })
   await warningsOf(data_dir)
+})
+
+test('an empty file in place of the keyring is left alone, with its log', async (t) => {
+  const data_dir = freshDir(t)
+  await warningsOf(data_dir)
+  const keyring = join(data_dir, 'keyring', 'keyring.db')
+  writeFileSync(keyring, '')
+  writeFileSync(`${keyring}-wal`, 'the log')
+  await assert.rejects(warningsOf(data_dir), { message: /missing or empty: put \S+ back/ })
+  assert.equal(statSync(keyring).size, 0)
+  assert.equal(readFileSync(`${keyring}-wal`, 'utf8'), 'the log')
 })
 
 test('a start on a log that is dated later than the machine says what to do', async (t) => {

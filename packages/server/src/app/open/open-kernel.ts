@@ -1,16 +1,11 @@
 // Opens the data: lock, keyring, schema, engine. For the service and offline tools.
 
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseCheckpoint } from '@custos/proof'
 import type { Config, PostgresConfig } from '../../config/config.ts'
 import { type Clock, type ProcessClock, systemClock } from '../../platform/clock.ts'
-import {
-  databasePath,
-  isOpenToOthers,
-  lockDataDir,
-  makePrivate,
-} from '../../platform/db/data-dir.ts'
+import { databasePath, isOpenToOthers, makePrivate } from '../../platform/db/data-dir.ts'
 import type { Database } from '../../platform/db/database.ts'
 import { type Checkpointer, startCheckpointer } from '../../platform/db/sqlite/checkpointer.ts'
 import { SqliteConnection } from '../../platform/db/sqlite/connection.ts'
@@ -27,6 +22,7 @@ import { openTracer, type Tracer } from '../../platform/telemetry/tracer.ts'
 import { originOf } from '../../slices/gcrumbs/index.ts'
 import { assembleKernel, openEmbedders } from './assemble-kernel.ts'
 import { raiseClock } from './last-log-time.ts'
+import { lockData } from './lock-data.ts'
 import { requireUnmoved } from './moved-mark.ts'
 import { VERSION } from './version.ts'
 
@@ -109,19 +105,22 @@ async function openShared(
 }
 
 async function openEmbedded(config: Config, options: KernelOptions): Promise<OpenKernel> {
-  const dir = lockDataDir(config.data_dir)
+  const dir = await lockData(config)
   const logger = options.logger ?? openLogger(config.log_level)
   const clock = options.clock ?? systemClock()
   try {
     requireUnmoved(config.data_dir)
+    if (dir.restored) logger.warn('restore.completed')
+    if (dir.rotated) logger.warn('keyring.master_key_replaced', { file: 'master.key' })
     if (isOpenToOthers(config.data_dir))
       logger.warn('data_dir.open_to_others', { advice: 'make it yours only: chmod 700' })
     const embedders = await openEmbedders(config.embedder)
     const keyring = await openKeyring(config, clock, logger, options)
-    migrate(dir.database, keyring.instance_id)
+    const database = databasePath(config.data_dir)
+    migrate(database, keyring.instance_id)
     const metrics = new Metrics(config.metrics)
     const tracer = await openTracerOf(config)
-    const { db, checkpointer } = openEngine(dir.database, { clock, logger, metrics })
+    const { db, checkpointer } = openEngine(database, { clock, logger, metrics })
     await raiseClock(clock, db, logger)
     const { step, lookup } = options
     const parts = { config, clock, logger, metrics, tracer, db, keyring, embedders }
@@ -155,8 +154,11 @@ async function openKeyring(
 ): Promise<Keyring> {
   const dir = join(config.data_dir, 'keyring')
   const owner = findInstance(databasePath(config.data_dir))
-  if (owner !== null && !existsSync(join(dir, 'keyring.db')))
-    throw new DataError(`the keyring of this database is missing: ${dir}`)
+  // SQLite deletes the log beside an empty file: nothing may open it.
+  if (owner !== null && !statSync(join(dir, 'keyring.db'), { throwIfNoEntry: false })?.size)
+    throw new DataError(
+      `the keyring of this database is missing or empty: put ${dir} back, or restore its backup`,
+    )
   const { key, generated } = loadMasterKey({
     given: config.master_key ?? undefined,
     data_dir: config.data_dir,

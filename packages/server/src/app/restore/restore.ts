@@ -11,34 +11,27 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  renameSync,
-  rmSync,
   statSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Config } from '../../config/config.ts'
 import { listTenantIds } from '../../platform/db/control.sql.ts'
-import { databasePath, lockDataDir } from '../../platform/db/data-dir.ts'
+import { databasePath } from '../../platform/db/data-dir.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import { migrations } from '../../platform/db/migrations/migrations.ts'
 import { SqliteConnection } from '../../platform/db/sqlite/connection.ts'
 import { type Snapshots, SqliteSnapshots } from '../../platform/db/sqlite/snapshots.ts'
-import {
-  PRIVATE_DIRECTORY,
-  PRIVATE_FILE,
-  syncDirectory,
-  syncFile,
-} from '../../platform/keys/durable-file.ts'
+import { PRIVATE_DIRECTORY, PRIVATE_FILE, syncFile } from '../../platform/keys/durable-file.ts'
 import { restoreFileKeyring } from '../../platform/keys/file/backup.ts'
 import { openFileKeyring } from '../../platform/keys/file/open-file-keyring.ts'
 import type { Keyring } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { loadMasterKey } from '../../platform/keys/master-key.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
-import { destroyFile } from '../admin-master-key.ts'
 import { checkStores } from '../checks/check-facts.ts'
 import { runFsck, type TenantReport } from '../checks/fsck.ts'
+import { lockData, putRestored, removeStage } from '../open/lock-data.ts'
 import { requireUnmoved } from '../open/moved-mark.ts'
 import { type RestoredTenant, reconcileRestored } from './reconcile-restored.ts'
 
@@ -58,7 +51,8 @@ export interface RestoreResult {
 }
 
 /**
- * Until the files are exchanged the directory is as it was; an interrupted restore is run again.
+ * Until everything is ready the directory is as it was, and an interrupted restore is run again;
+ * from then on whatever opens the directory next completes it.
  * Throws OfflineError, KeyringError or DataDirHeld, each with one line.
  */
 export async function runRestore(config: Config, options: RestoreOptions): Promise<RestoreResult> {
@@ -68,9 +62,15 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
   requireUnmoved(dir)
   for (const file of [options.data, options.keyring])
     if (file !== undefined && !existsSync(file)) throw new OfflineError(`${file} is missing`)
-  const master_key = requireMasterKey(config)
-  const lock = lockDataDir(dir)
+  requireMasterKey(config)
+  const lock = await lockData(config)
   try {
+    if (lock.restored && !options.force)
+      throw new OfflineError(
+        `an interrupted restore into ${dir} is now complete: start the service, or restore once ` +
+          'more with --force',
+      )
+    const master_key = requireMasterKey(config)
     requireRoom(dir, options)
     removeStages(dir)
     const stage = openStage(dir)
@@ -79,7 +79,7 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
       return await restoreBoth(config, { stage, keyring: options.keyring, master_key })
     await requireKinship(databasePath(stage), { dir: join(dir, 'keyring'), master_key })
     mergeWriteAheadLog(databasePath(stage))
-    putData(dir, stage)
+    putRestored(dir, stage)
   } finally {
     removeStages(dir)
     lock.unlock()
@@ -103,8 +103,7 @@ async function restoreBoth(
   const keyring_restored = carried === 'no'
   const tenants = await reconcileRestored(staged, { keyring_restored })
   mergeWriteAheadLog(databasePath(stage))
-  putKeyring(dir, stage)
-  putData(dir, stage)
+  putRestored(dir, stage)
   return { tenants, carried_over: carried === 'yes' }
 }
 
@@ -131,21 +130,6 @@ function requireRoom(dir: string, { keyring, force }: RestoreOptions): void {
 /** Anything but the key that has to be there and what a restore itself leaves. */
 const occupant = (dir: string): string | undefined =>
   readdirSync(dir).find((name) => !/^(master\.key|custos\.lock.*|restore-[0-9a-f]{12})$/.test(name))
-
-// The log of the old database would be read into the new one: it goes first.
-function putData(dir: string, stage: string): void {
-  const to = databasePath(dir)
-  for (const suffix of ['-wal', '-shm']) rmSync(`${to}${suffix}`, { force: true })
-  renameSync(databasePath(stage), to)
-  syncDirectory(dir)
-}
-
-function putKeyring(dir: string, stage: string): void {
-  const to = join(dir, 'keyring')
-  if (existsSync(to)) renameSync(to, join(stage, 'replaced'))
-  renameSync(join(stage, 'keyring'), to)
-  syncDirectory(dir)
-}
 
 /** OfflineError when a tenant has no keys, or the description of a store does not open. */
 async function requireKinship(
@@ -288,13 +272,6 @@ function removeStages(data_dir: string): void {
     (entry) => entry.isDirectory() && /^restore-[0-9a-f]{12}$/.test(entry.name),
   )
   for (const { name } of stages) removeStage(join(data_dir, name))
-}
-
-function removeStage(stage: string): void {
-  for (const folder of ['keyring', 'replaced'])
-    if (existsSync(join(stage, folder, 'secrets.slots')))
-      destroyFile(join(stage, folder, 'secrets.slots'))
-  rmSync(stage, { recursive: true })
 }
 
 /** Copies the data file of a backup into the stage; OfflineError when it is none. */

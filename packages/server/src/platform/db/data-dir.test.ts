@@ -7,6 +7,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { OperatorError } from '../operator-error.ts'
 import { DataDirHeld, lockDataDir, publishAddress, readAddress } from './data-dir.ts'
 
 const freshDir = () => mkdtempSync(join(tmpdir(), 'custos-lock-'))
@@ -41,6 +42,16 @@ test('a process holds its lock while it lives, and killed leaves none behind', a
   child.kill('SIGKILL')
   await once(child, 'exit')
   lockDataDir(dir).unlock()
+  rmSync(dir, { recursive: true })
+})
+
+test('a lock file that is damaged is told in one line that says what to do', () => {
+  const dir = freshDir()
+  writeFileSync(join(dir, 'custos.lock'), 'not a database '.repeat(1_000))
+  assert.throws(() => lockDataDir(dir), OperatorError)
+  assert.throws(() => lockDataDir(dir), {
+    message: /^\S+custos\.lock cannot be locked \(file is not a database\): [^\n]* delete it/,
+  })
   rmSync(dir, { recursive: true })
 })
 

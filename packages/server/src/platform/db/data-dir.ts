@@ -47,10 +47,14 @@ export function lockDataDir(path: string): {
     lock.exec('BEGIN EXCLUSIVE')
   } catch (error) {
     lock.close()
-    // SQLITE_BUSY or SQLITE_LOCKED: somebody holds it. Anything else is not ours to explain away.
-    if (error instanceof Error && 'errcode' in error && [5, 6].includes(Number(error.errcode)))
+    if (!(error instanceof Error && 'errcode' in error)) throw error
+    // SQLITE_BUSY or SQLITE_LOCKED: somebody holds it.
+    if ([5, 6].includes(Number(error.errcode)))
       throw new DataDirHeld(`the data directory ${path} is in use by another process`)
-    throw error
+    throw new OperatorError(
+      `${join(path, LOCK)} cannot be locked (${error.message}): it holds nothing, so delete it, ` +
+        'or put the data on a file system that has locks',
+    )
   }
   held.add(lock)
   // Of a process that was killed: another program may listen there now.
@@ -63,8 +67,11 @@ export function lockDataDir(path: string): {
   return { path, database: databasePath(path), unlock }
 }
 
-/** The recursive form of Node never ends below a parent that takes no children, such as `/proc`. */
-function makeDirectory(path: string): void {
+/**
+ * With what is above it. The recursive form of Node never ends below a parent that takes no
+ * children, such as `/proc`.
+ */
+export function makeDirectory(path: string): void {
   if (existsSync(path)) return
   makeDirectory(dirname(path))
   try {

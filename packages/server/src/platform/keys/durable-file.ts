@@ -1,6 +1,8 @@
 // Writes files so that they survive a power cut completely.
 
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { closeSync, fstatSync, fsyncSync, linkSync, openSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
 
 export const PRIVATE_FILE = 0o600
 export const PRIVATE_DIRECTORY = 0o700
@@ -25,6 +27,21 @@ export function writeFileDurably(path: string, bytes: Uint8Array): void {
   }
 }
 
+/**
+ * The same, under its name from the first moment complete: a crash leaves no part of it, and of two
+ * processes that create it at once one fails.
+ */
+export function createFileDurably(path: string, bytes: Uint8Array): void {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`
+  try {
+    writeFileDurably(draft, bytes)
+    linkSync(draft, path)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  syncDirectory(dirname(path))
+}
+
 /** Flushes an existing file. */
 export function syncFile(path: string): void {
   const fd = openSync(path, 'r+')
@@ -33,6 +50,18 @@ export function syncFile(path: string): void {
   } finally {
     closeSync(fd)
   }
+}
+
+/** Overwritten before it is unlinked: an unlinked key stays readable on the block device. */
+export function destroyFile(path: string): void {
+  const fd = openSync(path, 'r+')
+  try {
+    writeFully(fd, Buffer.alloc(fstatSync(fd).size), 0)
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+  rmSync(path)
 }
 
 /** Makes a created, renamed or linked name durable. Windows has no such call and needs none. */

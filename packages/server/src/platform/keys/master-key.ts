@@ -1,9 +1,9 @@
 // Loads the master key from the configuration, or from a file that the first start creates.
 
 import { randomBytes } from 'node:crypto'
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { syncDirectory, writeFileDurably } from './durable-file.ts'
+import { createFileDurably } from './durable-file.ts'
 import { KeyringError } from './keyring-error.ts'
 import { KEY_BYTES } from './wrap.ts'
 
@@ -47,21 +47,15 @@ function readKeyFile(path: string): Buffer {
   return parseMasterKey(readFileSync(path, 'utf8').trim(), `${path}: the`)
 }
 
-// Written to a draft and then linked to its path: a crash leaves no partial key, and of two first
-// starts at once one wins and the other uses the winner's key.
+// Of two first starts at once one wins and the other uses the winner's key.
 function generateKeyFile(data_dir: string, path: string): MasterKey {
   mkdirSync(data_dir, { recursive: true, mode: 0o700 })
   const key = randomBytes(KEY_BYTES)
-  const draft = `${path}.${randomBytes(6).toString('hex')}`
   try {
-    writeFileDurably(draft, Buffer.from(`${key.toString('hex')}\n`))
-    linkSync(draft, path)
+    createFileDurably(path, Buffer.from(`${key.toString('hex')}\n`))
   } catch (error) {
     if (!existsSync(path)) throw error
     return { key: readKeyFile(path), generated: false }
-  } finally {
-    rmSync(draft, { force: true })
   }
-  syncDirectory(data_dir)
   return { key, generated: true }
 }

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import fs, { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -24,6 +25,25 @@ test('a key that is not there is made for its owner only, and is the same later'
   assert.equal(again.key_id, made.key_id)
   assert.deepEqual(again.sign(message), made.sign(message))
   assert.equal(await verifyEd25519(made.public_key, message, made.sign(message)), true)
+})
+
+test('a key whose writing is cut off leaves no file that a later start refuses', (t) => {
+  const place = mkdtempSync(join(dir, 'cut-off-'))
+  const path = join(place, 'own.pem')
+  const { writeSync } = fs
+  const replaceWith = (write: typeof writeSync) => {
+    fs.writeSync = write
+    syncBuiltinESMExports()
+  }
+  t.after(() => replaceWith(writeSync))
+  replaceWith(() => {
+    throw new Error('cut off')
+  })
+  assert.throws(() => openOwnSigner(path), /cut off/)
+  replaceWith(writeSync)
+  assert.deepEqual(readdirSync(place), [])
+  assert.equal(openOwnSigner(path).created, true)
+  assert.deepEqual(readdirSync(place), ['own.pem'])
 })
 
 test('a key without a file is another each time', () => {

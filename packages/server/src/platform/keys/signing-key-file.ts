@@ -2,8 +2,7 @@
 
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { syncDirectory, writeFileDurably } from './durable-file.ts'
+import { createFileDurably } from './durable-file.ts'
 import { KeyringError } from './keyring-error.ts'
 import { keyIdOf, newSeed, type SigningKey, signingKeyOf, signWith } from './signer.ts'
 import { KEY_BYTES } from './wrap.ts'
@@ -27,8 +26,7 @@ export function openOwnSigner(path?: string): OwnSigner {
   if (existsSync(path)) return asSigner(readSigningKey(path), false)
   const key = signingKeyOf(newSeed())
   const pem = key.private_key.export({ type: 'pkcs8', format: 'pem' })
-  writeFileDurably(path, Buffer.from(pem))
-  syncDirectory(dirname(path))
+  createFileDurably(path, Buffer.from(pem))
   return asSigner(key, true)
 }
 
