@@ -1,7 +1,7 @@
 // kill -9 between two files that a command exchanges: what opens the directory next completes it.
 
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -79,7 +79,7 @@ test('killed while it exchanges files, a restore forgets no erasure and no write
   }
 })
 
-for (const path of ['master.key.old', 'master.key'])
+for (const path of ['master.key.rotation-old', 'master.key'])
   test(`after a change of the master key killed before ${path}, the service starts`, async (t) => {
     const stage = new Stage(t)
     await (await stage.start()).ok('POST', '/v1/stores/default/write', { body: { content: KEPT } })
@@ -88,15 +88,48 @@ for (const path of ['master.key.old', 'master.key'])
     const client = await stage.start()
     assert.equal((await client.ok('GET', '/v1/stores/default/memories/1')).content, KEPT)
     await stage.server.stop()
-    for (const name of ['master.key.next', 'master.key.old'])
+    for (const name of ['master.key.rotation-next', 'master.key.rotation-old'])
       assert.ok(!existsSync(join(stage.options.data_dir, name)), name)
   })
+
+test('files of other names beside the data are left alone', async (t) => {
+  const stage = new Stage(t)
+  await stage.start()
+  await stage.server.stop()
+  const copy = join(stage.options.data_dir, 'restored')
+  cpSync(join(stage.options.data_dir, 'keyring'), join(copy, 'keyring'), { recursive: true })
+  for (const name of ['master.key.old', 'master.key.next', 'restore-0123456789ab.ready'])
+    writeFileSync(join(stage.options.data_dir, name), '00'.repeat(32))
+  await stage.start()
+  const left = readdirSync(stage.options.data_dir)
+  for (const name of [
+    'master.key.old',
+    'master.key.next',
+    'restored',
+    'restore-0123456789ab.ready',
+  ])
+    assert.ok(left.includes(name), name)
+})
+
+test('a rotation that was cut off is not passed over by a master key that is given', async (t) => {
+  const stage = new Stage(t)
+  await stage.start()
+  await stage.server.stop()
+  const key = readFileSync(join(stage.options.data_dir, 'master.key'), 'utf8').trim()
+  await killedBefore(stage, 'master.key.rotation-old', ['key', 'rotate-master'])
+  const env = { CUSTOS_MASTER_KEY: key }
+  await assert.rejects(
+    custos({ ...stage.options, env }, ['key', 'rotate', 'checkpoint']),
+    /was cut off/,
+  )
+  await stage.start()
+})
 
 test('a next master key that was not written to its end stops nothing', async (t) => {
   const stage = new Stage(t)
   await stage.start()
   await stage.server.stop()
-  writeFileSync(join(stage.options.data_dir, 'master.key.next'), '')
+  writeFileSync(join(stage.options.data_dir, 'master.key.rotation-next'), '')
   await custos(stage.options, ['key', 'rotate-master'])
   await stage.start()
 })

@@ -20,7 +20,7 @@ const save = (name: string, value: unknown): string => {
 test('a rotation of the master key beside another one leaves its next key alone', async (t) => {
   const service = await serveLocally(t)
   // As of a rotation that is under way: it holds the directory too.
-  const next = join(service.data_dir, 'master.key.next')
+  const next = join(service.data_dir, 'master.key.rotation-next')
   writeFileSync(next, `${'ab'.repeat(32)}\n`)
   const second = await spawnCustos(['key', 'rotate-master', '--data-dir', service.data_dir])
   assert.equal(second.status, 1)
@@ -109,7 +109,7 @@ test('a new master key replaces the old one, and everything is still readable', 
   assert.match(ran.stdout, /new master key: the key is now [^\n]*master\.key/)
   assert.notEqual(readFileSync(file, 'utf8').trim(), old)
   assert.equal(statSync(file).mode & 0o777, 0o600)
-  for (const left of ['master.key.next', 'master.key.old'])
+  for (const left of ['master.key.rotation-next', 'master.key.old'])
     assert.ok(!existsSync(join(first.data_dir, left)), left)
   const args = ['fsck', '--data-dir', first.data_dir]
   assert.equal((await runCustos(args)).status, 0)
@@ -149,7 +149,7 @@ test('a rotation interrupted between keyring and key file is completed by the ne
   const old = readFileSync(file)
   assert.equal((await runKey(first.data_dir, 'rotate-master')).status, 0)
   // The files of a process that ended right after it wrapped the keyring.
-  writeFileSync(join(first.data_dir, 'master.key.next'), readFileSync(file))
+  writeFileSync(join(first.data_dir, 'master.key.rotation-next'), readFileSync(file))
   writeFileSync(file, old)
   assert.equal((await runKey(first.data_dir, 'list')).status, 1)
   assert.equal((await runKey(first.data_dir, 'rotate-master')).status, 0)

@@ -110,8 +110,15 @@ function roundLine(
 function report(path: string, { checkpoint: kept }: MonitorState, finding: LogFinding): void {
   const { kind, message, shown } = finding
   const evidence = { kind, message, kept, shown }
-  replaceFile(`${path}.evidence`, `${JSON.stringify(evidence, null, 2)}\n`)
   console.log(`${kind}: ${message}`)
+  try {
+    replaceFile(`${path}.evidence`, `${JSON.stringify(evidence, null, 2)}\n`)
+  } catch (error) {
+    // A full disk hides no finding.
+    const why = error instanceof Error ? error.message : 'unknown error'
+    console.error(`custos monitor: the evidence could not be kept: ${why}`)
+    console.error(JSON.stringify({ evidence }))
+  }
 }
 
 function wholeNumber(name: string, text: string): number {

@@ -1,7 +1,8 @@
 // custos witness: runs a witness, which cosigns checkpoints of logs that only ever grow.
 
-import { existsSync, readFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { dirname } from 'node:path'
 import { COSIGNATURE_TYPE, fromHex, parseVerifierKey, verifierKey } from '@custos/proof'
 import { openOwnSigner } from '@custos/server'
 import { wallTime } from '@custos/server/clock'
@@ -59,7 +60,11 @@ async function runWitness(args: readonly string[]): Promise<number> {
   const port = /^[0-9]{1,5}$/.test(values.port) ? Number(values.port) : Number.NaN
   if (!(port <= 65_535)) throw new UsageError('--port takes a number from 0 to 65535')
   const { name, logs } = readWitnessConfig(config)
+  if (values['new-state'] && existsSync(state))
+    throw new CommandError(`--new-state is for the first start only: ${state} is there`)
   const unused = values['new-state'] || !existsSync(keyFile)
+  // Before a key is made: one without its state is refused later.
+  accessSync(dirname(state), constants.W_OK)
   const { public_key, sign } = openOwnSigner(keyFile)
   const key = verifierKey(name, public_key, COSIGNATURE_TYPE)
   const journal = new WitnessJournal(state, { key, unused })

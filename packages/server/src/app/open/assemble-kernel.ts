@@ -34,6 +34,7 @@ import { retentionTextSources } from '../../slices/retention/index.ts'
 import { keptLabelSource } from '../../slices/subjects/index.ts'
 import { keyTextSources } from '../../slices/tenants/index.ts'
 import { webhookTextSource } from '../../slices/webhooks/index.ts'
+import { originOfInstance } from './require-origin.ts'
 import { VERSION } from './version.ts'
 
 /** How long a read waits for the index of its store. */
@@ -62,7 +63,7 @@ export function assembleKernel(parts: KernelParts): Kernel {
   const { config, clock, logger, db, keyring, embedders, step, lease_ms = LEASE_MS } = parts
   const kernel: Kernel = {
     settings: {
-      origin: config.origin ?? `custos/${keyring.instance_id}`,
+      origin: originOfInstance(config.origin, keyring.instance_id),
       version: VERSION,
       auth: config.auth,
       default_tokenizer: 'o200k_base',

@@ -1,6 +1,6 @@
 // Locks a data directory, and completes what a killed command has left half exchanged in it.
 
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { databasePath, lockDataDir } from '../../platform/db/data-dir.ts'
@@ -8,7 +8,7 @@ import { destroyFile, syncDirectory } from '../../platform/keys/durable-file.ts'
 import { finishRotation } from './next-master-key.ts'
 
 /** A restore that is complete but for its place: from then on it only goes forward. */
-const RESTORED = 'restored'
+const READY = /^restore-[0-9a-f]{12}\.ready$/
 
 /**
  * Throws DataDirHeld, and what reading the keyring throws. `restored`: a restore was completed,
@@ -21,7 +21,7 @@ export async function lockData({
   const { unlock } = lockDataDir(data_dir)
   try {
     const restored = finishRestore(data_dir)
-    const rotated = master_key === null && (await finishRotation(data_dir))
+    const rotated = await finishRotation(data_dir, { given: master_key !== null })
     return { restored, rotated, unlock }
   } catch (error) {
     unlock()
@@ -32,15 +32,22 @@ export async function lockData({
 /** Exchanges the files of the directory for those of the stage, whatever ends the process. */
 export function putRestored(data_dir: string, stage: string): void {
   syncDirectory(stage)
-  renameSync(stage, join(data_dir, RESTORED))
+  renameSync(stage, `${stage}.ready`)
   syncDirectory(data_dir)
   finishRestore(data_dir)
 }
 
+/** The folder of a restore whose files are not all in their place; undefined: there is none. */
+export const readyRestore = (data_dir: string): string | undefined =>
+  readdirSync(data_dir, { withFileTypes: true }).find(
+    (entry) => READY.test(entry.name) && entry.isDirectory(),
+  )?.name
+
 /** Each step may be the first one of another process. False: there was nothing to do. */
 function finishRestore(data_dir: string): boolean {
-  const from = join(data_dir, RESTORED)
-  if (!existsSync(from)) return false
+  const name = readyRestore(data_dir)
+  if (name === undefined) return false
+  const from = join(data_dir, name)
   const keyring = { from: join(from, 'keyring'), to: join(data_dir, 'keyring') }
   if (existsSync(keyring.from)) {
     if (existsSync(keyring.to)) renameSync(keyring.to, join(from, 'replaced'))

@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import { destroyFile, syncDirectory, writeFileDurably } from '../../platform/keys/durable-file.ts'
 import { openFileKeyring } from '../../platform/keys/file/open-file-keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
+import { OfflineError } from '../../platform/operator-error.ts'
 
 const HEX = /^[0-9a-fA-F]{64}$/
 
 const filesOf = (data_dir: string) => ({
   key: join(data_dir, 'master.key'),
-  next: join(data_dir, 'master.key.next'),
-  old: join(data_dir, 'master.key.old'),
+  next: join(data_dir, 'master.key.rotation-next'),
+  old: join(data_dir, 'master.key.rotation-old'),
 })
 
 /** The 32 bytes that a file holds as 64 hex digits; null: it holds something else. */
@@ -37,13 +38,25 @@ export function replaceKeyFile(data_dir: string): void {
   if (existsSync(old)) destroyFile(old)
 }
 
+/** Whether a rotation was cut off before its files were in their place. */
+export const hasNextKey = (data_dir: string): boolean => existsSync(filesOf(data_dir).next)
+
 /**
  * Completes a rotation that was cut off, in a directory that the caller has locked: another process
- * may be in the middle of one. True: `master.key` is now the next key.
+ * may be in the middle of one. True: `master.key` is now the next key. `given`: the master key is
+ * not that of the file; throws OfflineError where only the next key opens the keyring.
  */
-export async function finishRotation(data_dir: string): Promise<boolean> {
+export async function finishRotation(
+  data_dir: string,
+  { given }: { given: boolean },
+): Promise<boolean> {
   const { key, next, old } = filesOf(data_dir)
   const fits = existsSync(next) ? await isKeyOf(data_dir, next) : null
+  if (fits === true && given)
+    throw new OfflineError(
+      `a rotation of the master key was cut off, and ${next} is the key of the keyring: start ` +
+        'once without CUSTOS_MASTER_KEY to complete it',
+    )
   if (fits === true) replaceKeyFile(data_dir)
   if (fits === false) destroyFile(next)
   if (existsSync(old) && existsSync(key)) destroyFile(old)

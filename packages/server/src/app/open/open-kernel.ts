@@ -2,7 +2,6 @@
 
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseCheckpoint } from '@custos/proof'
 import type { Config, PostgresConfig } from '../../config/config.ts'
 import { type Clock, type ProcessClock, systemClock } from '../../platform/clock.ts'
 import { databasePath, isOpenToOthers, makePrivate } from '../../platform/db/data-dir.ts'
@@ -19,11 +18,11 @@ import { loadMasterKey } from '../../platform/keys/master-key.ts'
 import { type Logger, noteLateFailure, openLogger } from '../../platform/logger.ts'
 import { Metrics } from '../../platform/telemetry/metrics.ts'
 import { openTracer, type Tracer } from '../../platform/telemetry/tracer.ts'
-import { originOf } from '../../slices/gcrumbs/index.ts'
 import { assembleKernel, openEmbedders } from './assemble-kernel.ts'
 import { raiseClock } from './last-log-time.ts'
 import { lockData } from './lock-data.ts'
 import { requireUnmoved } from './moved-mark.ts'
+import { requireOrigin } from './require-origin.ts'
 import { VERSION } from './version.ts'
 
 export interface OpenKernel {
@@ -55,25 +54,12 @@ export async function openKernel(config: Config, options: KernelOptions = {}): P
     ? openEmbedded(config, options)
     : openShared(config, config.postgres, options))
   try {
-    await requireOrigin(open.kernel)
+    await requireOrigin(open.kernel.keyring, config.origin)
     return open
   } catch (error) {
     await open.close()
     throw error
   }
-}
-
-// A log that is signed under two names is unsound for ever: nothing may be signed under another.
-async function requireOrigin(kernel: Kernel): Promise<void> {
-  const last = await kernel.keyring.checkpoints.any()
-  if (!last) return
-  const { origin } = parseCheckpoint(last.checkpoint)
-  if (origin === originOf(kernel, last.tenant_id, last.generation)) return
-  const signed = origin.slice(0, origin.lastIndexOf(`/${last.tenant_id}`))
-  throw new DataError(
-    `the audit logs of this data are signed as ${signed}: set CUSTOS_ORIGIN, or --origin, to it ` +
-      `(now ${kernel.settings.origin})`,
-  )
 }
 
 // Nothing is locked and the data directory is not read: other processes serve the same data.

@@ -1,6 +1,6 @@
 // Opens the data for looking only: no lock, no writes, beside a running service.
 
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { type Clock, systemClock } from '../../platform/clock.ts'
@@ -14,6 +14,7 @@ import { openLogger } from '../../platform/logger.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
 import { Metrics } from '../../platform/telemetry/metrics.ts'
 import { assembleKernel, noEmbedders } from './assemble-kernel.ts'
+import { readyRestore } from './lock-data.ts'
 
 export interface ReadOnlyKernel {
   readonly kernel: Kernel
@@ -26,6 +27,11 @@ export interface ReadOnlyKernel {
  * cannot be opened.
  */
 export async function openReadOnly(config: Config): Promise<ReadOnlyKernel> {
+  if (config.postgres === null && existsSync(config.data_dir) && readyRestore(config.data_dir))
+    throw new OfflineError(
+      `a restore into ${config.data_dir} was cut off, or is under way: start the service once, ` +
+        'which completes it',
+    )
   const clock = systemClock()
   const keyring = await explainUnreadable(config, () => openKeyring(config, clock))
   const snapshots = await explainUnreadable(config, () => openSnapshots(config)).catch(

@@ -33,6 +33,8 @@ import { checkStores } from '../checks/check-facts.ts'
 import { runFsck, type TenantReport } from '../checks/fsck.ts'
 import { lockData, putRestored, removeStage } from '../open/lock-data.ts'
 import { requireUnmoved } from '../open/moved-mark.ts'
+import { hasNextKey } from '../open/next-master-key.ts'
+import { requireOrigin } from '../open/require-origin.ts'
 import { type RestoredTenant, reconcileRestored } from './reconcile-restored.ts'
 
 interface RestoreOptions {
@@ -62,7 +64,8 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
   requireUnmoved(dir)
   for (const file of [options.data, options.keyring])
     if (file !== undefined && !existsSync(file)) throw new OfflineError(`${file} is missing`)
-  requireMasterKey(config)
+  // That of a rotation that was cut off is put in its place with the lock.
+  if (!hasNextKey(dir)) requireMasterKey(config)
   const lock = await lockData(config)
   try {
     if (lock.restored && !options.force)
@@ -77,7 +80,8 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
     await stageData(options.data, stage, options.progress ?? (() => {}))
     if (options.keyring !== undefined)
       return await restoreBoth(config, { stage, keyring: options.keyring, master_key })
-    await requireKinship(databasePath(stage), { dir: join(dir, 'keyring'), master_key })
+    const { origin } = config
+    await requireKinship(databasePath(stage), { dir: join(dir, 'keyring'), master_key, origin })
     mergeWriteAheadLog(databasePath(stage))
     putRestored(dir, stage)
   } finally {
@@ -96,7 +100,7 @@ async function restoreBoth(
   const dir = config.data_dir
   const to = join(stage, 'keyring')
   await restoreFileKeyring({ from: keyring, dir: to })
-  await requireKinship(databasePath(stage), { dir: to, master_key })
+  await requireKinship(databasePath(stage), { dir: to, master_key, origin: config.origin })
   const ledger_file = join(stage, 'ledger.ndjson')
   const carried = await carryOver({ from: join(dir, 'keyring'), to, master_key, ledger_file })
   const staged = { ...config, data_dir: stage, master_key: master_key.toString('hex') }
@@ -131,14 +135,18 @@ function requireRoom(dir: string, { keyring, force }: RestoreOptions): void {
 const occupant = (dir: string): string | undefined =>
   readdirSync(dir).find((name) => !/^(master\.key|custos\.lock.*|restore-[0-9a-f]{12})$/.test(name))
 
-/** OfflineError when a tenant has no keys, or the description of a store does not open. */
+/**
+ * OfflineError when a tenant has no keys, or the description of a store does not open. DataError
+ * when the logs are signed under another origin.
+ */
 async function requireKinship(
   database: string,
-  { dir, master_key }: { dir: string; master_key: Buffer },
+  { dir, master_key, origin }: { dir: string; master_key: Buffer; origin: string | null },
 ): Promise<void> {
   const keyring = await openFileKeyring({ dir, master_key, now_us: () => 0, read_only: true })
   const db = new SqliteSnapshots(database)
   try {
+    await requireOrigin(keyring, origin)
     const tenants = await db.read(PLATFORM, listTenantIds)
     // Tenants that were off-boarded since the backup cannot be opened.
     const destroyed = new Set(await keyring.listDestroyedTenants())

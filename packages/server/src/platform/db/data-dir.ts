@@ -52,8 +52,8 @@ export function lockDataDir(path: string): {
     if ([5, 6].includes(Number(error.errcode)))
       throw new DataDirHeld(`the data directory ${path} is in use by another process`)
     throw new OperatorError(
-      `${join(path, LOCK)} cannot be locked (${error.message}): it holds nothing, so delete it, ` +
-        'or put the data on a file system that has locks',
+      `${join(path, LOCK)} cannot be locked (${error.message}): it holds nothing, so ` +
+        'delete it while no process uses the directory, or use a file system that has locks',
     )
   }
   held.add(lock)

@@ -1,11 +1,24 @@
 // Writes files so that they survive a power cut completely.
 
 import { randomBytes } from 'node:crypto'
-import { closeSync, fstatSync, fsyncSync, linkSync, openSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 
 export const PRIVATE_FILE = 0o600
 export const PRIVATE_DIRECTORY = 0o700
+
+/** A system writes at most 2 GiB at once. */
+const ZEROS = Buffer.alloc(64 * 1024)
 
 /** `write` may be short (disk nearly full, a signal): continues until all of `bytes` is written. */
 export function writeFully(fd: number, bytes: Uint8Array, position: number | null): void {
@@ -35,11 +48,23 @@ export function createFileDurably(path: string, bytes: Uint8Array): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   try {
     writeFileDurably(draft, bytes)
-    linkSync(draft, path)
+    linkOrMove(draft, path)
   } finally {
     rmSync(draft, { force: true })
   }
   syncDirectory(dirname(path))
+}
+
+/** Without hard links, as on some file systems, two processes may both create the file. */
+function linkOrMove(draft: string, path: string): void {
+  try {
+    linkSync(draft, path)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code) || existsSync(path))
+      throw error
+    renameSync(draft, path)
+  }
 }
 
 /** Flushes an existing file. */
@@ -56,7 +81,8 @@ export function syncFile(path: string): void {
 export function destroyFile(path: string): void {
   const fd = openSync(path, 'r+')
   try {
-    writeFully(fd, Buffer.alloc(fstatSync(fd).size), 0)
+    const { size } = fstatSync(fd)
+    for (let at = 0; at < size; at += ZEROS.length) writeFully(fd, ZEROS.subarray(0, size - at), at)
     fsyncSync(fd)
   } finally {
     closeSync(fd)

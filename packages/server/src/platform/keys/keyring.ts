@@ -80,8 +80,8 @@ export interface CheckpointStore {
   last(tenant_id: string): Promise<StoredCheckpoint | null>
   /** The last of every tenant that has one. */
   listLast(): Promise<TenantCheckpoint[]>
-  /** The last of some tenant; null: none was ever signed. */
-  any(): Promise<TenantCheckpoint | null>
+  /** The last of some tenant, of those whose text begins so; null: there is none. */
+  any(begin?: string): Promise<TenantCheckpoint | null>
   /**
    * Durable here and in the ledger copy before it resolves. `checkpoint_conflict` for an older
    * generation, a smaller tree of the same generation, or another root at the same size.

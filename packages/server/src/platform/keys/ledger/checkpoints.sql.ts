@@ -1,5 +1,6 @@
 // Each tenant's newest signed checkpoint, kept so that a restored log cannot pass as the log.
 
+import { sql } from 'kysely'
 import type { KeyringQueries, KeyringTx } from '../core/database.ts'
 import type { CheckpointStore, StoredCheckpoint, TenantCheckpoint } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
@@ -13,8 +14,7 @@ export function checkpointStore(storage: Storage): CheckpointStore {
   return {
     last: async (tenant_id) => (await findCheckpoint(db, tenant_id)) ?? null,
     listLast: () => listCheckpoints(db),
-    any: async () =>
-      (await db.first(db.tables.selectFrom('checkpoints').selectAll().limit(1))) ?? null,
+    any: async (begin = '') => (await findAny(db, begin)) ?? null,
     save: (tenant_id, checkpoint) =>
       commitCopied(storage, async (tx) => {
         const next = { tenant_id, ...checkpoint }
@@ -95,6 +95,11 @@ async function findCheckpoint(
       .select(['generation', 'epoch_number', 'tree_size', 'root_hash', 'checkpoint'])
       .where('tenant_id', '=', tenant_id),
   )
+}
+
+async function findAny(db: KeyringQueries, begin: string): Promise<TenantCheckpoint | undefined> {
+  const text = sql<string>`substr(checkpoint, 1, ${begin.length})`
+  return db.first(db.tables.selectFrom('checkpoints').selectAll().where(text, '=', begin).limit(1))
 }
 
 async function listCheckpoints(db: KeyringQueries): Promise<TenantCheckpoint[]> {
