@@ -90,10 +90,10 @@ test('cut off from its database it answers 503, recovers, and has lost nothing',
   await load.answered(ENOUGH)
   await load.stop()
   t.diagnostic(`${promises.facts.size} memories, ${client.refused} requests refused`)
-  noteCounts({ cuts: CUTS, 'requests refused with 503': client.refused, ...countsOf(promises) })
   // A start finishes or undoes what the cuts have left; so would the timer, in its time.
   const [fresh] = await fleet.start(1)
   assert.ok(fresh)
   await checkEverywhere([fresh, ...servers], { tenant, promises })
   await fsck(fleet.options)
+  noteCounts({ cuts: CUTS, 'requests refused with 503': client.refused, ...countsOf(promises) })
 })

@@ -12,6 +12,7 @@ import { at } from './fleet.ts'
 import { openTenant } from './mixed-load.ts'
 
 const WORKERS = 6
+const PAUSE_MS = 200
 const LOOK_MS = 10
 /** Two minutes: a busy machine is no fault of the service. */
 const LOOKS_MAX = 12_000
@@ -40,7 +41,15 @@ export async function startOutageLoad(
   t.after(() => client.stop())
   const all = Promise.all(
     Array.from({ length: WORKERS }, (_, first) =>
-      repeatLoad({ client, store_id, promises, random, first, workers: WORKERS }),
+      repeatLoad({
+        client,
+        store_id,
+        promises,
+        random,
+        first,
+        workers: WORKERS,
+        pause_ms: PAUSE_MS,
+      }),
     ),
   )
   all.catch(() => client.stop())

@@ -26,6 +26,7 @@ const RESTART_ATTEMPTS = 50
 const RESTART_PAUSE_MS = 100
 const READY = 'ready to accept connections'
 const STANDBY_READY = 'ready to accept read-only connections'
+const STANDBY_SIGNAL = 'standby.signal'
 
 /** Durability is not what most tests are about; the service waits for commits all the same. */
 const VOLATILE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }
@@ -84,12 +85,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     const password = recovered ? new URL(recovered.url).password : randomBytes(12).toString('hex')
     if (recovered) takeBase({ base: recovered.base, standby }, { dir, owner })
     else initialise(native, { dir, owner, password })
-    const ready = standby ? STANDBY_READY : READY
     const how = { dir, owner, settings: settingsOf(options) }
-    let { child, port } = await start(native, { ...how, ready })
+    let { child, port } = await start(native, how)
     const end = (as: ServerEnd) => endServer(child, as)
     const startAgain = async () => {
-      ;({ child, port } = await start(native, { ...how, ready: READY, port }))
+      ;({ child, port } = await start(native, { ...how, port }))
     }
     const stop = async () => {
       // Nothing of it is wanted any more.
@@ -190,7 +190,7 @@ function takeBase(
 ): void {
   const data = join(dir, 'data')
   cpSync(base, data, { recursive: true, verbatimSymlinks: true })
-  writeFileSync(join(data, standby ? 'standby.signal' : 'recovery.signal'), '')
+  writeFileSync(join(data, standby ? STANDBY_SIGNAL : 'recovery.signal'), '')
   for (const name of ['.', ...readdirSync(data, { recursive: true, encoding: 'utf8' })])
     give(join(data, name), owner)
   chmodSync(data, 0o700)
@@ -203,8 +203,6 @@ interface Started {
 
 interface Starting extends Place {
   readonly settings: readonly string[]
-  /** What it says when it serves. */
-  readonly ready: string
   /** The one it had before; none: any. */
   readonly port?: number
 }
@@ -212,9 +210,11 @@ interface Starting extends Place {
 // Another process may take the port between finding it free and listening on it.
 async function start(
   native: string,
-  { dir, owner, settings, ready, port: given }: Starting,
+  { dir, owner, settings, port: given }: Starting,
 ): Promise<Started> {
   const said: string[] = []
+  // Gone once it is promoted.
+  const follows = existsSync(join(dir, 'data', STANDBY_SIGNAL))
   const attempts = given === undefined ? START_ATTEMPTS : RESTART_ATTEMPTS
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const port = given ?? (await findFreePort())
@@ -223,7 +223,7 @@ async function start(
       ['-D', join(dir, 'data'), '-p', String(port), ...settings],
       { ...owner, cwd: dir, stdio: ['ignore', 'ignore', 'pipe'] },
     )
-    if (await isReady(child, said, ready)) return { child, port }
+    if (await isReady(child, said, follows ? STANDBY_READY : READY)) return { child, port }
     if (given !== undefined) await delay(RESTART_PAUSE_MS)
   }
   throw new Error(`PostgreSQL could not be started: ${said.join('')}`)
