@@ -139,9 +139,9 @@ export const SWEEPS: readonly Sweep[] = [
     how: [
       'Under one process of the service PostgreSQL is killed (SIGKILL of all its processes),',
       'stopped at once or stopped in order, and started again on the same files. Then the primary',
-      'of a synchronous standby is killed and the standby promoted in its place. Requests meanwhile',
-      'get 503. Nobody starts the service again, and it shows every acknowledged write, certificate',
-      'and checkpoint. An asynchronous standby may lack some, and nothing is claimed about it.',
+      'of a synchronous standby is killed and the standby promoted. Requests meanwhile get 503.',
+      'Nobody starts the service again, and it shows every acknowledged write, certificate and',
+      'checkpoint. An asynchronous standby may lack some, and nothing is claimed about it.',
     ].join(' '),
     ...both('test/processes/database/restarts.test.ts'),
   },

@@ -13,13 +13,13 @@ import {
   startCluster,
   unprivileged,
 } from '../../packages/server/src/testing/postgres-cluster.ts'
-import { backUpFiles } from '../../packages/server/src/testing/postgres-standby.ts'
 import { noteCounts } from '../../packages/server/src/testing/sweep.ts'
 import { Client, createTenant } from '../crash/testing/client.ts'
 import { fsck } from '../crash/testing/command-line.ts'
 import { Promises } from '../crash/testing/promises.ts'
 import { type ServerOptions, ServerProcess } from '../crash/testing/server-process.ts'
 import { optionsOf } from '../processes/testing/fleet.ts'
+import { backUpFiles } from '../processes/testing/standby.ts'
 import { blocksOf, readPage, sectionOf } from './testing/page.ts'
 
 const SECTION = sectionOf(readPage('docs/operating/backup.md'), '### Point-in-time recovery')

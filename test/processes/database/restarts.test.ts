@@ -6,7 +6,6 @@ import {
   type ServerEnd,
   startCluster,
 } from '../../../packages/server/src/testing/postgres-cluster.ts'
-import { promote, startStandby } from '../../../packages/server/src/testing/postgres-standby.ts'
 import { noteCounts, roundsOf } from '../../../packages/server/src/testing/sweep.ts'
 import { Client } from '../../crash/testing/client.ts'
 import { fsck } from '../../crash/testing/command-line.ts'
@@ -17,6 +16,7 @@ import { type Fleet, fleetOn } from '../testing/fleet.ts'
 import { buildGate } from '../testing/gate.ts'
 import { checkEverywhere, waitForRecovery } from '../testing/mixed-load.ts'
 import { type OutageLoad, startOutageLoad } from '../testing/outage-load.ts'
+import { promote, startStandby } from '../testing/standby.ts'
 
 /** Instead of half a minute: what was cut off is taken up again after it. */
 const LEASE_MS = 1_500

@@ -24,12 +24,15 @@ export interface Fleet {
   spawnStepped(options: Pick<ServerOptions, 'lease_ms' | 'ahead_ms' | 'env'>): ServerProcess
 }
 
-interface Ending {
+interface TestEnd {
   after(end: () => Promise<void>): void
 }
 
 /** Processes are killed, then the database dropped, when the test ends. */
-export async function openFleet(t: Ending, settings: Fleet['options']['env'] = {}): Promise<Fleet> {
+export async function openFleet(
+  t: TestEnd,
+  settings: Fleet['options']['env'] = {},
+): Promise<Fleet> {
   const database = await createDatabase({ migrated: true })
   const fleet = fleetOn(t, database.url, settings)
   t.after(() => database.drop())
@@ -38,7 +41,7 @@ export async function openFleet(t: Ending, settings: Fleet['options']['env'] = {
 
 /** On a database that the test has; processes are killed when the test ends. */
 export function fleetOn(
-  t: Ending,
+  t: TestEnd,
   database_url: string,
   settings: Fleet['options']['env'] = {},
 ): Fleet {

@@ -21,7 +21,7 @@ export interface OutageLoad {
   readonly tenant: TenantKey
   readonly promises: Promises
   readonly client: SpreadClient
-  /** Resolves after so many further answers that are no 503. */
+  /** Resolves after `more` further answers that are no 503. */
   answered(more: number): Promise<void>
   /** Resolves when each worker was refused; each process is then alive and not ready. */
   refused(): Promise<void>

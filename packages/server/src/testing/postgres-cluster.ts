@@ -201,7 +201,7 @@ interface Started {
   readonly port: number
 }
 
-interface Starting extends Place {
+interface ServerStart extends Place {
   readonly settings: readonly string[]
   /** The one it had before; none: any. */
   readonly port?: number
@@ -210,7 +210,7 @@ interface Starting extends Place {
 // Another process may take the port between finding it free and listening on it.
 async function start(
   native: string,
-  { dir, owner, settings, port: given }: Starting,
+  { dir, owner, settings, port: given }: ServerStart,
 ): Promise<Started> {
   const said: string[] = []
   // Gone once it is promoted.

@@ -4,8 +4,11 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { withPostgres } from '../platform/db/postgres/connection.ts'
-import { type Cluster, startCluster } from './postgres-cluster.ts'
+import { withPostgres } from '../../../packages/server/src/platform/db/postgres/connection.ts'
+import {
+  type Cluster,
+  startCluster,
+} from '../../../packages/server/src/testing/postgres-cluster.ts'
 
 const STANDBY = 'custos_standby'
 const LOOKS_MAX = 600
@@ -54,7 +57,8 @@ const waitForStandby = (primary: Cluster): Promise<void> =>
   withPostgres(primary.url, async (connection) => {
     await connection.step(`alter system set synchronous_standby_names = '${STANDBY}'`)
     await connection.step('select pg_reload_conf()')
-    const sql = `select 1 from pg_stat_replication where state = 'streaming' and sync_state = 'sync'`
+    const sql = `select 1 from pg_stat_replication
+      where state = 'streaming' and sync_state = 'sync'`
     for (let look = 0; look < LOOKS_MAX; look += 1) {
       // Statistics stay as first seen within a transaction only.
       const { rowCount } = await connection.query({ sql }, [])
