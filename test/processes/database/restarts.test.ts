@@ -1,5 +1,6 @@
 // A database server that ends under load and is started again, or whose standby takes its place.
 
+import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import {
   type Cluster,
@@ -7,7 +8,7 @@ import {
   startCluster,
 } from '../../../packages/server/src/testing/postgres-cluster.ts'
 import { noteCounts, roundsOf } from '../../../packages/server/src/testing/sweep.ts'
-import { Client } from '../../crash/testing/client.ts'
+import { Client, createTenant } from '../../crash/testing/client.ts'
 import { fsck } from '../../crash/testing/command-line.ts'
 import { countsOf } from '../../crash/testing/promises.ts'
 import { seeded, seedOfRun } from '../../crash/testing/random.ts'
@@ -81,7 +82,7 @@ test('a synchronous standby that is promoted under load has all acknowledged', a
   await gate.open()
   const stage = await openStage(t, gate.url)
   for (let failOver = 0; failOver < FAIL_OVERS; failOver += 1) {
-    const standby = await startStandby(primary)
+    const standby = await startStandby(primary, 'synchronous')
     t.after(() => standby.stop())
     await stage.load.answered(ENOUGH)
     await primary.end('killed')
@@ -94,4 +95,41 @@ test('a synchronous standby that is promoted under load has all acknowledged', a
   await stage.load.answered(ENOUGH)
   await checkStage(t, stage)
   noteCounts({ 'standbys promoted': FAIL_OVERS })
+})
+
+test('no checkpoint is signed over a standby that lacks entries of the one before', async (t) => {
+  const [primary, keys] = await Promise.all([start(t), start(t)])
+  const gate = await buildGate(t, primary.url)
+  await gate.open()
+  const fleet = fleetOn(t, gate.url, { CUSTOS_KEYRING_URL: keys.url })
+  const server = await fleet.spawn().listening()
+  const { api_key } = await createTenant(server)
+  const client = new Client(server.url, api_key)
+  const write = (content: string) =>
+    client.ok('POST', '/v1/stores/default/write', { body: { content } })
+  const roll = (to = client) => to.ask('POST', '/v1/gcrumbs/roll', { body: {} })
+  await write('on both')
+  const standby = await startStandby(primary, 'asynchronous')
+  t.after(() => standby.stop())
+  await standby.end('killed')
+  await write('on the primary only')
+  const signed = (await roll()).body
+  await primary.end('killed')
+  await gate.shut()
+  await standby.startAgain()
+  await promote(standby)
+  await gate.open(standby.url)
+  // The log becomes longer than the one that was signed.
+  for (const content of ['after', 'the', 'fail-over']) await write(content)
+  const refused = await roll()
+  assert.deepEqual([refused.status, refused.body.error], [503, 'unavailable'])
+  await server.stop()
+  assert.match(server.output, /log\.lacks_signed_entries/)
+  const [again] = await fleet.start(1)
+  assert.ok(again)
+  const fresh = new Client(again.url, api_key)
+  const goesOn = (await roll(fresh)).body
+  assert.deepEqual([goesOn.generation, signed.generation], [1, 0])
+  assert.equal((await fresh.ok('GET', '/v1/gcrumbs/verify?full=true')).status, 'intact')
+  await fsck(fleet.options)
 })

@@ -26,8 +26,14 @@ export const backUpFiles = (cluster: Cluster, base: string): Promise<void> =>
     writeFileSync(join(base, 'backup_label'), String(rows[0].labelfile))
   })
 
-/** From now on the primary acknowledges a commit only when the standby has it on its disk. */
-export async function startStandby(primary: Cluster): Promise<Cluster> {
+/**
+ * `synchronous`: from now on the primary acknowledges a commit only when the standby has it on its
+ * disk.
+ */
+export async function startStandby(
+  primary: Cluster,
+  mode: 'synchronous' | 'asynchronous',
+): Promise<Cluster> {
   const dir = mkdtempSync(join(tmpdir(), 'custos-base-'))
   try {
     const base = join(dir, 'base')
@@ -43,7 +49,7 @@ export async function startStandby(primary: Cluster): Promise<Cluster> {
       recovered: { base, url: primary.url },
       standby: true,
     })
-    await waitForStandby(primary).catch(async (error: unknown) => {
+    await waitForStandby(primary, mode).catch(async (error: unknown) => {
       await standby.stop()
       throw error
     })
@@ -53,14 +59,16 @@ export async function startStandby(primary: Cluster): Promise<Cluster> {
   }
 }
 
-const waitForStandby = (primary: Cluster): Promise<void> =>
+const waitForStandby = (primary: Cluster, mode: string): Promise<void> =>
   withPostgres(primary.url, async (connection) => {
-    await connection.step(`alter system set synchronous_standby_names = '${STANDBY}'`)
-    await connection.step('select pg_reload_conf()')
+    const state = mode === 'synchronous' ? 'sync' : 'async'
+    if (state === 'sync') {
+      await connection.step(`alter system set synchronous_standby_names = '${STANDBY}'`)
+      await connection.step('select pg_reload_conf()')
+    }
     const sql = `select 1 from pg_stat_replication
-      where state = 'streaming' and sync_state = 'sync'`
+      where state = 'streaming' and sync_state = '${state}' and replay_lsn = pg_current_wal_lsn()`
     for (let look = 0; look < LOOKS_MAX; look += 1) {
-      // Statistics stay as first seen within a transaction only.
       const { rowCount } = await connection.query({ sql }, [])
       if (rowCount === 1) return
       await delay(50)
