@@ -119,8 +119,6 @@ async function rollNow(kernel: Kernel, tenant_id: string): Promise<Epoch> {
   return show(kernel, tenant_id, epoch, true)
 }
 
-type LogAndCheckpoint = Pick<CheckpointDraft, 'head' | 'stored'>
-
 /**
  * A log that does not extend the checkpoint was replaced below a running service, by a backup or a
  * standby without its last entries: what is signed over it would prove a fork. The next start
@@ -129,7 +127,7 @@ type LogAndCheckpoint = Pick<CheckpointDraft, 'head' | 'stored'>
 async function lacksSigned(
   kernel: Kernel,
   tenant_id: string,
-  { head, stored }: LogAndCheckpoint,
+  { head, stored }: Pick<CheckpointDraft, 'head' | 'stored'>,
 ): Promise<boolean> {
   if (!stored || head.generation > stored.generation) return false
   return !(await kernel.db.read(tenant_id, (db) => fitsLog(db, stored)))
@@ -139,7 +137,7 @@ async function lacksSigned(
 async function republishOf(
   kernel: Kernel,
   tenant_id: string,
-  { head, stored }: LogAndCheckpoint,
+  { head, stored }: Pick<CheckpointDraft, 'head' | 'stored'>,
 ): Promise<void> {
   if (stored?.generation === head.generation && stored.tree_size < head.size)
     await republish(kernel, tenant_id, stored)
