@@ -131,7 +131,19 @@ export const SWEEPS: readonly Sweep[] = [
       'Connections of two processes under load are cut and refused, then let through again; what',
       'was acknowledged before, between and after the cuts is there.',
     ].join(' '),
-    ...both('test/processes/database-away.test.ts'),
+    ...both('test/processes/database/away.test.ts'),
+  },
+  {
+    name: 'database-restarts',
+    claim: 'a database that restarts or fails over under load loses nothing acknowledged',
+    how: [
+      'Under one process of the service PostgreSQL is killed (SIGKILL of all its processes),',
+      'stopped at once or stopped in order, and started again on the same files. Then the primary',
+      'of a synchronous standby is killed and the standby promoted. Requests meanwhile get 503.',
+      'Nobody starts the service again, and it shows every acknowledged write, certificate and',
+      'checkpoint. An asynchronous standby may lack some, and nothing is claimed about it.',
+    ].join(' '),
+    ...both('test/processes/database/restarts.test.ts'),
   },
   {
     name: 'tenants',

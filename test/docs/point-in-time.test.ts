@@ -1,7 +1,7 @@
 // Point-in-time recovery of docs/operating/backup.md, with the settings written there.
 
 import assert from 'node:assert/strict'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -19,6 +19,7 @@ import { fsck } from '../crash/testing/command-line.ts'
 import { Promises } from '../crash/testing/promises.ts'
 import { type ServerOptions, ServerProcess } from '../crash/testing/server-process.ts'
 import { optionsOf } from '../processes/testing/fleet.ts'
+import { backUpFiles } from '../processes/testing/standby.ts'
 import { blocksOf, readPage, sectionOf } from './testing/page.ts'
 
 const SECTION = sectionOf(readPage('docs/operating/backup.md'), '### Point-in-time recovery')
@@ -54,19 +55,6 @@ async function openPlace(t: TestContext): Promise<Place> {
   t.after(() => keys.stop())
   return { data, keys, archive, base: join(dir, 'base') }
 }
-
-/** What pg_basebackup does: the files between the two calls, on one connection. */
-const backUp = ({ data, base }: Place): Promise<void> =>
-  withPostgres(data.url, async (connection) => {
-    await connection.query({ sql: `select pg_backup_start('base', true)` }, [])
-    cpSync(data.data_dir, base, { recursive: true, verbatimSymlinks: true })
-    for (const name of ['postmaster.pid', 'postmaster.opts', 'pg_wal'])
-      rmSync(join(base, name), { recursive: true, force: true })
-    for (const name of ['pg_wal', 'pg_wal/archive_status']) mkdirSync(join(base, name))
-    const stopping = 'select labelfile from pg_backup_stop(wait_for_archive => true)'
-    const { rows } = await connection.query({ sql: stopping }, [])
-    writeFileSync(join(base, 'backup_label'), String(rows[0].labelfile))
-  })
 
 /** The first column of the only row, on a connection of its own: statistics stay as first seen. */
 const ask = ({ data }: Place, sql: string): Promise<unknown> =>
@@ -106,7 +94,7 @@ test('data recovered to a moment: erasures since hold, and the log goes on unfor
   const write = async (content: string): Promise<number> =>
     (await client.ok('POST', '/v1/stores/default/write', { body: { content } })).ref
   const before = await write('written before the base backup')
-  await backUp(place)
+  await backUpFiles(place.data, place.base)
   const erased = await write('Ines Carvalho was treated for asthma')
   const kept = await write('written before the moment')
   await delay(20)

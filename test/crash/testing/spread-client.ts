@@ -59,12 +59,15 @@ interface LoadOptions {
   readonly random: Random
   readonly first: number
   readonly workers: number
+  /** After a refusal: each may leave a request in doubt, which a check asks for again. */
+  readonly pause_ms?: number
 }
 
 /** One of `workers`. After each refusal it starts again under a new name. */
-export async function repeatLoad({ client, first, workers, ...parts }: LoadOptions): Promise<void> {
+export async function repeatLoad(options: LoadOptions): Promise<void> {
+  const { client, first, workers, pause_ms = 20, ...parts } = options
   for (let round = first; !client.stopped; round += workers) {
     await runLoad({ ...parts, client, round }, 1)
-    await delay(20)
+    await delay(pause_ms)
   }
 }

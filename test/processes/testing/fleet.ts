@@ -24,18 +24,32 @@ export interface Fleet {
   spawnStepped(options: Pick<ServerOptions, 'lease_ms' | 'ahead_ms' | 'env'>): ServerProcess
 }
 
+interface TestEnd {
+  after(end: () => Promise<void>): void
+}
+
 /** Processes are killed, then the database dropped, when the test ends. */
 export async function openFleet(
-  t: { after(end: () => Promise<void>): void },
+  t: TestEnd,
   settings: Fleet['options']['env'] = {},
-) {
+): Promise<Fleet> {
   const database = await createDatabase({ migrated: true })
+  const fleet = fleetOn(t, database.url, settings)
+  t.after(() => database.drop())
+  return fleet
+}
+
+/** On a database that the test has; processes are killed when the test ends. */
+export function fleetOn(
+  t: TestEnd,
+  database_url: string,
+  settings: Fleet['options']['env'] = {},
+): Fleet {
   const started: ServerProcess[] = []
   t.after(async () => {
     await Promise.all(started.map((server) => server.killed()))
-    await database.drop()
   })
-  const options = optionsOf(database.url, settings)
+  const options = optionsOf(database_url, settings)
   const keep = (server: ServerProcess) => {
     started.push(server)
     return server
@@ -46,8 +60,7 @@ export async function openFleet(
     keep(ServerProcess.stepped({ ...options, lease_ms, ahead_ms, env: { ...options.env, ...env } }))
   const start: Fleet['start'] = (count, env) =>
     Promise.all(Array.from({ length: count }, () => spawn(env).listening()))
-  const fleet: Fleet = { options, database_url: database.url, start, spawn, spawnStepped }
-  return fleet
+  return { options, database_url, start, spawn, spawnStepped }
 }
 
 export interface SharedFleet {

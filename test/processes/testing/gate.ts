@@ -9,7 +9,8 @@ import { findFreePort } from '../../../packages/server/src/testing/postgres-clus
 export interface Gate {
   /** The same database through the gate. */
   readonly url: string
-  open(): Promise<void>
+  /** To the server of that URL from now on; without, to the one it led to before. */
+  open(to?: string): Promise<void>
   /** As when the server is restarted: what is under way gets no answer. */
   shut(): Promise<void>
   /** As when a network loses everything: for connections that are there, and for new ones. */
@@ -19,7 +20,7 @@ export interface Gate {
 /** Shut at first. */
 export async function buildGate(t: TestContext, url: string): Promise<Gate> {
   const target = new URL(url)
-  const { hostname, port } = target
+  let { hostname, port } = target
   const listen = await findFreePort()
   target.port = String(listen)
   const sockets = new Set<Socket>()
@@ -36,7 +37,8 @@ export async function buildGate(t: TestContext, url: string): Promise<Gate> {
   const silence = () => {
     silent = true
   }
-  const open = async () => {
+  const open: Gate['open'] = async (to) => {
+    if (to !== undefined) ({ hostname, port } = new URL(to))
     silent = false
     server = createServer((client) => {
       const upstream = connect(Number(port), hostname)

@@ -18,9 +18,15 @@ import {
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 
 const START_ATTEMPTS = 5
+/** Until the files of a server that was killed are free. */
+const RESTART_ATTEMPTS = 50
+const RESTART_PAUSE_MS = 100
 const READY = 'ready to accept connections'
+const STANDBY_READY = 'ready to accept read-only connections'
+const STANDBY_SIGNAL = 'standby.signal'
 
 /** Durability is not what most tests are about; the service waits for commits all the same. */
 const VOLATILE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }
@@ -33,11 +39,21 @@ const SETTINGS = {
   deadlock_timeout: '100ms',
 }
 
+/**
+ * How a server ends: `fast` cuts its connections and leaves nothing to recover, `immediate` leaves
+ * that to the next start, `killed` is SIGKILL of all its processes at once.
+ */
+export type ServerEnd = 'fast' | 'immediate' | 'killed'
+
 export interface Cluster {
   /** A superuser's URL of the database `postgres`. */
   readonly url: string
   /** Of its files: what a base backup copies. */
   readonly data_dir: string
+  /** Its files and its port are kept. */
+  end(how: ServerEnd): Promise<void>
+  /** After an end, on the same files and port; resolves when it serves. */
+  startAgain(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -48,6 +64,8 @@ interface ClusterOptions {
   readonly settings?: Readonly<Record<string, string>>
   /** Files of another cluster to recover from, in place of new ones, and its URL. */
   readonly recovered?: { readonly base: string; readonly url: string }
+  /** With `recovered`: it goes on receiving what that cluster writes, until it is promoted. */
+  readonly standby?: boolean
 }
 
 /** Whose rights a server has; none: ours. */
@@ -63,19 +81,23 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   try {
     give(dir, owner)
     const native = await findBinaries(dir, owner)
-    const { recovered } = options
+    const { recovered, standby = false } = options
     const password = recovered ? new URL(recovered.url).password : randomBytes(12).toString('hex')
-    if (recovered) takeBase(recovered.base, { dir, owner })
+    if (recovered) takeBase({ base: recovered.base, standby }, { dir, owner })
     else initialise(native, { dir, owner, password })
-    const { child, port } = await start(native, { dir, owner, settings: settingsOf(options) })
+    const how = { dir, owner, settings: settingsOf(options) }
+    let { child, port } = await start(native, how)
+    const end = (as: ServerEnd) => endServer(child, as)
+    const startAgain = async () => {
+      ;({ child, port } = await start(native, { ...how, port }))
+    }
     const stop = async () => {
-      const exited = once(child, 'exit')
-      // Immediate: nothing of it is wanted any more.
-      if (child.exitCode === null && child.kill('SIGQUIT')) await exited
+      // Nothing of it is wanted any more.
+      await end('immediate')
       rmSync(dir, { recursive: true, force: true })
     }
     const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
-    return { url, data_dir: join(dir, 'data'), stop }
+    return { url, data_dir: join(dir, 'data'), end, startAgain, stop }
   } catch (error) {
     rmSync(dir, { recursive: true, force: true })
     throw error
@@ -158,11 +180,17 @@ function initialise(
   if (status !== 0) throw new Error(`initdb failed: ${stderr}`)
 }
 
-/** Puts a base backup in place; the server recovers from the archive before it is ready. */
-function takeBase(base: string, { dir, owner }: Place): void {
+/**
+ * Puts a base backup in place: the server recovers from the archive before it is ready, or follows
+ * another one.
+ */
+function takeBase(
+  { base, standby }: { readonly base: string; readonly standby: boolean },
+  { dir, owner }: Place,
+): void {
   const data = join(dir, 'data')
   cpSync(base, data, { recursive: true, verbatimSymlinks: true })
-  writeFileSync(join(data, 'recovery.signal'), '')
+  writeFileSync(join(data, standby ? STANDBY_SIGNAL : 'recovery.signal'), '')
   for (const name of ['.', ...readdirSync(data, { recursive: true, encoding: 'utf8' })])
     give(join(data, name), owner)
   chmodSync(data, 0o700)
@@ -173,22 +201,63 @@ interface Started {
   readonly port: number
 }
 
+interface ServerStart extends Place {
+  readonly settings: readonly string[]
+  /** The one it had before; none: any. */
+  readonly port?: number
+}
+
 // Another process may take the port between finding it free and listening on it.
 async function start(
   native: string,
-  { dir, owner, settings }: Place & { readonly settings: readonly string[] },
+  { dir, owner, settings, port: given }: ServerStart,
 ): Promise<Started> {
   const said: string[] = []
-  for (let attempt = 1; attempt <= START_ATTEMPTS; attempt += 1) {
-    const port = await findFreePort()
+  // Gone once it is promoted.
+  const follows = existsSync(join(dir, 'data', STANDBY_SIGNAL))
+  const attempts = given === undefined ? START_ATTEMPTS : RESTART_ATTEMPTS
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const port = given ?? (await findFreePort())
     const child = spawn(
       join(native, 'bin', 'postgres'),
       ['-D', join(dir, 'data'), '-p', String(port), ...settings],
       { ...owner, cwd: dir, stdio: ['ignore', 'ignore', 'pipe'] },
     )
-    if (await isReady(child, said)) return { child, port }
+    if (await isReady(child, said, follows ? STANDBY_READY : READY)) return { child, port }
+    if (given !== undefined) await delay(RESTART_PAUSE_MS)
   }
   throw new Error(`PostgreSQL could not be started: ${said.join('')}`)
+}
+
+const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const
+
+async function endServer(child: ChildProcess, how: ServerEnd): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  if (how === 'killed') killAll(child)
+  else child.kill(SIGNALS[how])
+  await exited
+}
+
+/** Where the system does not list them, its processes end by themselves once it is gone. */
+function killAll(child: ChildProcess): void {
+  // Stopped, it starts no further ones.
+  child.kill('SIGSTOP')
+  if (process.platform === 'linux')
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)))
+      if (parentOf(pid) === child.pid) process.kill(Number(pid), 'SIGKILL')
+  child.kill('SIGKILL')
+}
+
+/** Null: it has ended meanwhile. */
+function parentOf(pid: string): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name before it, in brackets, may hold anything.
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    return null
+  }
 }
 
 const settingsOf = ({ durable = false, settings = {} }: ClusterOptions): string[] =>

@@ -27,7 +27,7 @@ import {
   type HeadRow,
 } from './chain.sql.ts'
 import { showCosignatures, storeEpoch } from './cosignatures.ts'
-import { prefixPath } from './tree.ts'
+import { fitsLog, prefixPath } from './tree.ts'
 
 /** `<origin>/<tenant_id>[/<generation>]` (design 6). */
 export function originOf(kernel: Kernel, tenant_id: string, generation: number): string {
@@ -77,7 +77,8 @@ export const storePendingEpochs = (
   inTurn(kernel, tenant_id, async () => {
     const head = await kernel.db.read(tenant_id, findHead)
     const stored = await kernel.keyring.checkpoints.last(tenant_id)
-    if (head) await republishOf(kernel, tenant_id, { head, stored })
+    if (head && !(await lacksSigned(kernel, tenant_id, { head, stored })))
+      await republishOf(kernel, tenant_id, { head, stored })
     return stored
   })
 
@@ -105,12 +106,31 @@ async function rollNow(kernel: Kernel, tenant_id: string): Promise<Epoch> {
   if (last && last.generation === head.generation && last.tree_size === head.size)
     return show(kernel, tenant_id, last, false)
   const stored = await kernel.keyring.checkpoints.last(tenant_id)
+  if (await lacksSigned(kernel, tenant_id, { head, stored })) {
+    kernel.logger.error('log.lacks_signed_entries', { tenant_id, advice: 'restart every process' })
+    const retry_after_s = 60
+    throw new Refusal('unavailable', 'the log lacks signed entries', { retry_after_s })
+  }
   // A later signature would take its place in the keyring, and its number be missing for ever.
   await republishOf(kernel, tenant_id, { head, stored })
   const last_number = last?.epoch_number ?? 0
   const epoch = await signHead(kernel, tenant_id, { head, last_number, stored })
   await kernel.db.transact(tenant_id, (tx) => storeEpoch(kernel, tx, epoch))
   return show(kernel, tenant_id, epoch, true)
+}
+
+/**
+ * A log that does not extend the checkpoint was replaced below a running service, by a backup or a
+ * standby without its last entries: what is signed over it would prove a fork. The next start
+ * continues it under a new origin, that is in a later generation.
+ */
+async function lacksSigned(
+  kernel: Kernel,
+  tenant_id: string,
+  { head, stored }: Pick<CheckpointDraft, 'head' | 'stored'>,
+): Promise<boolean> {
+  if (!stored || head.generation > stored.generation) return false
+  return !(await kernel.db.read(tenant_id, (db) => fitsLog(db, stored)))
 }
 
 /** The checkpoint over a whole log is that of the next roll, which stores it. */

@@ -24,8 +24,8 @@ export { registerLogJobs } from './epoch-jobs.ts'
 export { originOf, rollEpoch, storePendingEpochs } from './epochs.ts'
 export { followLog, type LogEnd, type LogPage, readLogPage } from './follow.ts'
 export { proveEntry } from './reads.ts'
-export { fitsHead, fitsLog, generationAt, reconcileLog, restoredGeneration } from './restore.ts'
-export { seqAt, treeRoot } from './tree.ts'
+export { generationAt, reconcileLog, restoredGeneration } from './restore.ts'
+export { fitsHead, fitsLog, seqAt, treeRoot } from './tree.ts'
 export { UNVERIFIED, verifyLog } from './verify-log.ts'
 
 export const gcrumbsHandlers = {

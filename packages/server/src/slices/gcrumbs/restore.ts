@@ -1,14 +1,13 @@
 // Recognises a restored log and continues it under a new origin (design 5, Backups).
 
 import type { EventPayload } from '@custos/contract'
-import { decodeFrontier, frontierRoot } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
-import { appendCrumb, raiseGeneration, sha256 } from './append.ts'
-import { type CrumbRow, findHead, type HeadRow, listEntries } from './chain.sql.ts'
+import { appendCrumb, raiseGeneration } from './append.ts'
+import { type CrumbRow, findHead, listEntries } from './chain.sql.ts'
 import { republish, rollEpoch } from './epochs.ts'
-import { treeRoot } from './tree.ts'
+import { fitsLog } from './tree.ts'
 
 /**
  * Compares the log with the last checkpoint the keyring holds, or has taken from its copy. A log
@@ -39,25 +38,6 @@ export async function reconcileLog(
   await rollEpoch(kernel, tenant_id)
   return 'restored'
 }
-
-/** Whether the log extends the checkpoint. */
-export async function fitsLog(db: TenantDb, stored: StoredCheckpoint | null): Promise<boolean> {
-  if (!stored) return true
-  const head = await findHead(db)
-  return fitsHead(head, stored) ?? sameRoot(stored, await treeRoot(db, stored.tree_size))
-}
-
-/** The same where the head alone says it; null: the tree has to be looked at. */
-export function fitsHead(head: HeadRow | undefined, stored: StoredCheckpoint): boolean | null {
-  if (!head || head.generation < stored.generation || head.size < stored.tree_size) return false
-  // A later generation was opened on purpose, and its first entry names this checkpoint.
-  if (head.generation > stored.generation) return true
-  if (head.size > stored.tree_size) return null
-  return sameRoot(stored, frontierRoot(decodeFrontier(head.frontier), sha256))
-}
-
-const sameRoot = (stored: StoredCheckpoint, root: Uint8Array): boolean =>
-  stored.root_hash === Buffer.from(root).toString('hex')
 
 async function continueRestored(
   kernel: Kernel,

@@ -1,13 +1,28 @@
 // The tree as rows: interior nodes at a few heights are stored, the rest is folded from them.
 
 import assert from 'node:assert/strict'
-import { consistencyPath, inclusionPath, nodeHash, rootAt } from '@custos/proof'
+import {
+  consistencyPath,
+  decodeFrontier,
+  frontierRoot,
+  inclusionPath,
+  nodeHash,
+  rootAt,
+} from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
+import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { LruCache } from '../../platform/lru-cache.ts'
 import { sha256 } from './append.ts'
-import { type EpochRow, findCrumb, findHead, listLeaves, listNodes } from './chain.sql.ts'
+import {
+  type EpochRow,
+  findCrumb,
+  findHead,
+  type HeadRow,
+  listLeaves,
+  listNodes,
+} from './chain.sql.ts'
 
 /** STORED_HEIGHTS are this far apart. */
 const BLOCK_HEIGHT = 8
@@ -110,6 +125,25 @@ export const prefixPath = (kernel: Kernel, db: TenantDb, tree: TreeOf, from: num
 /** The root as the rows have it now: nothing is taken from memory. */
 export const treeRoot = (db: TenantDb, tree_size: number) =>
   rootAt(tree_size, nodesOf(newCache(), db, { generation: 0, tree_size }), sha256)
+
+/** Whether the log extends the checkpoint. */
+export async function fitsLog(db: TenantDb, stored: StoredCheckpoint | null): Promise<boolean> {
+  if (!stored) return true
+  const head = await findHead(db)
+  return fitsHead(head, stored) ?? sameRoot(stored, await treeRoot(db, stored.tree_size))
+}
+
+/** The same where the head alone says it; null: the tree has to be looked at. */
+export function fitsHead(head: HeadRow | undefined, stored: StoredCheckpoint): boolean | null {
+  if (!head || head.generation < stored.generation || head.size < stored.tree_size) return false
+  // A later generation was opened on purpose, and its first entry names this checkpoint.
+  if (head.generation > stored.generation) return true
+  if (head.size > stored.tree_size) return null
+  return sameRoot(stored, frontierRoot(decodeFrontier(head.frontier), sha256))
+}
+
+const sameRoot = (stored: StoredCheckpoint, root: Uint8Array): boolean =>
+  stored.root_hash === Buffer.from(root).toString('hex')
 
 /** The last seq appended at or before `us`; -1 when the log began later. */
 export async function seqAt(db: TenantDb, us: number): Promise<number> {

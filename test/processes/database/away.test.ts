@@ -3,19 +3,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { findFreePort } from '../../packages/server/src/testing/postgres-cluster.ts'
-import { noteCounts, roundsOf } from '../../packages/server/src/testing/sweep.ts'
-import { Client, createTenant, Interrupted } from '../crash/testing/client.ts'
-import { fsck } from '../crash/testing/command-line.ts'
-import { countsOf, Promises } from '../crash/testing/promises.ts'
-import { seeded, seedOfRun } from '../crash/testing/random.ts'
-import { ServerProcess } from '../crash/testing/server-process.ts'
-import { repeatLoad, SpreadClient } from '../crash/testing/spread-client.ts'
-import { at, openFleet, optionsOf } from './testing/fleet.ts'
-import { buildGate } from './testing/gate.ts'
-import { checkEverywhere, openTenant } from './testing/mixed-load.ts'
+import { findFreePort } from '../../../packages/server/src/testing/postgres-cluster.ts'
+import { noteCounts, roundsOf } from '../../../packages/server/src/testing/sweep.ts'
+import { Client, createTenant, Interrupted } from '../../crash/testing/client.ts'
+import { fsck } from '../../crash/testing/command-line.ts'
+import { countsOf } from '../../crash/testing/promises.ts'
+import { seeded, seedOfRun } from '../../crash/testing/random.ts'
+import { ServerProcess } from '../../crash/testing/server-process.ts'
+import { openFleet, optionsOf } from '../testing/fleet.ts'
+import { buildGate } from '../testing/gate.ts'
+import { checkEverywhere } from '../testing/mixed-load.ts'
+import { startOutageLoad } from '../testing/outage-load.ts'
 
-const WORKERS = 6
 const CUTS = roundsOf(2, 3)
 /** Instead of half a minute: a job that was cut off is taken up again after it. */
 const LEASE_MS = 3_000
@@ -80,46 +79,21 @@ test('cut off from its database it answers 503, recovers, and has lost nothing',
   const servers = await Promise.all(
     [1, 2].map(() => fleet.spawnStepped({ env, lease_ms: LEASE_MS }).listening()),
   )
-  const { tenant, store_id } = await openTenant(at(servers, 0))
-  const promises = new Promises()
-  const urls = servers.map(({ url }) => url)
-  const client = new SpreadClient({ urls, key: tenant.api_key, random, refusals: true })
-  const all = Promise.all(
-    Array.from({ length: WORKERS }, (_, i) =>
-      repeatLoad({ client, store_id, promises, random, first: i, workers: WORKERS }),
-    ),
-  )
+  const load = await startOutageLoad(t, servers, random)
+  const { tenant, promises, client } = load
   for (let cut = 0; cut < CUTS; cut += 1) {
-    await Promise.race([untilKept(client, ENOUGH), all])
+    await load.answered(ENOUGH)
     await gate.shut()
-    const { refused } = client
-    while (client.refused < refused + WORKERS) await Promise.race([delay(10), all])
-    for (const server of servers) await checkAway(server)
+    await load.refused()
     await gate.open()
   }
-  await Promise.race([untilKept(client, ENOUGH), all])
-  client.stop()
-  await all
+  await load.answered(ENOUGH)
+  await load.stop()
   t.diagnostic(`${promises.facts.size} memories, ${client.refused} requests refused`)
-  noteCounts({ cuts: CUTS, 'requests refused with 503': client.refused, ...countsOf(promises) })
   // A start finishes or undoes what the cuts have left; so would the timer, in its time.
   const [fresh] = await fleet.start(1)
   assert.ok(fresh)
   await checkEverywhere([fresh, ...servers], { tenant, promises })
   await fsck(fleet.options)
+  noteCounts({ cuts: CUTS, 'requests refused with 503': client.refused, ...countsOf(promises) })
 })
-
-async function untilKept(client: SpreadClient, more: number): Promise<void> {
-  const kept = () => client.answered - client.refused
-  const wanted = kept() + more
-  while (kept() < wanted && !client.stopped) await delay(10)
-}
-
-/** Alive, not ready, and every request is told when to ask again. */
-async function checkAway({ url }: ServerProcess): Promise<void> {
-  const outsider = new Client(url, 'none')
-  assert.equal((await outsider.ask('GET', '/healthz')).status, 200)
-  const { status, retry_after } = await outsider.ask('GET', '/readyz')
-  assert.equal(status, 503)
-  assert.match(String(retry_after), /^[1-9]\d*$/)
-}
