@@ -75,8 +75,10 @@ function runOf(sweep: Sweep, result: Result): string[] {
   const added = runs === undefined ? '' : `, the last of ${runs} runs added up`
   const files = sweep[form].files.map((path) => `[${path.split('/').at(-1)}](../${path})`)
   return [
-    `Outcome: **${result.outcome}**, ${form} form, ${date} at commit \`${commit}\` in`,
-    `${numberOf(seconds)} s on ${machine}${added}.`,
+    wrapped(
+      `Outcome: **${result.outcome}**, ${form} form, ${date} at commit \`${commit}\` in ` +
+        `${numberOf(seconds)} s on ${machine}${added}.`,
+    ),
     '',
     `By ${files.join(',\n')}.`,
     '',
