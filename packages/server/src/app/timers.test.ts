@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { countEpochs } from '../slices/gcrumbs/chain.sql.ts'
 import { openScene } from '../testing/erasure-scene.ts'
 import { startTimers } from './timers.ts'
 
@@ -46,6 +47,26 @@ for (const at of HALF_WAY)
       await scene.stop()
     }
   })
+
+test('a tenant whose log cannot be signed does not hold up the checkpoints of others', async (t) => {
+  const scene = await openScene()
+  try {
+    const { service } = scene
+    await scene.write(CONTENT)
+    const other = await service.createTenant('other')
+    const [bad = ''] = [scene.tenant_id, other.tenant_id].sort()
+    const tree = { generation: 0, epoch_number: 1, tree_size: 1_000, root_hash: '00'.repeat(32) }
+    await service.kernel.keyring.checkpoints.save(bad, { ...tree, checkpoint: 'a larger log' })
+    await runMinute(t, () => startTimers(service.kernel, { epoch_seconds: 60, rewrite_hours: 0 }))
+    const counts: Record<string, number> = {}
+    for (const tenant_id of [scene.tenant_id, other.tenant_id])
+      counts[tenant_id] = await service.kernel.db.read(tenant_id, countEpochs)
+    assert.deepEqual(Object.values(counts).sort(), [0, 1])
+    assert.equal(counts[bad], 0)
+  } finally {
+    await scene.stop()
+  }
+})
 
 /** Lets the timers' clock go on by a minute, and waits for the work that this starts. */
 async function runMinute(t: TestContext, start: () => ReturnType<typeof startTimers>) {

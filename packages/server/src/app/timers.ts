@@ -150,14 +150,23 @@ async function recoverAll(kernel: Kernel): Promise<void> {
 }
 
 /** Signs a checkpoint for every tenant whose log has grown. */
+/** More tenants one after another fail when the database is away. */
+const FAILED_MAX = 5
+
+/** One tenant whose log cannot be signed does not hold up the others. */
 async function rollAll(kernel: Kernel): Promise<void> {
   const tenants = await kernel.db.read(PLATFORM, listServedIds)
+  let [failed, last]: [number, unknown] = [0, undefined]
   for (const tenant_id of tenants) {
     try {
       await rollEpoch(kernel, tenant_id)
+      failed = 0
     } catch (error) {
-      const expected = error instanceof Refusal && error.code === 'chain_empty'
-      if (!expected) throw error
+      if (error instanceof Refusal && error.code === 'chain_empty') continue
+      last = error
+      failed += 1
+      if (failed === FAILED_MAX) break
     }
   }
+  if (last !== undefined) throw last
 }
