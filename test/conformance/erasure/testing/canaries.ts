@@ -1,7 +1,7 @@
 // Canaries: texts that stand nowhere else, and the search for them in bytes of any encoding.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 
 /** Every canary begins with it, so that one search finds them all. */
 export const CANARY = 'Xqcanary'
@@ -82,14 +82,20 @@ export function encodingsIn(bytes: Buffer): string[] {
 
 /** `file: encoding` of every hit in the files under the directory. */
 export function hitsUnder(dir: string): string[] {
-  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(dir, name))
-    .filter((path) => statSync(path).isFile())
-    .flatMap((path) =>
-      encodingsIn(readFileSync(path)).map(
-        (encoding) => `${relative(dir, path)}: ${encoding}${excerptOf(readFileSync(path))}`,
-      ),
-    )
+  return readdirSync(dir, { recursive: true, encoding: 'utf8' }).flatMap((name) => {
+    const bytes = readIfThere(join(dir, name))
+    return encodingsIn(bytes).map((encoding) => `${name}: ${encoding}${excerptOf(bytes)}`)
+  })
+}
+
+/** Nothing of a directory, and of a file that a running database has deleted since. */
+function readIfThere(path: string): Buffer {
+  try {
+    return statSync(path).isFile() ? readFileSync(path) : Buffer.alloc(0)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return Buffer.alloc(0)
+    throw error
+  }
 }
 
 /** What stands around the first canary in UTF-8, to tell where it comes from. */

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   fillLittle,
   ORIGIN,
@@ -110,8 +111,16 @@ test('move prints a proof that custos verify accepts, and updates the table', as
     ['keys-a.json', a],
     ['keys-b.json', b],
   ] as const) {
-    const keys = save(name, await (await fetch(`${url}/v1/gcrumbs/public_key`)).text())
-    const good = await runCustos(['verify', file, '--keys', keys])
+    const fetchKeys = async () =>
+      save(name, await (await fetch(`${url}/v1/gcrumbs/public_key`)).text())
+    let keys = await fetchKeys()
+    let good = await runCustos(['verify', file, '--keys', keys])
+    // A running service hears of keys that a command has added within seconds.
+    for (let waits = 0; waits < 100 && good.status !== 0; waits += 1) {
+      await delay(100)
+      keys = await fetchKeys()
+      good = await runCustos(['verify', file, '--keys', keys])
+    }
     assert.equal(good.status, 0, good.stdout)
     assert.match(good.stdout, /: tenant_move\n/)
     assert.match(good.stdout, /not checked: that the destination goes on from there/)
