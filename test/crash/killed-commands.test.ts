@@ -67,6 +67,9 @@ test('killed while it exchanges files, a restore forgets no erasure and no write
     const stage = new Stage(t, { ledger_copy: false })
     const story = await eraseAfterBackup(stage)
     await killedBefore(stage, path, story.restore)
+    // Data and keyring may be of two restores until then.
+    const reading = custos(stage.options, ['fsck', '--data-dir', stage.options.data_dir])
+    await assert.rejects(reading, /a restore into \S+ was cut off/)
     if (next === 'restore') await custos(stage.options, story.restore)
     await assertRestored(await stage.start(), story)
     await stage.server.stop()

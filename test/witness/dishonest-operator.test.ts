@@ -1,7 +1,7 @@
 // An operator who holds every key rewrites or cuts the log: monitor, witness and client notice.
 
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -176,6 +176,16 @@ test('a log whose key is not the known one is not followed', async (t) => {
   const other = await runCustos([...args, '--key', '11'.repeat(32)])
   assert.match(other.stdout, /^not_signed: /)
   assert.equal(other.status, 1)
+  // Where the evidence cannot be kept, it is printed, and the finding is one all the same.
+  const full = join(scene.dir, 'full-state')
+  mkdirSync(join(`${full}.evidence`, 'taken'), { recursive: true })
+  const at = args.map((word) => (word === state ? full : word))
+  const kept = await runCustos([...at, '--key', '11'.repeat(32)])
+  assert.deepEqual([kept.status, kept.stdout], [1, other.stdout])
+  assert.match(
+    kept.stderr,
+    /the evidence could not be kept: [^\n]+\n\{"evidence":\{"kind":"not_signed"/,
+  )
   const { public_key } = await scene.ok('GET', '/v1/gcrumbs/public_key')
   writeFileSync(state, '{"custos_monitor": 1}')
   const damaged = await runCustos([...args, '--key', public_key])

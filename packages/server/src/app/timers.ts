@@ -149,11 +149,13 @@ async function recoverAll(kernel: Kernel): Promise<void> {
   await resumeDestructions(kernel)
 }
 
-/** Signs a checkpoint for every tenant whose log has grown. */
-/** More tenants one after another fail when the database is away. */
+/** After this number of failures in a row the database is taken to be away. */
 const FAILED_MAX = 5
 
-/** One tenant whose log cannot be signed does not hold up the others. */
+/**
+ * Signs a checkpoint for every tenant whose log has grown. One whose log cannot be signed does not
+ * hold up the others.
+ */
 async function rollAll(kernel: Kernel): Promise<void> {
   const tenants = await kernel.db.read(PLATFORM, listServedIds)
   let [failed, last]: [number, unknown] = [0, undefined]
