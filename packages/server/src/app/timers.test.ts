@@ -2,10 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { openScene } from '../testing/erasure-scene.ts'
+import { startTestService } from '../testing/harness.ts'
 import { startTimers } from './timers.ts'
 
 const CONTENT = 'Beat Zgraggen owes the shop 412 francs'
+const CHECKPOINTS = { epoch_seconds: 60, rewrite_hours: 0 }
 const HALF_WAY = [
   'erasure:key_destroyed',
   'erasure:applied',
@@ -56,10 +59,11 @@ test('a log that cannot be signed does not hold up the checkpoints of others', a
     const [bad = ''] = [scene.tenant_id, other.tenant_id].sort()
     const tree = { generation: 0, epoch_number: 1, tree_size: 1_000, root_hash: '00'.repeat(32) }
     await service.kernel.keyring.checkpoints.save(bad, { ...tree, checkpoint: 'a larger log' })
-    await runMinute(t, () => startTimers(service.kernel, { epoch_seconds: 60, rewrite_hours: 0 }))
     const last = async (tenant_id: string) =>
       (await service.kernel.keyring.checkpoints.last(tenant_id))?.checkpoint
     const [good = ''] = [scene.tenant_id, other.tenant_id].filter((id) => id !== bad)
+    const signed = async () => (await last(good)) !== undefined
+    await runMinute(t, () => startTimers(service.kernel, CHECKPOINTS), signed)
     assert.match((await last(good)) ?? '', new RegExp(`/${good}\n`))
     assert.equal(await last(bad), 'a larger log')
   } finally {
@@ -67,12 +71,34 @@ test('a log that cannot be signed does not hold up the checkpoints of others', a
   }
 })
 
-/** Lets the timers' clock go on by a minute, and waits for the work that this starts. */
-async function runMinute(t: TestContext, start: () => ReturnType<typeof startTimers>) {
+test('a stop does not wait for the checkpoints of all tenants', async (t) => {
+  const service = await startTestService()
+  try {
+    const { kernel } = service
+    const tenants = [await service.createTenant('one'), await service.createTenant('two')]
+    await runMinute(t, () => startTimers(kernel, CHECKPOINTS))
+    const last = ({ tenant_id }: { tenant_id: string }) =>
+      kernel.keyring.checkpoints.last(tenant_id)
+    assert.deepEqual(await Promise.all(tenants.map(last)), [null, null])
+  } finally {
+    await service.stop()
+  }
+})
+
+/**
+ * Lets the timers' clock go on by a minute, and waits for the work that this starts: until `done`
+ * where a stop ends it early.
+ */
+async function runMinute(
+  t: TestContext,
+  start: () => ReturnType<typeof startTimers>,
+  done: () => Promise<boolean> = async () => true,
+) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   try {
     const timers = start()
     t.mock.timers.tick(60_000)
+    for (let i = 0; i < 1_000 && !(await done()); i += 1) await delay(10)
     await timers.stop()
   } finally {
     t.mock.timers.reset()

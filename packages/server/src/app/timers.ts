@@ -1,15 +1,12 @@
 // The timers of the service: what runs at intervals, and in which processes.
 
-import { listServedIds } from '../platform/db/control.sql.ts'
-import { PLATFORM } from '../platform/db/database.ts'
 import { sweepIdempotency } from '../platform/kernel/idempotency.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { runIfLeaseFree } from '../platform/kernel/leases.ts'
-import { Refusal } from '../platform/refusal.ts'
 import { assureDue } from '../slices/assurance/index.ts'
 import { reconcileBilling } from '../slices/billing/index.ts'
 import { recoverAbandoned, recoverErasures } from '../slices/erasure/index.ts'
-import { rollEpoch } from '../slices/gcrumbs/index.ts'
+import { rollGrownLogs } from '../slices/gcrumbs/index.ts'
 import { sweepSessions } from '../slices/identity/index.ts'
 import {
   flushRetrievedFacts,
@@ -36,7 +33,8 @@ interface Timer {
   readonly every_ms: number
   /** `shared`: in each process that shares its database; `one_process`: under a lease. */
   readonly where: 'each_process' | 'one_process' | 'shared'
-  run(kernel: Kernel): Promise<unknown>
+  /** Ends soon after `stopping`: what is left is for the next run, in whatever process. */
+  run(kernel: Kernel, stopping: AbortSignal): Promise<unknown>
 }
 
 interface TimerOptions {
@@ -49,7 +47,7 @@ interface TimerOptions {
 const MINUTE_MS = 60_000
 
 const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Timer[] => [
-  { name: 'epochs', every_ms: epoch_seconds * 1_000, where: 'one_process', run: rollAll },
+  { name: 'epochs', every_ms: epoch_seconds * 1_000, where: 'one_process', run: rollGrownLogs },
   // How long a returned memory may count as never retrieved in other processes.
   { name: 'retrieved', every_ms: 2_000, where: 'each_process', run: flushRetrievedFacts },
   { name: 'indexes', every_ms: MINUTE_MS, where: 'each_process', run: saveDueIndexes },
@@ -101,7 +99,7 @@ const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Time
     name: 'sweep',
     every_ms: 10 * MINUTE_MS,
     where: 'one_process',
-    run: (kernel) => sweepIdempotency(kernel, kernel.clock.now()),
+    run: (kernel, stopping) => sweepIdempotency(kernel, kernel.clock.now(), stopping),
   },
 ]
 
@@ -112,10 +110,11 @@ interface Timers {
 
 export function startTimers(kernel: Kernel, options: TimerOptions): Timers {
   const running = new Map<string, Promise<void>>()
+  const stopping = new AbortController()
   const tick = (timer: Timer) => {
     // A tick during the run of the one before is left out.
     if (running.has(timer.name)) return
-    const run = runTimer(kernel, timer)
+    const run = runTimer(kernel, timer, stopping.signal)
       .catch((error: unknown) => {
         const reason = error instanceof Error ? error.name : 'unknown'
         kernel.logger.error(`timer.${timer.name}_failed`, { reason })
@@ -128,15 +127,20 @@ export function startTimers(kernel: Kernel, options: TimerOptions): Timers {
     .map((timer) => setInterval(() => tick(timer), timer.every_ms).unref())
   return {
     async stop() {
+      stopping.abort()
       for (const interval of intervals) clearInterval(interval)
       await Promise.all(running.values())
     },
   }
 }
 
-async function runTimer(kernel: Kernel, { name, where, run }: Timer): Promise<void> {
+async function runTimer(
+  kernel: Kernel,
+  { name, where, run }: Timer,
+  stopping: AbortSignal,
+): Promise<void> {
   const work = async () => {
-    await run(kernel)
+    await run(kernel, stopping)
   }
   if (where === 'one_process') await runIfLeaseFree(kernel, `timer/${name}`, work)
   else await work()
@@ -147,28 +151,4 @@ const saveDueIndexes = (kernel: Kernel): Promise<void> => saveIndexes(kernel)
 async function recoverAll(kernel: Kernel): Promise<void> {
   await recoverErasures(kernel)
   await resumeDestructions(kernel)
-}
-
-/** After this number of failures in a row the database is taken to be away. */
-const FAILED_MAX = 5
-
-/**
- * Signs a checkpoint for every tenant whose log has grown. One whose log cannot be signed does not
- * hold up the others.
- */
-async function rollAll(kernel: Kernel): Promise<void> {
-  const tenants = await kernel.db.read(PLATFORM, listServedIds)
-  let [failed, last]: [number, unknown] = [0, undefined]
-  for (const tenant_id of tenants) {
-    try {
-      await rollEpoch(kernel, tenant_id)
-      failed = 0
-    } catch (error) {
-      if (error instanceof Refusal && error.code === 'chain_empty') continue
-      last = error
-      failed += 1
-      if (failed === FAILED_MAX) break
-    }
-  }
-  if (last !== undefined) throw last
 }

@@ -2,7 +2,7 @@
 
 import type { Row } from './schema/tables.ts'
 import { statement } from './statement.ts'
-import { deleteFrom, from, type TenantDb, type Tx } from './tenant-db.ts'
+import { deleteFrom, type TenantDb, type Tx } from './tenant-db.ts'
 
 export type IdempotencyRow = Row<'idempotency'>
 
@@ -37,8 +37,15 @@ export const insertRecord = (tx: Tx, row: IdempotencyRow) => tx.runOf(insertStat
 export const deleteRecord = (tx: Tx, key_label: Uint8Array) =>
   tx.run(deleteFrom(tx, 'idempotency').where('key_label', '=', key_label))
 
-export const findOldestRecord = (db: TenantDb) =>
-  db.first(from(db, 'idempotency').select('created_us').orderBy('created_us').limit(1))
+/** For `listTenantsWith`: a record from before then. */
+export const anyOldStatement = statement<{ created_us: number }>()((k, p) =>
+  k
+    .selectFrom('idempotency')
+    .select('created_us')
+    .where('tenant_id', '=', p.tenant_id)
+    .where('created_us', '<', p.created_us)
+    .limit((e) => e.lit(1)),
+)
 
 export const deleteRecordsBefore = (tx: Tx, created_us: number) =>
   tx.run(deleteFrom(tx, 'idempotency').where('created_us', '<', created_us))

@@ -4,10 +4,11 @@ import { timingSafeEqual } from 'node:crypto'
 import { Conflict, retryOnConflict } from '../concurrency.ts'
 import { listServedIds } from '../db/control.sql.ts'
 import { PLATFORM } from '../db/database.ts'
+import { listTenantsWith } from '../db/engines/first-of-each.ts'
 import {
+  anyOldStatement,
   deleteRecord,
   deleteRecordsBefore,
-  findOldestRecord,
   findRecord,
   type IdempotencyRow,
   insertRecord,
@@ -157,12 +158,17 @@ export async function idsOfKey(kernel: Kernel, operation: string, key: string): 
 }
 
 /** For the timer: deletes records older than 48 h and destroys the keys of their days. */
-export async function sweepIdempotency(kernel: Kernel, now_us: number): Promise<number> {
+export async function sweepIdempotency(
+  kernel: Kernel,
+  now_us: number,
+  stopping?: AbortSignal,
+): Promise<number> {
   const oldest = now_us - IDEMPOTENCY_US
   let deleted = 0
-  for (const tenant_id of await kernel.db.read(PLATFORM, listServedIds)) {
-    const first = await kernel.db.read(tenant_id, findOldestRecord)
-    if (first === undefined || first.created_us >= oldest) continue
+  const tenants = await kernel.db.read(PLATFORM, listServedIds)
+  const old = { statement: anyOldStatement, params: { created_us: oldest } }
+  for (const tenant_id of await listTenantsWith(kernel.db, tenants, old)) {
+    if (stopping?.aborted) return deleted
     const sweep = (tx: Tx) => deleteRecordsBefore(tx, oldest)
     deleted += await kernel.db.transact(tenant_id, sweep)
   }

@@ -35,12 +35,15 @@ export async function findHighestRecordSecret(db: TenantDb): Promise<number> {
   const newest = await db.all(
     from(db, 'decisions').select('secret_no').orderBy('seq', 'desc').limit(NEWEST_DECISIONS),
   )
-  let highest = newest.reduce((most, row) => Math.max(most, row.secret_no), 0)
-  for (const table of INDEXED) {
-    const found = await db.first(
-      from(db, table).select('secret_no').orderBy('secret_no', 'desc').limit(1),
-    )
-    highest = Math.max(highest, found?.secret_no ?? 0)
-  }
-  return Math.max(highest, await findHighestCredentialSecret(db))
+  // One query for all tables: on PostgreSQL each of them is a round trip of a tenant's first write.
+  const rest = await db.all(
+    INDEXED.map((table) =>
+      from(db, table).select((e) => e.fn.max('secret_no').as('highest')),
+    ).reduce((query, next) => query.unionAll(next)),
+  )
+  const numbers = [...newest.map((row) => row.secret_no), ...rest.map((row) => Number(row.highest))]
+  return numbers.reduce(
+    (highest, number) => Math.max(highest, number),
+    await findHighestCredentialSecret(db),
+  )
 }

@@ -1,6 +1,7 @@
 // One secret for each record that is sealed on its own: a decision, a store, a policy.
 
 import type { SecretBlock } from '../keys/keyring.ts'
+import { BlockSize } from './block-size.ts'
 import { type Kernel, perKernel } from './kernel.ts'
 import { findHighestRecordSecret } from './record-secrets.sql.ts'
 
@@ -15,9 +16,9 @@ interface RecordSecrets {
   take(tenant_id: string): Promise<RecordSecret>
 }
 
-const BLOCK = 1_024
-/** The next block is made while this many are left, so that a burst never waits for it. */
-const REFILL_AT = 256
+const BLOCK_MAX = 1_024
+/** The next block is reserved while this part of one is left, so that a burst never waits. */
+const REFILL_AT = 1 / 4
 
 /** The process's stock of record secrets. Decisions and stores share one numbering. */
 export const recordSecrets: (kernel: Kernel) => RecordSecrets = perKernel((kernel) => {
@@ -38,6 +39,7 @@ class Stock {
   readonly #kernel: Kernel
   readonly #tenant_id: string
   readonly #blocks: SecretBlock[] = []
+  readonly #size = new BlockSize(BLOCK_MAX)
   #used = 0
   #left = 0
   #end = 0
@@ -52,7 +54,7 @@ class Stock {
     while (this.#left === 0) await this.#startRefill()
     const taken = this.#next()
     // A failed refill in advance is tried again, and told, by the take that finds nothing left.
-    if (this.#left < REFILL_AT) this.#startRefill().catch(() => {})
+    if (this.#left < this.#size.count * REFILL_AT) this.#startRefill().catch(() => {})
     return taken
   }
 
@@ -80,7 +82,7 @@ class Stock {
     const at_least = this.#end === 0 ? await this.#firstFree() : this.#end
     const block = await this.#kernel.keyring.reserve(this.#tenant_id, 'decision', {
       at_least,
-      count: BLOCK,
+      count: this.#size.next(),
     })
     this.#blocks.push(block)
     this.#left += block.count
@@ -91,6 +93,6 @@ class Stock {
   // over, with a block's margin for records that were sealed again since the newest decision.
   async #firstFree(): Promise<number> {
     const highest = await this.#kernel.db.read(this.#tenant_id, findHighestRecordSecret)
-    return highest === 0 ? 1 : highest + 1 + BLOCK
+    return highest === 0 ? 1 : highest + 1 + BLOCK_MAX
   }
 }

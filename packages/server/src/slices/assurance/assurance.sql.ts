@@ -1,7 +1,7 @@
 // SQL of assurance: schedules, runs, baselines.
 
 import type { Database } from '../../platform/db/database.ts'
-import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
+import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import {
@@ -95,14 +95,13 @@ const abandonedStatement = statement<{ now_us: number }>()((k, p) =>
 )
 
 /** Those of `tenants` with a schedule that is due, or a run whose process is gone. */
-export async function findTenants(
+export function findTenants(
   db: Database,
   what: 'due' | 'abandoned',
   { tenants, now_us }: { tenants: readonly string[]; now_us: number },
 ): Promise<string[]> {
-  const asked = tenants.map((tenant_id) => ({ tenant_id, params: { now_us } }))
-  const looked = what === 'due' ? dueStatement : abandonedStatement
-  return [...(await firstRowPerTenant<{ now_us: number }, object>(db, looked, asked)).keys()]
+  const statement = what === 'due' ? dueStatement : abandonedStatement
+  return listTenantsWith<{ now_us: number }, object>(db, tenants, { statement, params: { now_us } })
 }
 
 export const insertRun = (tx: Tx, row: RunRow) => tx.run(insertInto(tx, 'assurance_runs', row))

@@ -260,18 +260,20 @@ const RECONCILED_EVERY_US = 6 * HOUR_US
 const EVENTS_KEPT_US = 30 * 24 * HOUR_US
 
 /** Asks about subscriptions that nothing was heard of for hours, and reports usage. */
-export async function reconcileBilling(kernel: Kernel): Promise<void> {
+export async function reconcileBilling(kernel: Kernel, stopping?: AbortSignal): Promise<void> {
   if (kernel.settings.billing === null) return
   const now_us = kernel.clock.now()
   await kernel.db.transact(PLATFORM, (tx) => deleteEventsBefore(tx, now_us - EVENTS_KEPT_US))
   await cancelLeft(kernel)
-  for (const tenant_id of await kernel.db.read(PLATFORM, listServedIds))
+  for (const tenant_id of await kernel.db.read(PLATFORM, listServedIds)) {
+    if (stopping?.aborted) return
     try {
       await reconcileTenant(kernel, tenant_id, now_us)
     } catch (error) {
       // The next round asks again; what fails for one tenant holds up no other.
       kernel.logger.warn('billing.not_reconciled', { tenant_id, code: codeOf(error) })
     }
+  }
 }
 
 /** A tenant that was off-boarded pays no longer, also where the provider was away then. */

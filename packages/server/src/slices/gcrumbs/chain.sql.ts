@@ -4,7 +4,7 @@ import type { EventType } from '@custos/contract'
 import { sql } from 'kysely'
 import { insertRowsStatement } from '../../platform/db/bulk-statements.ts'
 import type { Database } from '../../platform/db/database.ts'
-import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
+import { firstRowPerTenant, listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
@@ -45,6 +45,33 @@ export const findHeads = (
     headStatement,
     tenants.map((tenant_id) => ({ tenant_id, params: {} })),
   )
+
+const grownStatement = statement<object>()((k, p) =>
+  k
+    .selectFrom('chain_heads')
+    .select('size')
+    .where('tenant_id', '=', p.tenant_id)
+    .where((e) =>
+      e(
+        'size',
+        '<>',
+        e.fn.coalesce(
+          e
+            .selectFrom('epochs')
+            .select('tree_size')
+            .where('epochs.tenant_id', '=', p.tenant_id)
+            .whereRef('epochs.generation', '=', 'chain_heads.generation')
+            .orderBy('epoch_number', 'desc')
+            .limit((one) => one.lit(1)),
+          e.lit(0),
+        ),
+      ),
+    ),
+)
+
+/** Those of `tenants` whose last checkpoint is not of their whole log. */
+export const listGrownLogs = (db: Database, tenants: readonly string[]): Promise<string[]> =>
+  listTenantsWith(db, tenants, { statement: grownStatement, params: {} })
 
 const upsertHeadStatement = statement<HeadRow>()((k, p) =>
   k

@@ -10,6 +10,8 @@ import {
 } from '@custos/proof'
 import { toHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
+import { listServedIds } from '../../platform/db/control.sql.ts'
+import { PLATFORM } from '../../platform/db/database.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
@@ -25,6 +27,7 @@ import {
   findHead,
   findLastEpoch,
   type HeadRow,
+  listGrownLogs,
 } from './chain.sql.ts'
 import { showCosignatures, storeEpoch } from './cosignatures.ts'
 import { fitsLog, prefixPath } from './tree.ts'
@@ -62,8 +65,34 @@ export async function showEpoch(kernel: Kernel, db: TenantDb, row: EpochRow): Pr
 const rolls = perKernel(() => new Map<string, Promise<unknown>>())
 
 /** Rolls of one tenant run one after another, in whatever process. */
-export const rollEpoch = (kernel: Kernel, tenant_id: string): Promise<Epoch> =>
-  inTurn(kernel, tenant_id, () => rollNow(kernel, tenant_id))
+export async function rollEpoch(kernel: Kernel, tenant_id: string): Promise<Epoch> {
+  const { row, rolled } = await inTurn(kernel, tenant_id, () => rollNow(kernel, tenant_id))
+  const epoch = await kernel.db.read(tenant_id, (db) => showEpoch(kernel, db, row))
+  return { ...epoch, rolled }
+}
+
+/** After this number of failures in a row the database is taken to be away. */
+const FAILED_MAX = 5
+
+/**
+ * For the timer: signs a checkpoint for every tenant whose log has grown. One whose log cannot be
+ * signed does not hold up the others; throws the last failure.
+ */
+export async function rollGrownLogs(kernel: Kernel, stopping: AbortSignal): Promise<void> {
+  const tenants = await kernel.db.read(PLATFORM, listServedIds)
+  let [failed, last]: [number, unknown] = [0, undefined]
+  for (const tenant_id of await listGrownLogs(kernel.db, tenants)) {
+    if (stopping.aborted || failed === FAILED_MAX) break
+    try {
+      await inTurn(kernel, tenant_id, () => rollNow(kernel, tenant_id))
+      failed = 0
+    } catch (error) {
+      last = error
+      failed += 1
+    }
+  }
+  if (last !== undefined) throw last
+}
 
 /**
  * After this every epoch that will ever be over fewer entries than the log had when it was called
@@ -97,14 +126,18 @@ function inTurn<T>(kernel: Kernel, tenant_id: string, act: () => Promise<T>): Pr
 
 // Only rows that are already durable are signed, and the keyring knows of a signature before
 // anybody else does: no crash can make a second tree for one origin and size.
-async function rollNow(kernel: Kernel, tenant_id: string): Promise<Epoch> {
+// `rolled`: there was something new to sign.
+async function rollNow(
+  kernel: Kernel,
+  tenant_id: string,
+): Promise<{ row: EpochRow; rolled: boolean }> {
   const [head, last] = await kernel.db.read(tenant_id, async (db) => [
     await findHead(db),
     await findLastEpoch(db),
   ])
   if (!head || head.size === 0) throw new Refusal('chain_empty')
   if (last && last.generation === head.generation && last.tree_size === head.size)
-    return show(kernel, tenant_id, last, false)
+    return { row: last, rolled: false }
   const stored = await kernel.keyring.checkpoints.last(tenant_id)
   if (await lacksSigned(kernel, tenant_id, { head, stored })) {
     kernel.logger.error('log.lacks_signed_entries', { tenant_id, advice: 'restart every process' })
@@ -116,7 +149,7 @@ async function rollNow(kernel: Kernel, tenant_id: string): Promise<Epoch> {
   const last_number = last?.epoch_number ?? 0
   const epoch = await signHead(kernel, tenant_id, { head, last_number, stored })
   await kernel.db.transact(tenant_id, (tx) => storeEpoch(kernel, tx, epoch))
-  return show(kernel, tenant_id, epoch, true)
+  return { row: epoch, rolled: true }
 }
 
 /**
@@ -202,16 +235,6 @@ function signCheckpoint(
   const signature = signer.sign(Buffer.from(body))
   const keyHash = noteKeyHash(tree.origin, signer.public_key)
   return assembleNote(body, [{ name: tree.origin, keyHash, signature }])
-}
-
-async function show(
-  kernel: Kernel,
-  tenant_id: string,
-  row: EpochRow,
-  rolled: boolean,
-): Promise<Epoch> {
-  const epoch = await kernel.db.read(tenant_id, (db) => showEpoch(kernel, db, row))
-  return { ...epoch, rolled }
 }
 
 /** The log as a keyed request first found it; which epoch answers it follows from that. */

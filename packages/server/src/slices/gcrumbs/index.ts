@@ -21,7 +21,7 @@ export {
 } from './cosignatures.sql.ts'
 export { isWitnessed } from './cosignatures.ts'
 export { registerLogJobs } from './epoch-jobs.ts'
-export { originOf, rollEpoch, storePendingEpochs } from './epochs.ts'
+export { originOf, rollEpoch, rollGrownLogs, storePendingEpochs } from './epochs.ts'
 export { followLog, type LogEnd, type LogPage, readLogPage } from './follow.ts'
 export { proveEntry } from './reads.ts'
 export { generationAt, reconcileLog, restoredGeneration } from './restore.ts'

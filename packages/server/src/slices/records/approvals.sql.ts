@@ -1,7 +1,7 @@
 // SQL of approvals: requests, their one decision, and the tenant's settings.
 
 import type { Database } from '../../platform/db/database.ts'
-import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
+import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
@@ -156,11 +156,9 @@ const overdueStatement = statement<{ now_us: number }>()((k, p) =>
 )
 
 /** Those of `tenants` that have a request to expire. */
-export async function findOverdueTenants(
+export const findOverdueTenants = (
   db: Database,
   tenants: readonly string[],
   now_us: number,
-): Promise<string[]> {
-  const queries = tenants.map((tenant_id) => ({ tenant_id, params: { now_us } }))
-  return [...(await firstRowPerTenant(db, overdueStatement, queries)).keys()]
-}
+): Promise<string[]> =>
+  listTenantsWith(db, tenants, { statement: overdueStatement, params: { now_us } })

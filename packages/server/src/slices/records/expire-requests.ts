@@ -44,13 +44,15 @@ export async function expireRequest(
 const BATCH = 100
 
 /** Expires overdue requests in every tenant, oldest first; each in a unit of work of its own. */
-export async function expireApprovals(kernel: Kernel): Promise<void> {
+export async function expireApprovals(kernel: Kernel, stopping?: AbortSignal): Promise<void> {
   let tenants = await kernel.db.read(PLATFORM, listServedIds)
   while (tenants.length > 0) {
     const overdue = await findOverdueTenants(kernel.db, tenants, kernel.clock.now())
     const unfinished: string[] = []
-    for (const tenant_id of overdue)
+    for (const tenant_id of overdue) {
+      if (stopping?.aborted) return
       if (await expireBatch(kernel, tenant_id)) unfinished.push(tenant_id)
+    }
     tenants = unfinished
   }
 }

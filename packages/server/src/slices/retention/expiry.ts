@@ -1,7 +1,7 @@
 // Memories that expire: the timer starts a job at each store that has expired ones, which erases
 // them, each with a certificate.
 
-import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
+import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
 import { findOpenJobs } from '../../platform/db/jobs.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { JobContext, JobRunner } from '../../platform/jobs/queue.ts'
@@ -23,15 +23,11 @@ export const EXPIRY_ERASE = 'retention.expire'
 const BASIS = 'expiry: set when the memory was written'
 
 /** Of these tenants those with a memory that has expired. */
-export async function listTenantsWithExpired(
+export const listTenantsWithExpired = (
   { db, clock }: Kernel,
   tenants: readonly string[],
-): Promise<string[]> {
-  const params = { at_us: clock.now() }
-  const asked = tenants.map((tenant_id) => ({ tenant_id, params }))
-  const found = await firstRowPerTenant(db, anyExpiredStatement, asked)
-  return tenants.filter((tenant_id) => found.has(tenant_id))
-}
+): Promise<string[]> =>
+  listTenantsWith(db, tenants, { statement: anyExpiredStatement, params: { at_us: clock.now() } })
 
 /** Starts a job at every store that has expired memories, no hold and no such job; how many. */
 export function startExpiryJobs(kernel: Kernel, tenant_id: string): Promise<number> {

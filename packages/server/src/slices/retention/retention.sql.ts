@@ -1,7 +1,7 @@
 // SQL of retention: how long a store keeps its memories, the run under way, what is due.
 
 import type { Database } from '../../platform/db/database.ts'
-import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
+import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
@@ -100,14 +100,8 @@ const anyStatement = statement<object>()((k, p) =>
 )
 
 /** Tenants with a store that has a retention. */
-export async function tenantsWithRetention(
-  db: Database,
-  tenants: readonly string[],
-): Promise<string[]> {
-  const asked = tenants.map((tenant_id) => ({ tenant_id, params: {} }))
-  const found = await firstRowPerTenant(db, anyStatement, asked)
-  return tenants.filter((tenant_id) => found.has(tenant_id))
-}
+export const tenantsWithRetention = (db: Database, tenants: readonly string[]): Promise<string[]> =>
+  listTenantsWith(db, tenants, { statement: anyStatement, params: {} })
 
 const dueStatement = statement<{ store_id: string; cutoff_us: number; limit: number }>()((k, p) =>
   k

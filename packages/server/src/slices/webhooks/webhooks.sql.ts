@@ -1,7 +1,7 @@
 // SQL of webhooks: endpoints, and deliveries under way or ended.
 
 import type { Database } from '../../platform/db/database.ts'
-import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
+import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import {
@@ -120,18 +120,8 @@ const anyStatement = statement<object>()((k, p) =>
 )
 
 /** Those of the tenants that have an endpoint. */
-export const tenantsWithWebhooks = async (
-  db: Database,
-  tenants: readonly string[],
-): Promise<string[]> => [
-  ...(
-    await firstRowPerTenant(
-      db,
-      anyStatement,
-      tenants.map((tenant_id) => ({ tenant_id, params: {} })),
-    )
-  ).keys(),
-]
+export const tenantsWithWebhooks = (db: Database, tenants: readonly string[]): Promise<string[]> =>
+  listTenantsWith(db, tenants, { statement: anyStatement, params: {} })
 
 export const insertDeliveries = async (tx: Tx, rows: readonly DeliveryRow[]): Promise<void> => {
   if (rows.length > 0) await tx.run(insertInto(tx, 'webhook_deliveries', rows))

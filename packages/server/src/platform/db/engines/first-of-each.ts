@@ -34,6 +34,16 @@ export async function firstRowPerTenant<P, O>(
   return found
 }
 
+/** Those of `tenants` for which the statement, with the same parameters, finds a row. */
+export async function listTenantsWith<P, O>(
+  db: Database,
+  tenants: readonly string[],
+  { statement, params }: { readonly statement: Statement<P, O>; readonly params: P },
+): Promise<string[]> {
+  const asked = tenants.map((tenant_id) => ({ tenant_id, params }))
+  return [...(await firstRowPerTenant(db, statement, asked)).keys()]
+}
+
 async function firstOfEachPostgres<P, O>(
   { url, role }: Extract<DatabaseSource, { engine: 'postgres' }>,
   statement: Statement<P, O>,

@@ -7,7 +7,7 @@
 import type { JsonObject } from '@custos/contract'
 import { listServedIds } from '../../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../../platform/db/database.ts'
-import { firstRowPerTenant } from '../../../platform/db/engines/first-of-each.ts'
+import { listTenantsWith } from '../../../platform/db/engines/first-of-each.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
@@ -42,16 +42,19 @@ const SOURCES_MAX = 500
 const AUTHOR = 'service'
 
 /** How many digests were made. A failure at one session does not affect the others. */
-export async function makeDueDigests(kernel: Kernel): Promise<number> {
+export async function makeDueDigests(kernel: Kernel, stopping?: AbortSignal): Promise<number> {
   const params = { at_us: kernel.clock.now() }
   const tenants = await kernel.db.read(PLATFORM, listServedIds)
-  const asked = tenants.map((tenant_id) => ({ tenant_id, params }))
   let made = 0
-  for (const tenant_id of (await firstRowPerTenant(kernel.db, anyDueStatement, asked)).keys()) {
+  for (const tenant_id of await listTenantsWith(kernel.db, tenants, {
+    statement: anyDueStatement,
+    params,
+  })) {
     const due = await kernel.db.read(tenant_id, (db) =>
       listDueSessions(db, { ...params, limit: SESSIONS_AT_ONCE }),
     )
-    for (const session of due)
+    for (const session of due) {
+      if (stopping?.aborted) return made
       try {
         if (await digestSession(kernel, tenant_id, session)) made += 1
       } catch (error) {
@@ -59,6 +62,7 @@ export async function makeDueDigests(kernel: Kernel): Promise<number> {
         const reason = error instanceof Refusal ? error.code : String(Object(error).name)
         kernel.logger.warn('digest.not_made', { tenant_id, reason })
       }
+    }
   }
   return made
 }

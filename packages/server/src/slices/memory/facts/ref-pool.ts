@@ -1,5 +1,6 @@
 // Refs for new facts, each with a secret that is already durable: taken from reserved blocks.
 
+import { BlockSize } from '../../../platform/kernel/block-size.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import type { SecretBlock } from '../../../platform/keys/keyring.ts'
 import { KeyringError } from '../../../platform/keys/keyring-error.ts'
@@ -11,12 +12,7 @@ export interface RefSecret {
   readonly secret: Buffer
 }
 
-/**
- * A block that did not last this long is followed by one of twice its size, up to the largest: each
- * waits for the disk several times, and everybody with it.
- */
-const BLOCK_MS_MIN = 1_000
-const BLOCK_MIN = 1_024
+/** Large for a tenant that writes much: each block waits for the disk, and everybody with it. */
 const BLOCK_MAX = 8_192
 /** The next block is reserved while this part of one is left, so that a burst never waits. */
 const REFILL_AT = 1 / 4
@@ -40,12 +36,11 @@ export class RefPool {
   readonly #kernel: Kernel
   readonly #tenant_id: string
   readonly #blocks: SecretBlock[] = []
+  readonly #size = new BlockSize(BLOCK_MAX)
   #next = 0
   #left = 0
   #end = 0
   #reserving: Promise<void> | null = null
-  #block = BLOCK_MIN
-  #reserved_ms = Number.NEGATIVE_INFINITY
 
   constructor(kernel: Kernel, tenant_id: string) {
     this.#kernel = kernel
@@ -62,7 +57,7 @@ export class RefPool {
       if (next) taken.push(next)
     }
     // A failed refill is retried, and reported, by the next call that finds too few refs.
-    if (this.#left < this.#block * REFILL_AT) this.#reserve({ count: 0 }).catch(() => {})
+    if (this.#left < this.#size.count * REFILL_AT) this.#reserve({ count: 0 }).catch(() => {})
     return taken
   }
 
@@ -71,7 +66,7 @@ export class RefPool {
    * on together. Unused refs before it stay unused.
    */
   async claim(ref: number, span: number): Promise<RefSecret | null> {
-    if (this.#end === 0) await this.#reserve({ count: BLOCK_MIN, from: ref })
+    if (this.#end === 0) await this.#reserve({ count: Math.max(span, 1), from: ref })
     for (;;) {
       const block = this.#blocks[0]
       const at = block ? this.#next : this.#end
@@ -116,7 +111,7 @@ export class RefPool {
 
   async #reserveNow({ count: asked, from = 0 }: { count: number; from?: number }): Promise<void> {
     const { db, keyring } = this.#kernel
-    const count = from === 0 ? Math.max(asked, this.#nextBlock()) : asked
+    const count = from === 0 ? Math.max(asked, this.#size.next()) : asked
     const free = this.#end === 0 ? (await db.read(this.#tenant_id, findHighestRef)) + 1 : this.#end
     const near = from - free <= JUMP_MAX ? from : 0
     const at_least = Math.max(free, near)
@@ -125,14 +120,6 @@ export class RefPool {
     this.#blocks.push(block)
     this.#left += block.count
     this.#end = block.first + block.count
-  }
-
-  #nextBlock(): number {
-    const now_ms = performance.now()
-    const short = now_ms - this.#reserved_ms < BLOCK_MS_MIN
-    this.#block = short ? Math.min(BLOCK_MAX, this.#block * 2) : BLOCK_MIN
-    this.#reserved_ms = now_ms
-    return this.#block
   }
 }
 

@@ -83,7 +83,7 @@ export const listDueSessions = (
       .limit(limit),
   )
 
-/** For `firstRowPerTenant`: a session of the tenant whose digest is due. */
+/** For `listTenantsWith`: a session of the tenant whose digest is due. */
 export const anyDueStatement = statement<{ at_us: number }>()((k, p) =>
   k
     .selectFrom('digest_sessions')

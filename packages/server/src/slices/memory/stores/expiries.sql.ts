@@ -90,7 +90,7 @@ export const listStoresWithExpired = async (db: TenantDb, at_us: number): Promis
   return rows.map(({ store_id }) => store_id)
 }
 
-/** For `firstRowPerTenant`: a memory of the tenant that expired. */
+/** For `listTenantsWith`: a memory of the tenant that expired. */
 export const anyExpiredStatement = statement<{ at_us: number }>()((k, p) =>
   k
     .selectFrom('fact_expiries')

@@ -1,7 +1,7 @@
 // SQL of agents, runs, steps and calls.
 
 import type { Database } from '../../../platform/db/database.ts'
-import { firstRowPerTenant } from '../../../platform/db/engines/first-of-each.ts'
+import { listTenantsWith } from '../../../platform/db/engines/first-of-each.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
@@ -126,19 +126,12 @@ const dueStatement = statement<{ now_us: number }>()((k, p) =>
 )
 
 /** Those of the tenants that have a run to look at. */
-export const tenantsWithDueRuns = async (
+export const tenantsWithDueRuns = (
   db: Database,
   tenants: readonly string[],
   now_us: number,
-): Promise<string[]> => [
-  ...(
-    await firstRowPerTenant(
-      db,
-      dueStatement,
-      tenants.map((tenant_id) => ({ tenant_id, params: { now_us } })),
-    )
-  ).keys(),
-]
+): Promise<string[]> =>
+  listTenantsWith(db, tenants, { statement: dueStatement, params: { now_us } })
 
 export const insertStep = (tx: Tx, row: StepRow) => tx.run(insertInto(tx, 'run_steps', row))
 

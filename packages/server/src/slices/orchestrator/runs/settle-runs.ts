@@ -47,10 +47,11 @@ async function settleDue(kernel: Kernel, tenant_id: string, run_id: string): Pro
 }
 
 /** Each run in a unit of its own, so that one that fails holds up no other. */
-export async function settleDueRuns(kernel: Kernel): Promise<void> {
+export async function settleDueRuns(kernel: Kernel, stopping?: AbortSignal): Promise<void> {
   const now_us = kernel.clock.now()
   const tenants = await kernel.db.read(PLATFORM, listServedIds)
   for (const tenant_id of await tenantsWithDueRuns(kernel.db, tenants, now_us)) {
+    if (stopping?.aborted) return
     // The tenant's keys are destroyed, so nothing can be signed.
     if (!(await kernel.keyring.hasTenant(tenant_id))) continue
     const find = (db: TenantDb) => listRunsToCheck(db, now_us, PAGE)
