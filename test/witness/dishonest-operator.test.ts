@@ -197,4 +197,9 @@ test('a log whose key is not the known one is not followed', async (t) => {
   const unread = await runCustos([...away, '--state', join(scene.dir, 'away')])
   assert.equal(unread.status, 2)
   assert.match(unread.stderr, /the log cannot be read/)
+  for (const seconds of ['0', '86401', 'x']) {
+    const pause = await runCustos([...args, '--key', public_key, '--interval', seconds])
+    assert.equal(pause.status, 2)
+    assert.match(pause.stderr, /--interval takes a whole number from 1 to 86400\n/)
+  }
 })

@@ -2,6 +2,9 @@
 
 import { TimeoutError } from './errors.ts'
 
+/** A timer with more than this fires at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
 export class Limit {
   readonly #controller = new AbortController()
   readonly #caller: AbortSignal | undefined
@@ -28,7 +31,7 @@ export class Limit {
   /** Gives it another `ms` from now. */
   restart(ms: number): void {
     this.pause()
-    if (!Number.isFinite(ms)) return
+    if (!(ms <= TIMER_MS_MAX)) return
     this.#timer = setTimeout(() => {
       this.timedOut = true
       this.#controller.abort(new TimeoutError(`${this.#what}: no answer within ${ms} ms`))

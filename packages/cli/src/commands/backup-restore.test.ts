@@ -122,6 +122,26 @@ test('a backup taken while the service writes restores elsewhere, whole and soun
   assertNoFork(trees)
 })
 
+test('a keyring that is older than the data is refused, and nothing is changed', async (t) => {
+  const live = await serveLocally(t)
+  await writeSampleData(live)
+  const older = await backUp(live.data_dir)
+  const items = Array.from({ length: 100 }, (_, i) => ({ content: `written since, ${i}` }))
+  await live.call('POST', '/v1/stores/default/write_batch', { items })
+  const newer = await backUp(live.data_dir)
+  const dir = freshDirectory(live)
+  const ran = await restore(dir, '--data', newer.data, '--keyring', older.keyring)
+  assert.equal(ran.status, 1)
+  assert.match(ran.stderr, /^custos restore: the keyring is older than the data: [^\n]*\n$/)
+  assert.deepEqual(
+    readdirSync(dir).filter((name) => !name.startsWith('custos.lock')),
+    ['master.key'],
+  )
+  const right = await restore(dir, '--data', newer.data, '--keyring', newer.keyring)
+  assert.equal(right.status, 0, right.stderr)
+  await assertSound(dir)
+})
+
 test('an old database beside the live keyring: erased stays erased, nothing forks', async (t) => {
   const first = await serveLocally(t)
   const { refs, certificate: earlier } = await writeSampleData(first)

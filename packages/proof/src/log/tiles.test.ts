@@ -31,7 +31,16 @@ test('a tile is named as the specification spells it', () => {
 test('no other spelling names a tile', () => {
   const others = ['', '0', '0/', '/000', '0/0', '0/1000', '00/000', '64/000', '-1/000', '1.5/000']
   others.push('0/x000/000', '0/001/000', '0/x001', '0/x001/x002', 'data/000', 'entries/0')
-  others.push('0/000.p/0', '0/000.p/256', '0/000.p/01', '0/000.p/', '0/000.p/1.p/2', '0/000/')
+  others.push(
+    '0/000.p/0',
+    '0/000.p/256',
+    '0/000.p/257',
+    '0/000.p/300',
+    '0/000.p/01',
+    '0/000.p/',
+    '0/000.p/1.p/2',
+    '0/000/',
+  )
   others.push(`0/${'x999/'.repeat(6)}999`, '0/000.p', ' 0/000', '0/000?', '1e0/000', '0/０00')
   for (const path of others) assert.equal(parseTilePath(path), null, path)
   fc.assert(

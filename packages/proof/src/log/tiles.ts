@@ -40,7 +40,7 @@ export function parseTilePath(path: string): TileName | null {
   const index = Number(indexText.replaceAll(/[x/]/g, ''))
   const width = partial === undefined ? TILE_WIDTH : Number(partial)
   const tile: TileName = { level, index, width }
-  if (!Number.isSafeInteger(index)) return null
+  if (!Number.isSafeInteger(index) || width > TILE_WIDTH) return null
   // One spelling only: no zeros in front, and no partial tile of full width.
   return formatTilePath(tile) === path ? tile : null
 }

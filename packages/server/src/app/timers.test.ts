@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { rollGrownLogs } from '../slices/gcrumbs/index.ts'
 import { openScene } from '../testing/erasure-scene.ts'
 import { startTestService } from '../testing/harness.ts'
 import { startTimers } from './timers.ts'
@@ -68,6 +69,27 @@ test('a log that cannot be signed does not hold up the checkpoints of others', a
     assert.equal(await last(bad), 'a larger log')
   } finally {
     await scene.stop()
+  }
+})
+
+test('many logs that cannot be signed do not hold up the checkpoints of others', async () => {
+  const service = await startTestService()
+  try {
+    const { kernel } = service
+    const tenants: string[] = []
+    for (let i = 0; i < 7; i += 1) tenants.push((await service.createTenant(`t${i}`)).tenant_id)
+    const [good = '', ...bad] = tenants.sort().reverse()
+    const tree = { generation: 0, epoch_number: 1, tree_size: 1_000, root_hash: '00'.repeat(32) }
+    for (const tenant_id of bad)
+      await kernel.keyring.checkpoints.save(tenant_id, { ...tree, checkpoint: 'a larger log' })
+    const run = () => rollGrownLogs(kernel, new AbortController().signal)
+    await assert.rejects(run(), /lacks signed entries/)
+    assert.equal(await kernel.keyring.checkpoints.last(good), null)
+    await assert.rejects(run(), /lacks signed entries/)
+    const last = await kernel.keyring.checkpoints.last(good)
+    assert.match(last?.checkpoint ?? '', new RegExp(`/${good}\n`))
+  } finally {
+    await service.stop()
   }
 })
 

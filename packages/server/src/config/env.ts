@@ -217,7 +217,8 @@ export const SETTINGS = [
     value: 'N',
     fallback: '3600',
     help: 'seconds between checkpoints, signed only if the log has grown; 0 never',
-    range: { min: 0, max: 86_400 * 365 },
+    // Above 24.8 days a timer of Node fires at once.
+    range: { min: 0, max: 86_400 * 24 },
   },
   {
     name: 'CUSTOS_WITNESSES',

@@ -17,6 +17,8 @@ import { type MonitorState, readState, replaceFile, writeState } from './monitor
 import { LogUnreadable, TileReader } from './tile-reader.ts'
 import { readLogKey } from './witness.ts'
 
+const DAY_S = 86_400
+const YEAR_MIN = 366 * 24 * 60
 const MINUTE_US = 60_000_000
 
 export const monitor: Command = {
@@ -30,7 +32,7 @@ gcrumbs:read and erasure:read.
                       the name in a vkey is the origin of the log. May be repeated
   --state FILE        what was seen so far; created if it is missing. Keep it from the operator
   --once              one round
-  --interval SECONDS  time between rounds; default: 60
+  --interval SECONDS  time between rounds, 1 to 86400; default: 60
   --grace MINUTES     how long after an erasure its certificate may be missing; default: 60
 ${CLIENT_HELP}
 
@@ -64,8 +66,8 @@ async function follow(args: readonly string[]): Promise<number> {
   const { state: path, key: keys = [] } = values
   if (path === undefined || keys.length === 0)
     throw new UsageError('name --key KEY and --state FILE')
-  const interval_ms = wholeNumber('interval', values.interval) * 1_000
-  const grace_us = wholeNumber('grace', values.grace) * MINUTE_US
+  const interval_ms = wholeNumber('interval', values.interval, 1, DAY_S) * 1_000
+  const grace_us = wholeNumber('grace', values.grace, 0, YEAR_MIN) * MINUTE_US
   const reader = new TileReader(clientAddress(values))
   const log = { reader, keys: keys.map((key) => readLogKey(key, '--key')), origin: originOf(keys) }
   for (;;) {
@@ -121,9 +123,9 @@ function report(path: string, { checkpoint: kept }: MonitorState, finding: LogFi
   }
 }
 
-function wholeNumber(name: string, text: string): number {
-  if (/^[0-9]{1,7}$/.test(text)) return Number(text)
-  throw new UsageError(`--${name} takes a whole number`)
+function wholeNumber(name: string, text: string, min: number, max: number): number {
+  if (/^[0-9]{1,7}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text)
+  throw new UsageError(`--${name} takes a whole number from ${min} to ${max}`)
 }
 
 /** The name in a vkey; null: the keys are bare. */

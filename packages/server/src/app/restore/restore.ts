@@ -22,6 +22,7 @@ import { PLATFORM } from '../../platform/db/database.ts'
 import { migrations } from '../../platform/db/migrations/migrations.ts'
 import { SqliteConnection } from '../../platform/db/sqlite/connection.ts'
 import { type Snapshots, SqliteSnapshots } from '../../platform/db/sqlite/snapshots.ts'
+import { findHighestRecordSecret } from '../../platform/kernel/record-secrets.sql.ts'
 import { PRIVATE_DIRECTORY, PRIVATE_FILE, syncFile } from '../../platform/keys/durable-file.ts'
 import { restoreFileKeyring } from '../../platform/keys/file/backup.ts'
 import { openFileKeyring } from '../../platform/keys/file/open-file-keyring.ts'
@@ -29,6 +30,7 @@ import type { Keyring } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { loadMasterKey } from '../../platform/keys/master-key.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
+import { findHighestRef } from '../../slices/memory/index.ts'
 import { checkStores } from '../checks/check-facts.ts'
 import { runFsck, type TenantReport } from '../checks/fsck.ts'
 import { lockData, putRestored, removeStage } from '../open/lock-data.ts'
@@ -136,7 +138,8 @@ const occupant = (dir: string): string | undefined =>
   readdirSync(dir).find((name) => !/^(master\.key|custos\.lock.*|restore-[0-9a-f]{12})$/.test(name))
 
 /**
- * OfflineError when a tenant has no keys, or the description of a store does not open. DataError
+ * OfflineError when a tenant has no keys, the newest records are newer than the keyring, or the
+ * description of a store does not open. DataError
  * when the logs are signed under another origin.
  */
 async function requireKinship(
@@ -166,6 +169,17 @@ async function requireTenant(
   if (!(await keyring.hasTenant(tenant_id)))
     throw new OfflineError(`the keyring has no keys of tenant ${tenant_id}: not of this data`)
   await database.read(tenant_id, async (db) => {
+    const newest = [
+      ['fact', await findHighestRef(db)],
+      ['decision', await findHighestRecordSecret(db)],
+    ] as const
+    for (const [kind, number] of newest)
+      if (number > 0 && !(await keyring.isReserved(tenant_id, kind, number)))
+        throw new OfflineError(
+          `the keyring is older than the data: it lacks secrets of tenant ${tenant_id}; ` +
+            'restore both files of one backup, or leave out --keyring where the one in the ' +
+            'directory is newer',
+        )
     // A store whose secret is gone was deleted since the backup.
     for await (const { what } of checkStores({ keyring, db }))
       if (what === 'the seal does not open')

@@ -252,6 +252,8 @@ export interface Keyring {
   createTenant(tenant_id: string): Promise<void>
   /** Whether it was created here, also when it was destroyed since. */
   hasTenant(tenant_id: string): Promise<boolean>
+  /** Whether the number was ever given out; also when its secret was destroyed since. */
+  isReserved(tenant_id: string, kind: SecretKind, number: number): Promise<boolean>
   /** Ascending, without those destroyed. */
   listTenants(): Promise<string[]>
   /** Tenants whose keys were destroyed, ascending. */

@@ -33,6 +33,7 @@ export {
   countErasing,
   type FactHead,
   findFactHeads,
+  findHighestRef,
   listFactsAfter,
   listFactsSince,
   listRefsOfStore,

@@ -3,6 +3,7 @@
 import type { CheckpointStore, ErasureLedger, Keyring } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
 import { type MasterHolder, masterKeyObject } from '../wrap.ts'
+import { isReserved } from './blocks.sql.ts'
 import type { KeyringDb } from './database.ts'
 import type { DayKeys } from './day-keys.ts'
 import {
@@ -68,6 +69,7 @@ export function storedKeyring(parts: KeyringParts): Omit<Keyring, EngineMethod> 
     destroyTenant: (tenant_id) => destroyTenant(parts, tenant_id),
     hasRemains: (tenant_id) => secrets.hasRemains(tenant_id),
 
+    isReserved: (tenant_id, kind, number) => isReserved(db, { tenant_id, kind }, number),
     reserve: (tenant_id, kind, options) => underMaster(secrets.reserve(tenant_id, kind, options)),
     secrets: (tenant_id, kind, numbers) => underMaster(secrets.read(tenant_id, kind, numbers)),
     destroySecrets: (tenant_id, kind, numbers) => secrets.destroy({ tenant_id, kind }, numbers),
