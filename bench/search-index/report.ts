@@ -4,7 +4,7 @@ import type {
   BuildCosts,
   MemoryUse,
   SearchTimes,
-} from '../packages/server/src/slices/memory/testing/index-measures.ts'
+} from '../../packages/server/src/slices/memory/testing/index-measures.ts'
 
 export interface IndexResult {
   readonly facts: number

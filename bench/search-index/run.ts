@@ -13,10 +13,10 @@ import {
   type MemoryUse,
   percentiles,
   type SearchTimes,
-} from '../packages/server/src/slices/memory/testing/index-measures.ts'
-import { type IndexResult, indexTables } from './index-report.ts'
-import type { SearchRequest } from './index-server.ts'
-import { makeFact, makeQuery, QUERY_KINDS, random } from './texts.ts'
+} from '../../packages/server/src/slices/memory/testing/index-measures.ts'
+import { makeFact, makeQuery, QUERY_KINDS, random } from '../texts.ts'
+import { type IndexResult, indexTables } from './report.ts'
+import type { SearchRequest } from './server.ts'
 
 const MILLION = 1_000_000
 
@@ -46,7 +46,7 @@ interface Server {
 
 /** The service on a directory; it can collect its garbage when asked for its memory. */
 async function startServer(dir: string, index_dir = 'none'): Promise<Server> {
-  const child: ChildProcess = fork(join(import.meta.dirname, 'index-server.ts'), [], {
+  const child: ChildProcess = fork(join(import.meta.dirname, 'server.ts'), [], {
     execArgv: ['--expose-gc', '--disable-warning=ExperimentalWarning'],
     env: {
       ...process.env,

@@ -1,4 +1,4 @@
-// The service in a process of its own, for bench/index.ts: told over the channel what to measure.
+// The service in a process of its own, for bench/search-index/run.ts: told over the channel what to measure.
 
 import {
   type Kernel,
@@ -15,7 +15,7 @@ import {
   measureSave,
   measureSearches,
   type SearchWorkload,
-} from '../packages/server/src/slices/memory/testing/index-measures.ts'
+} from '../../packages/server/src/slices/memory/testing/index-measures.ts'
 
 export type SearchRequest =
   | { readonly act: 'build'; readonly store_id: string }
