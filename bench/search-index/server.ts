@@ -1,4 +1,4 @@
-// The service in a process of its own, for bench/search-index/run.ts: told over the channel what to measure.
+// The service in a process of its own, for run.ts: told over the channel what to measure.
 
 import {
   type Kernel,
