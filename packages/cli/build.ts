@@ -1,4 +1,4 @@
-// Builds dist: the command and the service in few files.
+// Bundles the command and the service into a few files in dist.
 
 import { fileURLToPath } from 'node:url'
 import { writeBundle } from './build-bundle.ts'
@@ -6,7 +6,7 @@ import { writeBundle } from './build-bundle.ts'
 const OUTPUT = fileURLToPath(new URL('dist', import.meta.url))
 const ENTRY = fileURLToPath(new URL('src/commands/main.ts', import.meta.url))
 
-/** An installation without development packages runs the sources. */
+/** Whether esbuild is missing: an installation without dev dependencies runs the sources. */
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && /Cannot find package 'esbuild'/.test(error.message)
 

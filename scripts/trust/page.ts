@@ -6,23 +6,23 @@ import { SWEEPS, type Sweep } from './sweeps.ts'
 
 const COLUMNS = 100
 
-const INTRO = `What this project claims about failures, and what was done to break it. Every number
-comes from [trust-results.json](trust-results.json), which \`npm run trust\` writes. A sweep that
-was never run says so.
+const INTRO = `What this project claims about failures, and the tests that tried to refute it. Every
+number comes from [trust-results.json](trust-results.json), which \`npm run trust\` writes. A sweep
+that was never run says so.
 
 | Command | Does |
 |---|---|
 | \`npm run trust\` | every sweep in its long form, one after another: hours |
 | \`npm run trust -- --short\` | the short forms, as continuous integration runs them |
 | \`npm run trust -- --only kill\` | one sweep, or several with commas |
-| \`npm run trust -- --only kill --rounds 100\` | another number of rounds, where it has rounds |
-| \`npm run trust -- --only kill --add\` | the counts are added to those of the run before |
+| \`npm run trust -- --only kill --rounds 100\` | another number of rounds, if it has rounds |
+| \`npm run trust -- --only kill --add\` | adds the counts to those of the previous run |
 
 A run is recorded with its date, commit and counts, whether it held or failed. A short run that
-holds never takes the place of a long one. "Held" means that every comparison of the run came out
-as claimed, for example that no acknowledged write was missing. Test data lie in memory where there
-is room: a killed process leaves behind what it gave to the system, in either place. What a loss of
-power leaves is a sweep of its own.`
+holds never replaces a long one. "Held" means that every comparison of the run confirmed the claim,
+for example that no acknowledged write was missing. Test data are on a RAM disk if there is room:
+for a killed process it makes no difference, because the operating system keeps what the process
+wrote. Losses of power have a sweep of their own.`
 
 export function trustPage(results: Results = readResults()): string {
   return [

@@ -1,15 +1,15 @@
-// What docs/trust.md claims, and the sweeps that a claim rests on: each is a file of tests.
+// The claims of docs/trust.md and the sweeps that test them: each runs files of tests.
 
-/** Tests that hold a claim to account; `rounds` replaces the number the file has. */
+/** Test files of a sweep; `rounds` overrides their number of rounds. */
 interface Form {
   readonly files: readonly string[]
   readonly rounds?: number
-  /** Of their tests, those whose name has this. */
+  /** Regular expression: runs only the tests whose names match. */
   readonly tests?: string
 }
 
 export interface Sweep {
-  /** For `--only`. */
+  /** Name for `--only`. */
   readonly name: string
   /** What breaks for a user when it fails. */
   readonly claim: string
@@ -30,8 +30,8 @@ export const SWEEPS: readonly Sweep[] = [
     claim: 'kill -9 under load loses nothing acknowledged, embedded engine',
     how: [
       'Six clients write, supersede, decide, erase and delete until the process gets SIGKILL at a',
-      'random moment; every fourth start is killed too. After each restart every answer given so',
-      'far is compared with what is there, and every certificate and checkpoint is verified.',
+      'random moment; every fourth start is killed too. After each restart the stored state is',
+      'compared with every response so far, and every certificate and checkpoint is verified.',
     ].join(' '),
     long: { files: ['test/crash/kill-under-load.slow.test.ts'], rounds: 1_000 },
     short: { files: ['test/crash/kill-under-load.test.ts'] },
@@ -40,18 +40,18 @@ export const SWEEPS: readonly Sweep[] = [
     name: 'kill-postgres',
     claim: 'kill -9 under load loses nothing acknowledged, PostgreSQL',
     how: [
-      'The same on one PostgreSQL: the only process of the service is killed and started again;',
-      'what it was erasing is finished or undone by the next one.',
+      'The same on PostgreSQL: the only process of the service is killed and restarted; the new',
+      'process finishes or undoes interrupted erasures.',
     ].join(' '),
     long: { files: ['test/processes/kill-under-load.slow.test.ts'], rounds: 200 },
     short: { files: ['test/processes/killed.test.ts'], tests: 'only process' },
   },
   {
     name: 'kill-erasing',
-    claim: 'kill -9 within an erasure: it is undone or complete, never between',
+    claim: 'kill -9 during an erasure: it is undone or completed, never left in between',
     how: [
-      'Erasures of memories, decisions, stores and labels are asked for and the process gets',
-      'SIGKILL within 30 ms. The second file kills at every named step of an erasure.',
+      'Erasures of memories, decisions, stores and labels are requested and the process gets',
+      'SIGKILL within 30 ms. The second file kills it at every named step of an erasure.',
     ].join(' '),
     long: {
       files: ['test/crash/erasure/moments.slow.test.ts', 'test/crash/erasure/steps.test.ts'],
@@ -62,10 +62,10 @@ export const SWEEPS: readonly Sweep[] = [
     name: 'each-write',
     claim: 'killed at each write and flush, the embedded engine keeps all it has acknowledged',
     how: [
-      'A library loaded before the service counts its writes, flushes, truncations and renames and',
-      'ends it at the first of them under load, then from the same state at the second, and so on;',
-      'every other time in the middle of a write. One client begins with erasures of memories that',
-      'a decision has used.',
+      'A preloaded library counts the writes, flushes, truncations and renames of the service and',
+      'kills it at the first of them under load, then from the same state at the second, and so',
+      'on; every other time in the middle of a write. One client starts with erasures of memories',
+      'that a decision has used.',
     ].join(' '),
     long: { files: ['test/crash/each-write.slow.test.ts'], rounds: 300, tests: 'each write' },
     short: { files: ['test/crash/each-write.test.ts'], tests: 'any write or flush' },
@@ -74,9 +74,9 @@ export const SWEEPS: readonly Sweep[] = [
     name: 'power-cut',
     claim: 'a loss of power takes nothing acknowledged, whatever the disk had not flushed',
     how: [
-      'The same library keeps a journal of all calls. From it the disk is made as a loss of power',
-      'leaves it: what was flushed, and of the rest nothing, everything, or any blocks of 512',
-      'bytes and the first of the changes of names. The service must start on each of these.',
+      'The same library records all calls. From these the disk is reconstructed as a loss of power',
+      'could leave it: all flushed data, and of the rest nothing, everything, or random blocks of',
+      '512 bytes and the first of the renames. The service must start on each of these disks.',
     ].join(' '),
     long: { files: ['test/crash/each-write.slow.test.ts'], rounds: 100, tests: 'without power' },
     short: {
@@ -86,10 +86,11 @@ export const SWEEPS: readonly Sweep[] = [
   },
   {
     name: 'disk-full',
-    claim: 'with no space at any write the service answers 503, loses nothing and goes on',
+    claim:
+      'when any write finds the disk full, the service returns 503, loses nothing and recovers',
     how: [
-      'The library refuses up to twelve writes with ENOSPC, the first of them after a part, again',
-      'and again at other writes while clients go on.',
+      'The library fails up to twelve writes with ENOSPC, the first of them after a partial write,',
+      'repeatedly and at different writes while clients continue.',
     ].join(' '),
     long: { files: ['test/crash/each-write.slow.test.ts'], rounds: 200, tests: 'no space' },
     short: { files: ['test/crash/each-write.test.ts'], tests: 'no space' },
@@ -98,8 +99,8 @@ export const SWEEPS: readonly Sweep[] = [
     name: 'clock',
     claim: 'a clock that jumps loses nothing, repeats nothing and forks no log',
     how: [
-      'The clock of the process jumps by up to 400 days, forward and back, under load and between',
-      'its processes, by a library loaded before it.',
+      'A preloaded library makes the clock of the process jump by up to 400 days, forward and',
+      'back, under load and between restarts.',
     ].join(' '),
     ...both('test/crash/clock-jumps.test.ts'),
   },
@@ -107,10 +108,10 @@ export const SWEEPS: readonly Sweep[] = [
     name: 'process-memory',
     claim: 'no erased word is in the memory of a process that starts after the erasure',
     how: [
-      'Fifty memories with a word of their own are written, retrieved and erased; all writable',
-      'memory of the process is searched for the words. The process that did the erasing may hold',
-      'them until it collects garbage or ends: how many it does hold is counted here, and nothing',
-      'is claimed about it. Restart the service where that matters.',
+      'Fifty memories, each with a unique word, are written, retrieved and erased; all writable',
+      'memory of the process is searched for these words. The process that erased them may keep',
+      'them until garbage collection or its end: the numbers below count such words, and nothing',
+      'is claimed about them. Restart the service if that matters.',
     ].join(' '),
     ...both('test/crash/process-memory.test.ts'),
   },
@@ -118,18 +119,18 @@ export const SWEEPS: readonly Sweep[] = [
     name: 'processes',
     claim: 'four processes on one PostgreSQL: every acknowledged write, one log, no erased memory',
     how: [
-      'Three tenants use all processes at once for a minute while a reader looks for erased words;',
-      'then each process must show all that any of them acknowledged.',
+      'Three tenants use all processes at once for a minute while a reader searches for erased',
+      'words; then each process must return all that any of them acknowledged.',
     ].join(' '),
     long: { files: ['test/processes/four-processes.slow.test.ts'] },
     short: { files: ['test/processes/two-processes.test.ts'] },
   },
   {
     name: 'database-away',
-    claim: 'cut off from its database the service answers 503, recovers and has lost nothing',
+    claim: 'cut off from its database the service returns 503, recovers and has lost nothing',
     how: [
-      'Connections of two processes under load are cut and refused, then let through again; what',
-      'was acknowledged before, between and after the cuts is there.',
+      'Connections of two processes under load are cut and refused, then allowed again; everything',
+      'acknowledged before, between and after the cuts must be there.',
     ].join(' '),
     ...both('test/processes/database/away.test.ts'),
   },
@@ -138,37 +139,37 @@ export const SWEEPS: readonly Sweep[] = [
     claim: 'a database that restarts or fails over under load loses nothing acknowledged',
     how: [
       'Under one process of the service PostgreSQL is killed (SIGKILL of all its processes),',
-      'stopped at once or stopped in order, and started again on the same files. Then the primary',
+      'stopped immediately or stopped cleanly, and restarted on the same files. Then the primary',
       'of a synchronous standby is killed and the standby promoted. Requests meanwhile get 503.',
-      'Nobody starts the service again, and it shows every acknowledged write, certificate and',
-      'checkpoint. An asynchronous standby may lack some, and nothing is claimed about it.',
+      'Without a restart, the service then returns every acknowledged write, certificate and',
+      'checkpoint. An asynchronous standby may lack some; nothing is claimed about it.',
     ].join(' '),
     ...both('test/processes/database/restarts.test.ts'),
   },
   {
     name: 'tenants',
-    claim: 'no operation shows or changes anything of another tenant',
+    claim: 'no operation returns or changes data of another tenant',
     how: [
       'Every operation of the contract is called with the ids of another tenant, by key and by',
-      'browser session. The answer must be that for an id which never existed, and hold no word of',
-      'the other tenant.',
+      'browser session. The response must be the one for an id that never existed, and contain no',
+      'text of the other tenant.',
     ].join(' '),
     ...both('test/conformance/contract/tenancy.test.ts'),
   },
   {
     name: 'fuzz',
-    claim: 'no body makes the service fail: each is taken or refused as the contract says',
-    how: 'Random changes of good requests to every operation, 5,000 from each seed.',
+    claim: 'no request body makes the service fail: each is accepted or refused by the contract',
+    how: 'Random changes of valid requests to every operation, 5,000 from each seed.',
     long: { files: ['test/conformance/contract/fuzz.slow.test.ts'] },
     short: { files: ['test/conformance/contract/fuzz.test.ts'] },
   },
   {
     name: 'canary',
-    claim: 'what was erased is readable nowhere, and no text is ever stored in clear',
+    claim: 'erased content is readable nowhere, and no text is ever stored in plaintext',
     how: [
-      'A word of its own goes into every text of every operation. All files, outputs and answers',
-      'are searched for it, in several encodings: live, erased, restarted and restored; both',
-      'engines.',
+      'Every text field of every operation gets a unique word. All files, outputs and responses',
+      'are searched for these words, in several encodings: live, after the erasure, after a',
+      'restart and after a restore; on both engines.',
     ].join(' '),
     ...both('test/conformance/erasure/canary.embedded.test.ts'),
   },
@@ -176,8 +177,9 @@ export const SWEEPS: readonly Sweep[] = [
     name: 'restores',
     claim: 'a restored backup revives nothing erased and forks no log',
     how: [
-      'Data, keyring and ledger copy of before are put back in every combination, also while under',
-      'load and also when killed in the middle; on PostgreSQL data are recovered to a moment.',
+      'Backups of data, keyring and ledger copy are restored in every combination, also with',
+      'backups made under load and with a kill during the restore; on PostgreSQL by point-in-time',
+      'recovery.',
     ].join(' '),
     ...both(
       'test/crash/restore.test.ts',
@@ -187,8 +189,8 @@ export const SWEEPS: readonly Sweep[] = [
   },
   {
     name: 'model',
-    claim: 'over long random sequences the service agrees with a model of what it should hold',
-    how: 'Operations in random order; after each one the answers are compared with the model.',
+    claim: 'over long random sequences the service agrees with a model of its state',
+    how: 'Operations in random order; after each one the responses are compared with the model.',
     long: { files: ['test/simulate/simulation.slow.test.ts'] },
     short: { files: ['test/simulate/simulation.test.ts'] },
   },

@@ -66,7 +66,7 @@ test('an erasure with its certificate is followed; without it, it is a finding',
   const other = { signed_bytes: Buffer.from('another certificate').toString('base64') }
   liar.own.change = (path, bytes) =>
     path.startsWith('/v1/erasure/') ? Buffer.from(JSON.stringify(other)) : bytes
-  assert.match((await liar.monitor()).stdout, /is not the one that the log names\n$/)
+  assert.match((await liar.monitor()).stdout, /differs from the digest on the log\n$/)
 })
 
 test('an erasure whose certificate does not come is a finding once it is due', async (t) => {
@@ -142,7 +142,7 @@ test('parts that are missing, cut or of another tree are findings; the state sta
   liar.own.change = (path, bytes) => (path.endsWith('/checkpoint') ? null : bytes)
   assert.match(
     (await liar.monitor('kept')).stdout,
-    /^truncated: the log has no checkpoint any more/,
+    /^truncated: the log no longer has a checkpoint/,
   )
   liar.own.change = (_, bytes) => bytes
   assert.equal((await liar.monitor('kept')).status, 0)

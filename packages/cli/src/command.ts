@@ -20,7 +20,7 @@ export interface CommandEntry {
 
 /** Wrong arguments: one line, exit status 2. */
 export class UsageError extends Error {
-  /** An option that does not exist, and those that do. */
+  /** For an unknown option: its name, and the options that exist. */
   readonly option: { readonly name: string; readonly known: readonly string[] } | undefined
 
   constructor(message: string, option?: UsageError['option']) {
@@ -46,13 +46,13 @@ export function readArguments<const O extends Options>(args: readonly string[], 
   }
 }
 
-/** For `--budget -3`, of which the platform says three sentences. */
+/** A shorter message than Node's three sentences for a value like that of `--budget -3`. */
 function valueAdvice(message: string): string | undefined {
   const option = /^Option '(?:-\w, )?(--[\w-]+)[^']*' argument is ambiguous/.exec(message)?.[1]
   return option && `${option} needs a value; one that begins with a dash is ${option}=VALUE`
 }
 
-/** Throws UsageError unless there is one positional for each name. */
+/** Throws UsageError unless there is exactly one positional argument for each name. */
 export function requirePositionals(given: readonly string[], ...names: readonly string[]): void {
   if (given.length === names.length) return
   const expected = names.length === 0 ? 'no arguments' : names.join(' ')

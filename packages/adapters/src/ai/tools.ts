@@ -1,4 +1,4 @@
-// Tools of an agent of the AI SDK: search its memories, save one, forget one with proof.
+// Memory tools for agents of the AI SDK: search, save and forget with proof.
 
 import { jsonSchema, tool } from 'ai'
 import {
@@ -14,13 +14,13 @@ import { type MemoryScope, requireClient } from '../scope.ts'
 
 const { memory_search, memory_save, memory_forget } = TOOL_TEXTS
 
-/** A copy: the framework's type of a schema is one that may be changed. */
+/** Copies `required`, because the framework's schema type is mutable. */
 const schemaOf = <Input>(input: (typeof TOOL_TEXTS)[keyof typeof TOOL_TEXTS]['input']) =>
   jsonSchema<Input>({ ...input, required: [...input.required] })
 
 /**
  * `memory_search`, `memory_save` and `memory_forget` for `generateText`, `streamText` or an agent.
- * What the service refuses is thrown, and the SDK shows it to the model as the tool's error.
+ * A refusal of the service is thrown; the SDK shows it to the model as the tool's error.
  */
 export function custosTools(scope: MemoryScope) {
   requireClient('custosTools', scope)

@@ -1,4 +1,4 @@
-// A LangGraph store on keyed items: values shared between threads, found by what they say.
+// A LangGraph store on keyed items: values shared between threads and searched by meaning.
 
 import type { Custos } from '@custos/client'
 import {
@@ -23,14 +23,14 @@ type BatchOperation = Parameters<Custos['items']['batch']>[1]['operations'][numb
 type Reply = Awaited<ReturnType<Custos['items']['batch']>>['results'][number]
 type FoundItem = Extract<Reply, { items: unknown }>['items'][number]
 
-/** Operations of one request. */
+/** Maximum operations in one request. */
 const BATCH_MAX = 100
-const ERASED_NAMES_MAX = 10_000
+const CERTIFICATES_KEPT_MAX = 10_000
 
 /**
- * `new CustosStore({ client })` wherever a graph takes a `store`. A put on a name that has an item
- * supersedes it, a deletion erases every version with a certificate. Refusals of the service are
- * thrown as they are (`ApiError`); a namespace that LangGraph does not allow is an
+ * Pass `new CustosStore({ client })` wherever a graph takes a `store`. A put on an existing key
+ * supersedes the item; a deletion erases every version, each with a certificate. Refusals of the
+ * service are thrown unchanged (`ApiError`); a namespace that LangGraph does not allow throws
  * `InvalidNamespaceError`.
  */
 export class CustosStore extends BaseStore {
@@ -48,7 +48,7 @@ export class CustosStore extends BaseStore {
     this.#options = options
   }
 
-  /** Reads see the items before the batch; of several puts of one name the last one holds. */
+  /** Reads see the items before the batch; of several puts on one key the last one wins. */
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
     const sent = operations.map((operation) => this.#operationOf(operation))
     const isChange = ({ op }: BatchOperation): boolean => op === 'put' || op === 'delete'
@@ -63,19 +63,19 @@ export class CustosStore extends BaseStore {
       for (const [at, i] of part.entries())
         results[i] = this.#resultOf(sentAt(sent, i), replies[at])
     }
-    // The results stand in the order of their operations, each of the type of its operation.
+    // results[i] is the result of operations[i], so it has the type that belongs to it.
     return results as OperationResults<Op>
   }
 
   /**
-   * Ids of the erasure certificates of a name that this object has deleted, of the oldest version
-   * first; none: it has not deleted it.
+   * Ids of the erasure certificates of an item that this instance deleted, oldest version first;
+   * empty if it deleted no such item.
    */
   certificates(namespace: readonly string[], key: string): readonly string[] {
     return this.#certificates.get(nameOf(namespace, key)) ?? []
   }
 
-  /** Reads items as they were on record at a time. */
+  /** Reads items as the service knew them at a time (transaction time). */
   asOf(time: Date | string): Pick<BaseStore, 'get'> {
     const known_at = typeof time === 'string' ? time : time.toISOString()
     return {
@@ -112,25 +112,25 @@ export class CustosStore extends BaseStore {
   }
 
   #resultOf(sent: BatchOperation, reply: Reply | undefined): unknown {
-    if (reply === undefined) throw new Error('the service left an operation unanswered')
+    if (reply === undefined) throw new Error('the service returned no result for an operation')
     if ('items' in reply) return reply.items.map(searchItemOf)
     if ('item' in reply) return reply.item && itemOf(reply.item)
     if ('namespaces' in reply) return reply.namespaces
     if ('certificate_ids' in reply && sent.op === 'delete' && reply.deleted)
-      this.#note(nameOf(sent.namespace, sent.key), reply.certificate_ids)
+      this.#rememberCertificates(nameOf(sent.namespace, sent.key), reply.certificate_ids)
     return undefined
   }
 
-  #note(name: string, ids: readonly string[]): void {
+  #rememberCertificates(name: string, ids: readonly string[]): void {
     this.#certificates.delete(name)
     this.#certificates.set(name, ids)
     const [first] = this.#certificates.keys()
-    if (first !== undefined && this.#certificates.size > ERASED_NAMES_MAX)
+    if (first !== undefined && this.#certificates.size > CERTIFICATES_KEPT_MAX)
       this.#certificates.delete(first)
   }
 }
 
-/** Found items as one text for a model: data inside a fence that no item can end. */
+/** Items as one text for a model, inside a data fence that no item's content can close. */
 export const itemsAsData = (items: readonly Pick<Item, 'namespace' | 'key' | 'value'>[]): string =>
   fence(items.map(({ namespace, key, value }) => ({ namespace, key, value })))
 
@@ -177,7 +177,7 @@ const searchItemOf = (found: FoundItem): SearchItem => ({
 
 type PresentMembers<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
 
-/** Without the members that are undefined: JSON has none, and requests refuse null here. */
+/** Omits members that are undefined; the service refuses null in their place. */
 function defined<T extends object>(members: T): PresentMembers<T> {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined)
   return Object.fromEntries(entries) as PresentMembers<T>

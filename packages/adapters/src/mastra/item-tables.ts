@@ -7,10 +7,10 @@ import { messageJson } from './rows.ts'
 
 type Operation = Parameters<Custos['items']['batch']>[1]['operations'][number]
 
-/** `places` says in which thread a message is. */
+/** `places` maps the id of a message to the id of its thread. */
 type Table = 'threads' | 'resources' | 'places'
 
-/** Operations of one request. */
+/** Maximum operations in one request. */
 const BATCH_MAX = 100
 const ATTEMPTS_MAX = 20
 const PAGE = 1_000
@@ -29,7 +29,7 @@ export class ItemTables {
     this.#store = store
   }
 
-  /** A row with the number of its version; null: there is none. */
+  /** The row and the ref of its current version, or null. */
   async get(table: Table, key: string): Promise<{ value: Json; ref: number } | null> {
     if (key === '') return null
     const { item } = await this.#client.items.get(this.#store, {
@@ -60,7 +60,7 @@ export class ItemTables {
     return new Map([...rows].map(([id, { value }]) => [id, String(value['threadId'])]))
   }
 
-  /** Every row, in the order of first puts. */
+  /** Every row, in order of creation. */
   async list(table: Table, filter?: Json): Promise<Json[]> {
     return await this.#values(namespaceOf(table), filter)
   }
@@ -78,7 +78,7 @@ export class ItemTables {
     return (await list.read(filter)).map(({ value }) => value)
   }
 
-  /** `ref`: only if this is still the current version. */
+  /** With `ref`, the put fails unless that is still the current version. */
   put(table: Table, key: string, value: Json, ref?: number): Operation {
     const condition = ref === undefined ? {} : { if_ref: ref }
     return { op: 'put', namespace: namespaceOf(table), key, value, index: false, ...condition }
@@ -88,16 +88,20 @@ export class ItemTables {
     return { op: 'delete', namespace: namespaceOf(table), key }
   }
 
-  /** Puts a message, which leaves the thread where it was. */
-  putMessage(message: MastraDBMessage, threadId: string, place: string | undefined): Operation[] {
+  /** Puts a message into a thread and deletes it from its previous thread, if that is another. */
+  putMessage(
+    message: MastraDBMessage,
+    threadId: string,
+    previousThreadId: string | undefined,
+  ): Operation[] {
     const { id } = message
     const value = messageJson(message)
     return [
-      ...(place === undefined || place === threadId
+      ...(previousThreadId === undefined || previousThreadId === threadId
         ? []
-        : [{ op: 'delete' as const, namespace: ofThread(place), key: id }]),
+        : [{ op: 'delete' as const, namespace: ofThread(previousThreadId), key: id }]),
       { op: 'put', namespace: ofThread(threadId), key: id, value, index: false },
-      ...(place === threadId ? [] : [this.put(PLACES, id, { threadId })]),
+      ...(previousThreadId === threadId ? [] : [this.put(PLACES, id, { threadId })]),
     ]
   }
 
@@ -106,8 +110,8 @@ export class ItemTables {
   }
 
   /**
-   * Runs at most 100 operations whole or not at all. Returns the ids of the certificates of each,
-   * of which a put has none.
+   * Runs up to 100 operations atomically. Returns the certificate ids of each operation; a put has
+   * none.
    */
   async change(operations: readonly Operation[]): Promise<readonly string[][]> {
     if (operations.length === 0) return []
@@ -116,8 +120,8 @@ export class ItemTables {
     return results.map((result) => ('certificate_ids' in result ? result.certificate_ids : []))
   }
 
-  /** Repeats what another writer has overtaken. */
-  async untilUnchanged<T>(act: () => Promise<T>): Promise<T> {
+  /** Retries `act` while another writer changes an item between its read and its put. */
+  async retryOnConflict<T>(act: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1)
       try {
         return await act()

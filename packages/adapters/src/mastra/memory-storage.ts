@@ -23,15 +23,15 @@ import { jsonOf, mergeContent, messageOf, resourceOf, threadOf } from './rows.ts
 
 export type CustosStorageOptions = Pick<MemoryScope, 'client' | 'store'>
 
-/** A message takes up to three operations, and the thread that it belongs to one. */
-const MESSAGES_OF_BATCH = 25
+/** A message takes up to three operations and its thread one; a request has at most 100. */
+const BATCH_MESSAGES_MAX = 25
 const THREADS_PER_PAGE = 100
-const ERASED_MAX = 10_000
+const CERTIFICATES_KEPT_MAX = 10_000
 
 /**
- * `domains: { memory: new CustosMemoryStorage({ client }) }` of a `MastraCompositeStore`. What is
- * deleted is erased in every version, with certificates. Refusals of the service are thrown as they
- * are (`ApiError`).
+ * For `domains: { memory: new CustosMemoryStorage({ client }) }` of a `MastraCompositeStore`. A
+ * deletion erases every version, with certificates. Refusals of the service are thrown unchanged
+ * (`ApiError`).
  */
 export class CustosMemoryStorage extends MemoryStorage {
   override readonly supportsPartialThreadUpdate = true
@@ -44,7 +44,7 @@ export class CustosMemoryStorage extends MemoryStorage {
     this.#tables = new ItemTables(options.client, storeOf(options))
   }
 
-  /** Ids of the erasure certificates of a thread or message that this object has deleted. */
+  /** Ids of the erasure certificates of a thread or message that this instance deleted. */
   certificates(id: string): readonly string[] {
     return this.#certificates.get(id) ?? []
   }
@@ -75,7 +75,7 @@ export class CustosMemoryStorage extends MemoryStorage {
     title,
     metadata,
   }: Parameters<MemoryStorage['updateThread']>[0]): Promise<StorageThreadType> {
-    return await this.#tables.untilUnchanged(async () => {
+    return await this.#tables.retryOnConflict(async () => {
       const row = await this.#tables.get('threads', id)
       if (!row) throw new Error(`Thread with id ${id} not found`)
       const before = threadOf(row.value)
@@ -91,8 +91,8 @@ export class CustosMemoryStorage extends MemoryStorage {
   }
 
   /**
-   * Its messages first: a deletion that was cut short is finished by another one. And once more
-   * after the thread: another writer may have saved to it meanwhile.
+   * Deletes the messages before the thread, so that calling it again finishes an interrupted
+   * deletion, and once more after the thread: another writer may have added messages meanwhile.
    */
   override async deleteThread({
     threadId,
@@ -102,13 +102,13 @@ export class CustosMemoryStorage extends MemoryStorage {
       const [ids = []] = await this.#tables.change([this.#tables.delete('threads', threadId)])
       certificates.push(...ids, ...(await this.#eraseMessages(threadId)))
     }
-    this.#note(threadId, certificates)
+    this.#rememberCertificates(threadId, certificates)
   }
 
   async #eraseMessages(threadId: string): Promise<string[]> {
     const certificates: string[] = []
-    for (const part of partsOf(await this.#messagesOf(threadId))) {
-      const operations = part.flatMap(({ id }) => this.#tables.deleteMessage(id, threadId))
+    for (const batch of batchesOf(await this.#messagesOf(threadId))) {
+      const operations = batch.flatMap(({ id }) => this.#tables.deleteMessage(id, threadId))
       certificates.push(...(await this.#tables.change(operations)).flat())
     }
     return certificates
@@ -187,12 +187,12 @@ export class CustosMemoryStorage extends MemoryStorage {
       const message = threads.get(places.get(id) ?? '')?.find((one) => one.id === id)
       return message ? [message] : []
     })
-    return { messages: asMastraAnswers(found) }
+    return { messages: deduplicateMessages(found) }
   }
 
   /**
-   * A message with the id of one that is there takes its place. A thread that another writer
-   * deletes meanwhile takes along what is saved to it.
+   * A message whose id exists replaces it. If another writer deletes a thread meanwhile, messages
+   * of that thread are deleted rather than saved.
    */
   override async saveMessages({
     messages,
@@ -201,23 +201,23 @@ export class CustosMemoryStorage extends MemoryStorage {
     for (const { id, threadId } of last)
       if (!threadId) throw new TypeError(`the message ${id} has no threadId`)
     const seen = new Set<string>()
-    for (const part of partsOf(last))
-      await this.#tables.untilUnchanged(async () => {
-        const places = await this.#tables.threadsOf(part.map(({ id }) => id))
-        const touched = await this.#touched(part.map(({ threadId = '' }) => threadId))
-        for (const id of touched.keys()) seen.add(id)
+    for (const batch of batchesOf(last))
+      await this.#tables.retryOnConflict(async () => {
+        const places = await this.#tables.threadsOf(batch.map(({ id }) => id))
+        const touchedThreads = await this.#touchThreads(batch.map(({ threadId = '' }) => threadId))
+        for (const id of touchedThreads.keys()) seen.add(id)
         await this.#tables.change([
-          ...part.flatMap((message) => {
+          ...batch.flatMap((message) => {
             const { id, threadId = '' } = message
             const place = places.get(id)
-            if (touched.has(threadId) || !seen.has(threadId))
+            if (touchedThreads.has(threadId) || !seen.has(threadId))
               return this.#tables.putMessage(message, threadId, place)
             return place === undefined ? [] : this.#tables.deleteMessage(id, place)
           }),
-          ...touched.values(),
+          ...touchedThreads.values(),
         ])
       })
-    return { messages: asMastraAnswers(messages) }
+    return { messages: deduplicateMessages(messages) }
   }
 
   override async updateMessages({
@@ -225,13 +225,13 @@ export class CustosMemoryStorage extends MemoryStorage {
   }: Parameters<MemoryStorage['updateMessages']>[0]): Promise<MastraDBMessage[]> {
     const updated: MastraDBMessage[] = []
     for (const update of messages) {
-      const message = await this.#tables.untilUnchanged(() => this.#updateMessage(update))
+      const message = await this.#tables.retryOnConflict(() => this.#updateMessage(update))
       if (message) updated.push(message)
     }
     return updated
   }
 
-  /** Null: there is no message of this id. */
+  /** Returns null if no message has this id. */
   async #updateMessage({
     content,
     ...update
@@ -250,7 +250,7 @@ export class CustosMemoryStorage extends MemoryStorage {
     }
     await this.#tables.change([
       ...this.#tables.putMessage(message, threadId, place),
-      ...(await this.#touched([place, threadId])).values(),
+      ...(await this.#touchThreads([place, threadId])).values(),
     ])
     const isKnown = message.role === 'user' || message.role === 'assistant'
     return { ...message, role: isKnown ? message.role : 'user' }
@@ -258,17 +258,20 @@ export class CustosMemoryStorage extends MemoryStorage {
 
   override async deleteMessages(messageIds: string[]): Promise<void> {
     const places = [...(await this.#tables.threadsOf(messageIds ?? []))]
-    for (const part of partsOf(places))
-      await this.#tables.untilUnchanged(async () => {
-        const touched = await this.#touched(part.map(([, threadId]) => threadId))
-        const operations = part.map(([id, place]) => this.#tables.deleteMessage(id, place))
-        const certificates = await this.#tables.change([...operations.flat(), ...touched.values()])
-        for (const [i, [id]] of part.entries())
-          this.#note(id, certificates.slice(2 * i, 2 * i + 2).flat())
+    for (const batch of batchesOf(places))
+      await this.#tables.retryOnConflict(async () => {
+        const touchedThreads = await this.#touchThreads(batch.map(([, threadId]) => threadId))
+        const operations = batch.map(([id, place]) => this.#tables.deleteMessage(id, place))
+        const certificates = await this.#tables.change([
+          ...operations.flat(),
+          ...touchedThreads.values(),
+        ])
+        for (const [i, [id]] of batch.entries())
+          this.#rememberCertificates(id, certificates.slice(2 * i, 2 * i + 2).flat())
       })
   }
 
-  /** The id of the copy is new; its messages come first, so that no half of a copy is a thread. */
+  /** Copies the messages before it creates the thread, so that no incomplete copy is visible. */
   override async copyThread(args: StorageCloneThreadInput): Promise<StorageCopyThreadOutput> {
     const { sourceThreadId, newThreadId = newId(), title, metadata, options } = args
     const source = await this.getThreadById({ threadId: sourceThreadId })
@@ -283,9 +286,9 @@ export class CustosMemoryStorage extends MemoryStorage {
       threadId: newThreadId,
       ...(args.resourceId && { resourceId }),
     }))
-    for (const part of partsOf(copies))
+    for (const batch of batchesOf(copies))
       await this.#tables.change(
-        part.flatMap((message) => this.#tables.putMessage(message, newThreadId, undefined)),
+        batch.flatMap((message) => this.#tables.putMessage(message, newThreadId, undefined)),
       )
     const time = now()
     const last = chosen.at(-1)
@@ -323,7 +326,7 @@ export class CustosMemoryStorage extends MemoryStorage {
     workingMemory,
     metadata,
   }: Parameters<MemoryStorage['updateResource']>[0]): Promise<StorageResourceType> {
-    return await this.#tables.untilUnchanged(async () => {
+    return await this.#tables.retryOnConflict(async () => {
       const row = await this.#tables.get('resources', resourceId)
       const time = now()
       const before = row ? resourceOf(row.value) : { id: resourceId, createdAt: time }
@@ -343,8 +346,10 @@ export class CustosMemoryStorage extends MemoryStorage {
     return (await this.#tables.messagesOf(threadId)).map(messageOf)
   }
 
-  /** Puts that note the time of a change at its threads, if nobody changes them meanwhile. */
-  async #touched(threadIds: readonly string[]) {
+  /**
+   * Puts that set `updatedAt` of threads, by thread id; they fail if a thread has changed since.
+   */
+  async #touchThreads(threadIds: readonly string[]) {
     const rows = await this.#tables.getMany('threads', threadIds)
     return new Map(
       [...rows].map(([id, { value, ref }]) => {
@@ -355,24 +360,24 @@ export class CustosMemoryStorage extends MemoryStorage {
     )
   }
 
-  #note(id: string, certificates: readonly string[]): void {
+  #rememberCertificates(id: string, certificates: readonly string[]): void {
     if (certificates.length === 0) return
     this.#certificates.delete(id)
     this.#certificates.set(id, certificates)
     const [first] = this.#certificates.keys()
-    if (first !== undefined && this.#certificates.size > ERASED_MAX)
+    if (first !== undefined && this.#certificates.size > CERTIFICATES_KEPT_MAX)
       this.#certificates.delete(first)
   }
 }
 
-/** Parts of a list that fit into one request. */
-function* partsOf<T>(list: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0; at < list.length; at += MESSAGES_OF_BATCH)
-    yield list.slice(at, at + MESSAGES_OF_BATCH)
+/** Batches of a list, each small enough for one request. */
+function* batchesOf<T>(list: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < list.length; at += BATCH_MESSAGES_MAX)
+    yield list.slice(at, at + BATCH_MESSAGES_MAX)
 }
 
-/** Of several messages with one id the last one, as Mastra's own storage answers. */
-const asMastraAnswers = (messages: readonly MastraDBMessage[]): MastraDBMessage[] =>
+/** Keeps the last of several messages with the same id, as Mastra's own storage does. */
+const deduplicateMessages = (messages: readonly MastraDBMessage[]): MastraDBMessage[] =>
   new MessageList().add([...messages], 'memory').get.all.db()
 
 function chooseMessages(

@@ -1,4 +1,4 @@
-// Pages of messages and threads: filtered, sorted and counted as Mastra's own storage does it.
+// Filtering, sorting and paging of messages and threads, with the results of Mastra's own storage.
 
 import type { MastraDBMessage } from '@mastra/core/agent/message-list'
 import {
@@ -12,13 +12,13 @@ import {
   validateStorageMetadataFilter,
 } from '@mastra/core/storage'
 
-/** Of a page of messages when the caller names none. */
+/** Default page size for messages. */
 const MESSAGES_PER_PAGE = 40
 const OFFSET_MAX = Number.MAX_SAFE_INTEGER / 2
 
 type PageOptions = Pick<StorageListMessagesInput, 'filter' | 'page' | 'perPage'>
 
-/** Where a page begins and ends. Throws for a page that there cannot be. */
+/** Offset and size of a page. Throws for a negative or too large page number. */
 export function pageBounds({ page = 0, perPage: input }: PageOptions) {
   const size = normalizePerPage(input, MESSAGES_PER_PAGE)
   if (page < 0) throw new Error('page must be >= 0')
@@ -26,7 +26,7 @@ export function pageBounds({ page = 0, perPage: input }: PageOptions) {
   return { page, size, ...calculatePagination(page, input, size) }
 }
 
-/** By a date, in a stable order. */
+/** Sorts by a date; the sort is stable. */
 export function sortByDate<Field extends string, Row extends Record<Field, Date>>(
   rows: readonly Row[],
   field: Field,
@@ -36,7 +36,7 @@ export function sortByDate<Field extends string, Row extends Record<Field, Date>
   return rows.toSorted((a, b) => sign * (a[field].getTime() - b[field].getTime()))
 }
 
-/** The messages that the filter leaves. Throws TypeError for a filter that is none. */
+/** The messages that match the filter. Throws for an invalid metadata filter. */
 export function filterMessages(
   messages: readonly MastraDBMessage[],
   filter: PageOptions['filter'],
@@ -47,8 +47,8 @@ export function filterMessages(
 }
 
 /**
- * The page of a listing, with the messages that it includes besides.
- * `found` is all that the filter leaves, sorted.
+ * One page of `found`, plus the `included` messages that are not on it.
+ * @param found every message that matches the filter, sorted
  */
 export function messagePage(
   {
@@ -77,7 +77,7 @@ export function messagePage(
   }
 }
 
-/** A message with as many around it as asked for. */
+/** A message with the requested number of messages before and after it. */
 export function contextOf(
   thread: readonly MastraDBMessage[],
   wanted: NonNullable<StorageListMessagesInput['include']>[number],

@@ -1,4 +1,4 @@
-// OpenAI Agents: the history of a session, kept in the service.
+// A session of the OpenAI Agents SDK whose history is stored in Custos.
 
 import type {
   AgentInputItem,
@@ -11,13 +11,14 @@ import { ItemList, type Json } from '../item-list.ts'
 import { type MemoryScope, requireClient, storeOf } from '../scope.ts'
 
 export interface SessionOptions extends Pick<MemoryScope, 'client' | 'store'> {
-  /** Names the session; default: a new one. */
+  /** Default: a new random id. */
   readonly sessionId?: string
 }
 
 /**
- * `new CustosSession({ client, sessionId })` wherever a run takes a `session`. What leaves the
- * history is erased with certificates. One run at a time changes a session.
+ * Pass `new CustosSession({ client, sessionId })` wherever a run takes a `session`. Items that are
+ * removed from the history are erased, with certificates. Only one run at a time may change a
+ * session.
  */
 export class CustosSession implements Session, SessionHistoryTransactionAwareSession {
   readonly #sessionId: string
@@ -60,7 +61,7 @@ export class CustosSession implements Session, SessionHistoryTransactionAwareSes
     await this.#operations.clear()
   }
 
-  /** At most 99 items leave and join the history in one transaction. */
+  /** Removes and adds at most 99 items in one transaction. */
   async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
     const { operationId, transaction } = args
     if (operationId.trim() === '') throw new TypeError('operationId must not be empty')
@@ -95,7 +96,7 @@ export class CustosSession implements Session, SessionHistoryTransactionAwareSes
   }
 }
 
-/** Operations of one request, one of which notes the transaction. */
+/** Maximum operations in one request; one of them records the transaction's id. */
 const TRANSACTION_MAX = 100
 
 // What `addItems` has written.

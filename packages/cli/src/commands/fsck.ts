@@ -1,4 +1,4 @@
-// custos fsck: verifies every audit log and opens every seal, read-only, while a service may run.
+// custos fsck: verifies audit logs, seals and signatures, read-only, also while a service runs.
 
 import { runFsck, type TenantReport } from '@custos/server'
 import { type Command, readArguments, requirePositionals } from '../command.ts'
@@ -7,8 +7,8 @@ import { formatTable, startProgress } from '../output.ts'
 
 export const fsck: Command = {
   usage: '[--tenant ID] [options]',
-  help: `Checks for each tenant, on one snapshot: the whole audit log and its checkpoints; every
-seal of stores, memories and decisions; signatures of memories and decisions, and their digests in
+  help: `Checks each tenant, on one snapshot: the whole audit log and its checkpoints; the seals
+of all stores, memories and decisions; signatures of memories and decisions, and their digests in
 the log; version chains, tombstones, certificates, the erasure ledger; reputation against the log.
 It writes nothing and does not disturb a running service. It prints ids and numbers, never content.
 
@@ -50,7 +50,7 @@ const COLUMNS = [
   ['certificates', 'certificates'],
 ] as const
 
-/** A row for each tenant, then its findings; used by rehearsals of a restore too. */
+/** Prints a row for each tenant, then all findings; also used by rehearsals of a restore. */
 export function printReports(reports: readonly TenantReport[]): void {
   const head = ['tenant', ...COLUMNS.map(([, title]) => title), 'findings']
   const rows = reports.map(({ tenant_id, counts, findings }) => [

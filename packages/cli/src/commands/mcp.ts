@@ -16,7 +16,7 @@ import { loadTokenizer } from '@custos/server/tokenizer'
 import { type Command, readArguments, requirePositionals, UsageError } from '../command.ts'
 import { SharedDirectory } from '../joined-directory.ts'
 
-/** The file that each client reads its servers from. */
+/** The configuration file of each MCP client. */
 const CLIENTS: Readonly<Record<string, string>> = {
   claude: 'claude_desktop_config.json of Claude Desktop or .mcp.json of Claude Code',
   cursor: '~/.cursor/mcp.json',
@@ -29,14 +29,14 @@ export const mcp: Command = {
   help: `Speaks MCP on standard input and output; an MCP client starts it.
 
   --url URL            a running service (credential in CUSTOS_API_KEY)
-  --data-dir DIR       runs the service inside, with its data in DIR, on a free loopback port,
-                       or joins the process that does
+  --data-dir DIR       runs the service in this process, with its data in DIR, on a free loopback
+                       port, or uses the process that already does
   --store NAME         the memory store; default: default
-  --namespace NAME     holds every tool to this namespace
+  --namespace NAME     limits every tool to this namespace
   --tools SET          core (default), governed (with core), graph (the tools of the official
                        memory server of MCP) or all
-  --budget N           tokens a search returns at most; default: 1024
-  --graph-budget N     tokens read_graph and search_nodes return at most; default: no limit
+  --budget N           maximum tokens of a search result; default: 1024
+  --graph-budget N     maximum tokens of read_graph and search_nodes; default: no limit
   --read-only          lists only tools that change nothing
   --print-config NAME  prints the entry for claude, cursor, vscode or codex
 
@@ -111,7 +111,7 @@ async function graphBudgetOf(text: string | undefined): Promise<SessionOptions['
   return { tokens, count }
 }
 
-/** Throws UsageError for a file that is no memory file. */
+/** Imports the memory file into an empty graph. Throws UsageError for an invalid file. */
 async function importOnce(options: SessionOptions, path: string | undefined): Promise<void> {
   if (path === undefined || (options.tools !== 'graph' && options.tools !== 'all')) return
   try {
@@ -124,7 +124,7 @@ async function importOnce(options: SessionOptions, path: string | undefined): Pr
   }
 }
 
-/** Throws UsageError, in one sentence, for an address, a key or a store that is wrong. */
+/** Throws UsageError with one sentence if the address, the key or the store is wrong. */
 async function openSession(
   service: Pick<ClientOptions, 'url' | 'apiKey' | 'fetch'>,
   choice: Omit<SessionOptions, 'custos' | 'scopes' | 'tenant_id' | 'secret'>,
@@ -135,10 +135,10 @@ async function openSession(
     const { scopes, tenant_id, namespace } = await custos.keys.current()
     if (scopes.includes('*') || scopes.includes('memory:read'))
       await custos.memory.capabilities(choice.store)
-    // A confirmation lives no longer than this process.
+    // Signs confirmations, which are valid only in this process.
     const secret = randomBytes(32).toString('hex')
-    const held = choice.namespace ?? namespace ?? undefined
-    return { ...choice, namespace: held, custos, scopes, tenant_id, secret }
+    const limitedTo = choice.namespace ?? namespace ?? undefined
+    return { ...choice, namespace: limitedTo, custos, scopes, tenant_id, secret }
   } catch (error) {
     if (isRefusal(error, 'unauthenticated'))
       throw new UsageError('set CUSTOS_API_KEY to a key of a tenant of this service')
@@ -149,7 +149,7 @@ async function openSession(
   }
 }
 
-/** The client closes the pipe when it is done; a signal ends the command too. */
+/** Resolves when the client closes standard input, or at SIGTERM or SIGINT. */
 function endOfInput(): Promise<void> {
   return new Promise((resolve) => {
     process.stdin.once('end', resolve)
@@ -159,8 +159,8 @@ function endOfInput(): Promise<void> {
 }
 
 /**
- * The entry of a client's configuration that starts this command with the same options. Paths are
- * absolute: a client starts it in a folder of its own. Standard error names the client's file.
+ * The configuration entry with which a client starts this command with the same options. Paths are
+ * absolute, because the client chooses the working directory. Prints the file's name to stderr.
  */
 function formatConfig(
   client: string,

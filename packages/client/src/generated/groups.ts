@@ -50,7 +50,7 @@ export interface ApprovalsGroup {
   /**
    * Returns an approval request with the full proposal and the bytes to sign.
    *
-   * Use it to show an approver what is to be decided.
+   * Use it to show an approver the proposal.
    */
   request(requestId: string, options?: CallOptions): Pending<types.ApprovalsRequestReply>
   /**
@@ -167,7 +167,7 @@ export interface AssuranceGroup {
    * Creates a schedule that runs checks at an interval.
    *
    * Use it to have the service check itself regularly. The first run is due after one interval;
-   * after a downtime one run makes up for all that were missed. `conformance` requires an interval
+   * after a downtime a single run replaces all that were missed. `conformance` requires an interval
    * of at least an hour, because it writes to stores of its own. Results are not sent anywhere:
    * read `/v1/assurance/drift`.
    */
@@ -266,8 +266,8 @@ export interface CgrGroup {
   /**
    * Signs the current score of an agent.
    *
-   * Use it to show the score elsewhere. If nothing has changed since the newest attestation of the
-   * same day, that attestation is returned.
+   * Use it to present the score to third parties. If nothing has changed since the latest
+   * attestation of the same day, that attestation is returned.
    */
   attest(body: types.CgrAttestBody, options?: CallOptions): Pending<types.CgrAttestReply>
   /**
@@ -380,9 +380,9 @@ export interface CgrGroup {
    * Checks up to 500 invoices by rules and records a governed decision for each.
    *
    * Use it to certify invoices by fixed rules: the amount within the purchase order, the approval
-   * of the debtor, no duplicate in the batch. All decisions are recorded or none, with the tag
-   * `rule`, which earns no reputation; each has a signed receipt. An invoice that the agent has
-   * decided in the same way before keeps its record.
+   * of the debtor, no duplicate in the batch. The decisions are recorded atomically, with the tag
+   * `rule`, which earns no reputation; each has a signed receipt. An invoice with the same earlier
+   * decision of the agent keeps its record.
    */
   verifyBatch(body: types.CgrVerifyBatchBody, options?: CallOptions): Pending<types.CgrVerifyBatchReply>
 }
@@ -505,7 +505,8 @@ export interface DecisionsGroup {
    * Erases the text of a decision and certifies it.
    *
    * Use it when a decision itself contains personal data. It erases query, output, parameters,
-   * session id and contents that are not stored memories; erase the memories it used one by one.
+   * session id and contents that are not stored memories; the memories it used are erased
+   * separately.
    */
   redact(decisionId: string, body?: types.DecisionsRedactBody, options?: CallOptions): Pending<types.DecisionsRedactReply>
   /**
@@ -541,15 +542,15 @@ export interface ErasureGroup {
   /**
    * Returns one certificate.
    *
-   * Use it to hand a certificate to somebody who asked for the erasure. `pdf` is a rendering for
-   * people with id and digest; only `json` is signed.
+   * Use it to give a certificate to the person who requested the erasure. `pdf` is a human-readable
+   * rendering with id and digest; only `json` is signed.
    */
   get(certificateId: string, query: types.ErasureGetQuery & { format: 'pdf' }, options?: CallOptions): Pending<FileReply>
   /**
    * Returns one certificate.
    *
-   * Use it to hand a certificate to somebody who asked for the erasure. `pdf` is a rendering for
-   * people with id and digest; only `json` is signed.
+   * Use it to give a certificate to the person who requested the erasure. `pdf` is a human-readable
+   * rendering with id and digest; only `json` is signed.
    */
   get(certificateId: string, query?: types.ErasureGetQuery, options?: CallOptions): Pending<types.ErasureGetReply>
   /**
@@ -789,11 +790,11 @@ export interface IdentityGroup {
    */
   deleteConnection(connectionId: string, options?: CallOptions): Pending<types.IdentityDeleteConnectionReply>
   /**
-   * Takes a domain of e-mail addresses from a connection.
+   * Removes an e-mail domain from a connection.
    *
-   * Use it when the domain is left, or to prove it for another connection. Invitations to addresses
-   * of it are no longer taken by signing in, and `identity.authorize` no longer finds the
-   * connection by it. People who have signed in stay, with their sessions.
+   * Use it when you give up the domain, or to verify it for another connection. Signing in no
+   * longer accepts invitations to its addresses, and `identity.authorize` no longer finds the
+   * connection by it. People who have signed in and their sessions stay.
    */
   dropDomain(connectionId: string, domain: string, options?: CallOptions): Pending<types.IdentityDropDomainReply>
   /**
@@ -818,10 +819,10 @@ export interface IdentityGroup {
    */
   logout(options?: CallOptions): Pending<types.IdentityLogoutReply>
   /**
-   * Returns who calls, and what the caller may do.
+   * Returns the identity and rights of the caller.
    *
-   * Use it when a page opens, to see whether somebody is signed in. In local mode it answers
-   * without a credential.
+   * Use it when a page loads, to check whether a user is signed in. In local mode it needs no
+   * credential.
    */
   me(options?: CallOptions): Pending<types.IdentityMeReply>
   /**
@@ -981,7 +982,8 @@ export interface KeysGroup {
    * new key can do nothing that the calling key cannot: class, scopes, stores, namespace, trust
    * tier and expiry are at most those of the calling key. A key with a namespace may call only
    * operations on memories, and sees that namespace and nothing else. An empty list of stores and a
-   * null namespace are refused: they would name no limit. Only the hash of the key is stored.
+   * null namespace are refused, because they would mean no limit. Only the hash of the key is
+   * stored.
    */
   create(body?: types.KeysCreateBody, options?: CallOptions): Pending<types.KeysCreateReply>
   /**
@@ -1099,9 +1101,9 @@ export interface LlmGroup {
    */
   deleteProvider(modelId: string, options?: CallOptions): Pending<types.LlmDeleteProviderReply>
   /**
-   * Deletes a tool; its headers are destroyed.
+   * Deletes a tool and destroys its headers.
    *
-   * Use it to stop managed runs from calling it.
+   * Use it to prevent managed runs from calling the tool.
    */
   deleteTool(toolName: string, options?: CallOptions): Pending<types.LlmDeleteToolReply>
   /**
@@ -1221,7 +1223,7 @@ export interface MemoryGroup {
   /**
    * Returns one store with its number of memories.
    *
-   * Use it to read the settings of a store, or how many memories a deletion has left to erase.
+   * Use it to read the settings of a store, or how many memories a deletion still has to erase.
    */
   getStore(storeId: string, options?: CallOptions): Pending<types.MemoryGetStoreReply>
   /**
@@ -1287,8 +1289,8 @@ export interface MemoryGroup {
    *
    * Use it to switch the embedder of a store, or after the embedder was unavailable. Switching the
    * embedder re-embeds every memory; until the job ends, memories without a vector are found by
-   * their words. While a job is open the reply names that job. After writes during which the
-   * embedder failed, the job starts by itself.
+   * lexical search. If such a job is already open, the reply has its id. The job starts
+   * automatically after writes during which the embedder failed.
    */
   reembed(storeId: string, body?: types.MemoryReembedBody, options?: CallOptions): Pending<types.MemoryReembedReply>
   /**
@@ -1346,11 +1348,11 @@ export interface MonitoringGroup {
 /** The operations `offboarding.*`. */
 export interface OffboardingGroup {
   /**
-   * Off-boards a tenant: destroys all its keys permanently and certifies it.
+   * Off-boards a tenant: destroys all its keys permanently and issues a certificate.
    *
-   * Use it when a customer leaves. Afterwards nobody can read what the tenant has stored, not even
-   * from backups once they are started with the erasure ledger. It cannot be undone. A repeated
-   * request returns the same certificate.
+   * Use it when a customer leaves. Afterwards nobody can read the data of the tenant, not even from
+   * restored backups, provided that they are started with the erasure ledger. It cannot be undone.
+   * A repeated request returns the same certificate.
    */
   destroyKey(tenantId: string, body: types.OffboardingDestroyKeyBody, options?: CallOptions): Pending<types.OffboardingDestroyKeyReply>
   /**
@@ -1400,9 +1402,9 @@ export interface OrchestratorGroup {
    */
   cancelRun(runId: string, body?: types.OrchestratorCancelRunBody, options?: CallOptions): Pending<types.OrchestratorCancelRunReply>
   /**
-   * Ends a step: checks its output, logs the decision, signs the receipt.
+   * Completes a step: checks its output, logs the decision, signs the receipt.
    *
-   * Use it after the model answered. Calls that are not reported end as `failed`, `once` ones as
+   * Use it after the model has answered. Unreported calls end as `failed`, those of `once` tools as
    * `uncertain`. A denied output is not stored.
    */
   completeStep(runId: string, stepId: string, body: types.OrchestratorCompleteStepBody, options?: CallOptions): Pending<types.OrchestratorCompleteStepReply>
@@ -1422,7 +1424,7 @@ export interface OrchestratorGroup {
   /**
    * Returns one action; with `decisions:read` its text too.
    *
-   * Use it to read what is to be approved.
+   * Use it to read the text to approve.
    */
   getAction(actionId: string, options?: CallOptions): Pending<types.OrchestratorGetActionReply>
   /**
@@ -1507,12 +1509,12 @@ export interface OrchestratorGroup {
    */
   rejectAction(actionId: string, body: types.OrchestratorRejectActionBody, options?: CallOptions): Pending<types.OrchestratorRejectActionReply>
   /**
-   * Asks the model again what led to a decision of a managed run, and compares.
+   * Repeats the model call of a decision of a managed run and compares the answers.
    *
-   * Use it to see whether a decision can be repeated. The question is built from texts and memories
-   * of then; where one is erased, or agent or tools have changed since, it is `impossible` and
-   * nothing is sent. It costs what the model costs, and policies are asked as for a step. Nothing
-   * of the answer is stored, and no tool is called.
+   * Use it to check whether a decision can be reproduced. The prompt is rebuilt from the original
+   * texts and memories; if one is erased, or agent, tools or provider have changed since, the
+   * status is `impossible` and nothing is sent. The provider charges for the call, and policies are
+   * evaluated as for a step. The answer is not stored, and no tool is called.
    */
   replay(decisionId: string, body?: types.OrchestratorReplayBody, options?: CallOptions): Pending<types.OrchestratorReplayReply>
   /**
@@ -1539,16 +1541,16 @@ export interface OrchestratorGroup {
    */
   startRun(body: types.OrchestratorStartRunBody, options?: CallOptions): Pending<types.OrchestratorStartRunReply>
   /**
-   * Counts agents, runs, steps and calls, and what all runs have used.
+   * Counts agents, runs, steps and calls, and the total use of all runs.
    *
-   * Use it for an overview. Everything is counted from what is stored.
+   * Use it for an overview. The numbers are counted from stored rows.
    */
   stats(options?: CallOptions): Pending<types.OrchestratorStatsReply>
   /**
-   * Changes an agent: its next version, which the reply names.
+   * Changes an agent and returns its next version.
    *
-   * Use it to change what you send; null and what is absent stays. Runs under way go on, with the
-   * new version from their next step on. A disabled agent begins no step.
+   * Use it to change the fields you send; null and absent fields stay unchanged. Active runs
+   * continue, with the new version from their next step on. A disabled agent begins no step.
    */
   updateAgent(agentId: string, body: types.OrchestratorUpdateAgentBody, options?: CallOptions): Pending<types.OrchestratorUpdateAgentReply>
   /**
@@ -1660,7 +1662,7 @@ export interface ReportsGroup {
   /**
    * Lists the frameworks with their articles, dates, sources and kinds of evidence.
    *
-   * Use it to see what a report covers and what it leaves to people.
+   * Use it to see what a report covers and what people still have to provide.
    */
   frameworks(options?: CallOptions): Pending<types.ReportsFrameworksReply>
   /**
@@ -1768,10 +1770,10 @@ export interface StreamsGroup {
    */
   ticket(body: types.StreamsTicketBody, options?: CallOptions): Pending<types.StreamsTicketReply>
   /**
-   * Streams what happens in the newest run of a workflow, from its first event to its end.
+   * Streams the events of the newest run of a workflow, from the first to the last.
    *
-   * Use it where only the workflow is known: the frames are those of `streams.run`. It starts no
-   * run.
+   * Use it when only the workflow id is known; the frames are those of `streams.run`. It does not
+   * start a run.
    */
   workflow(workflowId: string, query?: types.StreamsWorkflowQuery & { readonly signal?: AbortSignal }, options?: CallOptions): EventFrames<types.StreamsWorkflowReply>
 }
@@ -1884,10 +1886,10 @@ export interface TemplatesGroup {
   /**
    * Registers all types of a template in the world model, or none.
    *
-   * Use it to start a world model; send `dry_run` first to see what would be registered. Each type
-   * passes the policies. A type of the same kind and name with another spec is not overwritten: 422
-   * `rejected` lists it in `conflicts` and nothing is installed. Types that are already registered
-   * with the same spec are left unchanged.
+   * Use it to set up a world model; send `dry_run` first to see what would be registered. Policies
+   * are evaluated for each type. A type of the same kind and name with another spec is not
+   * overwritten: 422 `rejected` lists it in `conflicts` and nothing is installed. Types that are
+   * already registered with the same spec are left unchanged.
    */
   install(body: types.TemplatesInstallBody, options?: CallOptions): Pending<types.TemplatesInstallReply>
   /**
@@ -1961,13 +1963,13 @@ export interface WebhooksGroup {
   /**
    * Deletes an endpoint with its deliveries; its URL and secrets are destroyed.
    *
-   * Use it when nobody listens any more.
+   * Use it when the receiver no longer exists.
    */
   delete(webhookId: string, options?: CallOptions): Pending<types.WebhooksDeleteReply>
   /**
    * Lists deliveries of the last 30 days, newest first.
    *
-   * Use it to find what was not delivered. Payloads and answers are not kept.
+   * Use it to find failed deliveries. Neither payloads nor response bodies are stored.
    */
   readonly deliveries: PagedMethod<[webhookId: string, query?: types.WebhooksDeliveriesQuery, options?: CallOptions], types.WebhooksDeliveriesReply, types.WebhooksDeliveriesReply['deliveries'][number]>
   /**
@@ -1997,13 +1999,13 @@ export interface WebhooksGroup {
   /**
    * Sends an entry again, as a new delivery.
    *
-   * Use it after the receiver was mended. The `webhook-id` stays the same.
+   * Use it after the receiver has been repaired. The `webhook-id` stays the same.
    */
   retry(webhookId: string, deliveryId: string, options?: CallOptions): Pending<types.WebhooksRetryReply>
   /**
    * Replaces the secret; both sign until the overlap ends.
    *
-   * Use it when a secret may be known to others. Not for `v1a`.
+   * Use it when a secret may have leaked. Not available for `v1a`.
    */
   rotateSecret(webhookId: string, body?: types.WebhooksRotateSecretBody, options?: CallOptions): Pending<types.WebhooksRotateSecretReply>
   /**
@@ -2066,10 +2068,10 @@ export interface WorkflowsGroup {
    */
   resume(workflowId: string, body: types.WorkflowsResumeBody, options?: CallOptions): Pending<types.WorkflowsResumeReply>
   /**
-   * Starts a run of a workflow and waits for its end.
+   * Starts a run of a workflow and waits until it ends.
    *
-   * Use it where a caller wants the answer at once; `orchestrator.start_run` does not wait. After
-   * `timeout_seconds`, or where a person has to approve, it answers 202 and the run goes on.
+   * Use it when the caller needs the result synchronously; `orchestrator.start_run` does not wait.
+   * After `timeout_seconds`, or when approval is required, it returns 202 and the run continues.
    */
   run(workflowId: string, body: types.WorkflowsRunBody, options?: CallOptions): Pending<types.WorkflowsRunReply | types.WorkflowsRunAccepted>
   /**

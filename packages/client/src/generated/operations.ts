@@ -877,7 +877,7 @@ export const identityDeleteConnection: Operation<[connectionId: string, options?
   path: '/v1/portal/sso/connections/{connection_id}',
 }
 
-/** Takes a domain of e-mail addresses from a connection. */
+/** Removes an e-mail domain from a connection. */
 export const identityDropDomain: Operation<[connectionId: string, domain: string, options?: CallOptions], Pending<types.IdentityDropDomainReply>> = {
   id: 'identity.drop_domain',
   method: 'DELETE',
@@ -907,7 +907,7 @@ export const identityLogout: Operation<[options?: CallOptions], Pending<types.Id
   path: '/v1/portal/logout',
 }
 
-/** Returns who calls, and what the caller may do. */
+/** Returns the identity and rights of the caller. */
 export const identityMe: Operation<[options?: CallOptions], Pending<types.IdentityMeReply>> = {
   id: 'identity.me',
   method: 'GET',
@@ -1203,7 +1203,7 @@ export const llmDeleteProvider: Operation<[modelId: string, options?: CallOption
   path: '/v1/llm/providers/{model_id}',
 }
 
-/** Deletes a tool; its headers are destroyed. */
+/** Deletes a tool and destroys its headers. */
 export const llmDeleteTool: Operation<[toolName: string, options?: CallOptions], Pending<types.LlmDeleteToolReply>> = {
   id: 'llm.delete_tool',
   method: 'DELETE',
@@ -1459,7 +1459,7 @@ export const monitoringStats: Operation<[options?: CallOptions], Pending<types.M
   path: '/v1/monitoring/stats',
 }
 
-/** Off-boards a tenant: destroys all its keys permanently and certifies it. */
+/** Off-boards a tenant: destroys all its keys permanently and issues a certificate. */
 export const offboardingDestroyKey: Operation<[tenantId: string, body: types.OffboardingDestroyKeyBody, options?: CallOptions], Pending<types.OffboardingDestroyKeyReply>> = {
   id: 'offboarding.destroy_key',
   method: 'POST',
@@ -1517,7 +1517,7 @@ export const orchestratorCancelRun: Operation<[runId: string, body?: types.Orche
   takes: 'body',
 }
 
-/** Ends a step: checks its output, logs the decision, signs the receipt. */
+/** Completes a step: checks its output, logs the decision, signs the receipt. */
 export const orchestratorCompleteStep: Operation<[runId: string, stepId: string, body: types.OrchestratorCompleteStepBody, options?: CallOptions], Pending<types.OrchestratorCompleteStepReply>> = {
   id: 'orchestrator.complete_step',
   method: 'POST',
@@ -1649,7 +1649,7 @@ export const orchestratorRejectAction: Operation<[actionId: string, body: types.
   idempotent: true,
 }
 
-/** Asks the model again what led to a decision of a managed run, and compares. */
+/** Repeats the model call of a decision of a managed run and compares the answers. */
 export const orchestratorReplay: Operation<[decisionId: string, body?: types.OrchestratorReplayBody, options?: CallOptions], Pending<types.OrchestratorReplayReply>> = {
   id: 'orchestrator.replay',
   method: 'POST',
@@ -1683,14 +1683,14 @@ export const orchestratorStartRun: Operation<[body: types.OrchestratorStartRunBo
   idempotent: true,
 }
 
-/** Counts agents, runs, steps and calls, and what all runs have used. */
+/** Counts agents, runs, steps and calls, and the total use of all runs. */
 export const orchestratorStats: Operation<[options?: CallOptions], Pending<types.OrchestratorStatsReply>> = {
   id: 'orchestrator.stats',
   method: 'GET',
   path: '/v1/orchestrator/stats',
 }
 
-/** Changes an agent: its next version, which the reply names. */
+/** Changes an agent and returns its next version. */
 export const orchestratorUpdateAgent: Operation<[agentId: string, body: types.OrchestratorUpdateAgentBody, options?: CallOptions], Pending<types.OrchestratorUpdateAgentReply>> = {
   id: 'orchestrator.update_agent',
   method: 'PUT',
@@ -1917,7 +1917,7 @@ export const streamsTicket: Operation<[body: types.StreamsTicketBody, options?: 
   takes: 'body',
 }
 
-/** Streams what happens in the newest run of a workflow, from its first event to its end. */
+/** Streams the events of the newest run of a workflow, from the first to the last. */
 export const streamsWorkflow: Operation<[workflowId: string, query?: types.StreamsWorkflowQuery & { readonly signal?: AbortSignal }, options?: CallOptions], EventFrames<types.StreamsWorkflowReply>> = {
   id: 'streams.workflow',
   method: 'GET',
@@ -2190,7 +2190,7 @@ export const workflowsResume: Operation<[workflowId: string, body: types.Workflo
   takes: 'body',
 }
 
-/** Starts a run of a workflow and waits for its end. */
+/** Starts a run of a workflow and waits until it ends. */
 export const workflowsRun: Operation<[workflowId: string, body: types.WorkflowsRunBody, options?: CallOptions], Pending<types.WorkflowsRunReply | types.WorkflowsRunAccepted>> = {
   id: 'workflows.run',
   method: 'POST',

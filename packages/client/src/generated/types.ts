@@ -1420,7 +1420,7 @@ export interface Refusals {
     | 'type_not_found'
 }
 
-/** An action that was invoked, waits or was refused */
+/** An action, whether invoked, waiting or refused */
 export type Action = {
   /** Id of the action */
   action_id: string
@@ -1449,7 +1449,7 @@ export type Action = {
   proposal_digest: string
   /** Id of the approval request; null: none was needed */
   approval_request_id: string | null
-  /** Who decided; null: nobody had to, or has yet */
+  /** The approval decision; null: none was needed, or none yet */
   approval: RecordApproval | null
   /** Why it was not issued */
   reason: string | null
@@ -1490,7 +1490,7 @@ export type ActionProposal = {
   created_at: string
 }
 
-/** What a step is made with: model, prompt, stores and tools */
+/** An agent: model, prompt, stores and tools of its steps */
 export type Agent = {
   agent_id: string
   /** Id of the tenant */
@@ -1501,23 +1501,23 @@ export type Agent = {
   role: AgentRole
   /** What it does */
   description: string
-  /** Model that it asks unless a step names another */
+  /** Model that it calls unless a step names another */
   model_id: string
   /** Instructions for the model */
   system_prompt: string
   /** Stores that its steps may read; empty: every store */
   memory_stores: string[]
-  /** Models that a managed run asks, in this order, where `model_id` does not answer */
+  /** Models that a managed run calls, in this order, if `model_id` fails */
   fallback_models: string[]
   /** Names of tools that it may call; empty: every tool */
   tools: string[]
   /** Steps of a run that it starts */
   max_steps: number
-  /** Tokens of one step, in and out */
+  /** Maximum tokens of one step, input and output */
   max_tokens_per_step: number
   /** Temperature for the model */
   temperature: number
-  /** 1, or one more than the version before */
+  /** Version number, from 1 */
   version: number
   /** Whether it may begin steps */
   enabled: boolean
@@ -1527,7 +1527,7 @@ export type Agent = {
   updated_at: string
 }
 
-/** A step or call of an agent that waited for a person */
+/** A step or call of an agent that required approval */
 export type AgentAction = {
   /** Id of the action */
   action_id: string
@@ -1537,15 +1537,15 @@ export type AgentAction = {
   call_id: string | null
   agent_id: string
   /**
-   * What is to be done. `memory.write`: a fact that a model found in a conversation; then `run_id`,
-   * `step_id` and `agent_id` are the `extraction_id`
+   * Operation to approve. `memory.write`: a fact that a model extracted from a conversation; then
+   * `run_id`, `step_id` and `agent_id` are the `extraction_id`
    */
   operation: 'inference' | 'tool_execution' | 'memory.write'
-  /** What repeating the call does; null: a step */
+  /** Effect class of the tool; null: the action is a step */
   effect: ToolEffect | null
   /** Salted SHA-256 of the input, or of tool and arguments */
   commitment: string
-  /** What is to be approved: input, or JSON of tool and arguments */
+  /** Text to approve: input of the step, or JSON of tool and arguments */
   text: string | null
   /** Id of the tenant */
   tenant_id: string
@@ -1558,7 +1558,7 @@ export type AgentAction = {
   proposal_digest: string
   /** Id of the approval request; null: none was needed */
   approval_request_id: string | null
-  /** Who decided; null: nobody had to, or has yet */
+  /** The approval decision; null: none was needed, or none yet */
   approval: RecordApproval | null
   /** Why it was not issued */
   reason: string | null
@@ -1605,9 +1605,9 @@ export type ApprovalRequest = {
   requested_by: string
   /** SHA-256 of the proposal, which a decision is bound to */
   proposal_digest: string
-  /** Number of the tenant's set of policies, which grows with every change */
+  /** Version number of the tenant's set of policies */
   policy_set: number
-  /** The policies that asked for an approval */
+  /** The policies that required approval */
   escalations: Escalation[]
 }
 
@@ -1671,7 +1671,7 @@ export type Artifact = {
   proposal_digest: string
   /** Id of the approval request; null: none was needed */
   approval_request_id: string | null
-  /** Who decided; null: nobody had to, or has yet */
+  /** The approval decision; null: none was needed, or none yet */
   approval: RecordApproval | null
   /** Why it was not issued */
   reason: string | null
@@ -1881,7 +1881,7 @@ export type AuditRecord = {
 export type Authority = {
   /** Reference of the delegation */
   delegation_ref?: string | null
-  /** The person on whose behalf it is done */
+  /** The person on whose behalf the caller acts */
   human_principal?: string | null
   /** Claimed trust tier, capped by the credential */
   trust_tier?: TrustTier
@@ -1907,7 +1907,7 @@ export type Breadcrumb = {
   created_at: string
 }
 
-/** Who calls, and what the caller may do */
+/** Identity and rights of the caller */
 export type Caller = {
   /** `local`: local mode without a credential; `session`: a cookie; `key`: an API key */
   mode: 'local' | 'session' | 'key'
@@ -1915,9 +1915,9 @@ export type Caller = {
   tenant_id: string | null
   /** Name of the tenant; null: an operator */
   tenant_name: string | null
-  /** The person who calls; null: nobody known */
+  /** The signed-in person; null: unknown */
   user: CallerUser | null
-  /** Id of the API key, or of that of the session; null: local mode, or a person without */
+  /** Id of the API key, or of that of the session; null: local mode, or a session without a key */
   key_id: string | null
   /** What the caller may do */
   scopes: Array<'memory:read' | 'memory:write' | 'memory:admin' | 'decisions:read' | 'decisions:write' | 'erasure:execute' | 'gcrumbs:read' | 'gcrumbs:admin' | 'governance:read' | 'governance:admin' | 'artifacts:read' | 'artifacts:admin' | 'compliance:read' | 'compliance:admin' | 'manifold:read' | 'cgr:read' | 'cgr:write' | 'keys:admin' | 'webhooks:admin' | 'orchestrator:run' | 'orchestrator:admin' | 'llm:admin' | 'sso:admin' | 'admin:platform' | '*'>
@@ -1925,13 +1925,13 @@ export type Caller = {
   stores: string[] | null
   /** Whether the caller is a platform operator */
   operator: boolean
-  /** When the session or the key ends, if not used; null: never */
+  /** When the key expires, or the session if it is not used; null: never */
   expires_at: string | null
-  /** Sent as `x-custos-csrf` with every request of the session that is not a GET */
+  /** Send it as `x-custos-csrf` with every request of the session except GET */
   csrf_token: string | null
 }
 
-/** A person who calls */
+/** A signed-in person */
 export type CallerUser = {
   /** Id of the person */
   user_id: string
@@ -2042,7 +2042,7 @@ export type CheckedType = {
   subject_type: string | null
 }
 
-/** Names of members, from the outside in: `["resource_access", "custos", "roles"]` */
+/** Path to the claim: `["resource_access", "custos", "roles"]` */
 export type ClaimPath = string[]
 
 /** How far the clock is behind the audit log */
@@ -2068,7 +2068,7 @@ export type CompactMemory = {
   token_count: number
 }
 
-/** How much of what its tools did was undone */
+/** How many of the effects of tool calls were undone */
 export type Compensation = 'complete' | 'partial' | 'none'
 
 /** A composition */
@@ -2118,7 +2118,7 @@ export type Composition = {
   proposal_digest: string
   /** Id of the approval request; null: none was needed */
   approval_request_id: string | null
-  /** Who decided; null: nobody had to, or has yet */
+  /** The approval decision; null: none was needed, or none yet */
   approval: RecordApproval | null
   /** Why it was not issued */
   reason: string | null
@@ -2187,7 +2187,7 @@ export type Corpus = {
   proposal_digest: string
   /** Id of the approval request; null: none was needed */
   approval_request_id: string | null
-  /** Who decided; null: nobody had to, or has yet */
+  /** The approval decision; null: none was needed, or none yet */
   approval: RecordApproval | null
   /** Why it was not issued */
   reason: string | null
@@ -2372,7 +2372,7 @@ export type DuplicateMemory = {
   duplicate_of: number
 }
 
-/** What computes the vectors of a store; `none` means search by words alone */
+/** The embedding model of a store; `none`: lexical search only */
 export type Embedder = 'static' | 'none' | 'http' | 'onnx'
 
 /** An object without members */
@@ -2426,25 +2426,25 @@ export type EpochTimestamp = {
 }
 
 /**
- * `erased`: it was stored and is gone. `already_absent`: only decisions held it, and were redacted.
- * `nothing_found`: nothing held it.
+ * `erased`: it was stored and is erased. `already_absent`: only decisions contained it, and were
+ * redacted. `nothing_found`: nothing contained it.
  */
 export type ErasureOutcome = 'erased' | 'already_absent' | 'nothing_found'
 
-/** The check for remains before a certificate is signed */
+/** Result of the check that runs before the certificate is signed */
 export type ErasureVerification = {
   /** When the check ran */
   ran_at: string
   /** The places that were checked */
   paths: Array<{
-    /** Where it looked */
+    /** Name of the read path */
     path: string
-    /** What it found */
+    /** What the check found there */
     result: string
   }>
 }
 
-/** A policy that asked for an approval */
+/** A policy that required approval */
 export type Escalation = {
   /** Id of the policy */
   policy_id: string
@@ -2585,7 +2585,7 @@ export type GovernedDecision = {
   decision: Judgment
   /** Why */
   reason: string
-  /** The check of `verify-batch` that decided; null for any other decision */
+  /** The decisive rule of `verify-batch`; null for any other decision */
   reason_code: InvoiceReason | null
   /** Handle of the agent */
   agent_handle: string
@@ -2676,7 +2676,7 @@ export type IngestedConversation = {
   extraction?: Extraction | null
 }
 
-/** What an invoice has to show */
+/** Rules for the invoices */
 export type InvoicePolicy = {
   /** Whether the amount must not exceed the order; default: true */
   require_amount_within_po: boolean
@@ -2916,7 +2916,7 @@ export type LandingCertificate = {
   proposal_digest: string
   /** Id of the approval request; null: none was needed */
   approval_request_id: string | null
-  /** Who decided; null: nobody had to, or has yet */
+  /** The approval decision; null: none was needed, or none yet */
   approval: RecordApproval | null
   /** Why it was not issued */
   reason: string | null
@@ -2998,9 +2998,9 @@ export type LandingDocument = {
 export type Language = 'en' | 'de' | 'es' | 'fr' | 'pt'
 
 /**
- * Languages of the memories of a store, the main one first. The language of a text, which decides
- * its stop words and word endings, is the one it has most stop words of; among several with as
- * many, the first named
+ * Languages of the memories of a store, the main one first. A text is taken to be in the language
+ * whose stop words it has most of (the first of several with equally many), which determines its
+ * stop words and stems
  */
 export type Languages = Language[]
 
@@ -3182,35 +3182,35 @@ export type NewSsoConnection = {
   auth_method?: SsoAuthMethod
   /** What is asked of the provider besides `openid` */
   scopes?: OidcScopes
-  /** Signatures that ID tokens may have */
+  /** Accepted signature algorithms of ID tokens */
   algorithms?: SsoAlgorithms
-  /**
-   * The claim that roles are mapped from at every sign-in; null: people keep the roles they have
-   */
+  /** Claim that determines the role at every sign-in; null: people keep their roles */
   role_claim?: ClaimPath | null
   /** Roles by values of the claim */
   role_map?: RoleMap
-  /** The role of people with no mapped value; null: they are refused */
+  /** Role of people without a mapped value; null: their sign-in is refused */
   default_role?: Role | null
-  /** Whether a mapped value or the default may make an `owner` */
+  /** Whether a mapped value or the default may grant `owner` */
   allow_owner?: boolean
-  /** Whether people who were not invited may sign in */
+  /** Whether people may sign in without an invitation */
   create_users?: boolean
   /**
    * Directories whose people may sign in, of an issuer of `common` or `organizations`; empty: the
    * issuer is that of one organisation
    */
   directories?: SsoDirectories
-  /** Whether people of the tenant sign in through a provider only */
+  /** Whether people of the tenant can sign in through a provider only */
   enforced?: boolean
   /** Whether people can sign in through it; `false` ends its sessions */
   enabled?: boolean
 }
 
-/** What is asked of the provider, besides `openid` */
+/** Scopes to request from the provider, besides `openid` */
 export type OidcScopes = string[]
 
-/** `stop`: what it did stays. `compensate`: calls with a compensation are undone */
+/**
+ * If the run fails: `stop` leaves its effects, `compensate` undoes calls that have a compensation
+ */
 export type OnFailure = 'stop' | 'compensate'
 
 /** `paid` and `default` resolve a decision; under the others it stays pending */
@@ -3431,7 +3431,7 @@ export type RankedMemory = {
  */
 export type Ranking = 'fused' | 'lexical'
 
-/** Who decided on a record */
+/** An approval decision about a record */
 export type RecordApproval = {
   /** Id of the approval request */
   request_id: string
@@ -3455,11 +3455,11 @@ export type RecordApproval = {
  */
 export type RecordStatus = 'waiting_hitl' | 'denied' | 'expired' | 'issued' | 'registered' | 'certified' | 'invoked' | 'sealed' | 'governed' | 'approved'
 
-/** Under whose authority the caller acted */
+/** The authority that the caller claims */
 export type RecordedAuthority = {
   /** Reference of the delegation */
   delegation_ref: string | null
-  /** The person on whose behalf it is done */
+  /** The person on whose behalf the caller acts */
   human_principal: string | null
   /** Trust tier as claimed; null: none was claimed */
   claimed_tier: TrustTier | null
@@ -3532,7 +3532,7 @@ export type RejectedComposition = {
   composition_id: string
 }
 
-/** What a model answers to the question of a decision */
+/** Result of repeating the model call of a decision */
 export type ReplayVerdict = {
   replay_id: string
   /** Id of the decision */
@@ -3540,27 +3540,27 @@ export type ReplayVerdict = {
   /** Id of the tenant */
   tenant_id: string
   /**
-   * `degraded`: nearly the same words. `impossible`: the model was not asked. `error`: it did not
-   * answer, or a policy refused what it answered
+   * `degraded`: nearly the same words. `impossible`: the model was not called. `error`: it did not
+   * answer, or a policy denied its answer
    */
   status: 'identical' | 'degraded' | 'diverged' | 'impossible' | 'error'
-  /** Code of why it is not identical; null: it is */
+  /** Reason code; null: the answers are identical */
   divergence_reason: string | null
-  /** Begin of the answer of then; null: erased, or not compared */
+  /** Beginning of the original answer; null: erased, or not compared */
   original_output: string | null
-  /** Begin of the answer of now; null: there is none */
+  /** Beginning of the new answer; null: there is none */
   replayed_output: string | null
-  /** Likeness of the two answers by their words */
+  /** Similarity of the words of the two answers */
   confidence: number
-  /** Whether the model was asked exactly what it was asked then */
+  /** Whether the prompt was exactly the original one */
   input_reconstructed: boolean
-  /** Whether every memory of then is still there */
+  /** Whether every original memory still exists */
   memory_match: boolean
   /** Whether a provider of the model is configured */
   model_available: boolean
-  /** Whether the two answers are the same bytes */
+  /** Whether the two answers are equal byte for byte */
   output_hash_match: boolean
-  /** Version that answered now; null: it did not say */
+  /** Version of the model that answered; null: not reported */
   model_version_used: string | null
   /** Tokens of the prompt */
   tokens_in: number
@@ -3761,7 +3761,7 @@ export type RoleMapping = {
 /** Roles of a person */
 export type Roles = Role[]
 
-/** An execution of steps of agents, under one budget */
+/** A run: steps of agents under one budget */
 export type Run = {
   run_id: string
   /** Id of the tenant */
@@ -3774,7 +3774,7 @@ export type Run = {
   executor: RunExecutor
   /** State of the run */
   state: RunState
-  /** Why it ended other than completed */
+  /** Reason code if it ended other than completed */
   termination_reason: RunReason | null
   /** What its steps may use */
   budget: RunBudget
@@ -3784,15 +3784,15 @@ export type Run = {
   reserved: RunUse
   /** What becomes of what it did when it ends other than completed */
   on_failure: OnFailure
-  /** How much was undone; null: nothing was to be */
+  /** How much was undone; null: no compensation was requested */
   compensation: Compensation | null
-  /** Until when it undoes; null: nothing was to be undone */
+  /** Deadline of the compensation; null: no compensation was requested */
   compensation_deadline_at: string | null
-  /** Why it undid no more though something is left; null: it tried all */
+  /** Why the compensation stopped early; null: it did not */
   compensation_stopped: RunReason | null
-  /** Most steps it may have */
+  /** Maximum number of steps */
   max_steps: number
-  /** Steps that it has */
+  /** Number of steps so far */
   steps_total: number
   /** Receipts that were signed */
   receipts: number
@@ -3808,11 +3808,11 @@ export type Run = {
   ended_at: string | null
 }
 
-/** What the steps of a run may use together */
+/** Maximum use of all steps of a run together */
 export type RunBudget = {
-  /** Tokens of all steps, in and out; null: no limit */
+  /** Tokens of all steps, input and output; null: no limit */
   tokens?: number | null
-  /** Cost in millionths; null: no limit */
+  /** Cost in millionths of the currency; null: no limit */
   cost_micro?: number | null
 }
 
@@ -3826,11 +3826,11 @@ export type RunCall = {
   run_id: string
   /** State of the call */
   state: RunCallState
-  /** Why it ended other than done */
+  /** Reason code if it ended other than done */
   reason: RunReason | null
   /** What repeating it does */
   effect: ToolEffect
-  /** Whether the caller of the managed run acts, and reports the result */
+  /** Whether the caller of the managed run makes the call and reports the result */
   by_caller: boolean
   /** Salted SHA-256 of tool and arguments */
   args_commitment: string
@@ -3840,9 +3840,9 @@ export type RunCall = {
   policy_set: number
   /** Id of the evaluation; null: there were no policies */
   evaluation_id: string | null
-  /** Id of the action that waited for a person; null: none had to */
+  /** Id of the action that required approval; null: none */
   action_id: string | null
-  /** Id of the call that it undoes; null: none */
+  /** Id of the call that this one compensates; null: none */
   compensates: string | null
   /** When it was created */
   created_at: string
@@ -3850,7 +3850,10 @@ export type RunCall = {
   ended_at: string | null
 }
 
-/** `intended`: the tool may act. `uncertain`: a `once` tool may have acted, nobody reported it. */
+/**
+ * `intended`: the call may be made. `uncertain`: the call of a `once` tool may have taken effect,
+ * but was not reported.
+ */
 export type RunCallState = 'waiting_hitl' | 'intended' | 'done' | 'denied' | 'failed' | 'uncertain'
 
 /** A call with its texts */
@@ -3860,11 +3863,11 @@ export type RunCallTexts = {
   run_id: string
   /** State of the call */
   state: RunCallState
-  /** Why it ended other than done */
+  /** Reason code if it ended other than done */
   reason: RunReason | null
   /** What repeating it does */
   effect: ToolEffect
-  /** Whether the caller of the managed run acts, and reports the result */
+  /** Whether the caller of the managed run makes the call and reports the result */
   by_caller: boolean
   /** Salted SHA-256 of tool and arguments */
   args_commitment: string
@@ -3874,9 +3877,9 @@ export type RunCallTexts = {
   policy_set: number
   /** Id of the evaluation; null: there were no policies */
   evaluation_id: string | null
-  /** Id of the action that waited for a person; null: none had to */
+  /** Id of the action that required approval; null: none */
   action_id: string | null
-  /** Id of the call that it undoes; null: none */
+  /** Id of the call that this one compensates; null: none */
   compensates: string | null
   /** When it was created */
   created_at: string
@@ -3901,53 +3904,53 @@ export type RunMemory = {
   content: string
 }
 
-/** Code of why it ended other than completed */
+/** Reason code if it ended other than completed */
 export type RunReason = 'cancelled' | 'deadline_exceeded' | 'permit_expired' | 'policy' | 'output_refused' | 'hitl_rejected' | 'hitl_expired' | 'input_erased' | 'not_reported' | 'reported' | 'run_ended' | 'model_failed' | 'model_refused' | 'quota_exceeded' | 'attempt_lost' | 'step_refused' | 'budget_exhausted' | 'max_steps_reached' | 'credential_revoked' | 'executor_failed' | 'args_invalid' | 'tool_refused' | 'tool_failed' | 'resolved' | 'loop_detected' | 'no_compensation'
 
 /** Signed statement about one ended step; see docs/orchestration.md */
 export type RunReceipt = { [key: string]: unknown }
 
 /**
- * `running`: its executor may begin steps. `waiting_hitl`: a step or call waits for a person.
- * `waiting_client`: the caller has to report what a call answered. `waiting_resolution`: a person
- * has to say whether a `once` tool acted. `compensating`: it has stopped, and what its tools did is
- * being undone. `denied`: a policy or a person refused a step. `failed`: no model answered.
- * `terminated`: it was ended before its end.
+ * `running`: its executor may begin steps. `waiting_hitl`: a step or call waits for approval.
+ * `waiting_client`: the caller has to report the result of a call. `waiting_resolution`: a person
+ * has to say whether the call of a `once` tool took effect. `compensating`: it has stopped, and its
+ * tool calls are being undone. `denied`: a policy or a person denied a step. `failed`: no model
+ * answered. `terminated`: it was stopped early.
  */
 export type RunState = 'running' | 'waiting_hitl' | 'waiting_client' | 'waiting_resolution' | 'compensating' | 'completed' | 'denied' | 'failed' | 'terminated'
 
-/** One question to a model, with what it was allowed */
+/** One model call of a run, with its permit */
 export type RunStep = {
   step_id: string
   run_id: string
-  /** Place in the run, from 1 */
+  /** Number of the step in the run, from 1 */
   step_no: number
   /** Turn of the workflow, from 0; null: the run is of one agent */
   turn_no: number | null
   agent_id: string
   /** State of the step */
   state: StepState
-  /** Why it ended other than completed */
+  /** Reason code if it ended other than completed */
   reason: RunReason | null
-  /** Model that is asked */
+  /** Model that is called */
   model_id: string
   /** Store that was read; null: none */
   store_id: string | null
   /** Log position at which memory was read */
   memory_seq: number
-  /** Memories that the step read */
+  /** Memories that the step retrieved */
   retrieved_refs: number[]
-  /** Memories that its input was made from */
+  /** Memories that its input derives from */
   inherited_refs: number[]
   /** Number of the policies that were evaluated */
   policy_set: number
   /** Id of the evaluation; null: there were no policies */
   evaluation_id: string | null
-  /** Id of the action that waited for a person; null: none had to */
+  /** Id of the action that required approval; null: none */
   action_id: string | null
   /** Id of the permit; null: there is none */
   permit: string | null
-  /** Tokens that are reserved for it, in and out */
+  /** Tokens reserved for it, input and output */
   max_tokens: number
   /** Millionths of the currency */
   max_cost_micro: number
@@ -3973,34 +3976,34 @@ export type RunStep = {
 export type RunStepTexts = {
   step_id: string
   run_id: string
-  /** Place in the run, from 1 */
+  /** Number of the step in the run, from 1 */
   step_no: number
   /** Turn of the workflow, from 0; null: the run is of one agent */
   turn_no: number | null
   agent_id: string
   /** State of the step */
   state: StepState
-  /** Why it ended other than completed */
+  /** Reason code if it ended other than completed */
   reason: RunReason | null
-  /** Model that is asked */
+  /** Model that is called */
   model_id: string
   /** Store that was read; null: none */
   store_id: string | null
   /** Log position at which memory was read */
   memory_seq: number
-  /** Memories that the step read */
+  /** Memories that the step retrieved */
   retrieved_refs: number[]
-  /** Memories that its input was made from */
+  /** Memories that its input derives from */
   inherited_refs: number[]
   /** Number of the policies that were evaluated */
   policy_set: number
   /** Id of the evaluation; null: there were no policies */
   evaluation_id: string | null
-  /** Id of the action that waited for a person; null: none had to */
+  /** Id of the action that required approval; null: none */
   action_id: string | null
   /** Id of the permit; null: there is none */
   permit: string | null
-  /** Tokens that are reserved for it, in and out */
+  /** Tokens reserved for it, input and output */
   max_tokens: number
   /** Millionths of the currency */
   max_cost_micro: number
@@ -4099,12 +4102,12 @@ export type SessionDigest = {
 /** A signature algorithm of ID tokens */
 export type SsoAlgorithm = 'RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384' | 'PS512' | 'ES256' | 'ES384' | 'ES512' | 'EdDSA'
 
-/** Signatures that ID tokens may have */
+/** Accepted signature algorithms of ID tokens */
 export type SsoAlgorithms = SsoAlgorithm[]
 
 /**
- * How the service proves that it is the client; `private_key_jwt`: with a key that the service
- * makes and whose public part you register at the provider
+ * How the service authenticates to the provider; `private_key_jwt`: with a key that the service
+ * generates and whose public part you register there
  */
 export type SsoAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none'
 
@@ -4123,30 +4126,28 @@ export type SsoConnection = {
   public_jwk: SsoPublicKey | null
   /** What is asked of the provider besides `openid` */
   scopes: OidcScopes
-  /** Signatures that ID tokens may have */
+  /** Accepted signature algorithms of ID tokens */
   algorithms: SsoAlgorithms
-  /**
-   * The claim that roles are mapped from at every sign-in; null: people keep the roles they have
-   */
+  /** Claim that determines the role at every sign-in; null: people keep their roles */
   role_claim: ClaimPath | null
   /** Roles by values of the claim */
   role_map: RoleMap
-  /** The role of people with no mapped value; null: they are refused */
+  /** Role of people without a mapped value; null: their sign-in is refused */
   default_role: Role | null
-  /** Whether a mapped value or the default may make an `owner` */
+  /** Whether a mapped value or the default may grant `owner` */
   allow_owner: boolean
-  /** Whether people who were not invited may sign in */
+  /** Whether people may sign in without an invitation */
   create_users: boolean
   /**
    * Directories whose people may sign in, of an issuer of `common` or `organizations`; empty: the
    * issuer is that of one organisation
    */
   directories: SsoDirectories
-  /** Whether people of the tenant sign in through a provider only */
+  /** Whether people of the tenant can sign in through a provider only */
   enforced: boolean
   /** Whether people can sign in through it; `false` ends its sessions */
   enabled: boolean
-  /** Domains of e-mail addresses that are proved to belong to it */
+  /** Verified e-mail domains of the connection */
   domains: string[]
   /** The redirect URI to register at the provider */
   redirect_uri: string
@@ -4189,13 +4190,13 @@ export type SsoPublicKey = {
   use: string
 }
 
-/** A part of an answer, sent once and stored nowhere */
+/** A part of an answer; sent once and not stored */
 export type StepDelta = {
-  /** It is no entry, and its frame has no id */
+  /** Not a log entry; its frame has no id */
   type: "step.delta"
   run_id: string
   step_id: string
-  /** What the model answered since the frame before */
+  /** Text that the model generated since the previous frame */
   text: string
 }
 
@@ -4221,8 +4222,8 @@ export type StepPermit = {
 }
 
 /**
- * `permitted`: the model may be asked until the permit expires. `answered`: it answered, and its
- * tools act
+ * `permitted`: the model may be called until the permit expires. `answered`: it has answered, and
+ * its tool calls are in progress
  */
 export type StepState = 'waiting_hitl' | 'permitted' | 'answered' | 'completed' | 'denied' | 'failed'
 
@@ -4244,7 +4245,7 @@ export type Store = {
   tokenizer: Tokenizer
   embedder: Embedder
   languages: Languages
-  /** When a session gets a digest; null: never */
+  /** Idle seconds after which a session is digested; null: never */
   digest_after_s: number | null
   /** When it was created; null for `default` before its first write */
   created_at: string | null
@@ -4456,7 +4457,7 @@ export type TextKind = 'artifact' | 'corpus' | 'world_type' | 'action' | 'compos
 /** What a token may do */
 export type TokenScope = 'memory:read' | 'memory:write'
 
-/** How the tokens of a memory are counted */
+/** Tokenizer that counts the tokens of memories */
 export type Tokenizer = 'o200k_base' | 'chars'
 
 /** What a model may have done, and how often */
@@ -4483,7 +4484,7 @@ export type Tool = {
   builtin: boolean
   /** Names of headers that are sent; their values are never shown */
   headers: string[]
-  /** 1, or one more than the version before */
+  /** Version number, from 1 */
   version: number
   /** Whether managed runs may call it */
   enabled: boolean
@@ -4511,7 +4512,7 @@ export type ToolKind = 'http' | 'client' | 'action' | 'erasure' | 'memory.retrie
 /** Method of the request */
 export type ToolMethod = 'GET' | 'POST'
 
-/** How far a caller is trusted; the values are in ascending order */
+/** Trust tier of a caller; the values are in ascending order */
 export type TrustTier = 'untrusted' | 'basic' | 'verified' | 'trusted' | 'release' | 'root'
 
 /** A world-model type by kind and name */
@@ -4560,11 +4561,11 @@ export type User = {
   state: UserState
   /** When it was created */
   created_at: string
-  /** Until when the invitation can be taken; null: it was */
+  /** Until when the invitation can be accepted; null: it was accepted */
   invited_until: string | null
 }
 
-/** `invited`: the invitation was not taken yet */
+/** `invited`: the invitation has not been accepted yet */
 export type UserState = 'invited' | 'active'
 
 /** `judgment` can earn reputation; `rule` is recorded and earns none */
@@ -4669,7 +4670,7 @@ export type WebhookSignature = 'v1' | 'v1a'
 /** `failing`: 5 failures in a row; one delivery at a time probes the endpoint */
 export type WebhookState = 'active' | 'failing' | 'disabled'
 
-/** Agents that take turns */
+/** A workflow: agents that take turns in one run */
 export type Workflow = {
   workflow_id: string
   /** Id of the tenant */
@@ -4678,7 +4679,7 @@ export type Workflow = {
   name: string
   /** What it is for */
   description: string
-  /** Its agents, in their order; those that a supervisor delegates to */
+  /** Its agents in order, or those that a supervisor delegates to */
   agent_ids: string[]
   /** How its agents take turns */
   mode: WorkflowMode
@@ -4688,7 +4689,7 @@ export type Workflow = {
   max_rounds: number
   /** Most steps of a run */
   max_total_steps: number
-  /** Whether a run is refused while another is under way */
+  /** Whether a run is refused while another is active */
   one_at_a_time: boolean
   /** The same as `agent_ids` */
   agents: string[]
@@ -4713,46 +4714,47 @@ export type Workflow = {
 }
 
 /**
- * `sequential`: each agent is asked with the answer of the one before. `round_robin`: the same, in
- * rounds. `parallel`: all at once with the input. `supervisor`: one delegates tasks to the others
+ * `sequential`: the input of each agent is the answer of the previous one. `round_robin`: the same,
+ * in rounds. `parallel`: all at once with the input. `supervisor`: one delegates tasks to the
+ * others
  */
 export type WorkflowMode = 'sequential' | 'parallel' | 'supervisor' | 'round_robin'
 
 /** State of its newest run; `created`: it has none */
 export type WorkflowStatus = 'created' | 'running' | 'waiting_hitl' | 'waiting_client' | 'waiting_resolution' | 'compensating' | 'completed' | 'denied' | 'failed' | 'terminated'
 
-/** A step with its texts, as workflows show it */
+/** A step of a workflow with its texts */
 export type WorkflowStep = {
   step_id: string
   run_id: string
-  /** Place in the run, from 1 */
+  /** Number of the step in the run, from 1 */
   step_no: number
   /** Turn of the workflow, from 0; null: the run is of one agent */
   turn_no: number | null
   agent_id: string
   /** State of the step */
   state: StepState
-  /** Why it ended other than completed */
+  /** Reason code if it ended other than completed */
   reason: RunReason | null
-  /** Model that is asked */
+  /** Model that is called */
   model_id: string
   /** Store that was read; null: none */
   store_id: string | null
   /** Log position at which memory was read */
   memory_seq: number
-  /** Memories that the step read */
+  /** Memories that the step retrieved */
   retrieved_refs: number[]
-  /** Memories that its input was made from */
+  /** Memories that its input derives from */
   inherited_refs: number[]
   /** Number of the policies that were evaluated */
   policy_set: number
   /** Id of the evaluation; null: there were no policies */
   evaluation_id: string | null
-  /** Id of the action that waited for a person; null: none had to */
+  /** Id of the action that required approval; null: none */
   action_id: string | null
   /** Id of the permit; null: there is none */
   permit: string | null
-  /** Tokens that are reserved for it, in and out */
+  /** Tokens reserved for it, input and output */
   max_tokens: number
   /** Millionths of the currency */
   max_cost_micro: number
@@ -4782,19 +4784,19 @@ export type WorkflowStep = {
   step_number: number
   /** `step_no` less one */
   step_index: number
-  /** What the agent was asked; null: erased, or no right */
+  /** Input of the step; null: erased, or not permitted to the caller */
   input_text: string | null
   /** The same as `output_text` */
   raw_output: string | null
-  /** What it answered; null: not yet, erased, or no right */
+  /** Output of the step; null: none yet, erased, or not permitted to the caller */
   output_text: string | null
   /** Tokens of the output */
   tokens_used: number
   /** Tokens in and out */
   token_usage: number
-  /** Names of tools, where texts may be read */
+  /** Names of the tools called; only if the caller may read texts */
   tools_called: string[]
-  /** Whether no policy or person denied it */
+  /** False: a policy or a person denied it */
   governance_allowed: boolean
 }
 
@@ -4805,7 +4807,7 @@ export type WorldType = {
   kind: WorldTypeKind
   /** Name of the type */
   name: string
-  /** What the type demands */
+  /** Definition of the type */
   spec: { [key: string]: unknown }
   /** SHA-256 of the spec */
   schema_digest: string
@@ -4828,7 +4830,7 @@ export type WorldType = {
   proposal_digest: string
   /** Id of the approval request; null: none was needed */
   approval_request_id: string | null
-  /** Who decided; null: nobody had to, or has yet */
+  /** The approval decision; null: none was needed, or none yet */
   approval: RecordApproval | null
   /** Why it was not issued */
   reason: string | null
@@ -5011,9 +5013,9 @@ export type ApprovalsRequestReply = {
   requested_by: string
   /** SHA-256 of the proposal, which a decision is bound to */
   proposal_digest: string
-  /** Number of the tenant's set of policies, which grows with every change */
+  /** Version number of the tenant's set of policies */
   policy_set: number
-  /** The policies that asked for an approval */
+  /** The policies that required approval */
   escalations: Escalation[]
   /** What an approver signs, with the decision added */
   context: { [key: string]: unknown }
@@ -5030,7 +5032,7 @@ export type ApprovalsRequestReply = {
   request: { [key: string]: unknown }
   /** The proposal; SHA-256 of its RFC 8785 bytes is `proposal_digest` */
   proposal: { [key: string]: unknown }
-  /** The policies that asked for an approval, in the versions that did */
+  /** The policies that required approval, in the versions that did */
   policies: Array<{
     /** Id of the policy */
     policy_id: string
@@ -5038,7 +5040,7 @@ export type ApprovalsRequestReply = {
     version: number
     /** Name of the policy */
     name: string
-    /** Why the policy asked, as a code */
+    /** Reason code of the policy */
     reason: string
   }>
   /** The signed decision; null until there is one */
@@ -5543,7 +5545,7 @@ export type CgrDecideBody = {
   /** Handle of the agent */
   agent_handle?: string
   verifiability_tag?: VerifiabilityTag
-  /** Recorded; does not influence the score */
+  /** Tier of the agent as stated by the caller; does not influence the score */
   agent_tier?: number | null
   /** Key of the agent */
   agent_key?: string | null
@@ -5796,7 +5798,7 @@ export type CgrSettingsReply = CgrSettings
 export type CgrVerifyBatchBody = {
   /** The invoices, each of which becomes a governed decision */
   invoices: Array<{ [key: string]: unknown }>
-  /** What an invoice has to show; absent fields have their defaults */
+  /** Rules for the invoices; absent fields have their defaults */
   policy?: {
     /** Whether the amount must not exceed the order; default: true */
     require_amount_within_po?: boolean
@@ -5823,7 +5825,7 @@ export type CgrVerifyBatchBody = {
   model_id?: string
   /** Handle of the agent */
   agent_handle?: string
-  /** Recorded; does not influence the score */
+  /** Tier of the agent as stated by the caller; does not influence the score */
   agent_tier?: number | null
   /** Key of the agent */
   agent_key?: string | null
@@ -5852,9 +5854,9 @@ export type CgrVerifyBatchReply = {
     /** As given; null: absent */
     debtor: unknown
     decision: Judgment
-    /** The check that decided, in words */
+    /** The decisive rule, as text */
     reason: string
-    /** The check that decided */
+    /** The decisive rule */
     reason_code: 'amount_or_po_missing' | 'amount_exceeds_po' | 'no_debtor_approval' | 'duplicate' | 'clean'
     /** The record */
     decision_record: GovernedDecision
@@ -6581,7 +6583,7 @@ export type GovernanceEvaluateReply = {
   dry_run: boolean
   /** Id of the evaluation; null in a dry run */
   evaluation_id: string | null
-  /** Number of the tenant's set of policies, which grows with every change */
+  /** Version number of the tenant's set of policies */
   policy_set: number
   /** The results of `evaluations`, for clients that read them here */
   logs: Array<{
@@ -7007,26 +7009,24 @@ export type IdentityUpdateConnectionBody = {
   client_secret?: string
   /** What is asked of the provider besides `openid` */
   scopes?: OidcScopes
-  /** Signatures that ID tokens may have */
+  /** Accepted signature algorithms of ID tokens */
   algorithms?: SsoAlgorithms
-  /**
-   * The claim that roles are mapped from at every sign-in; null: people keep the roles they have
-   */
+  /** Claim that determines the role at every sign-in; null: people keep their roles */
   role_claim?: ClaimPath | null
   /** Roles by values of the claim */
   role_map?: RoleMap
-  /** The role of people with no mapped value; null: they are refused */
+  /** Role of people without a mapped value; null: their sign-in is refused */
   default_role?: Role | null
-  /** Whether a mapped value or the default may make an `owner` */
+  /** Whether a mapped value or the default may grant `owner` */
   allow_owner?: boolean
-  /** Whether people who were not invited may sign in */
+  /** Whether people may sign in without an invitation */
   create_users?: boolean
   /**
    * Directories whose people may sign in, of an issuer of `common` or `organizations`; empty: the
    * issuer is that of one organisation
    */
   directories?: SsoDirectories
-  /** Whether people of the tenant sign in through a provider only */
+  /** Whether people of the tenant can sign in through a provider only */
   enforced?: boolean
   /** Whether people can sign in through it; `false` ends its sessions */
   enabled?: boolean
@@ -7912,7 +7912,7 @@ export type MemoryCreateStoreBody = {
   store_id?: string | null
   /** Languages, the main one first; default: English */
   languages?: Languages | null
-  /** When to digest a session; default: never */
+  /** Idle seconds after which a session is digested; default: never */
   digest_after_s?: number | null
   /** Name of the store */
   name?: string | null
@@ -8001,7 +8001,7 @@ export type MemoryGetStoreReply = {
   tokenizer: Tokenizer
   embedder: Embedder
   languages: Languages
-  /** When a session gets a digest; null: never */
+  /** Idle seconds after which a session is digested; null: never */
   digest_after_s: number | null
   /** When it was created; null for `default` before its first write */
   created_at: string | null
@@ -8036,7 +8036,7 @@ export type MemoryHistoryReply = {
 
 /** The query of `memory.import`. */
 export type MemoryImportQuery = {
-  /** Imports lines too that the store or the import already has */
+  /** Also imports duplicate lines */
   allow_duplicates?: boolean
 }
 
@@ -8082,7 +8082,7 @@ export type MemoryImportReply = {
   imported: number
   /** Lines that were left out because the store or the import had them */
   duplicates: number
-  /** Memories that have another number here */
+  /** Memories that got another number in this store */
   refs_mapped: Array<{
     /** Number in the import */
     from: number
@@ -8697,10 +8697,10 @@ export type OrchestratorCancelRunReply = Run
 export type OrchestratorCompleteStepBody = {
   /** What the model answered */
   output: string
-  /** What became of the calls of the step */
+  /** Results of the tool calls of the step */
   calls?: Array<{
     call_id: string
-    /** What the tool answered */
+    /** Result of the tool */
     result: string
     /** Whether the tool failed */
     failed?: boolean
@@ -8709,11 +8709,11 @@ export type OrchestratorCompleteStepBody = {
   tokens_in: number
   /** Tokens of the output */
   tokens_out: number
-  /** Cost in millionths; default: as reserved */
+  /** Cost in millionths of the currency; default: as reserved */
   cost_micro?: number | null
   /** Version of the model that answered */
   model_version?: string | null
-  /** Whether the run is completed with this step */
+  /** Whether this step completes the run */
   final?: boolean
 }
 
@@ -8733,7 +8733,7 @@ export type OrchestratorCreateAgentBody = {
   name: string
   /** What it is for */
   role?: AgentRole
-  /** Model that it asks unless a step names another */
+  /** Model that it calls unless a step names another */
   model_id: string
   /** What it does */
   description?: string | null
@@ -8741,15 +8741,15 @@ export type OrchestratorCreateAgentBody = {
   system_prompt?: string | null
   /** Stores that its steps may read; empty: every store */
   memory_stores?: string[] | null
-  /** The only one of `memory_stores`, in its place */
+  /** Instead of `memory_stores`, if there is only one */
   store_id?: string | null
-  /** Models that a managed run asks, in this order, where `model_id` does not answer */
+  /** Models that a managed run calls, in this order, if `model_id` fails */
   fallback_models?: string[] | null
   /** Names of tools that it may call; empty: every tool */
   tools?: string[] | null
   /** Steps of a run that it starts */
   max_steps?: number | null
-  /** Tokens of one step, in and out */
+  /** Maximum tokens of one step, input and output */
   max_tokens_per_step?: number | null
   /** Temperature for the model */
   temperature?: number | null
@@ -8790,7 +8790,7 @@ export type OrchestratorGetRunReply = {
   executor: RunExecutor
   /** State of the run */
   state: RunState
-  /** Why it ended other than completed */
+  /** Reason code if it ended other than completed */
   termination_reason: RunReason | null
   /** What its steps may use */
   budget: RunBudget
@@ -8800,15 +8800,15 @@ export type OrchestratorGetRunReply = {
   reserved: RunUse
   /** What becomes of what it did when it ends other than completed */
   on_failure: OnFailure
-  /** How much was undone; null: nothing was to be */
+  /** How much was undone; null: no compensation was requested */
   compensation: Compensation | null
-  /** Until when it undoes; null: nothing was to be undone */
+  /** Deadline of the compensation; null: no compensation was requested */
   compensation_deadline_at: string | null
-  /** Why it undid no more though something is left; null: it tried all */
+  /** Why the compensation stopped early; null: it did not */
   compensation_stopped: RunReason | null
-  /** Most steps it may have */
+  /** Maximum number of steps */
   max_steps: number
-  /** Steps that it has */
+  /** Number of steps so far */
   steps_total: number
   /** Receipts that were signed */
   receipts: number
@@ -8954,9 +8954,9 @@ export type OrchestratorRejectActionReply = RejectedAction
 
 /** The body of `orchestrator.replay`. */
 export type OrchestratorReplayBody = {
-  /** Tokens, in and out; default: as the step had */
+  /** Maximum tokens, input and output; default: those of the step */
   max_tokens?: number | null
-  /** Cost in millionths of the currency; default: as the step had */
+  /** Maximum cost in millionths of the currency; default: that of the step */
   max_cost_micro?: number | null
 }
 
@@ -8965,7 +8965,7 @@ export type OrchestratorReplayReply = ReplayVerdict
 
 /** The body of `orchestrator.report_call`. */
 export type OrchestratorReportCallBody = {
-  /** What the tool answered */
+  /** Result of the tool */
   result: string
   /** Whether the tool failed */
   failed?: boolean
@@ -8991,9 +8991,9 @@ export type OrchestratorStartRunBody = {
   agent_id?: string | null
   /** Workflow that it executes, as `managed` */
   workflow_id?: string | null
-  /** What the run is for */
+  /** Input of the run */
   input_text?: string | null
-  /** What its steps may use; default: no limit */
+  /** Budget of its steps; default: no limit */
   budget?: RunBudget | null
   /** Seconds until it ends at the latest */
   deadline_s?: number
@@ -9022,13 +9022,13 @@ export type OrchestratorStatsReply = {
   steps_total: number
   /** Steps that a policy or a person denied */
   steps_denied: number
-  /** Steps that waited for a person, or wait */
+  /** Steps that required approval */
   steps_escalated: number
   /** Calls of tools */
   calls_total: number
   /** Calls that a policy or a person denied */
   calls_denied: number
-  /** Calls that waited for a person, or wait */
+  /** Calls that required approval */
   calls_escalated: number
   /** Receipts that were signed */
   receipts_total: number
@@ -9044,7 +9044,7 @@ export type OrchestratorUpdateAgentBody = {
   name?: string | null
   /** What it is for */
   role?: AgentRole | null
-  /** Model that it asks unless a step names another */
+  /** Model that it calls unless a step names another */
   model_id?: string | null
   /** What it does */
   description?: string | null
@@ -9052,15 +9052,15 @@ export type OrchestratorUpdateAgentBody = {
   system_prompt?: string | null
   /** Stores that its steps may read; empty: every store */
   memory_stores?: string[] | null
-  /** The only one of `memory_stores`, in its place */
+  /** Instead of `memory_stores`, if there is only one */
   store_id?: string | null
-  /** Models that a managed run asks, in this order, where `model_id` does not answer */
+  /** Models that a managed run calls, in this order, if `model_id` fails */
   fallback_models?: string[] | null
   /** Names of tools that it may call; empty: every tool */
   tools?: string[] | null
   /** Steps of a run that it starts */
   max_steps?: number | null
-  /** Tokens of one step, in and out */
+  /** Maximum tokens of one step, input and output */
   max_tokens_per_step?: number | null
   /** Temperature for the model */
   temperature?: number | null
@@ -9292,9 +9292,9 @@ export type ReportsFrameworksReply = {
       verified: boolean
       /** Kinds of evidence */
       evidence: string[]
-      /** How much of the article records can show */
+      /** How much of the article can be shown from records */
       automation: 'full' | 'partial' | 'manual'
-      /** What people still have to show */
+      /** What people still have to provide */
       not_covered: string
     }>
   }>
@@ -9533,7 +9533,7 @@ export type StreamsEventsQuery = {
    * entry, or the id of the last frame received
    */
   from?: string
-  /** `message`: frames without `event:`, so that all reach `onmessage` */
+  /** `message`: omits `event:`, so that all frames reach `onmessage` */
   format?: 'named' | 'message'
   /** A ticket in place of an API key */
   ticket?: string
@@ -9546,9 +9546,9 @@ export type StreamsEventsReply = StreamedEntry
 export type StreamsRunQuery = {
   /** Id of the last frame received; absent: from the first event of the run */
   from?: string
-  /** Whether text of answers is sent as it comes (`step.delta`); needs `decisions:read` */
+  /** Whether to stream the text of answers (`step.delta`); needs `decisions:read` */
   deltas?: boolean
-  /** `message`: frames without `event:`, so that all reach `onmessage` */
+  /** `message`: omits `event:`, so that all frames reach `onmessage` */
   format?: 'named' | 'message'
   /** A ticket in place of an API key */
   ticket?: string
@@ -9577,9 +9577,9 @@ export type StreamsTicketReply = {
 export type StreamsWorkflowQuery = {
   /** Id of the last frame received; absent: from the first event of the run */
   from?: string
-  /** Whether text of answers is sent as it comes (`step.delta`); needs `decisions:read` */
+  /** Whether to stream the text of answers (`step.delta`); needs `decisions:read` */
   deltas?: boolean
-  /** `message`: frames without `event:`, so that all reach `onmessage` */
+  /** `message`: omits `event:`, so that all frames reach `onmessage` */
   format?: 'named' | 'message'
   /** A ticket in place of an API key */
   ticket?: string
@@ -10245,7 +10245,7 @@ export type WebhooksRetryReply = {
 
 /** The body of `webhooks.rotate_secret`. */
 export type WebhooksRotateSecretBody = {
-  /** Hours the old secret signs too */
+  /** Hours for which the old secret also signs */
   overlap_hours?: number
 }
 
@@ -10255,7 +10255,7 @@ export type WebhooksRotateSecretReply = {
   webhook_id: string
   /** The new `whsec_…`, shown only once */
   secret: string
-  /** Until when the old secret signs too */
+  /** Until when the old secret also signs */
   previous_valid_until: string
 }
 
@@ -10288,7 +10288,7 @@ export type WorkflowsCreateBody = {
   name: string
   /** What it is for */
   description?: string | null
-  /** Its agents, in their order; those that a supervisor delegates to */
+  /** Its agents in order, or those that a supervisor delegates to */
   agent_ids: string[]
   /** How they take turns */
   mode?: WorkflowMode
@@ -10298,7 +10298,7 @@ export type WorkflowsCreateBody = {
   max_rounds?: number | null
   /** Most steps of a run */
   max_total_steps?: number | null
-  /** Whether a run is refused while another is under way; default: false */
+  /** Whether a run is refused while another is active; default: false */
   one_at_a_time?: boolean
 }
 
@@ -10370,11 +10370,11 @@ export type WorkflowsResumeReply = Workflow
 
 /** The body of `workflows.run`. */
 export type WorkflowsRunBody = {
-  /** What the run is for */
+  /** Input of the run */
   input_text: string
   /** Seconds to wait for the end of the run */
   timeout_seconds?: number
-  /** What its steps may use; default: no limit */
+  /** Budget of its steps; default: no limit */
   budget?: RunBudget | null
 }
 
@@ -10528,7 +10528,7 @@ export type WorldModelListActionsReply = {
     proposal_digest: string
     /** Id of the approval request; null: none was needed */
     approval_request_id: string | null
-    /** Who decided; null: nobody had to, or has yet */
+    /** The approval decision; null: none was needed, or none yet */
     approval: RecordApproval | null
     /** Why it was not issued */
     reason: string | null
@@ -10576,7 +10576,7 @@ export type WorldModelListTypesReply = {
     kind: WorldTypeKind
     /** Name of the type */
     name: string
-    /** What the type demands; null where it is large */
+    /** Definition of the type; null where it is large */
     spec: { [key: string]: unknown } | null
     /** SHA-256 of the spec */
     schema_digest: string
@@ -10599,7 +10599,7 @@ export type WorldModelListTypesReply = {
     proposal_digest: string
     /** Id of the approval request; null: none was needed */
     approval_request_id: string | null
-    /** Who decided; null: nobody had to, or has yet */
+    /** The approval decision; null: none was needed, or none yet */
     approval: RecordApproval | null
     /** Why it was not issued */
     reason: string | null

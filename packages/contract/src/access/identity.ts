@@ -58,10 +58,12 @@ export const User = Type.Object(
     ),
     state: Type.Enum(USER_STATES, {
       title: 'UserState',
-      description: '`invited`: the invitation was not taken yet',
+      description: '`invited`: the invitation has not been accepted yet',
     }),
     created_at: Timestamp,
-    invited_until: Nullable(time('Until when the invitation can be taken; null: it was')),
+    invited_until: Nullable(
+      time('Until when the invitation can be accepted; null: it was accepted'),
+    ),
   },
   { title: 'User', description: 'A person of the tenant' },
 )
@@ -83,25 +85,30 @@ const Caller = Type.Object(
             name: text('The name; may be empty'),
             roles: Type.Array(RoleName, { description: 'Roles of the person' }),
           },
-          { title: 'CallerUser', description: 'A person who calls' },
+          { title: 'CallerUser', description: 'A signed-in person' },
         ),
       ),
-      'The person who calls; null: nobody known',
+      'The signed-in person; null: unknown',
     ),
     key_id: Nullable(
-      text('Id of the API key, or of that of the session; null: local mode, or a person without'),
+      text(
+        'Id of the API key, or of that of the session; null: local mode, or a session without ' +
+          'a key',
+      ),
     ),
     scopes: Type.Array(Type.Enum(SCOPES), { description: 'What the caller may do' }),
     stores: Nullable(
       Type.Array(Type.String(), { description: 'Stores the caller may use; null: all stores' }),
     ),
     operator: boolean('Whether the caller is a platform operator'),
-    expires_at: Nullable(time('When the session or the key ends, if not used; null: never')),
+    expires_at: Nullable(
+      time('When the key expires, or the session if it is not used; null: never'),
+    ),
     csrf_token: Nullable(
-      text('Sent as `x-custos-csrf` with every request of the session that is not a GET'),
+      text('Send it as `x-custos-csrf` with every request of the session except GET'),
     ),
   },
-  { title: 'Caller', description: 'Who calls, and what the caller may do' },
+  { title: 'Caller', description: 'Identity and rights of the caller' },
 )
 export type Caller = Static<typeof Caller>
 
@@ -163,10 +170,10 @@ export const identity = {
     id: 'identity.me',
     method: 'GET',
     path: '/v1/portal/me',
-    summary: 'Returns who calls, and what the caller may do',
+    summary: 'Returns the identity and rights of the caller',
     description:
-      'Use it when a page opens, to see whether somebody is signed in. In local mode it answers ' +
-      'without a credential.',
+      'Use it when a page loads, to check whether a user is signed in. In local mode it needs ' +
+      'no credential.',
     access: 'either',
     namespaced: true,
     status: 200,
@@ -347,11 +354,11 @@ export const identity = {
     id: 'identity.drop_domain',
     method: 'DELETE',
     path: '/v1/portal/sso/connections/{connection_id}/domains/{domain}',
-    summary: 'Takes a domain of e-mail addresses from a connection',
+    summary: 'Removes an e-mail domain from a connection',
     description:
-      'Use it when the domain is left, or to prove it for another connection. Invitations to ' +
-      'addresses of it are no longer taken by signing in, and `identity.authorize` no longer ' +
-      'finds the connection by it. People who have signed in stay, with their sessions.',
+      'Use it when you give up the domain, or to verify it for another connection. Signing in ' +
+      'no longer accepts invitations to its addresses, and `identity.authorize` no longer ' +
+      'finds the connection by it. People who have signed in and their sessions stay.',
     access: 'tenant',
     scope: 'sso:admin',
     params: Type.Object({

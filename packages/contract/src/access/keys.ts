@@ -23,7 +23,7 @@ export const TRUST_TIERS = ['untrusted', 'basic', 'verified', 'trusted', 'releas
 
 export const TrustTier = Type.Enum(TRUST_TIERS, {
   title: 'TrustTier',
-  description: 'How far a caller is trusted; the values are in ascending order',
+  description: 'Trust tier of a caller; the values are in ascending order',
 })
 export type TrustTier = Static<typeof TrustTier>
 
@@ -105,8 +105,8 @@ export const keys = {
       'need. The new key can do nothing that the calling key cannot: class, scopes, stores, ' +
       'namespace, trust tier and expiry are at most those of the calling key. A key with a ' +
       'namespace may call only operations on memories, and sees that namespace and nothing else. ' +
-      'An empty list of stores and a null namespace are refused: they would name no limit. ' +
-      'Only the hash of the key is stored.',
+      'An empty list of stores and a null namespace are refused, because they would mean no ' +
+      'limit. Only the hash of the key is stored.',
     body: Type.Object({
       name: Type.Optional(about(Name, 'Name of the key')),
       class: Type.Optional(

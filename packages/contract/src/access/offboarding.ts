@@ -84,11 +84,11 @@ export const offboarding = {
     id: 'offboarding.destroy_key',
     method: 'POST',
     path: '/v1/admin/tenants/{tenant_id}/destroy-key',
-    summary: 'Off-boards a tenant: destroys all its keys permanently and certifies it',
+    summary: 'Off-boards a tenant: destroys all its keys permanently and issues a certificate',
     description:
-      'Use it when a customer leaves. Afterwards nobody can read what the tenant has stored, not ' +
-      'even from backups once they are started with the erasure ledger. It cannot be undone. A ' +
-      'repeated request returns the same certificate.',
+      'Use it when a customer leaves. Afterwards nobody can read the data of the tenant, not ' +
+      'even from restored backups, provided that they are started with the erasure ledger. It ' +
+      'cannot be undone. A repeated request returns the same certificate.',
     access: 'operator',
     params: TenantParams,
     body: Type.Object({

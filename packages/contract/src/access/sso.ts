@@ -52,7 +52,7 @@ const Secret = text('The client secret; stored sealed and never returned', {
 })
 const ClaimPath = Type.Array(label({ description: 'Name of a member' }), {
   title: 'ClaimPath',
-  description: 'Names of members, from the outside in: `["resource_access", "custos", "roles"]`',
+  description: 'Path to the claim: `["resource_access", "custos", "roles"]`',
   minItems: 1,
   maxItems: limits.sso_claim_depth,
 })
@@ -77,14 +77,14 @@ const Algorithms = Type.Array(
   }),
   {
     title: 'SsoAlgorithms',
-    description: 'Signatures that ID tokens may have',
+    description: 'Accepted signature algorithms of ID tokens',
     minItems: 1,
     maxItems: SSO_ALGORITHMS.length,
   },
 )
 const OidcScopes = Type.Array(label({ pattern: '^[!#-\\[\\]-~]+$' }), {
   title: 'OidcScopes',
-  description: 'What is asked of the provider, besides `openid`',
+  description: 'Scopes to request from the provider, besides `openid`',
   maxItems: limits.sso_scopes,
 })
 export const Domain = text('A domain in lower case', {
@@ -101,31 +101,31 @@ const Directories = Type.Array(
 const AuthMethod = Type.Enum(SSO_AUTH_METHODS, {
   title: 'SsoAuthMethod',
   description:
-    'How the service proves that it is the client; `private_key_jwt`: with a key that the ' +
-    'service makes and whose public part you register at the provider',
+    'How the service authenticates to the provider; `private_key_jwt`: with a key that the ' +
+    'service generates and whose public part you register there',
 })
 
 /** What may be changed later. */
 const settings = {
   scopes: about(OidcScopes, 'What is asked of the provider besides `openid`'),
-  algorithms: about(Algorithms, 'Signatures that ID tokens may have'),
+  algorithms: about(Algorithms, 'Accepted signature algorithms of ID tokens'),
   role_claim: about(
     Nullable(ClaimPath),
-    'The claim that roles are mapped from at every sign-in; null: people keep the roles they have',
+    'Claim that determines the role at every sign-in; null: people keep their roles',
   ),
   role_map: about(RoleMap, 'Roles by values of the claim'),
   default_role: about(
     Nullable(Role),
-    'The role of people with no mapped value; null: they are refused',
+    'Role of people without a mapped value; null: their sign-in is refused',
   ),
-  allow_owner: boolean('Whether a mapped value or the default may make an `owner`'),
-  create_users: boolean('Whether people who were not invited may sign in'),
+  allow_owner: boolean('Whether a mapped value or the default may grant `owner`'),
+  create_users: boolean('Whether people may sign in without an invitation'),
   directories: about(
     Directories,
     'Directories whose people may sign in, of an issuer of `common` or `organizations`; empty: ' +
       'the issuer is that of one organisation',
   ),
-  enforced: boolean('Whether people of the tenant sign in through a provider only'),
+  enforced: boolean('Whether people of the tenant can sign in through a provider only'),
   enabled: boolean('Whether people can sign in through it; `false` ends its sessions'),
 }
 
@@ -154,7 +154,7 @@ export const SsoConnection = Type.Object(
       'The key to register at the provider; null: the client has none',
     ),
     ...settings,
-    domains: about(Domains, 'Domains of e-mail addresses that are proved to belong to it'),
+    domains: about(Domains, 'Verified e-mail domains of the connection'),
     redirect_uri: text('The redirect URI to register at the provider'),
     backchannel_logout_uri: text('The back-channel logout URI to register at the provider'),
     created_at: Timestamp,
@@ -271,16 +271,16 @@ export const sso = {
     id: 'identity.callback',
     method: 'GET',
     path: '/v1/portal/sso/callback',
-    summary: 'Takes the answer of the provider and begins a session of the person',
+    summary: 'Handles the redirect of the provider and begins a session',
     description:
-      'The redirect URI of every connection. It is used by the provider, once, in the browser ' +
-      'that the sign-in was begun in. Why a sign-in was refused is on the audit log only.',
+      'The redirect URI of every connection. The provider redirects to it once, in the browser ' +
+      'that began the sign-in. The reason for a refused sign-in is on the audit log only.',
     access: 'public',
     query: Type.Object(
       {
         state: Type.Optional(
           Type.String({
-            description: 'The state that the sign-in was begun with',
+            description: 'State parameter of the sign-in',
             maxLength: limits.sso_answer_chars,
           }),
         ),
@@ -298,7 +298,7 @@ export const sso = {
         ),
         error: Type.Optional(
           Type.String({
-            description: 'Why the provider refuses',
+            description: 'Error code of the provider (OAuth 2.0)',
             maxLength: limits.sso_answer_chars,
           }),
         ),

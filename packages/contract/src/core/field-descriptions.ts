@@ -52,7 +52,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   public_key: 'Ed25519 public key that signed',
   proposal_digest: 'SHA-256 of the proposal',
   not_checked: 'What this verification cannot show',
-  policy_set: "Number of the tenant's set of policies, which grows with every change",
+  policy_set: "Version number of the tenant's set of policies",
 
   // records
   authority: 'Under whose authority the caller acts',

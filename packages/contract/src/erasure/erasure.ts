@@ -29,13 +29,16 @@ export const ErasureVerification = Type.Object(
   {
     ran_at: time('When the check ran'),
     paths: Type.Array(
-      Type.Object({ path: text('Where it looked'), result: text('What it found') }),
+      Type.Object({
+        path: text('Name of the read path'),
+        result: text('What the check found there'),
+      }),
       { description: 'The places that were checked' },
     ),
   },
   {
     title: 'ErasureVerification',
-    description: 'The check for remains before a certificate is signed',
+    description: 'Result of the check that runs before the certificate is signed',
   },
 )
 
@@ -100,8 +103,8 @@ const certificateFields = {
   outcome: Type.Enum(['erased', 'already_absent', 'nothing_found'], {
     title: 'ErasureOutcome',
     description:
-      '`erased`: it was stored and is gone. `already_absent`: only decisions held it, and were ' +
-      'redacted. `nothing_found`: nothing held it.',
+      '`erased`: it was stored and is erased. `already_absent`: only decisions contained it, ' +
+      'and were redacted. `nothing_found`: nothing contained it.',
   }),
   fact_content_hash: Nullable(about(Hex32, 'Salted hash of the content; null if none was stored')),
   coverage: Type.Record(Type.String(), Type.String(), {
@@ -214,8 +217,8 @@ export const erasure = {
     path: '/v1/erasure/{certificate_id}',
     summary: 'Returns one certificate',
     description:
-      'Use it to hand a certificate to somebody who asked for the erasure. `pdf` is a rendering ' +
-      'for people with id and digest; only `json` is signed.',
+      'Use it to give a certificate to the person who requested the erasure. `pdf` is a ' +
+      'human-readable rendering with id and digest; only `json` is signed.',
     params: CertificateParams,
     query: Type.Object({
       format: Type.Optional(

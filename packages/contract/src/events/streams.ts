@@ -14,7 +14,7 @@ const WORKFLOW_PATH = '/v1/orchestrator/workflows/{workflow_id}/stream'
 
 const format = Type.Optional(
   Type.Enum(['named', 'message'], {
-    description: '`message`: frames without `event:`, so that all reach `onmessage`',
+    description: '`message`: omits `event:`, so that all frames reach `onmessage`',
     default: 'named',
   }),
 )
@@ -27,7 +27,7 @@ const runQuery = Type.Object({
     }),
   ),
   deltas: Type.Optional(
-    boolean('Whether text of answers is sent as it comes (`step.delta`); needs `decisions:read`'),
+    boolean('Whether to stream the text of answers (`step.delta`); needs `decisions:read`'),
   ),
   format,
   ticket,
@@ -45,12 +45,12 @@ const StreamedEntry = Type.Object(
 
 const StepDelta = Type.Object(
   {
-    type: Type.Literal('step.delta', { description: 'It is no entry, and its frame has no id' }),
+    type: Type.Literal('step.delta', { description: 'Not a log entry; its frame has no id' }),
     run_id: Hex16,
     step_id: Hex16,
-    text: text('What the model answered since the frame before'),
+    text: text('Text that the model generated since the previous frame'),
   },
-  { title: 'StepDelta', description: 'A part of an answer, sent once and stored nowhere' },
+  { title: 'StepDelta', description: 'A part of an answer; sent once and not stored' },
 )
 export type StepDelta = Static<typeof StepDelta>
 
@@ -74,7 +74,7 @@ export const streams = {
       'its credential ends, and when its reader falls too far behind.',
     access: 'tenant',
     scope: 'gcrumbs:read',
-    headers: { 'last-event-id': 'Id of the last frame received; it wins over `from`' },
+    headers: { 'last-event-id': 'Id of the last frame received; takes precedence over `from`' },
     query: Type.Object({
       events: Type.Optional(
         text('Kinds of events, separated by commas; absent: all', {
@@ -109,7 +109,7 @@ export const streams = {
       'continues after that frame, and gets 204 once there is nothing after it.',
     access: 'tenant',
     scope: 'orchestrator:run',
-    headers: { 'last-event-id': 'Id of the last frame received; it wins over `from`' },
+    headers: { 'last-event-id': 'Id of the last frame received; takes precedence over `from`' },
     params: Type.Object({ run_id: about(Hex16, 'Id of the run') }),
     query: runQuery,
     status: 200,
@@ -122,14 +122,13 @@ export const streams = {
     id: 'streams.workflow',
     method: 'GET',
     path: WORKFLOW_PATH,
-    summary:
-      'Streams what happens in the newest run of a workflow, from its first event to its end',
+    summary: 'Streams the events of the newest run of a workflow, from the first to the last',
     description:
-      'Use it where only the workflow is known: the frames are those of `streams.run`. It starts ' +
-      'no run.',
+      'Use it when only the workflow id is known; the frames are those of `streams.run`. It ' +
+      'does not start a run.',
     access: 'tenant',
     scope: 'orchestrator:run',
-    headers: { 'last-event-id': 'Id of the last frame received; it wins over `from`' },
+    headers: { 'last-event-id': 'Id of the last frame received; takes precedence over `from`' },
     params: Type.Object({ workflow_id: about(Hex16, 'Id of the workflow') }),
     query: runQuery,
     status: 200,

@@ -268,7 +268,7 @@ export const webhooks = {
     method: 'DELETE',
     path: endpoint,
     summary: 'Deletes an endpoint with its deliveries; its URL and secrets are destroyed',
-    description: 'Use it when nobody listens any more.',
+    description: 'Use it when the receiver no longer exists.',
     params,
     status: 200,
     reply: Type.Object({
@@ -283,11 +283,11 @@ export const webhooks = {
     method: 'POST',
     path: `${endpoint}/rotate-secret`,
     summary: 'Replaces the secret; both sign until the overlap ends',
-    description: 'Use it when a secret may be known to others. Not for `v1a`.',
+    description: 'Use it when a secret may have leaked. Not available for `v1a`.',
     params,
     body: Type.Object({
       overlap_hours: Type.Optional(
-        integer('Hours the old secret signs too', {
+        integer('Hours for which the old secret also signs', {
           minimum: limits.webhook_overlap_h.min,
           maximum: limits.webhook_overlap_h.max,
           default: limits.webhook_overlap_h.default,
@@ -300,7 +300,7 @@ export const webhooks = {
     reply: Type.Object({
       webhook_id: Hex12,
       secret: text('The new `whsec_…`, shown only once'),
-      previous_valid_until: time('Until when the old secret signs too'),
+      previous_valid_until: time('Until when the old secret also signs'),
     }),
     refuses: ['webhook_not_found', 'wrong_state'],
   }),
@@ -310,7 +310,8 @@ export const webhooks = {
     method: 'GET',
     path: `${endpoint}/deliveries`,
     summary: 'Lists deliveries of the last 30 days, newest first',
-    description: 'Use it to find what was not delivered. Payloads and answers are not kept.',
+    description:
+      'Use it to find failed deliveries. Neither payloads nor response bodies are stored.',
     params,
     query: Type.Object({
       status: Type.Optional(about(Status, 'Only those in this state')),
@@ -329,7 +330,7 @@ export const webhooks = {
     method: 'POST',
     path: `${endpoint}/deliveries/{delivery_id}/retry`,
     summary: 'Sends an entry again, as a new delivery',
-    description: 'Use it after the receiver was mended. The `webhook-id` stays the same.',
+    description: 'Use it after the receiver has been repaired. The `webhook-id` stays the same.',
     params: Type.Object({ webhook_id: Hex12, delivery_id: Hex12 }),
     status: 202,
     reply: Type.Object({

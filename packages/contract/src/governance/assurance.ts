@@ -206,7 +206,7 @@ export const assurance = {
     summary: 'Creates a schedule that runs checks at an interval',
     description:
       'Use it to have the service check itself regularly. The first run is due after one ' +
-      'interval; after a downtime one run makes up for all that were missed. `conformance` ' +
+      'interval; after a downtime a single run replaces all that were missed. `conformance` ' +
       'requires an interval of at least an hour, because it writes to stores of its own. Results ' +
       'are not sent anywhere: read `/v1/assurance/drift`.',
     body: Type.Object({

@@ -232,9 +232,9 @@ const FrameworkEntry = Type.Object({
       verified: boolean('Whether two sources agree'),
       evidence: Type.Array(Type.String(), { description: 'Kinds of evidence' }),
       automation: Type.Enum(REPORT_AUTOMATIONS, {
-        description: 'How much of the article records can show',
+        description: 'How much of the article can be shown from records',
       }),
-      not_covered: text('What people still have to show'),
+      not_covered: text('What people still have to provide'),
     }),
     { description: 'The articles in detail' },
   ),
@@ -277,7 +277,7 @@ export const reports = {
     method: 'GET',
     path: `${path}/frameworks`,
     summary: 'Lists the frameworks with their articles, dates, sources and kinds of evidence',
-    description: 'Use it to see what a report covers and what it leaves to people.',
+    description: 'Use it to see what a report covers and what people still have to provide.',
     status: 200,
     tolerated: ['query.limit', 'query.offset'],
     reply: Type.Object({

@@ -105,7 +105,10 @@ export const GovernedDecisionRequest = Type.Object({
   ),
   verifiability_tag: Type.Optional(Type.Enum(VERIFIABILITY_TAGS, { ...tag, default: 'judgment' })),
   agent_tier: OptionalNullable(
-    number('Recorded; does not influence the score', { minimum: 0, maximum: 1 }),
+    number('Tier of the agent as stated by the caller; does not influence the score', {
+      minimum: 0,
+      maximum: 1,
+    }),
   ),
   agent_key: OptionalNullable(about(PublicKeyHex, 'Key of the agent')),
   agent_signature: OptionalNullable(
@@ -179,7 +182,7 @@ export const DecisionRecord = Type.Object(
     reason_code: Nullable(
       about(
         Type.Enum(INVOICE_REASONS, { title: 'InvoiceReason', description: 'Why, as a code' }),
-        'The check of `verify-batch` that decided; null for any other decision',
+        'The decisive rule of `verify-batch`; null for any other decision',
       ),
     ),
     agent_handle: text('Handle of the agent'),
@@ -250,7 +253,7 @@ const InvoicePolicy = Type.Object(
     vendor_field: policyField('vendor', 'the vendor'),
     debtor_field: policyField('debtor', 'the debtor'),
   },
-  { title: 'InvoicePolicy', description: 'What an invoice has to show' },
+  { title: 'InvoicePolicy', description: 'Rules for the invoices' },
 )
 export type InvoicePolicy = Static<typeof InvoicePolicy>
 
@@ -278,7 +281,7 @@ export const VerifyBatchRequest = Type.Object({
   policy: Type.Optional(
     Type.Partial(InvoicePolicy, {
       additionalProperties: false,
-      description: 'What an invoice has to show; absent fields have their defaults',
+      description: 'Rules for the invoices; absent fields have their defaults',
     }),
   ),
   model_id: Type.Optional(labelOr('kapwork-verify-agent-v1', 'Name of what decided')),
@@ -286,7 +289,10 @@ export const VerifyBatchRequest = Type.Object({
     labelOr('invoice-rules-engine@kapwork-receivables', 'Handle of the agent'),
   ),
   agent_tier: OptionalNullable(
-    number('Recorded; does not influence the score', { minimum: 0, maximum: 1 }),
+    number('Tier of the agent as stated by the caller; does not influence the score', {
+      minimum: 0,
+      maximum: 1,
+    }),
   ),
   agent_key: OptionalNullable(about(PublicKeyHex, 'Key of the agent')),
   dimension: Dimension,
@@ -308,8 +314,8 @@ export const VerifyBatchReply = Type.Object({
       vendor: Type.Unknown({ description: 'As given; null: absent' }),
       debtor: Type.Unknown({ description: 'As given; null: absent' }),
       decision: Judgment,
-      reason: text('The check that decided, in words'),
-      reason_code: Type.Enum(INVOICE_REASONS, { description: 'The check that decided' }),
+      reason: text('The decisive rule, as text'),
+      reason_code: Type.Enum(INVOICE_REASONS, { description: 'The decisive rule' }),
       decision_record: about(DecisionRecord, 'The record'),
       execution_receipt: Nullable(
         about(

@@ -109,9 +109,9 @@ export const reputation = {
     summary: 'Checks up to 500 invoices by rules and records a governed decision for each',
     description:
       'Use it to certify invoices by fixed rules: the amount within the purchase order, the ' +
-      'approval of the debtor, no duplicate in the batch. All decisions are recorded or none, ' +
-      'with the tag `rule`, which earns no reputation; each has a signed receipt. An invoice ' +
-      'that the agent has decided in the same way before keeps its record.',
+      'approval of the debtor, no duplicate in the batch. The decisions are recorded ' +
+      'atomically, with the tag `rule`, which earns no reputation; each has a signed receipt. ' +
+      'An invoice with the same earlier decision of the agent keeps its record.',
     body: VerifyBatchRequest,
     example: {
       invoices: [
@@ -266,8 +266,8 @@ export const reputation = {
     path: '/v1/cgr/attestations',
     summary: 'Signs the current score of an agent',
     description:
-      'Use it to show the score elsewhere. If nothing has changed since the newest attestation ' +
-      'of the same day, that attestation is returned.',
+      'Use it to present the score to third parties. If nothing has changed since the latest ' +
+      'attestation of the same day, that attestation is returned.',
     body: Type.Object({
       agent_handle: about(Handle, 'Handle of the agent'),
       subject_key: OptionalNullable(

@@ -310,8 +310,8 @@ export const decisionErasure = {
     summary: 'Erases the text of a decision and certifies it',
     description:
       'Use it when a decision itself contains personal data. It erases query, output, ' +
-      'parameters, session id and contents that are not stored memories; erase the memories it ' +
-      'used one by one.',
+      'parameters, session id and contents that are not stored memories; the memories it used ' +
+      'are erased separately.',
     access: 'tenant',
     scope: 'erasure:execute',
     params: DecisionParams,

@@ -54,20 +54,20 @@ export const Capabilities = Type.Array(
 )
 export const Tokenizer = Type.Enum(TOKENIZERS, {
   title: 'Tokenizer',
-  description: 'How the tokens of a memory are counted',
+  description: 'Tokenizer that counts the tokens of memories',
 })
 export const Embedder = Type.Enum(EMBEDDERS, {
   title: 'Embedder',
-  description: 'What computes the vectors of a store; `none` means search by words alone',
+  description: 'The embedding model of a store; `none`: lexical search only',
 })
 const Languages = Type.Array(
   Type.Enum(LANGUAGES, { title: 'Language', description: 'A language by its ISO 639-1 code' }),
   {
     title: 'Languages',
     description:
-      'Languages of the memories of a store, the main one first. The language of a text, which ' +
-      'decides its stop words and word endings, is the one it has most stop words of; among ' +
-      'several with as many, the first named',
+      'Languages of the memories of a store, the main one first. A text is taken to be in the ' +
+      'language whose stop words it has most of (the first of several with equally many), ' +
+      'which determines its stop words and stems',
     minItems: 1,
     maxItems: LANGUAGES.length,
     uniqueItems: true,
@@ -88,8 +88,8 @@ export const Namespace = label({
 
 const DigestAfter = integer(
   'Seconds without a new memory after which a session gets a digest: a memory of its central ' +
-    'sentences, names and days, made without a language model. A session is what memories with ' +
-    'the same `session_id` in their metadata are in one namespace',
+    'sentences, names and days, made without a language model. A session is the memories of one ' +
+    'namespace with the same `session_id` in their metadata',
   { minimum: limits.digest_after_s.min, maximum: limits.digest_after_s.max },
 )
 
@@ -106,7 +106,9 @@ const NewStoreId = text(
 export const newStoreFields = {
   store_id: OptionalNullable(NewStoreId),
   languages: OptionalNullable(about(Languages, 'Languages, the main one first; default: English')),
-  digest_after_s: OptionalNullable(about(DigestAfter, 'When to digest a session; default: never')),
+  digest_after_s: OptionalNullable(
+    about(DigestAfter, 'Idle seconds after which a session is digested; default: never'),
+  ),
 }
 
 export const storeFields = {
@@ -118,7 +120,9 @@ export const storeFields = {
   tokenizer: Tokenizer,
   embedder: Embedder,
   languages: Languages,
-  digest_after_s: Nullable(about(DigestAfter, 'When a session gets a digest; null: never')),
+  digest_after_s: Nullable(
+    about(DigestAfter, 'Idle seconds after which a session is digested; null: never'),
+  ),
   created_at: Nullable(time('When it was created; null for `default` before its first write')),
   state: Type.Enum(['active', 'deleting', 'deleted'], { description: 'State of the store' }),
 }

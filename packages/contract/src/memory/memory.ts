@@ -117,7 +117,7 @@ export const memory = {
     path: '/v1/stores/{store_id}',
     summary: 'Returns one store with its number of memories',
     description:
-      'Use it to read the settings of a store, or how many memories a deletion has left to erase.',
+      'Use it to read the settings of a store, or how many memories a deletion still has to erase.',
     reply: Type.Object({
       ...storeFields,
       state: { ...StoreState, description: 'State of the store' },
@@ -297,8 +297,8 @@ export const memory = {
     description:
       'Use it to switch the embedder of a store, or after the embedder was unavailable. ' +
       'Switching the embedder re-embeds every memory; until the job ends, memories without a ' +
-      'vector are found by their words. While a job is open the reply names that job. After ' +
-      'writes during which the embedder failed, the job starts by itself.',
+      'vector are found by lexical search. If such a job is already open, the reply has its ' +
+      'id. The job starts automatically after writes during which the embedder failed.',
     body: Type.Object({
       embedder: OptionalNullable(about(Embedder, 'New embedder; default: the current one')),
     }),
@@ -376,7 +376,7 @@ export const memory = {
     query: Type.Object({
       allow_duplicates: Type.Optional(
         Type.Boolean({
-          description: 'Imports lines too that the store or the import already has',
+          description: 'Also imports duplicate lines',
           default: false,
         }),
       ),
@@ -407,7 +407,7 @@ export const memory = {
           from: about(Ref, 'Number in the import'),
           to: about(Ref, 'Number in this store'),
         }),
-        { description: 'Memories that have another number here' },
+        { description: 'Memories that got another number in this store' },
       ),
       log_seq: Nullable(Count),
     }),

@@ -145,7 +145,7 @@ export const Tool = Type.Object(
     headers: Type.Array(Type.String(), {
       description: 'Names of headers that are sent; their values are never shown',
     }),
-    version: count('1, or one more than the version before'),
+    version: count('Version number, from 1'),
     enabled: boolean('Whether managed runs may call it'),
     created_at: Timestamp,
   },
@@ -316,8 +316,8 @@ export const llm = {
     id: 'llm.delete_tool',
     method: 'DELETE',
     path: `${tools}/{tool_name}`,
-    summary: 'Deletes a tool; its headers are destroyed',
-    description: 'Use it to stop managed runs from calling it.',
+    summary: 'Deletes a tool and destroys its headers',
+    description: 'Use it to prevent managed runs from calling the tool.',
     params: Type.Object({
       tool_name: text('Name of the tool', { pattern: llmLimits.tool_name }),
     }),

@@ -28,7 +28,7 @@ const wordsOfAgent = {
   description: OptionalNullable(agentFields.description),
   system_prompt: OptionalNullable(agentFields.system_prompt),
   memory_stores: OptionalNullable(agentFields.memory_stores),
-  store_id: OptionalNullable(about(Label, 'The only one of `memory_stores`, in its place')),
+  store_id: OptionalNullable(about(Label, 'Instead of `memory_stores`, if there is only one')),
   fallback_models: OptionalNullable(agentFields.fallback_models),
   tools: OptionalNullable(agentFields.tools),
   max_steps: OptionalNullable(agentFields.max_steps),
@@ -92,10 +92,11 @@ export const agentOperations = {
     id: 'orchestrator.update_agent',
     method: 'PUT',
     path: agentPath,
-    summary: 'Changes an agent: its next version, which the reply names',
+    summary: 'Changes an agent and returns its next version',
     description:
-      'Use it to change what you send; null and what is absent stays. Runs under way go on, with ' +
-      'the new version from their next step on. A disabled agent begins no step.',
+      'Use it to change the fields you send; null and absent fields stay unchanged. Active ' +
+      'runs continue, with the new version from their next step on. A disabled agent begins no ' +
+      'step.',
     params: agentParams,
     body: Type.Object({
       name: OptionalNullable(agentFields.name),
@@ -150,8 +151,8 @@ export const agentOperations = {
     id: 'orchestrator.stats',
     method: 'GET',
     path: `${path}/stats`,
-    summary: 'Counts agents, runs, steps and calls, and what all runs have used',
-    description: 'Use it for an overview. Everything is counted from what is stored.',
+    summary: 'Counts agents, runs, steps and calls, and the total use of all runs',
+    description: 'Use it for an overview. The numbers are counted from stored rows.',
     status: 200,
     reply: Type.Object({
       agents_total: count('Agents'),
@@ -161,10 +162,10 @@ export const agentOperations = {
       runs: about(Counts, 'Runs by state'),
       steps_total: count('Steps'),
       steps_denied: count('Steps that a policy or a person denied'),
-      steps_escalated: count('Steps that waited for a person, or wait'),
+      steps_escalated: count('Steps that required approval'),
       calls_total: count('Calls of tools'),
       calls_denied: count('Calls that a policy or a person denied'),
-      calls_escalated: count('Calls that waited for a person, or wait'),
+      calls_escalated: count('Calls that required approval'),
       receipts_total: count('Receipts that were signed'),
       tokens_total: count('Tokens that runs have used'),
       cost_micro_total: count('Cost of runs, in millionths of the currency'),

@@ -74,7 +74,7 @@ export const callOperations = {
       'result as data. The receipt says that it is only claimed.',
     params: callParams,
     body: Type.Object({
-      result: about(RunText, 'What the tool answered'),
+      result: about(RunText, 'Result of the tool'),
       failed: Type.Optional(boolean('Whether the tool failed')),
     }),
     example: { result: 'Three rows were updated.' },

@@ -136,12 +136,12 @@ export const AgentRole = Type.Enum(AGENT_ROLES, {
 export const RunState = Type.Enum(RUN_STATES, {
   title: 'RunState',
   description:
-    '`running`: its executor may begin steps. `waiting_hitl`: a step or call waits for a person. ' +
-    '`waiting_client`: the caller has to report what a call answered. ' +
-    '`waiting_resolution`: a person has to say whether a `once` tool acted. ' +
-    '`compensating`: it has stopped, and what its tools did is being undone. ' +
-    '`denied`: a policy or a person refused a step. `failed`: no model answered. ' +
-    '`terminated`: it was ended before its end.',
+    '`running`: its executor may begin steps. `waiting_hitl`: a step or call waits for ' +
+    'approval. `waiting_client`: the caller has to report the result of a call. ' +
+    '`waiting_resolution`: a person has to say whether the call of a `once` tool took effect. ' +
+    '`compensating`: it has stopped, and its tool calls are being undone. `denied`: a policy ' +
+    'or a person denied a step. `failed`: no model answered. `terminated`: it was stopped ' +
+    'early.',
 })
 export const RunExecutor = Type.Enum(RUN_EXECUTORS, {
   title: 'RunExecutor',
@@ -150,13 +150,14 @@ export const RunExecutor = Type.Enum(RUN_EXECUTORS, {
 const StepState = Type.Enum(STEP_STATES, {
   title: 'StepState',
   description:
-    '`permitted`: the model may be asked until the permit expires. `answered`: it answered, and ' +
-    'its tools act',
+    '`permitted`: the model may be called until the permit expires. `answered`: it has ' +
+    'answered, and its tool calls are in progress',
 })
 const CallState = Type.Enum(CALL_STATES, {
   title: 'RunCallState',
   description:
-    '`intended`: the tool may act. `uncertain`: a `once` tool may have acted, nobody reported it.',
+    '`intended`: the call may be made. `uncertain`: the call of a `once` tool may have taken ' +
+    'effect, but was not reported.',
 })
 export const ToolEffect = Type.Enum(TOOL_EFFECTS, {
   title: 'ToolEffect',
@@ -164,7 +165,7 @@ export const ToolEffect = Type.Enum(TOOL_EFFECTS, {
 })
 const EndReason = Type.Enum(RUN_REASONS, {
   title: 'RunReason',
-  description: 'Code of why it ended other than completed',
+  description: 'Reason code if it ended other than completed',
 })
 export const TokenCount = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 const CostMicro = about(TokenCount, 'Millionths of the currency')
@@ -174,12 +175,16 @@ export const RunText = text(`A text of at most ${runLimits.text_bytes} bytes`, {
 
 export const RunBudget = Type.Object(
   {
-    tokens: OptionalNullable(about(TokenCount, 'Tokens of all steps, in and out; null: no limit')),
-    cost_micro: OptionalNullable(about(TokenCount, 'Cost in millionths; null: no limit')),
+    tokens: OptionalNullable(
+      about(TokenCount, 'Tokens of all steps, input and output; null: no limit'),
+    ),
+    cost_micro: OptionalNullable(
+      about(TokenCount, 'Cost in millionths of the currency; null: no limit'),
+    ),
   },
   {
     title: 'RunBudget',
-    description: 'What the steps of a run may use together',
+    description: 'Maximum use of all steps of a run together',
     additionalProperties: false,
   },
 )
@@ -195,14 +200,14 @@ export const agentFields = {
   name: about(Name, 'Unique among the agents of the tenant'),
   role: about(AgentRole, 'What it is for'),
   description: about(label({ minLength: 0, maxLength: limits.reason_chars }), 'What it does'),
-  model_id: about(Label, 'Model that it asks unless a step names another'),
+  model_id: about(Label, 'Model that it calls unless a step names another'),
   system_prompt: text('Instructions for the model', { maxLength: runLimits.prompt_chars }),
   memory_stores: Type.Array(Label, {
     description: 'Stores that its steps may read; empty: every store',
     maxItems: limits.policies_per_tenant,
   }),
   fallback_models: Type.Array(Label, {
-    description: 'Models that a managed run asks, in this order, where `model_id` does not answer',
+    description: 'Models that a managed run calls, in this order, if `model_id` fails',
     maxItems: runLimits.fallbacks,
   }),
   tools: Type.Array(Label, {
@@ -211,7 +216,7 @@ export const agentFields = {
   }),
   max_steps: boundedInteger('Steps of a run that it starts', runLimits.max_steps),
   max_tokens_per_step: boundedInteger(
-    'Tokens of one step, in and out',
+    'Maximum tokens of one step, input and output',
     runLimits.max_tokens_per_step,
   ),
   temperature: Type.Number({ minimum: 0, maximum: 2, description: 'Temperature for the model' }),
@@ -222,12 +227,12 @@ export const Agent = Type.Object(
     agent_id: Hex16,
     tenant_id: Type.String(),
     ...agentFields,
-    version: count('1, or one more than the version before'),
+    version: count('Version number, from 1'),
     enabled: boolean('Whether it may begin steps'),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { title: 'Agent', description: 'What a step is made with: model, prompt, stores and tools' },
+  { title: 'Agent', description: 'An agent: model, prompt, stores and tools of its steps' },
 )
 export type Agent = Static<typeof Agent>
 
@@ -237,15 +242,17 @@ export const RunCall = Type.Object(
     step_id: Hex16,
     run_id: Hex16,
     state: about(CallState, 'State of the call'),
-    reason: Nullable(about(EndReason, 'Why it ended other than done')),
+    reason: Nullable(about(EndReason, 'Reason code if it ended other than done')),
     effect: about(ToolEffect, 'What repeating it does'),
-    by_caller: boolean('Whether the caller of the managed run acts, and reports the result'),
+    by_caller: boolean(
+      'Whether the caller of the managed run makes the call and reports the result',
+    ),
     args_commitment: about(Hex32, 'Salted SHA-256 of tool and arguments'),
     result_commitment: Nullable(about(Hex32, 'Salted SHA-256 of the result')),
     policy_set: count('Number of the policies that were evaluated'),
     evaluation_id: Nullable(text('Id of the evaluation; null: there were no policies')),
-    action_id: Nullable(text('Id of the action that waited for a person; null: none had to')),
-    compensates: Nullable(text('Id of the call that it undoes; null: none')),
+    action_id: Nullable(text('Id of the action that required approval; null: none')),
+    compensates: Nullable(text('Id of the call that this one compensates; null: none')),
     created_at: Timestamp,
     ended_at: Nullable(time('When it ended')),
   },
@@ -267,21 +274,21 @@ export const RunStep = Type.Object(
   {
     step_id: Hex16,
     run_id: Hex16,
-    step_no: count('Place in the run, from 1'),
+    step_no: count('Number of the step in the run, from 1'),
     turn_no: Nullable(count('Turn of the workflow, from 0; null: the run is of one agent')),
     agent_id: Hex16,
     state: about(StepState, 'State of the step'),
-    reason: Nullable(about(EndReason, 'Why it ended other than completed')),
-    model_id: text('Model that is asked'),
+    reason: Nullable(about(EndReason, 'Reason code if it ended other than completed')),
+    model_id: text('Model that is called'),
     store_id: Nullable(text('Store that was read; null: none')),
     memory_seq: count('Log position at which memory was read'),
-    retrieved_refs: Type.Array(Ref, { description: 'Memories that the step read' }),
-    inherited_refs: Type.Array(Ref, { description: 'Memories that its input was made from' }),
+    retrieved_refs: Type.Array(Ref, { description: 'Memories that the step retrieved' }),
+    inherited_refs: Type.Array(Ref, { description: 'Memories that its input derives from' }),
     policy_set: count('Number of the policies that were evaluated'),
     evaluation_id: Nullable(text('Id of the evaluation; null: there were no policies')),
-    action_id: Nullable(text('Id of the action that waited for a person; null: none had to')),
+    action_id: Nullable(text('Id of the action that required approval; null: none')),
     permit: Nullable(text('Id of the permit; null: there is none')),
-    max_tokens: count('Tokens that are reserved for it, in and out'),
+    max_tokens: count('Tokens reserved for it, input and output'),
     max_cost_micro: CostMicro,
     expires_at: Nullable(time('When the permit ends; null: there is none, or it has ended')),
     tokens_in: Nullable(about(TokenCount, 'Tokens of the prompt, as reported')),
@@ -292,7 +299,7 @@ export const RunStep = Type.Object(
     created_at: Timestamp,
     ended_at: Nullable(time('When it ended')),
   },
-  { title: 'RunStep', description: 'One question to a model, with what it was allowed' },
+  { title: 'RunStep', description: 'One model call of a run, with its permit' },
 )
 export type RunStep = Static<typeof RunStep>
 export const RunStepTexts = Type.Object(
@@ -319,11 +326,13 @@ export type RunUndo = Static<typeof RunUndo>
 
 export const OnFailure = Type.Enum(ON_FAILURE, {
   title: 'OnFailure',
-  description: '`stop`: what it did stays. `compensate`: calls with a compensation are undone',
+  description:
+    'If the run fails: `stop` leaves its effects, `compensate` undoes calls that have a ' +
+    'compensation',
 })
 const Compensation = Type.Enum(COMPENSATIONS, {
   title: 'Compensation',
-  description: 'How much of what its tools did was undone',
+  description: 'How many of the effects of tool calls were undone',
 })
 
 export const runFields = {
@@ -333,18 +342,22 @@ export const runFields = {
   workflow_id: Nullable(text('Id of the workflow; null: the run is of one agent')),
   executor: about(RunExecutor, 'Who asks the models'),
   state: about(RunState, 'State of the run'),
-  termination_reason: Nullable(about(EndReason, 'Why it ended other than completed')),
+  termination_reason: Nullable(about(EndReason, 'Reason code if it ended other than completed')),
   budget: about(RunBudget, 'What its steps may use'),
   spent: about(Used, 'What ended steps used, as reported, or reserved where nobody reported'),
   reserved: about(Used, 'What steps under way may still use'),
   on_failure: about(OnFailure, 'What becomes of what it did when it ends other than completed'),
-  compensation: Nullable(about(Compensation, 'How much was undone; null: nothing was to be')),
-  compensation_deadline_at: Nullable(time('Until when it undoes; null: nothing was to be undone')),
-  compensation_stopped: Nullable(
-    about(EndReason, 'Why it undid no more though something is left; null: it tried all'),
+  compensation: Nullable(
+    about(Compensation, 'How much was undone; null: no compensation was requested'),
   ),
-  max_steps: count('Most steps it may have'),
-  steps_total: count('Steps that it has'),
+  compensation_deadline_at: Nullable(
+    time('Deadline of the compensation; null: no compensation was requested'),
+  ),
+  compensation_stopped: Nullable(
+    about(EndReason, 'Why the compensation stopped early; null: it did not'),
+  ),
+  max_steps: count('Maximum number of steps'),
+  steps_total: count('Number of steps so far'),
   receipts: count('Receipts that were signed'),
   last_receipt_digest: Nullable(text('SHA-256 of the newest receipt; null: none yet')),
   started_by: text('Id of the key that started it'),
@@ -354,7 +367,7 @@ export const runFields = {
 }
 export const Run = Type.Object(runFields, {
   title: 'Run',
-  description: 'An execution of steps of agents, under one budget',
+  description: 'A run: steps of agents under one budget',
 })
 export type Run = Static<typeof Run>
 
@@ -424,17 +437,19 @@ export const WorkflowStep = Type.Object(
     step_number: count('The same as `step_no`'),
     step_index: count('`step_no` less one'),
     decision_id: text('Id of the logged decision; empty: none yet'),
-    input_text: Nullable(text('What the agent was asked; null: erased, or no right')),
+    input_text: Nullable(text('Input of the step; null: erased, or not permitted to the caller')),
     raw_output: Nullable(text('The same as `output_text`')),
-    output_text: Nullable(text('What it answered; null: not yet, erased, or no right')),
+    output_text: Nullable(
+      text('Output of the step; null: none yet, erased, or not permitted to the caller'),
+    ),
     tokens_used: count('Tokens of the output'),
     token_usage: count('Tokens in and out'),
     tools_called: Type.Array(Type.String(), {
-      description: 'Names of tools, where texts may be read',
+      description: 'Names of the tools called; only if the caller may read texts',
     }),
-    governance_allowed: boolean('Whether no policy or person denied it'),
+    governance_allowed: boolean('False: a policy or a person denied it'),
   },
-  { title: 'WorkflowStep', description: 'A step with its texts, as workflows show it' },
+  { title: 'WorkflowStep', description: 'A step of a workflow with its texts' },
 )
 export type WorkflowStep = Static<typeof WorkflowStep>
 
@@ -447,15 +462,15 @@ export const AgentAction = Type.Object(
     agent_id: Hex16,
     operation: Type.Enum(['inference', 'tool_execution', 'memory.write'], {
       description:
-        'What is to be done. `memory.write`: a fact that a model found in a conversation; then ' +
-        '`run_id`, `step_id` and `agent_id` are the `extraction_id`',
+        'Operation to approve. `memory.write`: a fact that a model extracted from a ' +
+        'conversation; then `run_id`, `step_id` and `agent_id` are the `extraction_id`',
     }),
-    effect: Nullable(about(ToolEffect, 'What repeating the call does; null: a step')),
+    effect: Nullable(about(ToolEffect, 'Effect class of the tool; null: the action is a step')),
     commitment: about(Hex32, 'Salted SHA-256 of the input, or of tool and arguments'),
-    text: Nullable(text('What is to be approved: input, or JSON of tool and arguments')),
+    text: Nullable(text('Text to approve: input of the step, or JSON of tool and arguments')),
     ...recordFields,
   },
-  { title: 'AgentAction', description: 'A step or call of an agent that waited for a person' },
+  { title: 'AgentAction', description: 'A step or call of an agent that required approval' },
 )
 export type AgentAction = Static<typeof AgentAction>
 

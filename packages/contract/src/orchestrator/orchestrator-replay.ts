@@ -22,25 +22,27 @@ const ReplayVerdict = Type.Object(
     tenant_id: Type.String(),
     status: Type.Enum(['identical', 'degraded', 'diverged', 'impossible', 'error'], {
       description:
-        '`degraded`: nearly the same words. `impossible`: the model was not asked. `error`: it ' +
-        'did not answer, or a policy refused what it answered',
+        '`degraded`: nearly the same words. `impossible`: the model was not called. `error`: ' +
+        'it did not answer, or a policy denied its answer',
     }),
-    divergence_reason: Nullable(text('Code of why it is not identical; null: it is')),
-    original_output: Nullable(text('Begin of the answer of then; null: erased, or not compared')),
-    replayed_output: Nullable(text('Begin of the answer of now; null: there is none')),
-    confidence: number('Likeness of the two answers by their words', { minimum: 0, maximum: 1 }),
-    input_reconstructed: boolean('Whether the model was asked exactly what it was asked then'),
-    memory_match: boolean('Whether every memory of then is still there'),
+    divergence_reason: Nullable(text('Reason code; null: the answers are identical')),
+    original_output: Nullable(
+      text('Beginning of the original answer; null: erased, or not compared'),
+    ),
+    replayed_output: Nullable(text('Beginning of the new answer; null: there is none')),
+    confidence: number('Similarity of the words of the two answers', { minimum: 0, maximum: 1 }),
+    input_reconstructed: boolean('Whether the prompt was exactly the original one'),
+    memory_match: boolean('Whether every original memory still exists'),
     model_available: boolean('Whether a provider of the model is configured'),
-    output_hash_match: boolean('Whether the two answers are the same bytes'),
-    model_version_used: Nullable(text('Version that answered now; null: it did not say')),
+    output_hash_match: boolean('Whether the two answers are equal byte for byte'),
+    model_version_used: Nullable(text('Version of the model that answered; null: not reported')),
     tokens_in: about(TokenCount, 'Tokens of the prompt'),
     tokens_out: about(TokenCount, 'Tokens of the answer'),
     cost_micro: about(TokenCount, 'Cost in millionths of the currency'),
     replay_latency_ms: count('Milliseconds until the model answered'),
     replayed_at: time('When it was replayed'),
   },
-  { title: 'ReplayVerdict', description: 'What a model answers to the question of a decision' },
+  { title: 'ReplayVerdict', description: 'Result of repeating the model call of a decision' },
 )
 
 export const replayOperations = {
@@ -51,22 +53,23 @@ export const replayOperations = {
     id: 'orchestrator.replay',
     method: 'POST',
     path: '/v1/orchestrator/replay/{decision_id}',
-    summary: 'Asks the model again what led to a decision of a managed run, and compares',
+    summary: 'Repeats the model call of a decision of a managed run and compares the answers',
     description:
-      'Use it to see whether a decision can be repeated. The question is built from texts and ' +
-      'memories of then; where one is erased, or agent or tools have changed since, it is ' +
-      '`impossible` and nothing is sent. It costs what the model costs, and policies are asked ' +
-      'as for a step. Nothing of the answer is stored, and no tool is called.',
+      'Use it to check whether a decision can be reproduced. The prompt is rebuilt from the ' +
+      'original texts and memories; if one is erased, or agent, tools or provider have changed ' +
+      'since, the status is `impossible` and nothing is sent. The provider charges for the ' +
+      'call, and policies are evaluated as for a step. The answer is not stored, and no tool ' +
+      'is called.',
     params: Type.Object({ decision_id: about(Hex16, 'Id of the decision') }),
     body: Type.Object({
       max_tokens: OptionalNullable(
         boundedInteger(
-          'Tokens, in and out; default: as the step had',
+          'Maximum tokens, input and output; default: those of the step',
           runLimits.max_tokens_per_step,
         ),
       ),
       max_cost_micro: OptionalNullable(
-        about(TokenCount, 'Cost in millionths of the currency; default: as the step had'),
+        about(TokenCount, 'Maximum cost in millionths of the currency; default: that of the step'),
       ),
     }),
     body_optional: true,

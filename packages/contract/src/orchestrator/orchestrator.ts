@@ -82,8 +82,8 @@ export const orchestrator = {
     body: Type.Object({
       agent_id: OptionalNullable(about(Hex16, 'Agent that it starts with; or `workflow_id`')),
       workflow_id: OptionalNullable(about(Hex16, 'Workflow that it executes, as `managed`')),
-      input_text: OptionalNullable(about(RunText, 'What the run is for')),
-      budget: OptionalNullable(about(RunBudget, 'What its steps may use; default: no limit')),
+      input_text: OptionalNullable(about(RunText, 'Input of the run')),
+      budget: OptionalNullable(about(RunBudget, 'Budget of its steps; default: no limit')),
       deadline_s: Type.Optional(
         integer('Seconds until it ends at the latest', {
           minimum: runLimits.deadline_s.min,
@@ -298,10 +298,10 @@ export const orchestrator = {
     id: 'orchestrator.complete_step',
     method: 'POST',
     path: `${stepPath}/complete`,
-    summary: 'Ends a step: checks its output, logs the decision, signs the receipt',
+    summary: 'Completes a step: checks its output, logs the decision, signs the receipt',
     description:
-      'Use it after the model answered. Calls that are not reported end as `failed`, `once` ' +
-      'ones as `uncertain`. A denied output is not stored.',
+      'Use it after the model has answered. Unreported calls end as `failed`, those of `once` ' +
+      'tools as `uncertain`. A denied output is not stored.',
     params: stepParams,
     body: Type.Object({
       output: about(RunText, 'What the model answered'),
@@ -309,20 +309,22 @@ export const orchestrator = {
         Type.Array(
           Type.Object({
             call_id: Hex16,
-            result: about(RunText, 'What the tool answered'),
+            result: about(RunText, 'Result of the tool'),
             failed: Type.Optional(boolean('Whether the tool failed')),
           }),
           {
-            description: 'What became of the calls of the step',
+            description: 'Results of the tool calls of the step',
             maxItems: runLimits.calls_per_step,
           },
         ),
       ),
       tokens_in: about(TokenCount, 'Tokens of the prompt'),
       tokens_out: about(TokenCount, 'Tokens of the output'),
-      cost_micro: OptionalNullable(about(TokenCount, 'Cost in millionths; default: as reserved')),
+      cost_micro: OptionalNullable(
+        about(TokenCount, 'Cost in millionths of the currency; default: as reserved'),
+      ),
       model_version: OptionalNullable(about(Label, 'Version of the model that answered')),
-      final: Type.Optional(boolean('Whether the run is completed with this step')),
+      final: Type.Optional(boolean('Whether this step completes the run')),
     }),
     example: { output: 'Two things changed.', tokens_in: 900, tokens_out: 12, final: true },
     status: 200,
@@ -426,7 +428,7 @@ export const orchestrator = {
     method: 'GET',
     path: `${path}/actions/{action_id}`,
     summary: 'Returns one action; with `decisions:read` its text too',
-    description: 'Use it to read what is to be approved.',
+    description: 'Use it to read the text to approve.',
     params: actionParams,
     status: 200,
     reply: AgentAction,

@@ -46,9 +46,9 @@ const params = Type.Object({ workflow_id: about(Hex16, 'Id of the workflow') })
 const WorkflowMode = Type.Enum(WORKFLOW_MODES, {
   title: 'WorkflowMode',
   description:
-    '`sequential`: each agent is asked with the answer of the one before. `round_robin`: the ' +
-    'same, in rounds. `parallel`: all at once with the input. `supervisor`: one delegates tasks ' +
-    'to the others',
+    '`sequential`: the input of each agent is the answer of the previous one. `round_robin`: ' +
+    'the same, in rounds. `parallel`: all at once with the input. `supervisor`: one delegates ' +
+    'tasks to the others',
 })
 const WorkflowStatus = Type.Enum(['created', ...RUN_STATES], {
   title: 'WorkflowStatus',
@@ -59,7 +59,7 @@ const fields = {
   name: about(Name, 'What people call it'),
   description: about(label({ minLength: 0, maxLength: limits.reason_chars }), 'What it is for'),
   agent_ids: Type.Array(Hex16, {
-    description: 'Its agents, in their order; those that a supervisor delegates to',
+    description: 'Its agents in order, or those that a supervisor delegates to',
     minItems: 1,
     maxItems: runLimits.agents_per_workflow,
   }),
@@ -67,7 +67,7 @@ const fields = {
   supervisor_agent_id: Nullable(text('Agent that delegates; null: another mode')),
   max_rounds: boundedInteger('Rounds of `round_robin`', runLimits.max_rounds),
   max_total_steps: boundedInteger('Most steps of a run', runLimits.max_total_steps),
-  one_at_a_time: boolean('Whether a run is refused while another is under way'),
+  one_at_a_time: boolean('Whether a run is refused while another is active'),
 }
 
 export const Workflow = Type.Object(
@@ -91,7 +91,7 @@ export const Workflow = Type.Object(
       description: 'Steps of the newest run, oldest first; empty in a list',
     }),
   },
-  { title: 'Workflow', description: 'Agents that take turns' },
+  { title: 'Workflow', description: 'A workflow: agents that take turns in one run' },
 )
 export type Workflow = Static<typeof Workflow>
 
@@ -112,7 +112,7 @@ export const workflows = {
       max_rounds: OptionalNullable(fields.max_rounds),
       max_total_steps: OptionalNullable(fields.max_total_steps),
       one_at_a_time: Type.Optional(
-        boolean('Whether a run is refused while another is under way; default: false'),
+        boolean('Whether a run is refused while another is active; default: false'),
       ),
     }),
     example: { name: 'weekly report', agent_ids: ['0123456789abcdef0123456789abcdef'] },
@@ -171,16 +171,16 @@ export const workflows = {
     id: 'workflows.run',
     method: 'POST',
     path: `${workflowPath}/run`,
-    summary: 'Starts a run of a workflow and waits for its end',
+    summary: 'Starts a run of a workflow and waits until it ends',
     description:
-      'Use it where a caller wants the answer at once; `orchestrator.start_run` does not wait. ' +
-      'After `timeout_seconds`, or where a person has to approve, it answers 202 and the run ' +
-      'goes on.',
+      'Use it when the caller needs the result synchronously; `orchestrator.start_run` does ' +
+      'not wait. After `timeout_seconds`, or when approval is required, it returns 202 and the ' +
+      'run continues.',
     params,
     body: Type.Object({
-      input_text: about(RunText, 'What the run is for'),
+      input_text: about(RunText, 'Input of the run'),
       timeout_seconds: WaitSeconds,
-      budget: OptionalNullable(about(RunBudget, 'What its steps may use; default: no limit')),
+      budget: OptionalNullable(about(RunBudget, 'Budget of its steps; default: no limit')),
     }),
     example: { input_text: 'Report on the week', timeout_seconds: 60 },
     status: 200,

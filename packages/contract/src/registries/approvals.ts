@@ -39,7 +39,7 @@ export const APPROVERS_MAX = 1_000
 
 const Escalation = Type.Object(
   { policy_id: Type.String(), version: integer('Version of the policy') },
-  { title: 'Escalation', description: 'A policy that asked for an approval' },
+  { title: 'Escalation', description: 'A policy that required approval' },
 )
 
 const requestFields = {
@@ -57,7 +57,7 @@ const requestFields = {
   requested_by: Type.String(),
   proposal_digest: text('SHA-256 of the proposal, which a decision is bound to'),
   policy_set: Type.Integer(),
-  escalations: Type.Array(Escalation, { description: 'The policies that asked for an approval' }),
+  escalations: Type.Array(Escalation, { description: 'The policies that required approval' }),
 }
 
 export const ApprovalRequest = Type.Object(requestFields, {
@@ -84,9 +84,9 @@ export const ApprovalRequestWithContext = Type.Object({
       policy_id: Type.String(),
       version: integer('Version of the policy'),
       name: text('Name of the policy'),
-      reason: text('Why the policy asked, as a code'),
+      reason: text('Reason code of the policy'),
     }),
-    { description: 'The policies that asked for an approval, in the versions that did' },
+    { description: 'The policies that required approval, in the versions that did' },
   ),
   record: Nullable(about(JsonObject, 'The signed decision; null until there is one')),
 })
@@ -164,7 +164,7 @@ export const approvals = {
     id: 'approvals.request',
     path: '/v1/hitl/requests/{request_id}',
     summary: 'Returns an approval request with the full proposal and the bytes to sign',
-    description: 'Use it to show an approver what is to be decided.',
+    description: 'Use it to show an approver the proposal.',
     params: RequestParams,
     reply: ApprovalRequestWithContext,
     refuses: ['request_not_found'],

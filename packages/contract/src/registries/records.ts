@@ -56,7 +56,9 @@ export const Digest = Type.String({
 export const Authority = Type.Object(
   {
     delegation_ref: Type.Optional(Nullable(about(Label, 'Reference of the delegation'))),
-    human_principal: Type.Optional(Nullable(about(Label, 'The person on whose behalf it is done'))),
+    human_principal: Type.Optional(
+      Nullable(about(Label, 'The person on whose behalf the caller acts')),
+    ),
     trust_tier: Type.Optional(about(TrustTier, 'Claimed trust tier, capped by the credential')),
   },
   { title: 'Authority', description: 'Under whose authority the caller acts, as claimed' },
@@ -67,11 +69,11 @@ export type Authority = Static<typeof Authority>
 export const RecordedAuthority = Type.Object(
   {
     delegation_ref: Nullable(text('Reference of the delegation')),
-    human_principal: Nullable(text('The person on whose behalf it is done')),
+    human_principal: Nullable(text('The person on whose behalf the caller acts')),
     claimed_tier: Nullable(about(TrustTier, 'Trust tier as claimed; null: none was claimed')),
     trust_tier: about(TrustTier, 'Trust tier that applies: the claim, capped by the credential'),
   },
-  { title: 'RecordedAuthority', description: 'Under whose authority the caller acted' },
+  { title: 'RecordedAuthority', description: 'The authority that the caller claims' },
 )
 export type RecordedAuthority = Static<typeof RecordedAuthority>
 
@@ -95,7 +97,7 @@ export const RecordApproval = Type.Object(
     reason: Nullable(text('Why')),
     proposal_digest: Type.String(),
   },
-  { title: 'RecordApproval', description: 'Who decided on a record' },
+  { title: 'RecordApproval', description: 'An approval decision about a record' },
 )
 
 /** Fields of every registry record. */
@@ -108,7 +110,9 @@ export const recordFields = {
   document: Nullable(about(JsonObject, 'The signed record; null where nothing was issued')),
   proposal_digest: Type.String(),
   approval_request_id: Nullable(text('Id of the approval request; null: none was needed')),
-  approval: Nullable(about(RecordApproval, 'Who decided; null: nobody had to, or has yet')),
+  approval: Nullable(
+    about(RecordApproval, 'The approval decision; null: none was needed, or none yet'),
+  ),
   reason: Nullable(text('Why it was not issued')),
   requested_by: Type.String(),
   signature: Nullable(text('Ed25519 signature in base64')),

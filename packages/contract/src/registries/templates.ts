@@ -46,10 +46,10 @@ export const templates = {
     path: '/v1/templates/install',
     summary: 'Registers all types of a template in the world model, or none',
     description:
-      'Use it to start a world model; send `dry_run` first to see what would be registered. Each ' +
-      'type passes the policies. A type of the same kind and name with another spec is not ' +
-      'overwritten: 422 `rejected` lists it in `conflicts` and nothing is installed. Types that ' +
-      'are already registered with the same spec are left unchanged.',
+      'Use it to set up a world model; send `dry_run` first to see what would be registered. ' +
+      'Policies are evaluated for each type. A type of the same kind and name with another ' +
+      'spec is not overwritten: 422 `rejected` lists it in `conflicts` and nothing is ' +
+      'installed. Types that are already registered with the same spec are left unchanged.',
     body: Type.Object({
       template_id: Label,
       dry_run: Type.Optional(

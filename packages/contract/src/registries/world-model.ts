@@ -103,7 +103,7 @@ const typeFields = {
   type_id: about(RecordId, 'Id of the type, the same for all versions'),
   kind: WorldTypeKind,
   name: text('Name of the type'),
-  spec: about(JsonObject, 'What the type demands'),
+  spec: about(JsonObject, 'Definition of the type'),
   schema_digest: text('SHA-256 of the spec'),
   version: integer('Version of the type, from 1'),
   record_id: about(RecordId, 'Id of this version'),
@@ -121,7 +121,7 @@ export type WorldType = Static<typeof WorldType>
 /** Without its document, and without its spec where that is large. */
 export const ListedType = Type.Object({
   ...typeFields,
-  spec: Nullable(about(JsonObject, 'What the type demands; null where it is large')),
+  spec: Nullable(about(JsonObject, 'Definition of the type; null where it is large')),
   document: Type.Null({ description: 'Always null in a list' }),
 })
 export type ListedType = Static<typeof ListedType>
@@ -189,7 +189,7 @@ const actionFields = {
 
 export const Action = Type.Object(actionFields, {
   title: 'Action',
-  description: 'An action that was invoked, waits or was refused',
+  description: 'An action, whether invoked, waiting or refused',
 })
 export type Action = Static<typeof Action>
 

@@ -43,13 +43,13 @@ export function pdfReport(report: Report): Promise<Buffer> {
 
 function drawTitlePage(paper: Paper, view: ReportView): void {
   const { report, content } = view
-  paper.space(24)
+  paper.moveDown(24)
   paper.paragraph('Evidence report', { size: 11, bold: true })
-  paper.space(4)
+  paper.moveDown(4)
   drawTitle(paper, report.title)
-  paper.space(2)
+  paper.moveDown(2)
   paper.paragraph(content.regulation, { size: 12 })
-  paper.space(14)
+  paper.moveDown(14)
   drawTable(paper, {
     headless: true,
     size: 9,
@@ -59,7 +59,7 @@ function drawTitlePage(paper: Paper, view: ReportView): void {
     ],
     rows: factsOf(view),
   })
-  paper.space(6)
+  paper.moveDown(6)
   paper.paragraph(
     'A finding says whether evidence is on record. Whether a law is kept is for people to judge.',
     { size: 10, bold: true },
@@ -69,7 +69,7 @@ function drawTitlePage(paper: Paper, view: ReportView): void {
       '“custos verify FILE” checks its signature and its SHA-256 without asking anybody; the ' +
       'entries it names are looked up on the log by their positions.',
   )
-  if (paper.named)
+  if (paper.hasNamedCharacters)
     paper.paragraph(
       'Characters that the letters of this file do not have are named by their code points ' +
         '(U+…); the HTML and JSON downloads have them as they are.',
@@ -100,11 +100,11 @@ function factsOf(view: ReportView): Row[] {
 
 /** In lines of our own: words may run from right to left. */
 function drawTitle(paper: Paper, title: string): void {
-  const shown = paper.letters(title)
+  const shown = paper.toDrawable(title)
   // Characters named by their code points take eight times their room.
   const size = shown.length > 400 ? 9 : shown.length > 90 ? 16 : 22
   const style = { size, bold: true }
-  paper.use(style)
+  paper.applyStyle(style)
   const widthOf = (text: string) => paper.doc.widthOfString(text)
   const rightToLeft = isRightToLeft(title)
   const lines = linesOf(shown, WIDTH, widthOf)
@@ -125,7 +125,7 @@ function drawTitle(paper: Paper, title: string): void {
 
 function drawSummary(paper: Paper, view: ReportView): void {
   const { report, content, frameworks } = view
-  paper.sheet()
+  paper.addPage()
   paper.heading(2, 'Summary')
   paper.bookmark('Summary')
   paper.heading(3, 'Articles by finding')
@@ -175,15 +175,15 @@ export function pdfDocument(document: PlainDocument): Promise<Buffer> {
   const { about, title, foot, created_at, blocks } = document
   const created = new Date(created_at)
   const paper = new Paper({ title, running: title, foot, subject: about, keywords: foot, created })
-  paper.space(24)
+  paper.moveDown(24)
   paper.paragraph(about, { size: 11, bold: true })
-  paper.space(4)
+  paper.moveDown(4)
   drawTitle(paper, title)
-  paper.space(2)
+  paper.moveDown(2)
   paper.paragraph(created_at)
-  paper.space(10)
+  paper.moveDown(10)
   for (const block of blocks) drawBlock(paper, block)
-  if (paper.named) paper.paragraph(NAMED_BY_CODE, SMALL)
+  if (paper.hasNamedCharacters) paper.paragraph(NAMED_BY_CODE, SMALL)
   return paper.finish()
 }
 
@@ -226,36 +226,38 @@ function drawFields(paper: Paper, fields: readonly (readonly [string, string])[]
   }
   for (const [name, value] of fields) {
     const title = name.slice(0, CELL_CHARS)
-    paper.use(BODY)
-    if (paper.letters(value).length <= CELL_CHARS && !value.includes('\n')) {
+    paper.applyStyle(BODY)
+    if (paper.toDrawable(value).length <= CELL_CHARS && !value.includes('\n')) {
       rows.push([title, value])
       continue
     }
     drawRows()
     const style = { ...BODY, bold: true }
-    const [first = ''] = partsOf(paper, value)
-    paper.room(paper.heightOf(title, style) + GAP + paper.heightOf(first, BODY))
+    const [first = ''] = splitLine(paper, value)
+    paper.ensureSpace(paper.heightOf(title, style) + GAP + paper.heightOf(first, BODY))
     paper.paragraph(title, style)
     drawText(paper, value, BODY)
   }
   drawRows()
 }
 
-/** Line breaks stay, and long lines are parted, since a paragraph is not. */
+/**
+ * Keeps line breaks and splits long lines, because a paragraph cannot continue on the next page.
+ */
 function drawText(paper: Paper, text: string, style: Style): void {
-  paper.use(style)
+  paper.applyStyle(style)
   for (const line of text.split(/\r?\n/u))
-    for (const [at, part] of partsOf(paper, line).entries()) {
-      if (at > 0) paper.space(-GAP)
+    for (const [at, part] of splitLine(paper, line).entries()) {
+      if (at > 0) paper.moveDown(-GAP)
       paper.paragraph(part, style)
     }
 }
 
-/** Of the first line of a text, in the font that is in use. */
-function partsOf(paper: Paper, text: string): string[] {
+/** The first line of a text, split into parts of a paragraph's length at most. */
+function splitLine(paper: Paper, text: string): string[] {
   const [line = ''] = text.split(/\r?\n/u, 1)
   const parts: string[] = []
-  for (let left = paper.letters(line).trimEnd(); left !== ''; ) {
+  for (let left = paper.toDrawable(line).trimEnd(); left !== ''; ) {
     const space = left.length > PARAGRAPH_CHARS ? left.lastIndexOf(' ', PARAGRAPH_CHARS) : -1
     const end = space > 0 ? space : PARAGRAPH_CHARS
     parts.push(left.slice(0, end))
@@ -274,7 +276,7 @@ function plainTable({ heads, rows, shares }: Extract<Block, { kind: 'table' }>):
 }
 
 function drawAnnexes(paper: Paper, view: ReportView): void {
-  paper.sheet()
+  paper.addPage()
   paper.heading(2, 'Records')
   paper.bookmark('Records')
   paper.paragraph(
@@ -339,19 +341,19 @@ function drawSources(paper: Paper, { sources }: ReportView): void {
 function drawLimits(paper: Paper, { content }: ReportView): void {
   paper.heading(2, 'What this report does not say', { keep: 130 })
   paper.bookmark('Limits')
-  paper.within('L', () => {
+  paper.group('L', () => {
     for (const text of content.limits) paper.item(text, BODY)
   })
 }
 
 function drawFramework(paper: Paper, part: FrameworkView): void {
-  paper.sheet()
+  paper.addPage()
   paper.destination(part.framework)
   paper.bookmark(shortName(part.framework))
   paper.heading(2, part.regulation)
   paper.paragraph(`${part.headline}.`, { size: 10, bold: true })
   paper.paragraph(part.note, SMALL)
-  for (const section of part.sections) paper.within('Sect', () => drawSection(paper, section))
+  for (const section of part.sections) paper.group('Sect', () => drawSection(paper, section))
 }
 
 function drawSection(paper: Paper, section: SectionView): void {
@@ -388,7 +390,7 @@ function drawFinding(paper: Paper, { finding, force }: SectionView): void {
     const x = LEFT + 14 + paper.doc.widthOfString(name) + 8
     paper.textAt(`${force}.`, [x, y + 1.2], SMALL, { lineBreak: false })
   })
-  paper.space(FINDING)
+  paper.moveDown(FINDING)
 }
 
 const evidenceTable = ({ kinds }: SectionView): Table => ({

@@ -1,4 +1,4 @@
-// Charts on paper: boxes filled with patterns that stay apart without colour.
+// Draws charts; areas are filled with patterns that are distinct without colour.
 
 import type { PDFDocument } from 'pdfkit'
 import { type Chart, type Fill, LABEL_SIZE, type Shape } from '../view/chart.ts'
@@ -16,13 +16,13 @@ const DOT = 4
 
 export function drawChart(paper: Paper, { title, width, height, shapes }: Chart): void {
   const scale = WIDTH / width
-  paper.room(height * scale)
+  paper.ensureSpace(height * scale)
   const [left, top] = [LEFT, paper.y]
   const bbox = [left, top, left + WIDTH, top + height * scale] as const
   paper.tag('Figure', { alt: title, bbox }, () => {
     for (const shape of shapes) drawShape(paper, shape, { left, top, scale })
   })
-  paper.space(height * scale + 6)
+  paper.moveDown(height * scale + 6)
 }
 
 function drawShape(
@@ -47,8 +47,8 @@ function drawShape(
   }
   const size = LABEL_SIZE * scale
   const style = { size, color: shape.light ? '#ffffff' : INK }
-  paper.use(style)
-  const width = doc.widthOfString(paper.letters(shape.text))
+  paper.applyStyle(style)
+  const width = doc.widthOfString(paper.toDrawable(shape.text))
   const start = shape.align === 'left' ? x : shape.align === 'middle' ? x - width / 2 : x - width
   paper.textAt(shape.text, [start, y - size * 0.93], style, { lineBreak: false })
 }

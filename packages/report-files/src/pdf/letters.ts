@@ -1,14 +1,15 @@
-// Any text in the letters a font has: the rest by code points, right to left in lines as read.
+// Replaces characters that a font lacks by their code points, and orders right-to-left text for
+// display.
 
 export interface Letters {
   readonly text: string
-  /** Some character could only be named. */
+  /** Whether a character was replaced by its code point. */
   readonly named: boolean
 }
 
 /** Printable ASCII, which every font has. */
 const PLAIN = /^[\x20-\x7e]*$/
-/** What is not seen by itself: joiners, selectors, directions, controls. */
+/** Characters without a glyph: joiners, variation selectors, direction marks, controls. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Cs}]/u
 
 /** @param has whether the font has a glyph for a code point */

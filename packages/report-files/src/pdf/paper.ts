@@ -1,4 +1,5 @@
-// Sheets of A4 that fill from the top: lines, tables and drawings, each tagged for readers.
+// A tagged PDF of A4 pages that fill from the top: headings, paragraphs, lists, contents, page
+// edges.
 
 import { fileURLToPath } from 'node:url'
 import { PDFDocument, type Structure, type StructureOptions } from 'pdfkit'
@@ -8,8 +9,8 @@ export const LEFT = 50
 export const WIDTH = 495
 const TOP = 66
 const BOTTOM = 780
-const SHEET = 842
-const MARGINS = { top: TOP, bottom: SHEET - BOTTOM, left: LEFT, right: LEFT }
+const PAGE_HEIGHT = 842
+const MARGINS = { top: TOP, bottom: PAGE_HEIGHT - BOTTOM, left: LEFT, right: LEFT }
 
 export const INK = '#111111'
 
@@ -22,21 +23,22 @@ export const BODY: Style = { size: 9.5 }
 export const SMALL: Style = { size: 8, color: '#333333' }
 const LINE_GAP = 1.5
 const INDENT = 14
-/** Below a paragraph. */
+/** Space below a paragraph. */
 export const GAP = 4
 
 interface DocumentInfo {
   readonly title: string
-  /** At the head of every page but the first. */
+  /** Running head of every page but the first. */
   readonly running: string
-  /** At the foot of every page. */
+  /** Footer of every page. */
   readonly foot: string
   readonly created: Date
   readonly subject: string
-  /** Also decides the file's identifier. */
+  /** Part of the metadata, from which PDFKit computes the file identifier. */
   readonly keywords: string
 }
 
+/** The document being written; coordinates are points from the top left. */
 export class Paper {
   readonly doc: PDFDocument
   readonly #about: DocumentInfo
@@ -44,10 +46,10 @@ export class Paper {
   #parent: Structure
   readonly #bookmarks: { readonly title: string; readonly page: number }[] = []
   #contents: Contents | undefined
-  /** Where the next thing goes. */
+  /** Vertical position of the next element. */
   y = TOP
-  /** Some character could only be named by its code point. */
-  named = false
+  /** Whether a character was replaced by its code point, because the font lacks it. */
+  hasNamedCharacters = false
 
   constructor(about: DocumentInfo) {
     this.#about = about
@@ -59,7 +61,7 @@ export class Paper {
       lang: 'en',
       displayTitle: true,
       bufferPages: true,
-      // Only those that are put into the file.
+      // No default font: only the embedded ones are used.
       font: null,
       info: {
         Title: about.title,
@@ -79,34 +81,35 @@ export class Paper {
     this.#parent = this.#root
   }
 
-  get left(): number {
+  /** Height left on the page. */
+  get spaceLeft(): number {
     return BOTTOM - this.y
   }
 
-  /** A new sheet where this one has not so much left. */
-  room(height: number): void {
-    if (height > this.left && this.y > TOP) this.sheet()
+  /** Adds a page unless this one has the height left. */
+  ensureSpace(height: number): void {
+    if (height > this.spaceLeft && this.y > TOP) this.addPage()
   }
 
-  sheet(): void {
+  addPage(): void {
     this.doc.addPage()
     this.y = TOP
   }
 
-  space(points: number): void {
+  moveDown(points: number): void {
     this.y += points
   }
 
-  /** What `text` is in this font. */
-  letters(text: string): string {
+  /** `text` with the characters that the font lacks replaced by their code points. */
+  toDrawable(text: string): string {
     const { text: shown, named }: Letters = lettersOf(text, (codePoint) =>
       this.doc._font.font.hasGlyphForCodePoint(codePoint),
     )
-    this.named ||= named
+    this.hasNamedCharacters ||= named
     return shown
   }
 
-  use({ size, bold = false, color = INK }: Style): void {
+  applyStyle({ size, bold = false, color = INK }: Style): void {
     this.doc
       .font(bold ? 'bold' : 'regular')
       .fontSize(size)
@@ -114,19 +117,19 @@ export class Paper {
   }
 
   heightOf(text: string, style: Style, width = WIDTH): number {
-    this.use(style)
-    return this.doc.heightOfString(this.letters(text), { width, lineGap: LINE_GAP })
+    this.applyStyle(style)
+    return this.doc.heightOfString(this.toDrawable(text), { width, lineGap: LINE_GAP })
   }
 
-  /** Draws what a reader takes for one thing. */
+  /** Draws one tagged element of the structure tree. */
   tag(type: string, options: StructureOptions, draw: () => void): void {
     const structure = this.doc.struct(type, options, draw)
     this.#parent.add(structure)
     structure.end()
   }
 
-  /** What `draw` tags is part of one thing. */
-  within(type: string, draw: () => void): void {
+  /** Makes the elements that `draw` tags children of one element. */
+  group(type: string, draw: () => void): void {
     const [outer, structure] = [this.#parent, this.doc.struct(type)]
     outer.add(structure)
     this.#parent = structure
@@ -135,24 +138,24 @@ export class Paper {
     this.#parent = outer
   }
 
-  /** Draws what says nothing: rules, borders, the heads and feet of pages. */
+  /** Draws decoration that screen readers skip: rules, borders, running heads and footers. */
   artifact(draw: () => void, type = 'Layout'): void {
     this.doc.markContent('Artifact', { type })
     draw()
     this.doc.endMarkedContent()
   }
 
-  /** A text that begins at (x, y), whatever is left of the sheet. */
+  /** Draws text at (x, y), regardless of the space left on the page. */
   textAt(text: string, [x, y]: readonly [number, number], style: Style, box: TextBox = {}): void {
-    this.use(style)
-    this.doc.text(this.letters(text), x, y, { lineGap: LINE_GAP, ...box })
+    this.applyStyle(style)
+    this.doc.text(this.toDrawable(text), x, y, { lineGap: LINE_GAP, ...box })
   }
 
   heading(level: 1 | 2 | 3, text: string, { keep = 60 } = {}): void {
     const style = { size: HEADINGS[level], bold: true }
     const height = this.heightOf(text, style)
     const above = level === 1 || this.y === TOP ? 0 : level === 2 ? 16 : 12
-    this.room(above + height + keep)
+    this.ensureSpace(above + height + keep)
     if (this.y > TOP) this.y += above
     this.tag(`H${level}`, { title: text }, () =>
       this.textAt(text, [LEFT, this.y], style, { width: WIDTH }),
@@ -174,30 +177,30 @@ export class Paper {
 
   paragraph(text: string, style: Style = BODY): void {
     const height = this.heightOf(text, style)
-    this.room(height)
+    this.ensureSpace(height)
     this.tag('P', {}, () => this.textAt(text, [LEFT, this.y], style, { width: WIDTH }))
     this.y += height + GAP
   }
 
-  /** One of a list. */
+  /** Draws an item of a list. */
   item(text: string, style: Style): void {
     const width = WIDTH - INDENT
     const height = this.heightOf(text, style, width)
-    this.room(height)
-    this.within('LI', () => {
+    this.ensureSpace(height)
+    this.group('LI', () => {
       this.tag('Lbl', {}, () => this.textAt('•', [LEFT, this.y], style, { lineBreak: false }))
       this.tag('LBody', {}, () => this.textAt(text, [LEFT + INDENT, this.y], style, { width }))
     })
     this.y += height + GAP
   }
 
-  /** Of this sheet, in the outline and the contents. */
+  /** Adds this page to the outline and the table of contents. */
   bookmark(title: string): void {
     this.doc.outline.addItem(title)
     this.#bookmarks.push({ title, page: this.doc.bufferedPageRange().count })
   }
 
-  /** Leaves the rest of the sheet to the table of contents. */
+  /** Reserves the rest of the page for the table of contents, which `finish` draws. */
   contents(): void {
     this.heading(3, 'Contents', { keep: ENTRIES_MAX * ENTRY })
     const list = this.doc.struct('TOC')
@@ -205,7 +208,7 @@ export class Paper {
     this.#contents = { list, y: this.y, page: this.doc.bufferedPageRange().count - 1 }
   }
 
-  // When the pages are known.
+  // Called by `finish`, when the page numbers are known.
   #drawContents({ list, y, page: own }: Contents): void {
     this.doc.switchToPage(own)
     this.#parent = list
@@ -220,7 +223,7 @@ export class Paper {
     list.end()
   }
 
-  /** Where links of this name go: this sheet. */
+  /** Makes this page the target of links with this name. */
   destination(name: string): void {
     this.doc.addNamedDestination(name)
   }
@@ -232,7 +235,7 @@ export class Paper {
     if (this.#contents) this.#drawContents(this.#contents)
     for (let page = 0; page < count; page += 1) {
       doc.switchToPage(page)
-      // What is written below the last line begins no new page.
+      // Otherwise PDFKit would add a page for the footer.
       doc.page.margins.bottom = 0
       this.artifact(() => this.#edges(page + 1, count), 'Pagination')
     }
@@ -248,7 +251,7 @@ export class Paper {
   #edges(page: number, count: number): void {
     const style: Style = { size: 7.5, color: '#333333' }
     const one = { width: WIDTH, lineBreak: false } as const
-    const foot = SHEET - 40
+    const foot = PAGE_HEIGHT - 40
     this.rule(foot - 6, 0.5)
     this.textAt(this.#about.foot, [LEFT, foot], style, one)
     this.textAt(`page ${page} of ${count}`, [LEFT, foot], style, { ...one, align: 'right' })
@@ -272,7 +275,7 @@ interface Contents {
   readonly page: number
 }
 
-/** A line of the contents; as many as a report of all frameworks has. */
+/** Height of a line of the contents, and the most lines, those of a report of all frameworks. */
 const ENTRY = 14
 const ENTRIES_MAX = 12
 const HEADINGS = { 1: 22, 2: 15, 3: 11 } as const

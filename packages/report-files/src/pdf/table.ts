@@ -1,4 +1,4 @@
-// Tables with rules around every cell, whose head is repeated on every sheet.
+// Tables with ruled cells and a header row that is repeated on every page.
 
 import type { Fill } from '../view/chart.ts'
 import { drawPatch, PATCH } from './draw.ts'
@@ -7,11 +7,11 @@ import { INK, LEFT, type Paper, type Style } from './paper.ts'
 interface Cell {
   readonly text: string
   readonly bold?: boolean
-  /** A line below, in smaller letters. */
+  /** A second line in smaller type. */
   readonly below?: string
-  /** A patch in front of the text, as the charts have. */
+  /** A pattern swatch in front of the text, as in the charts' legends. */
   readonly patch?: Fill
-  /** A named destination to go to. */
+  /** Named destination of a link. */
   readonly goTo?: string
 }
 
@@ -26,7 +26,7 @@ export type Row = readonly (string | Cell)[]
 export interface Table {
   readonly columns: readonly Column[]
   readonly rows: readonly Row[]
-  /** Without a head: the first column names the rest. */
+  /** No header row: the first column has the row headers. */
   readonly headless?: boolean
   readonly size?: number
 }
@@ -40,34 +40,34 @@ const AFTER = 8
 
 export function drawTable(paper: Paper, table: Table): void {
   const head = headOf(paper, table)
-  const rows = table.rows.map((row) => place(paper, table, row, 'row'))
-  paper.room(sum([...head, ...rows.slice(0, 1)]))
-  paper.within('Table', () => {
+  const rows = table.rows.map((row) => layOutRow(paper, table, row, 'row'))
+  paper.ensureSpace(sum([...head, ...rows.slice(0, 1)]))
+  paper.group('Table', () => {
     for (const row of head) drawRow(paper, table, row)
     for (const row of rows) {
       const before = paper.y
-      paper.room(row.height)
+      paper.ensureSpace(row.height)
       if (paper.y < before) for (const one of head) drawRow(paper, table, one)
       drawRow(paper, table, row)
     }
   })
-  paper.space(AFTER)
+  paper.moveDown(AFTER)
 }
 
-/** Of all of it, on one sheet. */
+/** Height of the whole table on one page. */
 export function tableHeight(paper: Paper, table: Table): number {
-  const rows = table.rows.map((row) => place(paper, table, row, 'row'))
+  const rows = table.rows.map((row) => layOutRow(paper, table, row, 'row'))
   return sum([...headOf(paper, table), ...rows]) + AFTER
 }
 
 const sum = (rows: readonly PlacedRow[]): number =>
   rows.reduce((soFar, { height }) => soFar + height, 0)
 
-/** One row, or none. */
+/** The header row, if there is one. */
 function headOf(paper: Paper, table: Table): PlacedRow[] {
   if (table.headless) return []
   const cells = table.columns.map(({ title }): Cell => ({ text: title, bold: true }))
-  return [place(paper, table, cells, 'head')]
+  return [layOutRow(paper, table, cells, 'head')]
 }
 
 interface PlacedRow {
@@ -77,14 +77,14 @@ interface PlacedRow {
 
 interface PlacedCell extends Cell {
   readonly x: number
-  /** Inside, without the patch. */
+  /** Width of the text, without padding and swatch. */
   readonly width: number
   readonly column: Column
   readonly kind: 'TH' | 'TD'
   readonly scope?: 'Column' | 'Row'
 }
 
-function place(paper: Paper, table: Table, row: Row, part: 'head' | 'row'): PlacedRow {
+function layOutRow(paper: Paper, table: Table, row: Row, part: 'head' | 'row'): PlacedRow {
   let x = LEFT
   const cells = table.columns.map((column, i): PlacedCell => {
     const given = row[i] ?? ''
@@ -123,7 +123,7 @@ function drawRow(paper: Paper, table: Table, { cells, height }: PlacedRow): void
       if (patch) drawPatch(paper.doc, [x - PATCH_ROOM, top + PAD_Y + 1], patch)
     }
   })
-  paper.within('TR', () => {
+  paper.group('TR', () => {
     for (const cell of cells) drawCell(paper, table, cell, top)
   })
   paper.y = top + height

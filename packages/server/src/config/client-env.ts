@@ -1,4 +1,4 @@
-// Settings of the commands that call a service, where they are not those of the service.
+// Settings of the commands that call a running service.
 
 import { read, SETTINGS, type Setting, unknownNames } from './env.ts'
 
@@ -38,7 +38,7 @@ export const CONFORMANCE_SETTINGS = [
   },
 ] as const satisfies readonly Setting[]
 
-/** Further settings of `custos mcp`. The name is that of the official memory server of MCP. */
+/** Further settings of `custos mcp`. MCP's official memory server has this setting too. */
 export const MCP_SETTINGS = [
   {
     name: 'MEMORY_FILE_PATH',

@@ -176,11 +176,11 @@ function postgres(env: Environment): PostgresConfig | null {
   const wait_seconds = integer(env, 'CUSTOS_DATABASE_WAIT')
   if (database_url === null) {
     if (keyring_url === null) return null
-    throw wrong('CUSTOS_KEYRING_URL', 'is used only together with CUSTOS_DATABASE_URL')
+    throw wrong('CUSTOS_KEYRING_URL', 'requires CUSTOS_DATABASE_URL')
   }
   // A generated key would be lost with the machine, and each process would have another one.
   if (env.CUSTOS_MASTER_KEY === undefined)
-    throw wrong('CUSTOS_MASTER_KEY', 'must be given with CUSTOS_DATABASE_URL (64 hex digits)')
+    throw wrong('CUSTOS_MASTER_KEY', 'is required with CUSTOS_DATABASE_URL (64 hex digits)')
   return { database_url, keyring_url, pool, wait_seconds }
 }
 
@@ -273,7 +273,7 @@ function metrics(env: Environment): MetricsConfig {
   const host = env.CUSTOS_METRICS_HOST
   const port = env.CUSTOS_METRICS_PORT
   if (port === undefined && host !== undefined)
-    throw wrong('CUSTOS_METRICS_HOST', 'is used only together with CUSTOS_METRICS_PORT')
+    throw wrong('CUSTOS_METRICS_HOST', 'requires CUSTOS_METRICS_PORT')
   return {
     address:
       port === undefined

@@ -38,8 +38,8 @@ const WRONG: [Environment, string][] = [
   [{ CUSTOS_EMBEDDER: 'secret-words' }, 'CUSTOS_EMBEDDER must be one of'],
   [{ CUSTOS_EMBEDDER: 'http' }, 'CUSTOS_EMBEDDER can be http only together with'],
   [{ CUSTOS_EMBEDDER: 'onnx' }, 'CUSTOS_EMBEDDER can be onnx only together with'],
-  [{ CUSTOS_EMBEDDER_MODEL: 'x' }, 'CUSTOS_EMBEDDER_MODEL is used only together with'],
-  [{ CUSTOS_EMBEDDER_KEY: 'secret-words' }, 'CUSTOS_EMBEDDER_KEY is used only together with'],
+  [{ CUSTOS_EMBEDDER_MODEL: 'x' }, 'CUSTOS_EMBEDDER_MODEL requires'],
+  [{ CUSTOS_EMBEDDER_KEY: 'secret-words' }, 'CUSTOS_EMBEDDER_KEY requires'],
   [{ ...HTTP, CUSTOS_EMBEDDER_URL: 'secret-words' }, 'CUSTOS_EMBEDDER_URL must be a URL'],
   [{ ...HTTP, CUSTOS_EMBEDDER_URL: 'file:///secret-words' }, 'CUSTOS_EMBEDDER_URL must be a URL'],
   [

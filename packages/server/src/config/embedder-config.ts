@@ -1,4 +1,4 @@
-// The settings of embedders: which ones are configured, and which one new stores use.
+// Settings of embedders: which ones are configured, and which one new stores use.
 
 import { resolve } from 'node:path'
 import { EMBEDDERS, type EmbedderName } from '@custos/contract'
@@ -13,7 +13,7 @@ export interface EmbedderConfig {
 }
 
 interface HttpEmbedderConfig {
-  /** The whole address of the operation; `/embeddings` is appended to a base address. */
+  /** Full URL of the endpoint; `/embeddings` is appended to a configured base URL. */
   readonly url: string
   readonly model: string
   readonly key: string | null
@@ -35,9 +35,9 @@ export function embedderConfig(env: Environment): EmbedderConfig {
   if (default_name === undefined)
     throw wrong('CUSTOS_EMBEDDER', `must be one of ${EMBEDDERS.join(', ')}`)
   if (default_name === 'http' && http === null)
-    throw wrong('CUSTOS_EMBEDDER', 'can be http only together with CUSTOS_EMBEDDER_URL')
+    throw wrong('CUSTOS_EMBEDDER', 'can be http only with CUSTOS_EMBEDDER_URL')
   if (default_name === 'onnx' && onnx === null)
-    throw wrong('CUSTOS_EMBEDDER', 'can be onnx only together with CUSTOS_ONNX_MODEL')
+    throw wrong('CUSTOS_EMBEDDER', 'can be onnx only with CUSTOS_ONNX_MODEL')
   return { default_name, http, onnx }
 }
 
@@ -46,12 +46,12 @@ function httpEmbedder(env: Environment): HttpEmbedderConfig | null {
   const needs = ['CUSTOS_EMBEDDER_MODEL', 'CUSTOS_EMBEDDER_DIMENSIONS'] as const
   if (given === undefined) {
     const alone = [...needs, 'CUSTOS_EMBEDDER_KEY' as const].find((name) => env[name] !== undefined)
-    if (alone) throw wrong(alone, 'is used only together with CUSTOS_EMBEDDER_URL')
+    if (alone) throw wrong(alone, 'requires CUSTOS_EMBEDDER_URL')
     return null
   }
-  // Both are part of the name of the embedding space; the start does not ask the service.
+  // Both are part of the embedding space's name, so they cannot be queried from the service.
   for (const name of needs)
-    if (env[name] === undefined) throw wrong(name, 'must be given with CUSTOS_EMBEDDER_URL')
+    if (env[name] === undefined) throw wrong(name, 'is required with CUSTOS_EMBEDDER_URL')
   return {
     url: endpointOf(given),
     model: modelName(env),
@@ -82,7 +82,7 @@ function modelName(env: Environment): string {
 function key(env: Environment): string | null {
   const given = env.CUSTOS_EMBEDDER_KEY
   if (given === undefined) return null
-  // Other characters are not allowed in an HTTP header.
+  // Other characters are not valid in an HTTP header.
   if (/^[!-~]{1,4096}$/.test(given)) return given
   throw wrong('CUSTOS_EMBEDDER_KEY', 'must be printable characters without spaces')
 }
@@ -92,6 +92,6 @@ function onnxEmbedder(env: Environment): OnnxEmbedderConfig | null {
   if (model === undefined && tokenizer === undefined) return null
   const missing: SettingName = model === undefined ? 'CUSTOS_ONNX_MODEL' : 'CUSTOS_ONNX_TOKENIZER'
   if (model === undefined || tokenizer === undefined)
-    throw wrong(missing, 'must be given: a model and its tokenizer go together')
+    throw wrong(missing, 'is required: a model and its tokenizer go together')
   return { model: resolve(model), tokenizer: resolve(tokenizer) }
 }

@@ -98,14 +98,14 @@ export function billingConfig(env: Environment): BillingConfig | null {
   const secrets = ['CUSTOS_BILLING_SECRET_KEY', 'CUSTOS_BILLING_WEBHOOK_SECRET'] as const
   if (provider === undefined) {
     const alone = secrets.find((name) => env[name] !== undefined)
-    if (alone) throw wrong(alone, 'is used only together with CUSTOS_BILLING')
+    if (alone) throw wrong(alone, 'requires CUSTOS_BILLING')
     return null
   }
   if (provider !== 'stripe' && provider !== 'loopback')
     throw wrong('CUSTOS_BILLING', 'must be stripe or loopback')
   const secret_key = env.CUSTOS_BILLING_SECRET_KEY ?? null
   if (provider === 'stripe' && secret_key === null)
-    throw wrong('CUSTOS_BILLING_SECRET_KEY', 'must be given with CUSTOS_BILLING=stripe')
+    throw wrong('CUSTOS_BILLING_SECRET_KEY', 'is required with CUSTOS_BILLING=stripe')
   if (secret_key !== null && !/^[!-~]{1,500}$/.test(secret_key))
     throw wrong('CUSTOS_BILLING_SECRET_KEY', 'must be printable characters without spaces')
   return { provider, secret_key, webhook_secrets: list(env.CUSTOS_BILLING_WEBHOOK_SECRET) }

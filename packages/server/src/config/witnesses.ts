@@ -93,7 +93,7 @@ export function timestampAuthority(env: Environment): TimestampAuthority | null 
   if (!url || !plain)
     throw wrong('CUSTOS_TIMESTAMP_URL', 'must be an http or https URL without credentials')
   if (path === undefined)
-    throw wrong('CUSTOS_TIMESTAMP_CERTIFICATES', 'must be given with CUSTOS_TIMESTAMP_URL')
+    throw wrong('CUSTOS_TIMESTAMP_CERTIFICATES', 'is required with CUSTOS_TIMESTAMP_URL')
   return { url: url.href, certificates: certificates(path) }
 }
 

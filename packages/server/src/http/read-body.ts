@@ -64,7 +64,7 @@ export async function* streamBody(
 const announced = ({ headers }: IncomingMessage): number => Number(headers['content-length'] ?? 0)
 
 const tooLarge = (bytesMax: number) =>
-  new Refusal('body_too_large', `The body may have ${bytesMax} bytes at most`)
+  new Refusal('body_too_large', `The body must not exceed ${bytesMax} bytes`)
 
 const cutOff = () => new Refusal('bad_request', 'The body ended before it was complete')
 

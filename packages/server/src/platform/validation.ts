@@ -1,4 +1,4 @@
-// Schema validation: compiled on first use, errors in the FastAPI list shape, never the input.
+// Schema validation of requests. Errors are a list as FastAPI has it and never repeat the input.
 
 import { limits, NOT_BLANK } from '@custos/contract'
 import type { TSchema } from 'typebox'
@@ -32,17 +32,17 @@ function isWithoutControls(text: string): boolean {
   return text.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(text)
 }
 
-/** Whether some id may have this text: none is longer or has a control character. */
+/** Whether a value can be an id: a string within the length limit, without control characters. */
 export const isLabel = (text: unknown): boolean =>
   typeof text === 'string' && text.length <= limits.label_chars && isWithoutControls(text)
 
-/** One schema of one operation; compiling 80 operations eagerly would cost half a second. */
+/** A schema that is compiled on first use: compiling all eagerly would delay the start. */
 export class Shape {
   readonly #schema: TSchema
   readonly #where: readonly string[]
   #validator: Validator | undefined
 
-  /** @param where the first segments of every location: `body`, `query` or `path`, and on */
+  /** @param where prefix of every location: `body`, `query` or `path`, then further segments */
   constructor(schema: TSchema, ...where: string[]) {
     this.#schema = schema
     this.#where = where
@@ -62,8 +62,8 @@ export class Shape {
   }
 
   #explain(errors: readonly TLocalizedValidationError[], value: unknown): Detail[] {
-    const meant = keepMeantBranches(errors, value)
-    const useful = meant.filter(({ keyword }) => !TOLD_BY_OTHERS.has(keyword))
+    const likely = keepLikelyBranches(errors, value)
+    const useful = likely.filter(({ keyword }) => !REDUNDANT_KEYWORDS.has(keyword))
     return collapseTypes(useful).flatMap((error): Detail[] => {
       const loc: Loc = [...this.#where, ...segments(error.instancePath, value)]
       if (error.keyword === 'required')
@@ -87,20 +87,24 @@ export class Shape {
   }
 }
 
-/** Whether a value matches, for rare checks outside a request. */
+/** A `validation` refusal with one problem, for checks that a schema cannot express. */
 export const validationDetail = (loc: Loc, msg: string, type: string): Refusal =>
   new Refusal('validation', undefined, { detail: [{ loc, msg, type }] })
 
-/** Refuses metadata that is nested too deep or too long. `loc`: its place in the body. */
+/** Refuses metadata that is nested too deep or too large. `loc` is its location in the body. */
 export function requireMetadataLimits(loc: Loc, metadata: object): void {
   if (isDeeper(metadata, limits.metadata_depth))
     throw validationDetail(
       loc,
-      `metadata is nested ${limits.metadata_depth} levels at most`,
+      `metadata must not be nested deeper than ${limits.metadata_depth} levels`,
       'too_long',
     )
   if (Buffer.byteLength(JSON.stringify(metadata)) > limits.metadata_bytes)
-    throw validationDetail(loc, `metadata has ${limits.metadata_bytes} bytes at most`, 'too_long')
+    throw validationDetail(
+      loc,
+      `metadata must not exceed ${limits.metadata_bytes} bytes`,
+      'too_long',
+    )
 }
 
 /** Recurses `levels` deep at most: the body parser does not bound the depth of import lines. */
@@ -110,31 +114,31 @@ function isDeeper(value: unknown, levels: number): boolean {
   return Object.values(value).some((member) => isDeeper(member, levels - 1))
 }
 
-// Each comes with an error for the branch, or for the property, that says more.
-const TOLD_BY_OTHERS: ReadonlySet<string> = new Set(['anyOf', 'additionalProperties'])
+// Each of these errors comes with a more specific one, for the branch or for the property.
+const REDUNDANT_KEYWORDS: ReadonlySet<string> = new Set(['anyOf', 'additionalProperties'])
 
-/** What the path of the error for an unknown property of a closed object ends with. */
+/** End of the schema path of an error for an unknown property. */
 const EXTRA = '/additionalProperties'
 
 const isExtra = ({ keyword, schemaPath }: TLocalizedValidationError): boolean =>
   keyword === 'boolean' && schemaPath.endsWith(EXTRA)
 
-/** Leaves out what is wrong in those branches of a union that are most likely not meant. */
-function keepMeantBranches(
+/** Drops the errors of those branches of a union that the caller most likely did not mean. */
+function keepLikelyBranches(
   errors: readonly TLocalizedValidationError[],
   value: unknown,
 ): readonly TLocalizedValidationError[] {
   const unions = errors.filter(({ keyword }) => keyword === 'anyOf')
-  // Errors of an inner union are listed first, and leave with the branch they are in.
+  // Outer unions first: dropping a branch also drops the errors of unions inside it.
   return unions
     .toReversed()
     .reduce(
-      (kept, union) => keepMeantBranch(kept, union, valueAt(value, union.instancePath)),
+      (kept, union) => keepLikelyBranch(kept, union, valueAt(value, union.instancePath)),
       errors,
     )
 }
 
-function keepMeantBranch(
+function keepLikelyBranch(
   errors: readonly TLocalizedValidationError[],
   union: TLocalizedValidationError,
   value: unknown,
@@ -158,17 +162,17 @@ function keepMeantBranch(
   if (ofType.length === 0) return errors
   const fewest = Math.min(...ofType.map(([, own]) => own.length))
   const [nearest] = ofType.find(([, own]) => own.length === fewest) ?? []
-  const meant = isObject(value) ? [nearest] : ofType.map(([branch]) => branch)
+  const likely = isObject(value) ? [nearest] : ofType.map(([branch]) => branch)
   return errors.filter((error) => {
     const branch = branchOf(error)
-    return branch === undefined || meant.includes(branch)
+    return branch === undefined || likely.includes(branch)
   })
 }
 
 const isWithin = (pointer: string, outer: string): boolean =>
   pointer === outer || pointer.startsWith(`${outer}/`)
 
-// A nullable value that does not fit fails "null" besides what is wrong in it: that one says it.
+// Drops "must be null" where a nullable value has a more specific error of its own.
 function collapseTypes(errors: readonly TLocalizedValidationError[]): TLocalizedValidationError[] {
   const specific = errors.filter((error) => !isTypeNull(error)).map((error) => error.instancePath)
   const explained = ({ instancePath }: TLocalizedValidationError): boolean =>
@@ -179,12 +183,12 @@ function collapseTypes(errors: readonly TLocalizedValidationError[]): TLocalized
 const isTypeNull = (error: TLocalizedValidationError): boolean =>
   error.keyword === 'type' && error.params.type === 'null'
 
-/** JSON Pointer (RFC 6901) to a location: array positions are numbers. */
+/** The segments of a JSON Pointer (RFC 6901); array positions are numbers. */
 function segments(pointer: string, root: unknown): (string | number)[] {
   let at = root
   return namesOf(pointer).map((name) => {
     const isIndex = Array.isArray(at)
-    // Walks along to tell an array position from a key of digits.
+    // Follows the value, to tell an array position from an object key of digits.
     at = isObject(at) ? at[name] : undefined
     return isIndex ? Number(name) : name.slice(0, SEGMENT_CHARS_MAX).toWellFormed()
   })
@@ -254,9 +258,9 @@ const EDITS_MAX = 3
 const COMPARED_CHARS_MAX = 64
 
 /**
- * The declared name that a misspelt one most likely means: that with the smallest edit distance, or
- * null when none is near. Allows one edit for every three characters, three at most; an edit
- * inserts, deletes or replaces a character, or swaps two neighbours. Case does not count.
+ * The candidate with the smallest edit distance from a misspelt name, or null if none is near
+ * enough. Allows one edit for every three characters, at most three; an edit inserts, deletes or
+ * replaces a character, or swaps two neighbours. Case is ignored.
  */
 export function findNearestName(name: string, candidates: readonly string[]): string | null {
   if (name.length > COMPARED_CHARS_MAX) return null
@@ -273,7 +277,7 @@ export function findNearestName(name: string, candidates: readonly string[]): st
   return nearest
 }
 
-/** The optimal string alignment distance of two texts, by rows of the usual matrix. */
+/** The optimal string alignment distance of two texts; keeps three rows of the matrix. */
 function editDistance(one: string, other: string): number {
   let before: number[] = []
   let above = Array.from({ length: other.length + 1 }, (_, column) => column)

@@ -1,4 +1,4 @@
-// One round of a monitor: from the checkpoint that it kept to the one that the log shows now.
+// One poll of a log monitor: verifies everything between its saved checkpoint and the current one.
 
 import {
   appendLeaf,
@@ -17,16 +17,16 @@ import {
   verifyCheckpoint,
   widthOfLevel,
 } from '@custos/proof'
-import { fits, type MonitorState, type OpenErasure } from './monitor-state.ts'
+import { type MonitorState, matchesCheckpoint, type OpenErasure } from './monitor-state.ts'
 import type { TileReader } from './tile-reader.ts'
 
 const TILE_HEIGHT = 8
 const CERTIFICATES_AT_ONCE = 8
 
-/** What a log must never show. */
+/** Proof that the log misbehaved, with the signed checkpoint as evidence. */
 export class LogFinding extends Error {
   readonly kind: 'fork' | 'truncated' | 'gap' | 'restored' | 'not_signed' | 'certificate_missing'
-  /** The checkpoint that shows it, as the log signed it. */
+  /** The checkpoint that proves it, as the log served it; null if there was none. */
   readonly shown: string | null
 
   constructor(kind: LogFinding['kind'], message: string, shown: string | null) {
@@ -39,14 +39,14 @@ export class LogFinding extends Error {
 export interface FollowOptions {
   readonly reader: TileReader
   readonly keys: readonly Uint8Array[]
-  /** Null: that of the kept checkpoint, or of the first one that is seen. */
+  /** The expected origin; null: that of the saved checkpoint, or of the first one. */
   readonly origin: string | null
-  /** An erasure needs its certificate from then on: RFC 3339 in UTC. */
+  /** Erasures from before this time must have their certificates: RFC 3339 in UTC. */
   readonly due_at: string
   progress(text: string): void
 }
 
-/** The state after the round. Throws LogFinding, or LogUnreadable where nothing can be said. */
+/** Returns the new state. Throws LogFinding, or LogUnreadable if the log cannot be read now. */
 export async function followLog(
   state: MonitorState,
   options: FollowOptions,
@@ -55,7 +55,7 @@ export async function followLog(
   const note = await reader.checkpoint()
   if (note === null) {
     if (state.checkpoint === null) return state
-    throw new LogFinding('truncated', 'the log has no checkpoint any more', null)
+    throw new LogFinding('truncated', 'the log no longer has a checkpoint', null)
   }
   const shown = await readCheckpoint(note, state, options)
   const { size, root } = shown
@@ -64,14 +64,14 @@ export async function followLog(
     throw new LogFinding('truncated', `the log had ${kept} entries, now ${size}`, note)
   if (size === kept) {
     if (state.checkpoint !== null && !equalBytes(parseCheckpoint(state.checkpoint).root, root))
-      throw new LogFinding('fork', `two trees of ${size} entries are signed`, note)
+      throw new LogFinding('fork', `two different trees of ${size} entries are signed`, note)
     requireCertificates(state.open, due_at, note)
     return { ...state, checkpoint: note }
   }
   const walk = new LogWalk(state, { ...options, note })
   await walk.readEntries(size)
-  if (!fits(walk.frontier, shown))
-    throw new LogFinding('fork', `the ${size} entries do not lead to the signed root`, note)
+  if (!matchesCheckpoint(walk.frontier, shown))
+    throw new LogFinding('fork', `the ${size} entries do not hash to the signed root`, note)
   await walk.compareTiles(size)
   await walk.fetchCertificates()
   const next = walk.state(note)
@@ -87,7 +87,7 @@ async function readCheckpoint(
   const expected = kept === null ? origin : parseCheckpoint(kept).origin
   const verdicts = await Promise.all(keys.map((publicKey) => verifyCheckpoint(note, { publicKey })))
   const shown = verdicts.find(({ ok }) => ok)?.checkpoint
-  if (!shown) throw new LogFinding('not_signed', 'the checkpoint is by none of the keys', note)
+  if (!shown) throw new LogFinding('not_signed', 'none of the keys has signed the checkpoint', note)
   if (expected === null || shown.origin === expected) return shown
   throw new LogFinding(
     'restored',
@@ -103,17 +103,17 @@ function requireCertificates(open: readonly OpenErasure[], due_at: string, note:
   const { about, seq, created_at } = late
   throw new LogFinding(
     'certificate_missing',
-    `entry ${seq} of ${created_at} erases ${about}, and no certificate is on the log`,
+    `entry ${seq} of ${created_at} erases ${about}, but the log has no certificate for it`,
     note,
   )
 }
 
-/** The entries after the kept checkpoint, one after the other. */
+/** Reads the entries after the saved checkpoint in order and collects what to compare. */
 class LogWalk {
   readonly #options: FollowOptions & { readonly note: string }
   readonly #open: Map<string, OpenErasure>
   readonly #certified = new Map<string, { readonly seq: number; readonly digest: string }>()
-  /** New hashes of the levels of tiles. */
+  /** Hashes computed from the entries, by tile level. */
   readonly #nodes = new Map<number, { index: number; hash: Uint8Array }[]>()
   #frontier: Frontier
   #last_id: string
@@ -149,7 +149,7 @@ class LogWalk {
       const width = Math.min(TILE_WIDTH, size - index * TILE_WIDTH)
       const bytes = await reader.tile({ level: 'entries', index, width })
       const entries = this.#decode(bytes, width, decodeBundle)
-      for (const entry of entries.slice(begin - index * TILE_WIDTH)) this.#take(entry)
+      for (const entry of entries.slice(begin - index * TILE_WIDTH)) this.#readEntry(entry)
       progress(`entry ${this.#frontier.size} of ${size}`)
     }
   }
@@ -162,7 +162,7 @@ class LogWalk {
     try {
       if (bytes) return decode(bytes, width)
     } catch {
-      // Bytes in another form are as good as none.
+      // Undecodable bytes are treated as missing.
     }
     throw this.#finding('gap', `a part of the log after entry ${this.#frontier.size} is missing`)
   }
@@ -171,19 +171,20 @@ class LogWalk {
     return new LogFinding(kind, message, this.#options.note)
   }
 
-  #take(bytes: Uint8Array): void {
+  #readEntry(bytes: Uint8Array): void {
     const seq = this.#frontier.size
     const entry = parseEntry(bytes)
-    if (!entry || entry.seq !== seq) throw this.#finding('gap', `entry ${seq} is not in its place`)
+    if (!entry || entry.seq !== seq)
+      throw this.#finding('gap', `entry ${seq} is missing or out of place`)
     if (entry.prev_id !== this.#last_id)
       throw this.#finding('fork', `entry ${seq} does not follow the entry before it`)
     if (entry.created_at <= this.#last_at)
       throw this.#finding('fork', `entry ${seq} is older than the entry before it`)
     const leaf = leafHash(bytes)
-    this.#note(0, { index: seq, hash: leaf })
+    this.#addNode(0, { index: seq, hash: leaf })
     this.#frontier = appendLeaf(this.#frontier, leaf, {
       onNode: (height, index, hash) => {
-        if (height % TILE_HEIGHT === 0) this.#note(height / TILE_HEIGHT, { index, hash })
+        if (height % TILE_HEIGHT === 0) this.#addNode(height / TILE_HEIGHT, { index, hash })
       },
     })
     this.#last_id = toHex(leaf)
@@ -191,7 +192,7 @@ class LogWalk {
     this.#followErasure(entry)
   }
 
-  #note(level: number, node: { index: number; hash: Uint8Array }): void {
+  #addNode(level: number, node: { index: number; hash: Uint8Array }): void {
     const nodes = this.#nodes.get(level) ?? []
     this.#nodes.set(level, nodes)
     nodes.push(node)
@@ -203,19 +204,20 @@ class LogWalk {
       this.#open.delete(`the text of certificate ${subject}`)
       if (payload['subject_kind'] === 'fact') this.#open.delete(`memory ${payload['ref']}`)
     }
-    if (event_type === 'memory.erased') this.#await(`memory ${payload['ref']}`, seq, created_at)
+    if (event_type === 'memory.erased')
+      this.#expectCertificate(`memory ${payload['ref']}`, seq, created_at)
     if (event_type !== 'decision.redacted' && event_type !== 'text.redacted') return
     const certificate_id = String(payload['certificate_id'])
-    // Both are written together, the certificate first or second.
+    // Both entries are written together, in either order.
     if (!this.#certified.has(certificate_id))
-      this.#await(`the text of certificate ${certificate_id}`, seq, created_at)
+      this.#expectCertificate(`the text of certificate ${certificate_id}`, seq, created_at)
   }
 
-  #await(about: string, seq: number, created_at: string): void {
+  #expectCertificate(about: string, seq: number, created_at: string): void {
     this.#open.set(about, { about, seq, created_at })
   }
 
-  /** Other readers compute proofs from these: they must be the hashes of the same tree. */
+  /** Compares the served tiles with the computed hashes: other clients build proofs from them. */
   async compareTiles(size: number): Promise<void> {
     for (const [level, nodes] of this.#nodes) {
       const tiles = Map.groupBy(nodes, ({ index }) => Math.floor(index / TILE_WIDTH))
@@ -228,12 +230,12 @@ class LogWalk {
           return !served || !equalBytes(served, hash)
         })
         if (differs)
-          throw this.#finding('fork', `a tile of level ${level} is not of the tree that is signed`)
+          throw this.#finding('fork', `a tile of level ${level} does not match the signed tree`)
       }
     }
   }
 
-  /** Each certificate on the log is there, and is the one that the log names. */
+  /** Fetches each certificate that the log names and compares its digest. */
   async fetchCertificates(): Promise<void> {
     const certified = [...this.#certified]
     for (let at = 0; at < certified.length; at += CERTIFICATES_AT_ONCE) {
@@ -248,7 +250,7 @@ class LogWalk {
   async #fetchCertificate(certificate_id: string, seq: number, digest: string): Promise<void> {
     const signed = await this.#options.reader.certificate(certificate_id)
     if (signed && toHex(sha256(signed)) === digest) return
-    const what = signed ? 'is not the one that the log names' : 'is missing'
+    const what = signed ? 'differs from the digest on the log' : 'is missing'
     throw this.#finding(
       'certificate_missing',
       `certificate ${certificate_id} of entry ${seq} ${what}`,

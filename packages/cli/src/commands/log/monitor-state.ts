@@ -1,4 +1,4 @@
-// What a monitor keeps of a log: its last checkpoint, its tree, and erasures without certificate.
+// The state file of a log monitor: last checkpoint, tree frontier, erasures without a certificate.
 
 import {
   closeSync,
@@ -26,16 +26,16 @@ import {
 } from '@custos/proof'
 import { CommandError } from '../../command.ts'
 
-/** An erasure on the log whose certificate is not there yet. */
+/** An erasure on the log that has no certificate yet. */
 export interface OpenErasure {
-  /** `ref 7`, or the id of a certificate. */
+  /** `memory 7` or `the text of certificate ID`, as messages show it. */
   readonly about: string
   readonly seq: number
   readonly created_at: string
 }
 
 export interface MonitorState {
-  /** Null: no checkpoint was seen. */
+  /** Null: the monitor has not seen one yet. */
   readonly checkpoint: string | null
   readonly frontier: Frontier
   /** The id and the time of the last entry. */
@@ -54,7 +54,7 @@ const NEW_STATE: MonitorState = {
 
 const FORMAT = 1
 
-/** Throws CommandError for a file that is not a whole state. */
+/** Returns an empty state if the file is missing. Throws CommandError if it is damaged. */
 export function readState(path: string): MonitorState {
   if (!existsSync(path)) return NEW_STATE
   try {
@@ -70,7 +70,7 @@ function parseState(given: unknown): MonitorState {
   const { checkpoint, frontier, last_id, last_at, open } = given
   const tree = decodeFrontier(fromBase64(String(frontier)))
   const note = parseCheckpoint(String(checkpoint))
-  if (!fits(tree, note) || !Array.isArray(open)) throw new Error('parts that disagree')
+  if (!matchesCheckpoint(tree, note) || !Array.isArray(open)) throw new Error('parts that disagree')
   return {
     checkpoint: String(checkpoint),
     frontier: tree,
@@ -84,8 +84,8 @@ function parseState(given: unknown): MonitorState {
   }
 }
 
-/** Whether a tree is the one that a checkpoint signs. */
-export const fits = (tree: Frontier, { size, root }: Checkpoint): boolean =>
+/** Whether a tree has the size and root that a checkpoint signs. */
+export const matchesCheckpoint = (tree: Frontier, { size, root }: Checkpoint): boolean =>
   tree.size === size && equalBytes(frontierRoot(tree), root)
 
 export function writeState(path: string, { frontier, ...state }: MonitorState): void {
@@ -97,7 +97,7 @@ export function writeState(path: string, { frontier, ...state }: MonitorState): 
   replaceFile(path, `${JSON.stringify(file, null, 2)}\n`)
 }
 
-/** The old text or the new one, whenever the machine stops. */
+/** Replaces a file atomically and durably: after a crash it has the old or the new text. */
 export function replaceFile(path: string, text: string): void {
   const next = `${path}.next`
   writeFileSync(next, text, { mode: 0o600, flush: true })
@@ -105,7 +105,7 @@ export function replaceFile(path: string, text: string): void {
   syncDirectory(path)
 }
 
-/** Makes the name of a file durable; Windows has no such call and needs none. */
+/** Flushes the directory entry of a file to the disk; not needed on Windows. */
 export function syncDirectory(path: string): void {
   if (process.platform === 'win32') return
   const fd = openSync(dirname(path), 'r')

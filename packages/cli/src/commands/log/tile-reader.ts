@@ -1,4 +1,4 @@
-// Reads a log over HTTP as C2SP tlog-tiles, and certificates of erasures; nothing read is trusted.
+// Reads a log (C2SP tlog-tiles) and erasure certificates over HTTP. The caller verifies all of it.
 
 import { formatTilePath, isObject, type TileName } from '@custos/proof'
 import { CommandError } from '../../command.ts'
@@ -7,7 +7,7 @@ const TIMEOUT_MS = 30_000
 /** 256 entries of 64 KB. */
 const BYTES_MAX = 17 * 1024 * 1024
 
-/** The log could not be read now: this says nothing about what it holds. */
+/** The log could not be read now; this is no evidence of misbehaviour. */
 export class LogUnreadable extends CommandError {}
 
 export class TileReader {
@@ -17,7 +17,7 @@ export class TileReader {
   constructor({ url, apiKey }: { readonly url: string; readonly apiKey: string | undefined }) {
     this.#url = url
     this.#headers = {
-      // A cache between could have tiles of the log before a restore.
+      // A proxy cache could still serve tiles from before a restore.
       'cache-control': 'no-cache',
       ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     }
@@ -59,7 +59,7 @@ export class TileReader {
       await response.body?.cancel()
     } catch (error) {
       if (error instanceof LogUnreadable) throw error
-      const reason = error instanceof Error ? error.message : 'no answer'
+      const reason = error instanceof Error ? error.message : 'no response'
       throw new LogUnreadable(`${path}: ${reason}`)
     }
     if (response.status === 404) return null
@@ -76,7 +76,7 @@ async function readBounded(response: Response): Promise<Uint8Array> {
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
-    if (bytes > BYTES_MAX) throw new LogUnreadable('an answer is too long')
+    if (bytes > BYTES_MAX) throw new LogUnreadable('the response is too large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -1,4 +1,4 @@
-// custos usage: counters of what is billed, counted again from the audit log.
+// custos usage recount: recomputes the billed counters of tenants from their audit logs.
 
 import { recountUsage } from '@custos/server'
 import { type Command, readArguments, requirePositionals, UsageError } from '../../command.ts'
@@ -7,9 +7,9 @@ import { formatTable } from '../../output.ts'
 
 export const usage: Command = {
   usage: 'recount [--tenant ID] [options]',
-  help: `  recount   count the governed decisions of each tenant again from its audit log, and set
-            the counters that differ. Stop the service before, unless it uses PostgreSQL:
-            then writes of a tenant wait while it is counted
+  help: `  recount   recount the governed decisions of each tenant from its audit log, and correct
+            the counters that differ. Stop the service first, unless it uses PostgreSQL:
+            there, writes of a tenant wait while it is counted
 
   --tenant ID   only this tenant
 ${DATA_HELP}`,

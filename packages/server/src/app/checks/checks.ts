@@ -1,4 +1,4 @@
-// The checks of a tenant's data, for `custos fsck` and for assurance.
+// The list of checks of a tenant's data, which `custos fsck` and assurance run.
 
 import { CLOCK_ADVICE, secondsAhead } from '../../platform/clock.ts'
 import { listAppliedMigrations } from '../../platform/db/control.sql.ts'
@@ -8,7 +8,7 @@ import { findHead } from '../../slices/gcrumbs/index.ts'
 import { checkPolicies } from '../../slices/governance/index.ts'
 import { checkRecords } from '../../slices/records/index.ts'
 import { checkReceipts, recompute } from '../../slices/reputation/index.ts'
-import { compareMemoryCount, findExcess } from '../../slices/tenants/index.ts'
+import { compareMemoryCount, listOvercountedKinds } from '../../slices/tenants/index.ts'
 import type { Check, CheckContext, CheckFinding } from './check-context.ts'
 import {
   checkAudits,
@@ -49,18 +49,18 @@ export const CHECKS: readonly Check[] = [
 
 export const CLOCK_ID = 'clock'
 
-/** For `custos fsck`, of every tenant; assurance has a check of clocks of its own. */
+/** Run by `custos fsck` for every tenant; assurance has its own check of clocks. */
 export const CLOCK_CHECK: Check = { kind: 'log', part: null, run: checkClock }
 
-/** For a tenant whose keys were destroyed, in place of the others. */
+/** Run instead of the others for a tenant whose keys were destroyed. */
 export const DESTROYED_CHECKS: readonly Check[] = [
   { kind: 'certificate', part: null, run: checkDestroyed },
 ]
 
 /**
- * The findings of a check. One that fails is a finding as well: rows this service did not write may
- * break it in unexpected ways, and the other checks still run. Only the error's name is shown: a
- * message may quote what could not be read.
+ * Runs a check and yields its findings. A check that throws yields a finding too: rows that this
+ * service did not write can break it in unexpected ways, and the other checks must still run. Only
+ * the error's name is shown, because its message may quote content.
  */
 export async function* runCheck(
   { kind, run }: Check,
@@ -70,22 +70,22 @@ export async function* runCheck(
     yield* run(context)
   } catch (error) {
     const name = error instanceof Error ? error.name : 'unknown'
-    yield { kind, id: '-', what: `the check could not go on: ${name}` }
+    yield { kind, id: '-', what: `the check failed: ${name}` }
   }
 }
 
-/** What a tenant is billed for, and what its quotas are held to. */
+/** Checks the counters of billing and quotas. */
 async function* checkUsage({ db, log }: CheckContext): AsyncGenerator<CheckFinding> {
-  // As checkGovernedReceipts.
+  // See checkGovernedReceipts.
   if (!(await listAppliedMigrations(db)).includes(plans.name)) return
-  for (const kind of await findExcess(db, log.governed))
-    yield { kind: 'usage', id: kind, what: 'more are counted than are on the log' }
+  for (const kind of await listOvercountedKinds(db, log.governed))
+    yield { kind: 'usage', id: kind, what: 'the counter is larger than the number on the log' }
   const memories = await compareMemoryCount(db)
   if (memories !== null && memories.counted !== memories.rows)
     yield {
       kind: 'usage',
       id: 'memories',
-      what: `${memories.counted} are counted, and there are ${memories.rows}`,
+      what: `the counter says ${memories.counted}, but there are ${memories.rows}`,
     }
 }
 
@@ -121,7 +121,7 @@ async function* checkReputation({ db, progress }: CheckContext): AsyncGenerator<
 }
 
 async function* checkGovernedReceipts({ kernel, db }: CheckContext): AsyncGenerator<CheckFinding> {
-  // Data of an earlier version, which has none, are checked before they are migrated.
+  // fsck also checks data of earlier versions, before migration, which have no such table.
   if (!(await listAppliedMigrations(db)).includes(receipts.name)) return
   for await (const { decision_id, fault } of checkReceipts(kernel, db))
     yield { kind: 'receipt', id: decision_id, what: fault }
@@ -130,15 +130,15 @@ async function* checkGovernedReceipts({ kernel, db }: CheckContext): AsyncGenera
 async function* checkDecisionTrail(check: CheckContext): AsyncGenerator<CheckFinding> {
   const { db, counts, log } = check
   const { checked, faults } = await openDecisions(check)
-  const there = check.sample ? await countRows(db, 'decisions') : checked
+  const stored = check.sample ? await countRows(db, 'decisions') : checked
   counts.decisions = checked
   for (const { decision_id, fault } of faults)
     yield { kind: 'decision', id: decision_id, what: fault }
-  if (log.decisions !== there)
+  if (log.decisions !== stored)
     yield {
       kind: 'log',
       id: 'decisions',
-      what: `the log has ${log.decisions} logged decisions, ${there} are here`,
+      what: `the log has ${log.decisions} decisions, the table has ${stored}`,
     }
 }
 

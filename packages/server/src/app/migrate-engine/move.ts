@@ -1,4 +1,4 @@
-// The move of an embedded data directory into PostgreSQL, step by step.
+// custos migrate-engine: moves an embedded data directory to PostgreSQL, step by step.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,17 +34,17 @@ import { leaveMark, requireUnmoved } from '../open/moved-mark.ts'
 import { proveTenants, type TenantProof } from './prove-tenants.ts'
 
 export interface MigrateEngineOptions {
-  /** Starts over in a database that an interrupted run has left. */
+  /** Starts over in a database that has data of an interrupted run. */
   readonly force: boolean
   progress?(text: string): void
-  /** Named points that crash tests stop at. */
+  /** Called at named points, where crash tests stop the process. */
   step?(name: string): void | Promise<void>
 }
 
 interface MovedTable {
   readonly name: string
   readonly rows: number
-  /** Lower hex SHA-256 of its rows in the order of the key, the same on both sides. */
+  /** Lower-case hex SHA-256 of its rows in key order, equal in source and target. */
   readonly sha256: string
 }
 
@@ -52,12 +52,12 @@ export interface MigrationResult {
   readonly tables: readonly MovedTable[]
   readonly keyring: KeyringProof
   readonly tenants: readonly TenantProof[]
-  /** The file that keeps the directory from being served. */
+  /** Path of the marker file that keeps the old directory from being served. */
   readonly mark: string
 }
 
 interface Move {
-  /** The configuration of the directory, with the key that opens its keyring. */
+  /** Configuration of the source directory, with the master key of its keyring. */
   readonly from: Config
   readonly to: Config & { readonly postgres: PostgresConfig }
   readonly source: KeyringSource
@@ -66,7 +66,7 @@ interface Move {
   readonly options: Required<MigrateEngineOptions>
 }
 
-/** Moves a directory that the caller has locked; throws the errors of `runMigrateEngine`. */
+/** Moves a data directory that the caller has locked; throws the errors of `runMigrateEngine`. */
 export async function moveFrom(
   to: Move['to'],
   options: MigrateEngineOptions,
@@ -89,7 +89,7 @@ async function withBoth(
   const rows = new MovedRows(databasePath(data_dir))
   const target = openImportTarget({
     url: postgres.keyring_url ?? postgres.database_url,
-    // parseConfig asks for it together with the database.
+    // parseConfig requires it together with the database.
     master_key: Buffer.from(to.master_key ?? '', 'hex'),
   })
   const from = { ...to, postgres: null, master_key: source.key.toString('hex') }
@@ -103,7 +103,7 @@ async function withBoth(
   }
 }
 
-/** The key of the directory may be the one given, or still lie in it. */
+/** Candidate master keys of the directory: the configured one, and the file in the directory. */
 function masterKeys({ data_dir, master_key }: Config): Buffer[] {
   const keys = master_key === null ? [] : [Buffer.from(master_key, 'hex')]
   if (!existsSync(join(data_dir, 'master.key'))) return keys
@@ -131,14 +131,14 @@ async function move(task: Move): Promise<MigrationResult> {
   requireNoFindings(await runFsck(to, { progress: options.progress }), 'the copy on PostgreSQL')
   await options.step('proved')
 
-  // In this order: at no moment can both be served.
+  // In this order, so that source and target can never both be served.
   const mark = leaveMark(to.data_dir)
   await options.step('marked')
   await onTarget(task, (c) => endMove(c, instance_id))
   return { tables, keyring, tenants, mark }
 }
 
-/** Every table, copied and read back: as many rows, with the same bytes, or an OfflineError. */
+/** Copies every table and compares what was written with the source; throws OfflineError. */
 async function copyTables(
   connection: PostgresConnection,
   source: MovedRows,
@@ -148,13 +148,13 @@ async function copyTables(
   for (const table of movedTables()) {
     const { name } = table
     const show = (rows: number) => progress(`${name}, row ${rows}`)
-    const given = await copyTable(connection, table, { source, progress: show })
-    const kept = await digestTable(connection, table)
-    if (kept.rows !== given.rows || kept.sha256 !== given.sha256)
+    const sent = await copyTable(connection, table, { source, progress: show })
+    const stored = await digestTable(connection, table)
+    if (stored.rows !== sent.rows || stored.sha256 !== sent.sha256)
       throw new OfflineError(
-        `${name} reads back as other rows: ${given.rows} were sent, ${kept.rows} are there`,
+        `${name} reads back as other rows: ${sent.rows} were sent, ${stored.rows} are there`,
       )
-    moved.push({ name, ...kept })
+    moved.push({ name, ...stored })
   }
   return moved
 }
@@ -164,32 +164,36 @@ const onTarget = <T>(
   work: (connection: PostgresConnection) => Promise<T>,
 ): Promise<T> => withPostgres(to.postgres.database_url, work)
 
-/** Whether a keyring that an interrupted run has left must go first. */
+/**
+ * Checks that the target can be used. Returns whether to clear the keyring of an interrupted run.
+ */
 async function requireTarget(
   connection: PostgresConnection,
   { to, source, target, options: { force } }: Move,
 ): Promise<boolean> {
   await requireRoom(connection, { force })
   const holder = await findHolder(connection)
-  // A run that was cut off between the mark and its last step may go on; nothing else may.
+  // Only a run that was interrupted between the mark and its last step may continue.
   if (holder?.instance_id !== source.instance.instance_id) requireUnmoved(to.data_dir)
   const owner = await target.owner()
   if (owner === null) return false
   if (owner === holder?.instance_id) return true
   throw new KeyringError(
     'keyring_exists',
-    'the schema custos_keyring of the target holds a keyring already: nothing was changed',
+    'the schema custos_keyring of the target already has a keyring: nothing was changed',
   )
 }
 
-/** Checks each tenant of the directory; returns the counts, and throws if anything is wrong. */
+/** Runs fsck on the directory and returns its reports; throws if there is any finding. */
 async function requireSound({ from, source, rows, options }: Move): Promise<TenantReport[]> {
   const owner = findInstance(databasePath(from.data_dir))
   if (owner !== source.instance.instance_id)
-    throw new DataError('the database and the keyring of this data directory are of two instances')
+    throw new DataError(
+      'the database and the keyring of this data directory belong to different instances',
+    )
   if (await hasUnfinishedErasures(source, from.ledger_copy))
     throw new OfflineError(
-      `an erasure is not finished in ${from.data_dir}: start the service on it once more, let it ` +
+      `an erasure in ${from.data_dir} is not finished: start the service on it once more, let it ` +
         'finish and stop it',
     )
   rows.requireIntact()
@@ -199,7 +203,7 @@ async function requireSound({ from, source, rows, options }: Move): Promise<Tena
 }
 
 function requireNoFindings(reports: readonly TenantReport[], where: string): void {
-  // A machine whose clock is behind the log can still move it.
+  // A clock that is behind the log does not prevent a move.
   const findings = reports
     .flatMap((report) => report.findings)
     .filter(({ kind, id }) => kind !== 'log' || id !== CLOCK_ID)

@@ -1,4 +1,4 @@
-// The kernel's parts put together, the same for every engine and for looking only.
+// Builds the kernel from its parts, for the service on either engine and for read-only commands.
 
 import type { EmbedderName } from '@custos/contract'
 import type { Config } from '../../config/config.ts'
@@ -37,8 +37,8 @@ import { webhookTextSource } from '../../slices/webhooks/index.ts'
 import { originOfInstance } from './require-origin.ts'
 import { VERSION } from './version.ts'
 
-/** How long a read waits for the index of its store. */
 const MINUTE_US = 60_000_000
+/** How long a read waits for the index of its store. */
 const INDEX_WAIT_MS = 2_000
 const LEASE_MS = 30_000
 
@@ -53,9 +53,9 @@ interface KernelParts {
   readonly embedders: Embedders
   /** Resolves host names that tenants chose; default: the system's resolver. */
   readonly lookup?: HostLookup | undefined
-  /** Named points that crash tests stop at. */
+  /** Called at named points, where crash tests stop the process. */
   readonly step?: ((name: string) => void | Promise<void>) | undefined
-  /** 30 seconds unless a test cannot wait for that. */
+  /** Default: 30 seconds; tests use less. */
   readonly lease_ms?: number | undefined
 }
 
@@ -105,8 +105,8 @@ export function assembleKernel(parts: KernelParts): Kernel {
 }
 
 /**
- * Every kind of record, beside memories and decisions, whose texts can name a person: one without a
- * source here is searched by no request of a data subject, and redacted by none.
+ * Every kind of record, besides memories and decisions, whose texts can name a person. Subject
+ * requests search and redact only the kinds that have a source here.
  */
 const TEXT_SOURCES = [
   ...recordTextSources,
@@ -128,21 +128,21 @@ const TEXT_SOURCES = [
   toolTextSource,
 ]
 
-/** Throws OperatorError, with one clear line, where a model cannot be loaded. */
+/** Throws OperatorError with a one-line message if a model cannot be loaded. */
 export async function openEmbedders({
   default_name,
   http,
   onnx,
 }: EmbedderConfig): Promise<Embedders> {
-  const made = new Map<EmbedderName, Embedder>([['static', createStaticEmbedder()]])
-  if (http !== null) made.set('http', createHttpEmbedder(http))
+  const embedders = new Map<EmbedderName, Embedder>([['static', createStaticEmbedder()]])
+  if (http !== null) embedders.set('http', createHttpEmbedder(http))
   if (onnx !== null) {
-    // Loaded only where it is used.
+    // Imported only if configured: its package is optional.
     const { loadOnnxEmbedder } = await import('../../platform/embed/onnx-embedder.ts')
-    made.set('onnx', await loadOnnxEmbedder(onnx))
+    embedders.set('onnx', await loadOnnxEmbedder(onnx))
   }
-  return embeddersOf(default_name, made)
+  return embeddersOf(default_name, embedders)
 }
 
-/** For tools that read rows and rank nothing. */
+/** For commands that read rows but do not search. */
 export const noEmbedders = (): Embedders => embeddersOf('none', new Map())

@@ -1,4 +1,4 @@
-// SQL of the job table: a control table, reached only through these functions.
+// SQL of the `jobs` table, a control table that only these functions use.
 
 import { builder } from './builder.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
@@ -43,8 +43,8 @@ export const findJob = (db: TenantDb, job_id: string) =>
       .where('job_id', '=', job_id),
   )
 
-/** The tenant's newest job of a kind. */
-export const findLastJob = (db: TenantDb, kind: string) =>
+/** The tenant's 100 newest jobs of a kind, newest first. */
+export const listNewestJobs = (db: TenantDb, kind: string) =>
   db.all(
     builder
       .selectFrom('jobs')
@@ -55,7 +55,7 @@ export const findLastJob = (db: TenantDb, kind: string) =>
       .limit(100),
   )
 
-/** The tenant's jobs of a kind that are not at their end. */
+/** The tenant's jobs of a kind that have not ended. */
 export const findOpenJobs = (db: TenantDb, kind: string) =>
   db.all(
     builder
@@ -66,7 +66,7 @@ export const findOpenJobs = (db: TenantDb, kind: string) =>
       .where('state', 'in', ['queued', 'running']),
   )
 
-/** Tenants with a job of a kind that is not at its end. */
+/** Tenants with a job of a kind that has not ended. */
 export async function listTenantsWithJob(db: TenantDb, kind: string): Promise<string[]> {
   const rows = await db.all(
     builder
@@ -79,14 +79,14 @@ export async function listTenantsWithJob(db: TenantDb, kind: string): Promise<st
   return rows.map(({ tenant_id }) => tenant_id)
 }
 
-/** The lease of a job that waits until it is woken ends at this time. */
+/** Lease end of a job that sleeps until it is woken. */
 export const NEVER_US = Number.MAX_SAFE_INTEGER
 
-/** Tenants that are being moved to another cluster, or were: their jobs run there. */
+/** Tenants that are being moved, or were moved, to another cluster; their jobs run there. */
 const leavingTenants = () =>
   builder.selectFrom('tenant_moves').select('tenant_id').where('state', 'in', ['leaving', 'left'])
 
-/** Jobs that nobody holds, those that have been due longest first. Without `kinds` every kind. */
+/** Unleased jobs that are due, longest due first; of every kind unless `kinds` is given. */
 export const listDueJobs = (
   db: TenantDb,
   now_us: number,
@@ -110,9 +110,9 @@ export const listDueJobs = (
 }
 
 /**
- * Takes the leases that are still free: one conditional update decides races. A row that somebody
- * writes is left to the next call: claims and units of tenants never wait for each other.
- * @param shared other processes may be at the same rows
+ * Acquires the leases that are still free and returns their jobs; one conditional update decides
+ * races. Skips rows locked by another transaction, so that it never waits for a unit of work.
+ * @param shared whether other processes use the same database
  */
 export async function leaseJobs(
   tx: Tx,
@@ -141,7 +141,7 @@ export async function leaseJobs(
   return new Set(leased.map(({ job_id }) => job_id))
 }
 
-/** Jobs somebody holds are due at once. */
+/** Releases the leases of all running jobs, so that these are due at once. */
 export const releaseLeases = (tx: Tx) =>
   tx.run(builder.updateTable('jobs').set({ lease_until_us: 0 }).where('state', '=', 'running'))
 
@@ -155,7 +155,7 @@ export interface JobChange {
   lease_until_us: number
 }
 
-/** Changes a job that has not ended; returns 0 if it has, or if there is none. */
+/** Changes a job that has not ended; returns 0 if it has ended or does not exist. */
 export const updateJob = (tx: Tx, job_id: string, change: Partial<JobChange>): Promise<number> =>
   tx.run(
     builder
@@ -165,7 +165,7 @@ export const updateJob = (tx: Tx, job_id: string, change: Partial<JobChange>): P
       .where('state', 'in', ['queued', 'running']),
   )
 
-/** Queues a job that runs: due at this time, or at once if it was woken since it began. */
+/** Queues a running job again: due at `until_us`, or at once if it was woken since it started. */
 export async function pauseJob(
   tx: Tx,
   job_id: string,
@@ -182,7 +182,7 @@ export async function pauseJob(
     await tx.run(query(0).where('woken', '=', 1))
 }
 
-/** Makes a job due at once, or once it pauses; what failed keeps the time of its next attempt. */
+/** Makes a job due at once, or when it next pauses; a failed job keeps its retry time. */
 export const wakeJob = (tx: Tx, job_id: string) =>
   tx.run(
     builder
@@ -201,7 +201,7 @@ export const wakeJob = (tx: Tx, job_id: string) =>
       .where('state', 'in', ['queued', 'running']),
   )
 
-/** Those of the jobs that go on without a call: woken since they began, or due. */
+/** Those of the jobs that will run without a further wake: already woken, or due at once. */
 export async function listAwake(db: TenantDb, job_ids: readonly string[]): Promise<Set<string>> {
   const rows = await db.all(
     builder
@@ -215,7 +215,7 @@ export async function listAwake(db: TenantDb, job_ids: readonly string[]): Promi
   return new Set(rows.map(({ job_id }) => job_id))
 }
 
-/** Jobs that have not ended, without those that wait until they are woken. */
+/** Counts jobs that have not ended, except those that sleep until they are woken. */
 export const countOpenJobs = async (db: TenantDb): Promise<number> => {
   const row = await db.first(
     builder

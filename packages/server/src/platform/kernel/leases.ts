@@ -1,4 +1,4 @@
-// Work that only one process may do at a time, among all that serve one database.
+// Named leases: work that only one of the processes of a database may do at a time.
 
 import { PLATFORM } from '../db/database.ts'
 import {
@@ -14,7 +14,7 @@ import type { Tx } from '../db/tenant-db.ts'
 import { Refusal } from '../refusal.ts'
 import { type Kernel, perKernel } from './kernel.ts'
 
-/** Renewals within the period of a lease. */
+/** Renewals within the duration of a lease. */
 const RENEWALS = 3
 /** Poll interval of the request that is queued first; that of the others grows to the maximum. */
 const POLL_MS = 20
@@ -35,8 +35,8 @@ type LeaseClaim = 'acquired' | 'queued' | 'busy'
 type Claim = (kernel: Kernel, tx: Tx, request: LeaseRequest) => Promise<LeaseClaim>
 
 /**
- * Runs `act` while this process holds the lease, or returns false when another has it. On data
- * that only this process serves no lease is needed.
+ * Acquires the lease and runs `act`, or returns false when another process has the lease. Without a
+ * shared database it just runs `act`.
  */
 export async function runIfLeaseFree(
   kernel: Kernel,
@@ -55,8 +55,8 @@ export async function runIfLeaseFree(
 }
 
 /**
- * Runs `act` when the lease is free; refuses `unavailable` after `wait_ms` (default: a minute). One
- * of the waiting requests is queued first, also before a process that releases and wants it again.
+ * Waits for the lease and runs `act`; refuses `unavailable` after `wait_ms` (default: a minute).
+ * The request at the head of the queue goes before a process that has just released the lease.
  */
 export async function runUnderLease<T>(
   kernel: Kernel,
@@ -78,15 +78,15 @@ export async function runUnderLease<T>(
 }
 
 /**
- * Runs `act` if its last run, in any process, is `period_us` ago or more. After a failure it is due
- * at once. For work in a shared database only.
+ * Runs `act` unless it has run in any process within the last `period_us`. After a failure it is
+ * due at once. Only for a shared database.
  */
 export async function runIfDue(
   kernel: Kernel,
   name: string,
   { period_us, act }: { period_us: number; act: () => Promise<void> },
 ): Promise<boolean> {
-  // A lease that nobody renews: it is free again once the period is over.
+  // This lease is not renewed, so it expires after the period.
   const holder = kernel.ids.hex(12)
   const request = { name: `due/${name}`, holder }
   const claimed = await kernel.db.transact(PLATFORM, async (tx) => {
@@ -103,7 +103,7 @@ export async function runIfDue(
   }
 }
 
-/** Names, with this prefix, of leases whose processes ended without releasing them. */
+/** Names with this prefix of expired leases, whose processes ended without releasing them. */
 export async function listExpiredLeases(kernel: Kernel, prefix: string): Promise<string[]> {
   if (!kernel.db.shared) return []
   const rows = await kernel.db.read(PLATFORM, async (db) =>
@@ -163,9 +163,9 @@ interface AcquiredLease {
 const acquiredLeases = perKernel(() => new Map<string, AcquiredLease>())
 
 /**
- * Refuses `unavailable` when the lease may have expired: after a long standstill another process
- * may do the same work. Costs nothing and is only an estimate: what must not happen under another's
- * lease is done in a unit of work that begins with `requireLease`.
+ * Refuses `unavailable` when the lease may have expired, for example because the process was
+ * paused. A cheap estimate by the local clock: what must never happen without the lease belongs in
+ * a unit of work that begins with `requireLease`.
  */
 export function assertLeased(kernel: Kernel, name: string): void {
   if (!kernel.db.shared) return
@@ -175,8 +175,8 @@ export function assertLeased(kernel: Kernel, name: string): void {
 }
 
 /**
- * Refuses `unavailable` when another process has acquired the lease; otherwise none does before the
- * unit of work has ended. Depends on no clock.
+ * Refuses `unavailable` when another process has acquired the lease. Otherwise locks the lease
+ * until the unit of work ends. Uses no clock.
  */
 export async function requireLease(kernel: Kernel, tx: Tx, name: string): Promise<void> {
   if (!kernel.db.shared) return
@@ -184,7 +184,7 @@ export async function requireLease(kernel: Kernel, tx: Tx, name: string): Promis
   if (!lease || !(await lockLease(tx, name, lease.holder))) throw leaseLostRefusal()
 }
 
-/** The refusal where another process may have acquired the lease by now. */
+/** The refusal for a lease that was not acquired in time, or may have been lost. */
 export const leaseLostRefusal = (): Refusal =>
   new Refusal('unavailable', undefined, { retry_after_s: 5 })
 
@@ -204,7 +204,7 @@ async function runAndRelease<T>(
       const until_us = (await databaseClock(tx)) + leaseUs(kernel)
       return extendLease(tx, { ...request, until_us })
     })
-    // A reply after the end says nothing about a later acquisition.
+    // Ignores a reply that arrives after the release: the name may have a new holder.
     if (leases.get(name)?.holder !== holder) return
     leases.set(name, { holder, until: rows === 1 ? asked + lease_ms : 0 })
   }
@@ -227,7 +227,7 @@ async function runAndRelease<T>(
 const release = (kernel: Kernel, { name, holder }: LeaseRequest): Promise<number> =>
   kernel.db.transact(PLATFORM, (tx) => dropLease(tx, name, holder))
 
-/** Retries until it is released or has expired: other processes wait although no work is done. */
+/** Retries the release until it succeeds or the lease expires: other processes wait for it. */
 function releaseLater(kernel: Kernel, request: LeaseRequest): void {
   const deadline = performance.now() + kernel.settings.lease_ms
   const again = () => {

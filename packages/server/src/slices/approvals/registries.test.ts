@@ -11,6 +11,6 @@ for (const kind of RECORD_KINDS) {
   test(`a ${kind} ${waits ? 'can be decided by an approver' : 'never waits'}`, () => {
     if (!waits) return assert.throws(() => registryOf(kind), /never waits/)
     const registry = registryOf(kind)
-    assert.deepEqual([registry.kind, registry.waits], [kind, true])
+    assert.deepEqual([registry.kind, registry.approvable], [kind, true])
   })
 }

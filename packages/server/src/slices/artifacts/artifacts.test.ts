@@ -261,7 +261,7 @@ test('artifacts.verify checks the certificate of a certified artifact', async ()
     )
   for (const [certificate_id, reason] of [
     [other.certificate_id, 'the certificate is about another artifact'],
-    [HASH('0').slice(32), 'the certificate is not here'],
+    [HASH('0').slice(32), 'the certificate does not exist'],
   ]) {
     await link(certificate_id)
     const verified = await verify()

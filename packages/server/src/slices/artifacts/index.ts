@@ -1,4 +1,4 @@
-// The artifact registry: its operations, their handlers, and the registry for approvals.
+// The artifact registry: its description, and the handlers of its operations.
 
 import {
   type artifacts,
@@ -37,8 +37,8 @@ export const artifactRegistry: Registry<ArtifactRequest> = {
   kind: 'artifact',
   id_field: 'artifact_id',
   schema_version: 'modelpack/1',
-  standing: 'registered',
-  waits: true,
+  issued_status: 'registered',
+  approvable: true,
   not_found: 'artifact_not_found',
   operation: () => 'artifacts.register',
   context: ({ artifact_ref, base_model_ref, kind, metadata }) => ({
@@ -58,7 +58,7 @@ export const artifactRegistry: Registry<ArtifactRequest> = {
 
 const hashesOf = (layers: readonly ArtifactLayer[]): string[] => layers.map(({ digest }) => digest)
 
-/** Only this registry proposes artifacts. */
+/** The request of an artifact record; only this registry writes them. */
 const requestOf = ({ request }: OpenRecord): ArtifactRequest => request as ArtifactRequest
 
 function showArtifact(record: OpenRecord, tenant_id: string) {
@@ -77,7 +77,7 @@ function showArtifact(record: OpenRecord, tenant_id: string) {
   }
 }
 
-/** Two hundred documents of a thousand layers do not fit on a page. */
+/** Omits large documents: two hundred with a thousand layers each would not fit on a page. */
 function showListed(record: OpenRecord, tenant_id: string) {
   const shown = showArtifact(record, tenant_id)
   return isDocumentLarger(record, LISTED_ARTIFACT_BYTES_MAX) ? { ...shown, document: null } : shown
@@ -90,7 +90,7 @@ const artifactView = {
   showListed,
 } as const
 
-/** Why the certificate does not certify the artifact; null: it does. */
+/** Why a certificate does not certify an artifact; null: it does. */
 function findCertificateFault({ row, document }: OpenRecord, artifact: OpenRecord): string | null {
   if (row.status !== 'issued' || document === null) return 'the certificate was not issued'
   const { layers, ...request } = requestOf(artifact)
@@ -99,7 +99,7 @@ function findCertificateFault({ row, document }: OpenRecord, artifact: OpenRecor
   return 'the certificate is about another artifact'
 }
 
-/** Null: it does not say which artifact it is about. */
+/** The artifact content that a certificate names; null: it names none. */
 function certifiedContent({ artifact }: JsonObject): string | null {
   if (!isObject(artifact)) return null
   const { artifact_ref, base_model_ref, kind, layer_hashes } = artifact
@@ -125,7 +125,7 @@ const register: Handler<typeof contract.register> = async (call, { body }) => {
       size,
       digest: normalizeDigest(digest),
     })),
-    // Parsed from JSON, so what it holds is JSON.
+    // Parsed from JSON, so its values are JSON values.
     metadata: metadata as JsonObject,
   }
   return answerProposal(call, await proposeRecord(call, artifactRegistry, request), artifactView)
@@ -189,7 +189,7 @@ async function checkCertificate(
   const { status, linked_id } = artifact.row
   if (status !== 'certified') return { checks: {}, fault: null }
   const found = await findCertificate(call, linked_id ?? '')
-  const fault = found ? findCertificateFault(found, artifact) : 'the certificate is not here'
+  const fault = found ? findCertificateFault(found, artifact) : 'the certificate does not exist'
   return { checks: { certificate: fault === null }, fault }
 }
 

@@ -1,4 +1,4 @@
-// What a subscription is, from what was stored of it and what the payment provider says now.
+// Pure: the new state of a subscription, from the stored row and the provider's current answer.
 
 import type { PlanName, SubscriptionStatus } from '@custos/contract'
 import type { Row } from '../../platform/db/schema/tables.ts'
@@ -6,13 +6,14 @@ import type { ProviderSubscription } from './provider.ts'
 
 export type SubscriptionRow = Row<'subscriptions'>
 
-/** How long a plan stays in force after a payment failed. */
+/** Grace period: how long a plan stays in force after a payment failed. */
 const GRACE_US = 7 * 86_400_000_000
 
+/** The plan without a subscription. */
 const FREE: PlanName = 'starter'
 
-/** Statuses of the provider that have another name here. */
-const NAMES: Readonly<Record<string, SubscriptionStatus>> = {
+/** Our status for each status of the provider. */
+const STATUSES: Readonly<Record<string, SubscriptionStatus>> = {
   trialing: 'trialing',
   active: 'active',
   past_due: 'past_due',
@@ -24,9 +25,9 @@ const NAMES: Readonly<Record<string, SubscriptionStatus>> = {
 }
 
 /**
- * The row of a subscription after the provider was asked. Depends on the last answer alone, so that
- * events may come in any order and any number.
- * @param fetched null: the provider does not know the subscription any longer
+ * The row of a subscription after a query of the provider. The status depends on that answer alone,
+ * so events may arrive in any order and repeatedly.
+ * @param fetched null: the provider no longer knows the subscription
  */
 export function decideSubscription(
   stored: SubscriptionRow,
@@ -51,21 +52,21 @@ export function decideSubscription(
 
 function statusOf(fetched: ProviderSubscription | null): SubscriptionStatus {
   if (fetched === null) return 'canceled'
-  const status = NAMES[fetched.status] ?? 'unpaid'
+  const status = STATUSES[fetched.status] ?? 'unpaid'
   return status === 'active' && fetched.cancel_at_period_end ? 'canceling' : status
 }
 
-/** How long the plan stays in force although payment failed; null: payment has not failed. */
+/** End of the grace period; null: payment has not failed. */
 export const graceUntil = ({ past_due_us }: Pick<SubscriptionRow, 'past_due_us'>): number | null =>
   past_due_us === null ? null : past_due_us + GRACE_US
 
-/** The plan that a subscription gives at a time. */
+/** The plan that a subscription grants at a time. */
 export function planInForce(row: SubscriptionRow, now_us: number): PlanName {
   const { status, plan } = row
   if (status === 'trialing' || status === 'active' || status === 'canceling') return plan
   return status === 'past_due' && now_us < (graceUntil(row) ?? 0) ? plan : FREE
 }
 
-/** Whether another checkout must not be opened: the tenant would pay twice. */
+/** Whether the tenant already pays: with another checkout it would pay twice. */
 export const isPaidFor = ({ status }: SubscriptionRow): boolean =>
   ['trialing', 'active', 'canceling', 'past_due', 'unpaid'].includes(status)

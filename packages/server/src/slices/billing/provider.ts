@@ -1,20 +1,20 @@
-// What the service needs of a payment provider, and Stripe as one. The loopback provider speaks the
-// same wire, so both are driven through Stripe's own client.
+// The interface to payment providers, and its Stripe implementation. The loopback provider speaks
+// Stripe's API, so Stripe's client library is used for both.
 
 import type Stripe from 'stripe'
 import { loadOnce } from '../../platform/load-once.ts'
 import { OperatorError } from '../../platform/operator-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
 
-/** The event of usage that a meter of the provider sums up by customer. */
+/** Name of the usage event that a meter at the provider sums by customer. */
 export const METER_EVENT = 'custos_governed_decisions'
-/** The price of a plan has this lookup key at the provider. */
+/** Lookup key of a plan's price at the provider. */
 export const lookupKeyOf = (plan: string): string => `custos_${plan}`
 
 export interface ProviderSubscription {
   readonly subscription_id: string
   readonly customer_id: string
-  /** As the provider names it. */
+  /** Status in the provider's words. */
   readonly status: string
   readonly cancel_at_period_end: boolean
   readonly period_start_us: number | null
@@ -32,7 +32,7 @@ interface ProviderCheckout {
 interface NewCheckout {
   readonly tenant_id: string
   readonly plan: string
-  /** Null: the provider makes one. */
+  /** Null: the provider creates one. */
   readonly customer_id: string | null
   readonly success_url: string
   readonly cancel_url: string
@@ -40,30 +40,30 @@ interface NewCheckout {
 
 interface UsageReport {
   readonly customer_id: string
-  /** A report with an identifier that was sent before is not counted again, for 24 hours. */
+  /** Deduplicates: for 24 hours, another report with the same identifier is not counted. */
   readonly identifier: string
   readonly value: number
   readonly at_us: number
 }
 
-/** Every method refuses `payment_unavailable` where the provider does not answer. */
+/** Every method refuses `payment_unavailable` if the call to the provider fails. */
 export interface PaymentProvider {
   openCheckout(
-    wanted: NewCheckout,
+    checkout: NewCheckout,
   ): Promise<{ readonly session_id: string; readonly url: string; readonly expires_us: number }>
   findCheckout(session_id: string): Promise<ProviderCheckout | null>
-  /** So that nobody can pay on its page any longer; false: somebody has. */
+  /** Expires the checkout page, so that nobody can pay there; false: somebody already has. */
   closeCheckout(session_id: string): Promise<boolean>
   findSubscription(subscription_id: string): Promise<ProviderSubscription | null>
   cancel(subscription_id: string, at: 'period_end' | 'now'): Promise<void>
   openPortal(customer_id: string, return_url: string): Promise<string>
-  /** False: it takes this one never. One that it knows already it has taken. */
+  /** False: the provider rejects the report permanently. A duplicate counts as accepted. */
   reportUsage(report: UsageReport): Promise<boolean>
-  /** What was reported of a customer in a time of whole minutes. */
+  /** Sum of the reported usage of a customer in a period; its bounds are whole minutes. */
   sumReported(customer_id: string, from_us: number, until_us: number): Promise<number>
 }
 
-/** Where a loopback provider listens; absent: Stripe. */
+/** Address of a loopback provider. */
 export interface ProviderAddress {
   readonly host: string
   readonly port: number
@@ -82,7 +82,7 @@ const loadStripe = loadOnce(async () => {
   }
 })
 
-/** Throws OperatorError where the package is missing. */
+/** Throws OperatorError if the package is missing. `address`: a loopback provider, not Stripe. */
 export async function openProvider(
   secret_key: string,
   address?: ProviderAddress,
@@ -105,7 +105,7 @@ class StripeProvider implements PaymentProvider {
   }
 
   openCheckout({ tenant_id, plan, customer_id, success_url, cancel_url }: NewCheckout) {
-    return answered(async () => {
+    return refuseFailure(async () => {
       const price = await this.#findPrice(plan)
       const session = await this.#client.checkout.sessions.create({
         mode: 'subscription',
@@ -122,7 +122,7 @@ class StripeProvider implements PaymentProvider {
   }
 
   findCheckout(session_id: string) {
-    return found(async () => {
+    return nullIfMissing(async () => {
       const session = await this.#client.checkout.sessions.retrieve(session_id)
       return {
         session_id,
@@ -134,7 +134,7 @@ class StripeProvider implements PaymentProvider {
   }
 
   closeCheckout(session_id: string) {
-    return answered(async () => {
+    return refuseFailure(async () => {
       const { sessions } = this.#client.checkout
       const { status } = await sessions.retrieve(session_id)
       if (status === 'open') await sessions.expire(session_id)
@@ -143,7 +143,7 @@ class StripeProvider implements PaymentProvider {
   }
 
   findSubscription(subscription_id: string) {
-    return found(async () => {
+    return nullIfMissing(async () => {
       const one = await this.#client.subscriptions.retrieve(subscription_id)
       const [item] = one.items.data
       return {
@@ -158,13 +158,13 @@ class StripeProvider implements PaymentProvider {
   }
 
   cancel(subscription_id: string, at: 'period_end' | 'now') {
-    return answered(async () => {
+    return refuseFailure(async () => {
       const { subscriptions } = this.#client
       try {
         if (at === 'now') await subscriptions.cancel(subscription_id)
         else await subscriptions.update(subscription_id, { cancel_at_period_end: true })
       } catch (error) {
-        // One that has ended cannot be cancelled again, which is what was asked for.
+        // Cancelling a subscription that has already ended fails, but the goal is reached.
         const left = await this.findSubscription(subscription_id)
         if (left !== null && left.status !== 'canceled') throw error
       }
@@ -172,14 +172,14 @@ class StripeProvider implements PaymentProvider {
   }
 
   openPortal(customer: string, return_url: string) {
-    return answered(async () => {
+    return refuseFailure(async () => {
       const { url } = await this.#client.billingPortal.sessions.create({ customer, return_url })
       return url
     })
   }
 
   reportUsage({ customer_id, identifier, value, at_us }: UsageReport) {
-    return answered(async () => {
+    return refuseFailure(async () => {
       const event = {
         event_name: METER_EVENT,
         identifier,
@@ -192,13 +192,13 @@ class StripeProvider implements PaymentProvider {
       } catch (error) {
         const answer = meterAnswerOf(error)
         if (answer === null) throw error
-        return answer === 'known'
+        return answer === 'duplicate'
       }
     })
   }
 
   sumReported(customer: string, from_us: number, until_us: number) {
-    return answered(async () => {
+    return refuseFailure(async () => {
       const { data } = await this.#client.billing.meters.list({ status: 'active', limit: 100 })
       const meter = data.find(({ event_name }) => event_name === METER_EVENT)
       if (!meter) throw new Error('the provider has no such meter')
@@ -222,8 +222,8 @@ class StripeProvider implements PaymentProvider {
 const idOf = (given: string | { readonly id: string } | null): string | null =>
   typeof given === 'string' ? given : (given?.id ?? null)
 
-/** What the provider says is not ours to repeat: its texts can name a payer. */
-async function answered<T>(ask: () => Promise<T>): Promise<T> {
+/** Hides the provider's error text, which can name a payer, behind a refusal. */
+async function refuseFailure<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch {
@@ -231,8 +231,8 @@ async function answered<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Null: the provider knows no such object. */
-async function found<T>(ask: () => Promise<T>): Promise<T | null> {
+/** Returns null if the provider knows no such object. */
+async function nullIfMissing<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask()
   } catch (error) {
@@ -241,17 +241,17 @@ async function found<T>(ask: () => Promise<T>): Promise<T | null> {
   }
 }
 
-/** Null: what failed can succeed later, as when the meter or the key is put right. */
-function meterAnswerOf(error: unknown): 'known' | 'refused' | null {
+/** Whether a meter event was a duplicate or is refused for good; null: a retry can succeed. */
+function meterAnswerOf(error: unknown): 'duplicate' | 'refused' | null {
   if (!(error instanceof Error) || !('statusCode' in error)) return null
   const { statusCode } = error
   if (statusCode !== 400 && statusCode !== 404 && statusCode !== 409) return null
   const code = 'code' in error ? String(error.code) : ''
-  if (KNOWN_EVENT.test(code) || KNOWN_EVENT.test(error.message)) return 'known'
+  if (DUPLICATE_EVENT.test(code) || DUPLICATE_EVENT.test(error.message)) return 'duplicate'
   return REFUSED_EVENTS.includes(code) ? 'refused' : null
 }
 
-const KNOWN_EVENT = /already[ _]exists|^duplicate/
+const DUPLICATE_EVENT = /already[ _]exists|^duplicate/
 const REFUSED_EVENTS: readonly string[] = [
   'timestamp_too_far_in_past',
   'meter_event_customer_not_found',

@@ -1,5 +1,5 @@
-// The subscription of a tenant follows the payment provider: an event, a timer or an operation says
-// when to ask it, and only its answer counts.
+// Synchronises a tenant's subscription with the payment provider. Events, timers and operations
+// only trigger a query of the provider; its answer is the single source of truth.
 
 import { bindObject } from '../../platform/db/payment-objects.sql.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
@@ -13,7 +13,7 @@ import { paymentProvider } from './payment-provider.ts'
 import type { PaymentProvider, ProviderSubscription } from './provider.ts'
 import { boundUsage } from './usage-reports.ts'
 
-/** Asks the provider about the subscription of the job's tenant. */
+/** Job that queries the provider about the subscription of its tenant. */
 export const BILLING_SYNC = 'billing.sync'
 
 export const subscriptionSync =
@@ -24,8 +24,8 @@ export const subscriptionSync =
   }
 
 /**
- * Asks the provider and keeps what it says. Refuses `payment_unavailable`.
- * @param also in the same unit of work
+ * Queries the provider and stores the result. Refuses `payment_unavailable`.
+ * @param also runs in the same unit of work
  */
 export async function syncSubscription(
   kernel: Kernel,
@@ -39,13 +39,13 @@ export async function syncSubscription(
   await kernel.db.transact(tenant_id, async (tx) => {
     await also(tx)
     const before = await findSubscription(tx)
-    // Another process has asked later, and written before.
+    // Another process queried the provider later but stored its result earlier.
     if (!before || before.fetched_us > asked_us || answer === 'unpaid') return
-    await keep(kernel, tx, before, { answer, asked_us })
+    await storeAnswer(kernel, tx, before, { answer, asked_us })
   })
 }
 
-/** Null: the provider knows it no longer; `unpaid`: the checkout has not ended yet. */
+/** Null: the provider no longer knows it; `unpaid`: the checkout is not paid yet. */
 async function fetchSubscription(
   provider: PaymentProvider,
   { subscription_id, session_id }: SubscriptionRow,
@@ -58,13 +58,13 @@ async function fetchSubscription(
   return provider.findSubscription(checkout.subscription_id)
 }
 
-async function keep(
+async function storeAnswer(
   kernel: Kernel,
   tx: Tx,
   before: SubscriptionRow,
   { answer, asked_us }: { answer: ProviderSubscription | null; asked_us: number },
 ): Promise<void> {
-  // From our own row to the provider's objects, never from what an event says.
+  // The ids come from our own row and the provider's answer, never from an event.
   for (const id of answer === null ? [] : [answer.subscription_id, answer.customer_id]) {
     if (await bindObject(tx, id)) continue
     kernel.logger.error('billing.conflict', { tenant_id: tx.tenant_id })
@@ -86,26 +86,26 @@ async function keep(
 }
 
 /**
- * Gives the tenant what its subscription gives it now, where that has changed: a plan that an
- * operator gave in the meantime stays.
+ * Changes the tenant's plan if the plan its subscription grants has changed. A plan that an
+ * operator has set in the meantime stays.
  */
 async function applyPlan(
   kernel: Kernel,
   tx: Tx,
   { before, after }: { readonly before: SubscriptionRow; readonly after: SubscriptionRow },
 ): Promise<void> {
-  const given = planInForce(before, before.fetched_us)
+  const previous = planInForce(before, before.fetched_us)
   const plan = planInForce(after, kernel.clock.now())
   const { plan: current } = await loadTenant(tx)
-  if (plan !== given && current === given) await changePlan(kernel, tx, plan)
+  if (plan !== previous && current === previous) await changePlan(kernel, tx, plan)
 }
 
-/** Ends the grace of tenants whose payment failed, where nothing has been heard since. */
+/** Ends the grace period of a tenant whose payment failed, without a query of the provider. */
 export const endGrace = (kernel: Kernel, tenant_id: string): Promise<void> =>
   kernel.db.transact(tenant_id, async (tx) => {
     const row = await findSubscription(tx)
     if (row?.status !== 'past_due') return
     await applyPlan(kernel, tx, { before: row, after: row })
-    // What it gives now is what the next answer of the provider is compared with.
+    // The next query compares its plan with the plan in force at this time.
     await saveSubscription(tx, { ...row, fetched_us: tx.now() })
   })

@@ -1,7 +1,7 @@
 // memory.delete_store: hides a store from readers at once; a job erases its memories, then its row.
 
 import { limits, type memoryErasure } from '@custos/contract'
-import { findLastJob } from '../../platform/db/jobs.sql.ts'
+import { listNewestJobs } from '../../platform/db/jobs.sql.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { JobContext, JobRunner } from '../../platform/jobs/queue.ts'
 import type { Handler } from '../../platform/kernel/call.ts'
@@ -141,7 +141,7 @@ export async function startStoreDeletion(kernel: Kernel, tx: Tx, store_id: strin
 }
 
 async function findOpenJob(db: TenantDb, store_id: string): Promise<string | null> {
-  const jobs = await findLastJob(db, STORE_ERASE)
+  const jobs = await listNewestJobs(db, STORE_ERASE)
   // The payload is written above.
   const ofStore = jobs.filter((job) => JSON.parse(job.payload).store_id === store_id)
   const open = ofStore.find(({ state }) => state === 'queued' || state === 'running')

@@ -1,5 +1,5 @@
-// What others signed of an epoch, as it is shown with it: cosignatures, and whether they are enough
-// for the policy, and the timestamp.
+// Cosignatures and timestamp of a checkpoint: how replies show them, whether the cosignatures
+// satisfy the witness policy, and the jobs that obtain them.
 
 import type { Epoch } from '@custos/contract'
 import { addSignatures, assembleNote, type NoteSignature, parseWitnessKey } from '@custos/proof'
@@ -15,19 +15,21 @@ export const STAMP_EPOCHS = 'epochs.timestamp'
 
 const SECOND_US = 1_000_000
 
-/** Who was away is asked again after the age of the epoch, within these bounds. */
-const AGAIN_MS_MIN = 1_000
-const AGAIN_MS_MAX = 10 * 60_000
+/**
+ * A witness that did not answer is retried after the age of the checkpoint, within these bounds.
+ */
+const RETRY_MS_MIN = 1_000
+const RETRY_MS_MAX = 10 * 60_000
 
-export const retryAfter = ({ clock }: Kernel, { created_us }: EpochRow): number =>
-  Math.min(AGAIN_MS_MAX, Math.max(AGAIN_MS_MIN, (clock.now() - created_us) / 1_000))
+export const retryDelayMs = ({ clock }: Kernel, { created_us }: EpochRow): number =>
+  Math.min(RETRY_MS_MAX, Math.max(RETRY_MS_MIN, (clock.now() - created_us) / 1_000))
 
-const lineOf = ({ witness, signature }: CosignatureRow): NoteSignature => {
+const signatureOf = ({ witness, signature }: CosignatureRow): NoteSignature => {
   const { name, keyHash } = parseWitnessKey(witness)
   return { name, keyHash, signature }
 }
 
-/** Whether the cosignatures are enough; null: there is no policy. */
+/** Whether the cosignatures satisfy the policy; null: there is no policy. */
 export function isWitnessed(
   policy: WitnessPolicy | null,
   rows: readonly Pick<CosignatureRow, 'witness'>[],
@@ -37,7 +39,7 @@ export function isWitnessed(
   return policy.witnesses.filter(({ key }) => signed.has(key)).length >= policy.required
 }
 
-/** The members of an epoch that say who cosigned it, and who dated it. */
+/** The fields of an epoch in a reply that show its cosignatures and its timestamp. */
 export async function showCosignatures(
   { settings }: Kernel,
   db: TenantDb,
@@ -47,8 +49,8 @@ export async function showCosignatures(
   const cosignatures = rows.map((row) => ({
     witness: row.witness,
     signed_at: formatTime(row.signed_s * SECOND_US),
-    // The line of a note that has no other.
-    line: assembleNote('-\n', [lineOf(row)])
+    // A note's signature line: the only one of a note whose text is `-`.
+    line: assembleNote('-\n', [signatureOf(row)])
       .trimEnd()
       .slice(3),
   }))
@@ -61,16 +63,19 @@ export async function showCosignatures(
   return { cosignatures, witnessed, timestamp: timestamp ?? null }
 }
 
-/** The checkpoint of an epoch with every cosignature on it. */
-export async function cosignedCheckpoint(
+/** The checkpoint of an epoch as a note with all its cosignatures. */
+export async function loadCosignedCheckpoint(
   db: TenantDb,
   { epoch_number, checkpoint }: EpochRow,
 ): Promise<string> {
   const rows = await listCosignatures(db, epoch_number)
-  return rows.length === 0 ? checkpoint : addSignatures(checkpoint, rows.map(lineOf))
+  return rows.length === 0 ? checkpoint : addSignatures(checkpoint, rows.map(signatureOf))
 }
 
-/** Stores a signed checkpoint; jobs offer it to witnesses and have it dated, if there are any. */
+/**
+ * Stores a signed checkpoint and starts the jobs that have it cosigned and timestamped, if
+ * configured.
+ */
 export async function storeEpoch({ settings, jobs }: Kernel, tx: Tx, epoch: EpochRow) {
   const stored = await insertEpoch(tx, epoch)
   if (stored === 'exists') return

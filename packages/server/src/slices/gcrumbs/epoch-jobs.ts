@@ -26,7 +26,7 @@ import {
   insertTimestamp,
   listCosignatures,
 } from './cosignatures.sql.ts'
-import { OFFER_EPOCHS, retryAfter, STAMP_EPOCHS } from './cosignatures.ts'
+import { OFFER_EPOCHS, retryDelayMs, STAMP_EPOCHS } from './cosignatures.ts'
 import { prefixPath } from './tree.ts'
 
 const NONCE_BYTES = 8
@@ -58,7 +58,7 @@ const epochStamper =
     if (reason === null) return { again_ms: null }
     const { epoch_number } = epoch
     kernel.logger.warn('epoch.not_stamped', { tenant_id, epoch_number, reason })
-    return { again_ms: retryAfter(kernel, epoch) }
+    return { again_ms: retryDelayMs(kernel, epoch) }
   }
 
 /** Null: it is stored. Otherwise the reason, one of a closed list of words. */
@@ -134,7 +134,7 @@ const epochOfferer =
     // What the data store refused is tried again like what a witness refused.
     const missing = ended.filter((each) => each.status === 'rejected' || !each.value)
     if (missing.length === 0) return { again_ms: null }
-    return { again_ms: retryAfter(kernel, epoch) }
+    return { again_ms: retryDelayMs(kernel, epoch) }
   }
 
 /** Whether the witness cosigned it. What it did otherwise is logged and changes nothing. */

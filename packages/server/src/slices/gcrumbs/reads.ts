@@ -41,7 +41,7 @@ import {
   listLeaves,
   listNodes,
 } from './chain.sql.ts'
-import { cosignedCheckpoint } from './cosignatures.ts'
+import { loadCosignedCheckpoint } from './cosignatures.ts'
 import { showEpoch } from './epochs.ts'
 import { auditPath, prefixPath } from './tree.ts'
 import { verifyChain } from './verify.ts'
@@ -237,7 +237,7 @@ const TILE_HEIGHT = 8
 export const checkpoint: Handler<typeof gcrumbs.checkpoint> = (call) =>
   call.read(async (db) => {
     const row = await findLastEpoch(db)
-    return row ? cosignedCheckpoint(db, row) : call.refuse('epoch_not_found')
+    return row ? loadCosignedCheckpoint(db, row) : call.refuse('epoch_not_found')
   })
 
 export const tile: Handler<typeof gcrumbs.tile> = (call, { params }) =>

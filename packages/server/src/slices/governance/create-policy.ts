@@ -39,7 +39,11 @@ async function assertConfig(policy_type: PolicyType, config: Config): Promise<vo
   }
   shape.assert(config)
   if (Buffer.byteLength(JSON.stringify(config)) > limits.policy_config_bytes)
-    throw invalid([], `a configuration has ${limits.policy_config_bytes} bytes at most`, 'too_long')
+    throw invalid(
+      [],
+      `a configuration must not exceed ${limits.policy_config_bytes} bytes`,
+      'too_long',
+    )
   await check(policy_type, config)
 }
 

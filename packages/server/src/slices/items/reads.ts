@@ -120,7 +120,7 @@ function parseSearch(store_id: string, body: SearchItems, loc: Loc): ItemSearch 
   if (Buffer.byteLength(body.query ?? '') > limits.query_bytes)
     throw validationDetail(
       [...loc, 'query'],
-      `query has ${limits.query_bytes} bytes at most`,
+      `query must not exceed ${limits.query_bytes} bytes`,
       'too_long',
     )
   return {

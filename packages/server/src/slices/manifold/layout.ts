@@ -25,12 +25,12 @@ import {
 import { emptyField, outcomeField, type ResolvedPoint } from './field.ts'
 import { type Plane, principalPlane, round4 } from './plane.ts'
 import {
-  type JudgmentFields,
-  lastEntry,
+  findLastSeq,
+  type GovernedFields,
   type SelectedDecision,
   type Selection,
   type SelectionQuery,
-  select,
+  selectDecisions,
 } from './selection.ts'
 import { EMBEDDER_NAME, vectorsOf } from './vectors.ts'
 
@@ -108,14 +108,14 @@ export async function layOut(
   const current = async (): Promise<Layout | null> => {
     const kept = known.find(key)
     if (!kept) return null
-    const log_seq = await kernel.db.read(tenant_id, lastEntry)
+    const log_seq = await kernel.db.read(tenant_id, findLastSeq)
     return kept.field.meta.log_seq === log_seq ? kept : null
   }
   const compute = async (): Promise<Layout> => {
     // An earlier caller in the queue may have computed the same layout.
     const found = await current()
     if (found) return found
-    const selection = await kernel.db.read(tenant_id, (db) => select(db, asked, { pace }))
+    const selection = await kernel.db.read(tenant_id, (db) => selectDecisions(db, asked, { pace }))
     const { fingerprint, items } = selection
     const kept = known.find(key)
     const laying = { kernel, tenant_id, dimension, asked, selection, pace }
@@ -152,7 +152,7 @@ async function fieldOf(laying: LayoutInput, plane: Plane): Promise<ManifoldField
   const { selection, dimension, pace } = laying
   const { items, log_seq } = selection
   const empty = items.length < POINTS_MIN
-  const agents = new Set(empty ? [] : items.flatMap(({ judged }) => judged?.agent_no ?? []))
+  const agents = new Set(empty ? [] : items.flatMap(({ governed }) => governed?.agent_no ?? []))
   const scores = await scoreAgents({ ...laying, log_seq }, agents)
   const { points, judgments, resolved } = placePoints(empty ? [] : items, plane, scores)
   const note = empty ? TOO_FEW : selection.total > items.length ? TRUNCATED : null
@@ -193,11 +193,11 @@ function placePoints(
 ): Points {
   const judgments: Judgment[] = []
   const resolved: ResolvedPoint[] = []
-  const points = items.map(({ seq, decision_id, judged }, at) => {
+  const points = items.map(({ seq, decision_id, governed }, at) => {
     const place = { decision_id, log_seq: seq, x: xs[at] ?? 0, y: ys[at] ?? 0 }
-    if (judged === null) return place
-    const point = { ...place, ...judgmentOf(judged, scores.get(judged.agent_no)) }
-    judgments.push({ agent_no: judged.agent_no, point })
+    if (governed === null) return place
+    const point = { ...place, ...judgmentOf(governed, scores.get(governed.agent_no)) }
+    judgments.push({ agent_no: governed.agent_no, point })
     if (point.outcome === 'paid' || point.outcome === 'default')
       resolved.push({ x: point.x, y: point.y, paid: point.outcome === 'paid' })
     return point
@@ -206,12 +206,12 @@ function placePoints(
 }
 
 function judgmentOf(
-  judged: JudgmentFields,
+  governed: GovernedFields,
   score: ScoreObject | undefined,
 ): Omit<ManifoldPoint, 'decision_id' | 'log_seq' | 'x' | 'y'> {
-  const outcome = OUTCOMES.find((word) => word === judged.outcome)
-  const verifiability_tag = VERIFIABILITY_TAGS.find((word) => word === judged.tag)
-  const decision = JUDGMENTS.find((word) => word === judged.decision)
+  const outcome = OUTCOMES.find((word) => word === governed.outcome)
+  const verifiability_tag = VERIFIABILITY_TAGS.find((word) => word === governed.tag)
+  const decision = JUDGMENTS.find((word) => word === governed.decision)
   const agent_key = score?.subject_key ?? null
   return {
     ...(outcome ? { outcome } : {}),

@@ -4,22 +4,22 @@ import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
-/** A decision that can be laid out; sealing it again changes its mark. */
-interface Mark {
+/** A decision of the trail; `secret_no` or `start` changes when it is resealed. */
+interface TrailRow {
   readonly seq: number
   readonly decision_id: Uint8Array
   readonly secret_no: number
-  /** The first bytes of what is sealed: a document tells its revision there. */
+  /** First bytes of the sealed document, which contain its revision. */
   readonly start: Uint8Array
 }
 
-/** Rows below a seq, the newest of them. */
+/** The newest rows below a seq. */
 export interface Page {
   readonly before: number
   readonly limit: number
 }
 
-/** Bytes of `start`. */
+/** Length of `start` in bytes. */
 const START_BYTES = 5
 
 const trail = (db: TenantDb, store_ids: readonly string[]) =>
@@ -27,12 +27,12 @@ const trail = (db: TenantDb, store_ids: readonly string[]) =>
     ? from(db, 'decisions')
     : from(db, 'decisions').where('store_id', 'in', store_ids)
 
-/** Of the decision trail, the newest first. */
-export const markTrail = (
+/** Decisions of the trail, newest first. */
+export const listTrail = (
   db: TenantDb,
   store_ids: readonly string[],
   { before, limit }: Page,
-): Promise<Mark[]> =>
+): Promise<TrailRow[]> =>
   db.all(
     trail(db, store_ids)
       .select((e) => [
@@ -55,7 +55,7 @@ type GovernedRow = Pick<
   Tables['cgr_decisions'],
   'seq' | 'decision_id' | 'agent_no' | 'decision' | 'tag' | 'secret_no'
 > & {
-  /** What was reported of the referent last; null: nothing yet. */
+  /** Latest reported outcome of the referent; null: none yet. */
   readonly outcome: string | null
 }
 

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import type { ManifoldField, ManifoldPoint } from '@custos/contract'
 import { dimensionLabel } from '../reputation/index.ts'
 import { openScene, type Party } from '../reputation/testing/scene.ts'
-import { select } from './selection.ts'
+import { selectDecisions } from './selection.ts'
 
 const scene = openScene()
 
@@ -228,11 +228,11 @@ test('of more decisions than there is room for the newest are chosen, of both ki
   const { kernel } = scene.service
   const dimension = dimensionLabel(await kernel.keyring.tenant(tenant.tenant_id), 'receivables')
   const { items, total } = await kernel.db.read(tenant.tenant_id, (db) =>
-    select(db, { dimension, store_ids: [] }, { limit: 3, pace: () => undefined }),
+    selectDecisions(db, { dimension, store_ids: [] }, { limit: 3, pace: () => undefined }),
   )
   assert.deepEqual([items.length, total], [3, 7])
   assert.equal(items[0]?.decision_id, last)
-  assert.equal(items[1]?.judged?.decision, 'certify')
+  assert.equal(items[1]?.governed?.decision, 'certify')
   assert.equal(items[2]?.decision_id, filled.ids.at(-1))
 })
 

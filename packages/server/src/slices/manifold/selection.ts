@@ -1,14 +1,14 @@
-// Which decisions are laid out: one selection, the newest first, as one snapshot shows them.
+// Selects the decisions to place on the manifold: the newest ones, read from one snapshot.
 
 import { createHash } from 'node:crypto'
 import { MANIFOLD_DECISIONS_MAX } from '@custos/contract'
 import { toHex } from '../../platform/bytes.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { findHead } from '../gcrumbs/index.ts'
-import { countGoverned, countTrail, listGoverned, markTrail, type Page } from './manifold.sql.ts'
+import { countGoverned, countTrail, listGoverned, listTrail, type Page } from './manifold.sql.ts'
 
-/** What a governed decision has and one of the trail has not. */
-export interface JudgmentFields {
+/** Fields that only governed decisions have; those of the decision trail lack them. */
+export interface GovernedFields {
   readonly agent_no: number
   readonly decision: string
   readonly tag: string
@@ -18,76 +18,77 @@ export interface JudgmentFields {
 export interface SelectedDecision {
   readonly seq: number
   readonly decision_id: string
-  /** null: one of the decision trail. */
-  readonly judged: JudgmentFields | null
+  /** Null: a decision of the decision trail. */
+  readonly governed: GovernedFields | null
 }
 
 export interface Selection {
-  /** Falling by seq. */
+  /** By descending seq. */
   readonly items: readonly SelectedDecision[]
-  /** How many there are to select from. */
+  /** Number of decisions that match, selected or not. */
   readonly total: number
-  /** Another one as soon as a decision came, was replaced, or was sealed again. */
+  /** Changes when a decision is added, replaced or resealed. */
   readonly fingerprint: string
-  /** The last entry of the log on this snapshot. */
+  /** Position of the last log entry on the snapshot; null: the log is empty. */
   readonly log_seq: number | null
 }
 
 export interface SelectionQuery {
-  /** The label of the dimension. */
+  /** Label digest of the dimension. */
   readonly dimension: Uint8Array
-  /** Empty: every store of the tenant, and what belongs to none. */
+  /** Empty: every store, and governed decisions, which belong to none. */
   readonly store_ids: readonly string[]
 }
 
-interface Terms {
+interface SelectionOptions {
   readonly limit?: number
+  /** Called between pages, so that other work gets the event loop. */
   readonly pace: () => Promise<void> | undefined
 }
 
-/** Rows of one query: long ones hold up others. */
+/** Rows of one query: longer queries would delay others. */
 const PAGE_ROWS = 1_000
 
-/** The last entry of the log; null: the log is empty. */
-export async function lastEntry(db: TenantDb): Promise<number | null> {
+/** Position of the last log entry; null: the log is empty. */
+export async function findLastSeq(db: TenantDb): Promise<number | null> {
   const head = await findHead(db)
   return head && head.size > 0 ? head.size - 1 : null
 }
 
-export async function select(
+export async function selectDecisions(
   db: TenantDb,
   { dimension, store_ids }: SelectionQuery,
-  { limit = MANIFOLD_DECISIONS_MAX, pace }: Terms,
+  { limit = MANIFOLD_DECISIONS_MAX, pace }: SelectionOptions,
 ): Promise<Selection> {
   const inPages = <T extends { seq: number }>(list: (page: Page) => Promise<T[]>) =>
-    newest(list, { limit, pace })
-  const trail = await inPages((page) => markTrail(db, store_ids, page))
-  const whole = store_ids.length === 0
-  const governed = whole ? await inPages((page) => listGoverned(db, dimension, page)) : []
+    listNewest(list, { limit, pace })
+  const trail = await inPages((page) => listTrail(db, store_ids, page))
+  const everyStore = store_ids.length === 0
+  const governed = everyStore ? await inPages((page) => listGoverned(db, dimension, page)) : []
   const total =
     (trail.length < limit ? trail.length : await countTrail(db, store_ids)) +
     (governed.length < limit ? governed.length : await countGoverned(db, dimension))
   const marked = [
-    ...trail.map((row) => ({ row, start: toHex(row.start), judged: null })),
-    ...governed.map((row) => ({ row, start: '', judged: row })),
+    ...trail.map((row) => ({ row, start: toHex(row.start), governed: null })),
+    ...governed.map((row) => ({ row, start: '', governed: row })),
   ]
   const chosen = marked.sort((a, b) => b.row.seq - a.row.seq).slice(0, limit)
   const marks = chosen.map(({ row, start }) => `${row.seq} ${row.secret_no} ${start}`)
   return {
-    items: chosen.map(({ row, judged }) => ({
+    items: chosen.map(({ row, governed: fields }) => ({
       seq: row.seq,
       decision_id: toHex(row.decision_id),
-      judged,
+      governed: fields,
     })),
     total,
     fingerprint: createHash('sha256').update(marks.join('\n')).digest('hex'),
-    log_seq: await lastEntry(db),
+    log_seq: await findLastSeq(db),
   }
 }
 
-async function newest<T extends { seq: number }>(
+async function listNewest<T extends { seq: number }>(
   list: (page: Page) => Promise<T[]>,
-  { limit, pace }: Required<Terms>,
+  { limit, pace }: Required<SelectionOptions>,
 ): Promise<T[]> {
   const rows: T[] = []
   for (let before = Number.MAX_SAFE_INTEGER; rows.length < limit; ) {

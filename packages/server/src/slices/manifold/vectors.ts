@@ -58,8 +58,8 @@ export async function vectorsOf(
 }
 
 async function textsOf(frame: Frame, chunk: readonly SelectedDecision[]): Promise<DecisionText[]> {
-  const trail = chunk.filter(({ judged }) => judged === null)
-  const governed = chunk.filter(({ judged }) => judged !== null)
+  const trail = chunk.filter(({ governed: fields }) => fields === null)
+  const governed = chunk.filter(({ governed: fields }) => fields !== null)
   return [...(await trailTexts(frame, trail)), ...(await governedTexts(frame, governed))]
 }
 

@@ -44,7 +44,7 @@ import { normalizeCorpus } from './normal-corpus.ts'
 const corpusIdentity: RegistryIdentity = {
   kind: 'corpus',
   id_field: corpusRules.id_field,
-  standing: 'sealed',
+  issued_status: 'sealed',
   not_found: 'corpus_not_found',
   denial: ({ name, reason }) => rejection([`sealing was denied by the policy ${name}: ${reason}`]),
 }
@@ -59,7 +59,7 @@ function corpusRegistry(corpus: CorpusContent, derived: CorpusDerived): Registry
   return {
     ...corpusIdentity,
     schema_version: corpusRules.schema_version,
-    waits: false,
+    approvable: false,
     operation: () => 'provenance.register',
     context: ({ name, source_count }) => ({ name, sources: source_count }),
     // Before any redaction: the next request comes without it again.

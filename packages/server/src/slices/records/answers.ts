@@ -41,12 +41,12 @@ export const rejection = (reasons: readonly string[], more: object = {}): Refusa
  */
 export async function verifyDocument(
   kernel: Kernel,
-  { kind, standing }: RegistryIdentity,
+  { kind, issued_status }: RegistryIdentity,
   { row, document }: OpenRecord,
 ): Promise<Verdict | null> {
   if (document === null) return null
   const verdict = await verifySignedDocument(kernel, kind, document)
-  const differs = findRowFault(row, document, standing)
+  const differs = findRowFault(row, document, issued_status)
   const checks = [...verdict.checks, { name: 'row', ok: differs === null }]
   if (differs === null) return { ...verdict, checks }
   const reason = verdict.reason ?? `row: ${differs} differs from what was signed`

@@ -198,7 +198,7 @@ async function approve<Q extends JsonObject>(
   })
   return storeDecision(call, pending, {
     signed,
-    status: registry.standing,
+    status: registry.issued_status,
     content: { ...content, document, approval: signed.member },
     effect,
     policy_set,
@@ -298,7 +298,7 @@ async function signDecision(call: Call, pending: PendingDecision): Promise<Signe
 
 interface DecidedRecord {
   readonly signed: SignedDecision
-  readonly status: Registry['standing']
+  readonly status: Registry['issued_status']
   readonly content: RecordContent
   readonly effect: RecordEffect | null
   readonly policy_set: number

@@ -1,4 +1,4 @@
-// SQL of approvals: requests, their one decision, and the tenant's settings.
+// SQL of approvals: approval requests, the decision on each, and the tenant's settings.
 
 import type { Database } from '../../platform/db/database.ts'
 import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
@@ -35,7 +35,7 @@ export const findApproval = (db: TenantDb, request_id: string): Promise<Approval
   db.first(from(db, 'approvals').select(COLUMNS).where('request_id', '=', request_id))
 
 interface ApprovalPage {
-  /** `pending` and `expired` as of `now_us`: rows may not say it yet. */
+  /** `pending` and `expired` are decided by `now_us`; the row's `state` may lag behind. */
   readonly state: 'pending' | 'approved' | 'denied' | 'expired' | 'all'
   readonly now_us: number
   readonly limit: number
@@ -48,7 +48,7 @@ export function listApprovals(db: TenantDb, page: ApprovalPage): Promise<Approva
   let query = from(db, 'approvals').select(COLUMNS)
   if (state === 'pending')
     query = query.where('state', '=', 'pending').where('expires_us', '>', now_us)
-  // What has expired is overdue.
+  // `updateExpired` changes the state of an overdue row only later.
   else if (state === 'expired')
     query = query.where('state', 'in', ['expired', 'pending']).where('expires_us', '<=', now_us)
   else if (state !== 'all') query = query.where('state', '=', state)
@@ -57,7 +57,7 @@ export function listApprovals(db: TenantDb, page: ApprovalPage): Promise<Approva
   )
 }
 
-/** Pending requests that are overdue, oldest first. */
+/** Pending approval requests that are overdue, oldest first. */
 export const listOverdue = (db: TenantDb, now_us: number, limit: number): Promise<ApprovalRow[]> =>
   db.all(
     from(db, 'approvals')
@@ -77,7 +77,7 @@ export const updateRedactedApproval = (tx: Tx, request_id: string, sealed: Uint8
 
 interface ApprovalDecisionRow {
   readonly request_id: string
-  /** That the row was opened with: a redaction replaces it. */
+  /** The secret that the row was opened with; a redaction replaces it. */
   readonly secret_no: number
   readonly state: 'approved' | 'denied'
   readonly decided_us: number
@@ -86,7 +86,9 @@ interface ApprovalDecisionRow {
   readonly sealed: Uint8Array
 }
 
-/** The one conditional update; false: it was decided already, or is overdue. */
+/**
+ * Records the decision; one conditional update decides races. False: already decided, or overdue.
+ */
 export async function updateDecided(tx: Tx, decided: ApprovalDecisionRow): Promise<boolean> {
   const { request_id, secret_no, ...row } = decided
   const changed = await tx.run(
@@ -100,7 +102,7 @@ export async function updateDecided(tx: Tx, decided: ApprovalDecisionRow): Promi
   return changed === 1
 }
 
-/** False: it was decided, or is not overdue. */
+/** Marks a request as expired. False: it was decided, or is not overdue. */
 export async function updateExpired(tx: Tx, request_id: string): Promise<boolean> {
   const changed = await tx.run(
     update(tx, 'approvals')
@@ -130,7 +132,7 @@ export const upsertSettings = (tx: Tx, row: SettingsRow) =>
     ),
   )
 
-/** A batch of all requests by id, for the consistency check. */
+/** One page of all approval requests by id, for the consistency check. */
 export const listAllApprovals = (
   db: TenantDb,
   after: string,
@@ -155,7 +157,7 @@ const overdueStatement = statement<{ now_us: number }>()((k, p) =>
     .limit((e) => e.lit(1)),
 )
 
-/** Those of `tenants` that have a request to expire. */
+/** Those of `tenants` that have an overdue approval request. */
 export const findOverdueTenants = (
   db: Database,
   tenants: readonly string[],

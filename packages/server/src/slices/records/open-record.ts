@@ -144,12 +144,12 @@ export function statusOf({ status }: { readonly status: string }): RecordStatus 
 /**
  * Compares a row with the signed document, so that a changed row is never read as a fact. Returns
  * the first column that differs, or null.
- * @param standing the status of an issued record of its kind
+ * @param issued_status the status of an issued record of its kind
  */
 export function findRowFault(
   row: RecordRow,
   document: JsonObject,
-  standing: string,
+  issued_status: string,
 ): string | null {
   const approval = document['approval'] ?? null
   const { version = null } = document
@@ -163,6 +163,6 @@ export function findRowFault(
   }
   for (const [column, [here, signed]] of Object.entries(pairs)) if (here !== signed) return column
   const certified = row.kind === 'artifact' && row.status === 'certified'
-  if (row.status !== standing && !certified) return 'status'
+  if (row.status !== issued_status && !certified) return 'status'
   return certified === (row.linked_id !== null) ? null : 'certificate_id'
 }

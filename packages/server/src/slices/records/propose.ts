@@ -203,11 +203,12 @@ export async function prepareRecord<Q extends JsonObject>(
   if (gated.verdict === 'allowed') return prepareIssued(draft)
   if (gated.verdict === 'denied') {
     // Nothing is stored of a request that only came too soon.
-    if (!registry.waits || gated.exceeded) throw refusalOfGate(registry, gated, proposal.record_id)
+    if (!registry.approvable || gated.exceeded)
+      throw refusalOfGate(registry, gated, proposal.record_id)
     const denied_by = denyingPolicy(gated)
     return prepareDenied(draft, { denied_by, reason: denied_by.reason, code: 'policy' })
   }
-  if (!registry.waits) throw refusalOf(gated)
+  if (!registry.approvable) throw refusalOf(gated)
   return prepareWaiting(draft, gated)
 }
 
@@ -302,7 +303,7 @@ async function prepareIssued<Q extends JsonObject>(
     evaluation_id: gated.evaluation_id,
     issued_us: proposal.created_us,
   })
-  return sealDraft(draft, { status: registry.standing, ...signed })
+  return sealDraft(draft, { status: registry.issued_status, ...signed })
 }
 
 async function prepareWaiting<Q extends JsonObject>(
@@ -356,7 +357,7 @@ const prepareDenied = <Q extends JsonObject>(
 ): Promise<PreparedRecord> => sealDraft(draft, { status: 'denied', denial })
 
 interface DraftResult {
-  readonly status: Registry['standing']
+  readonly status: Registry['issued_status']
   readonly document?: JsonObject
   readonly effect?: RecordEffect | null
   readonly approval?: ApprovalRow

@@ -35,7 +35,7 @@ export interface AdmittedProposal<Q extends JsonObject = JsonObject> extends Ten
   readonly series_id: string
 }
 
-/** What else the unit of work does that issues the record. */
+/** A further effect in the unit of work that issues the record. */
 export type RecordEffect = (tx: Tx, record_id: string) => Promise<void>
 
 /** What a registry adds to a record that it issues. */
@@ -45,27 +45,27 @@ export interface RegistryFields {
   readonly effect?: RecordEffect
 }
 
-/** What does not depend on the form of the registry's requests. */
+/** The part of a registry that does not depend on the type of its requests. */
 export interface RegistryIdentity {
   readonly kind: RecordKind
   readonly id_field: string
   /** The status of an issued record. */
-  readonly standing: RecordStatus
+  readonly issued_status: RecordStatus
   readonly not_found: RefusalCode
   /** The answer to a denial; default: 403 `policy_denied`. */
   denial?(by: DenyingPolicy, record_id: string): Refusal
 }
 
-/** `Q`: the normal form of what is proposed. */
+/** A kind of registry. `Q`: the normalised request of a proposal. */
 export interface Registry<Q extends JsonObject = JsonObject> extends RegistryIdentity {
   readonly schema_version: string
-  /** False: what a policy escalates or denies is refused, and nothing is stored. */
-  readonly waits: boolean
+  /** Whether escalated proposals wait for approval; false: they are refused, nothing is stored. */
+  readonly approvable: boolean
   /** Records of one name are versions of one thing; the newest is live. */
   readonly series?: true
   /** The operation that policies name. */
   operation(request: Q): string
-  /** What policies read. */
+  /** The context that policies evaluate. */
   context(request: Q, tenant: TenantRecords): Context | Promise<Context>
   /** Context keys that have another name in the request. */
   readonly names?: Readonly<Record<string, string>>
@@ -78,6 +78,6 @@ export interface Registry<Q extends JsonObject = JsonObject> extends RegistryIde
    * and refuse.
    */
   fields(proposal: AdmittedProposal<Q>): Promise<RegistryFields>
-  /** What else the unit of work does in which a person rejects the proposal. */
+  /** A further effect in the unit of work that rejects the proposal. */
   onRejection?(request: Q, kernel: Kernel): RecordEffect
 }

@@ -1,4 +1,4 @@
-// SQL of what reports look at: entries of the log, epochs, models and durations of decisions.
+// SQL of the evidence in reports: log entries, checkpoints, models and durations of decisions.
 
 import { statement } from '../../platform/db/statement.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
@@ -18,7 +18,7 @@ export const findLogSize = async (db: TenantDb): Promise<number> => (await findL
 const entriesStatement = statement<{ first: number; end: number }>()((k, p) =>
   k
     .selectFrom('breadcrumbs')
-    // As text: an object of bytes for each entry costs more than all else of reading it.
+    // Hex in SQL: a byte array for each entry would cost more than the rest of the read.
     .select((e) => [
       'seq',
       'record',
@@ -30,19 +30,20 @@ const entriesStatement = statement<{ first: number; end: number }>()((k, p) =>
     .orderBy('seq'),
 )
 
-/** Entries with seq in [first, end), oldest first; `id` is the leaf hash in lower hex. */
+/** Entries with seq in [first, end), oldest first; `id` is the leaf hash in lower-case hex. */
 export const listEntries = (db: TenantDb, first: number, end: number) =>
   db.allOf(entriesStatement, { first, end })
 
 export type EntryRow = Awaited<ReturnType<typeof listEntries>>[number]
 export type EpochRow = Awaited<ReturnType<typeof listEpochs>>[number]
 
+/** A position in the order of `listEpochs`. */
 export interface EpochPlace {
   readonly tree_size: number
   readonly epoch_number: number
 }
 
-/** Epochs after a place in the order of their trees, over fewer than `size` entries. */
+/** Epochs of trees of fewer than `size` entries, by tree size and number, after a position. */
 export const listEpochs = (
   db: TenantDb,
   { after, size, limit }: { after: EpochPlace; size: number; limit: number },
@@ -73,13 +74,13 @@ const decisionsStatement = statement<{ after: number; last: number; limit: numbe
     .limit(p.limit),
 )
 
-/** Decisions logged in (after, last]: neither column ever changes. */
+/** Decisions with seq in (after, last]; the selected columns never change. */
 export const listDecisions = (
   db: TenantDb,
   range: { after: number; last: number; limit: number },
 ) => db.allOf(decisionsStatement, range)
 
-/** The decision that has `skip` others between itself and the end of the range, if one has. */
+/** Seq of the decision that is `skip` decisions before the newest one up to `last`. */
 export async function findDecisionBefore(
   db: TenantDb,
   last: number,

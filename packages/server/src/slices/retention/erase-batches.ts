@@ -11,22 +11,22 @@ import {
   UnprovenErasure,
 } from '../erasure/index.ts'
 
-/** A unit of this size keeps other writers waiting under 0.1 s. */
+/** Memories of a batch; a unit of work of this size delays other writers by less than 0.1 s. */
 export const BATCH_SIZE = 200
 
-/** Memories that have been marked. */
+/** Memories marked for erasure. */
 export interface ErasureBatch {
   readonly refs: readonly number[]
   readonly store_id: string
   readonly legal_basis: string
-  /** By the job, before the batch. */
+  /** Memories that the job has erased before this batch. */
   readonly erased: number
 }
 
-/** Only starters of these jobs write payloads. */
+/** Every payload of these jobs has `store_id`. */
 export const storeOfJob = ({ payload }: Job): string => String(payload['store_id'])
 
-/** `begin` marks the next batch, or ends the job and returns null. */
+/** @param begin marks the next batch, or ends the job and returns null */
 export const batchEraser =
   (
     kernel: Kernel,
@@ -41,7 +41,7 @@ export const batchEraser =
     return undefined
   }
 
-/** Whether the job has ended. */
+/** Erases one batch. Returns true once the job has ended. */
 async function eraseBatch(
   kernel: Kernel,
   context: JobContext,

@@ -1,5 +1,5 @@
-// Memories that expire: the timer starts a job at each store that has expired ones, which erases
-// them, each with a certificate.
+// Expired memories: a timer starts a job for each store that has any; the job erases them, each
+// with a certificate.
 
 import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
 import { findOpenJobs } from '../../platform/db/jobs.sql.ts'
@@ -19,40 +19,43 @@ import { BATCH_SIZE, batchEraser, type ErasureBatch, storeOfJob } from './erase-
 
 export const EXPIRY_ERASE = 'retention.expire'
 
-/** The legal basis in the certificates. */
+/** Legal basis in the certificates. */
 const BASIS = 'expiry: set when the memory was written'
 
-/** Of these tenants those with a memory that has expired. */
+/** Those of `tenants` that have an expired memory. */
 export const listTenantsWithExpired = (
   { db, clock }: Kernel,
   tenants: readonly string[],
 ): Promise<string[]> =>
   listTenantsWith(db, tenants, { statement: anyExpiredStatement, params: { at_us: clock.now() } })
 
-/** Starts a job at every store that has expired memories, no hold and no such job; how many. */
+/**
+ * Starts a job for every active store that has expired memories, no legal hold and no such job yet.
+ * Returns how many it started.
+ */
 export function startExpiryJobs(kernel: Kernel, tenant_id: string): Promise<number> {
   return kernel.db.transact(tenant_id, async (tx) => {
     const held = await loadHeldStores(tx, tx.now())
-    // Payloads are written below and nowhere else.
+    // Only the code below writes these payloads.
     const open = new Set(
       (await findOpenJobs(tx, EXPIRY_ERASE)).map(({ payload }) => JSON.parse(payload).store_id),
     )
-    let begun = 0
+    let started = 0
     for (const store_id of await listStoresWithExpired(tx, tx.now())) {
       if (held.has(store_id) || open.has(store_id)) continue
       if ((await findStore(tx, store_id))?.state !== 'active') continue
       await kernel.jobs.enqueue(tx, EXPIRY_ERASE, { store_id })
-      begun += 1
+      started += 1
     }
-    return begun
+    return started
   })
 }
 
-/** Safe to run again after any failure: what is erased has no expiry any more. */
+/** The runner of these jobs. Safe to run again: an erased memory has no expiry any more. */
 export const expiryEraser = (kernel: Kernel): JobRunner =>
   batchEraser(kernel, (tx, context) => beginBatch(kernel, tx, context))
 
-/** Marks the next memories, unless the store is deleted or held by now. */
+/** Marks the next batch, or ends the job if the store is empty of them, deleted or held by now. */
 async function beginBatch(
   kernel: Kernel,
   tx: Tx,

@@ -28,7 +28,7 @@ import { Refusal } from '../../platform/refusal.ts'
 import { hashApiKey, isApiKey, keyPrefix, mintApiKey } from './api-key.ts'
 import { KEY_ID_BYTES, openLimit, type SealedLimit } from './credential-limit.ts'
 import { findMomentary } from './momentary-key.ts'
-import { findExcess, type Rights } from './rights.ts'
+import { findExcessRight, type Rights } from './rights.ts'
 
 const KNOWN_MAX = 10_000
 const UNKNOWN_MAX = 1_000
@@ -274,7 +274,7 @@ export async function issueKey(
 
 /** Refuses `scope_missing` where `made` may do more than `maker`. */
 export function requireNoExcess(made: Rights, maker: Rights): void {
-  const excess = findExcess(made, maker)
+  const excess = findExcessRight(made, maker)
   if (excess !== null) throw new Refusal('scope_missing', EXCESS[excess])
 }
 

@@ -56,7 +56,7 @@ export {
   revokeOperatorKey,
 } from './provision.ts'
 export {
-  findExcess as findExcessRight,
+  findExcessRight,
   formatLimits,
   OPERATOR_RIGHTS,
   type Rights,
@@ -79,9 +79,9 @@ export {
   calendarMonth,
   correctUsage,
   countGovernedEver,
-  findExcess,
   flushReadMeter,
   GovernedLog,
+  listOvercountedKinds,
   loadUsage,
   meter,
   meterErasure,

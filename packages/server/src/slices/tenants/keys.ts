@@ -42,7 +42,7 @@ import {
 } from './credentials.ts'
 import { issueSealed, openNames, sealName } from './key-texts.ts'
 import { FIRST_KEY_NAME } from './provision.ts'
-import { coversStores, findExcess, type Rights, rightsOf, TENANT_RIGHTS } from './rights.ts'
+import { coversStores, findExcessRight, type Rights, rightsOf, TENANT_RIGHTS } from './rights.ts'
 import { meter } from './usage/usage.ts'
 
 type Create = typeof keys.create
@@ -218,7 +218,7 @@ const revoke: Handler<typeof keys.revoke> = async (call, { params: { key_id } })
     if (!own) {
       const namespace = limit?.get(key_id)?.namespace
       const { expires_us } = row
-      const excess = findExcess(
+      const excess = findExcessRight(
         { ...storedRights(row), expires_us, namespace },
         rightsOf(principal),
       )
@@ -278,7 +278,7 @@ export const rotateKey: Handler<Rotate> = async (call) => {
 }
 
 const replacesAll = (principal: Principal): boolean =>
-  findExcess(TENANT_RIGHTS, rightsOf(principal)) === null
+  findExcessRight(TENANT_RIGHTS, rightsOf(principal)) === null
 
 /** Sealed for the key that replaces the caller's; undefined: it has none that is sealed. */
 async function sealOwnName(call: Call<Rotate>): Promise<SealedName | undefined> {

@@ -15,7 +15,7 @@ import { formatTime } from '../../platform/clock.ts'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 import { KEY_ID_BYTES, sealLimit } from './credential-limit.ts'
 import { findByKey, issueKey } from './credentials.ts'
-import { findExcess, OPERATOR_RIGHTS, type Rights, rightsOf, TENANT_RIGHTS } from './rights.ts'
+import { findExcessRight, OPERATOR_RIGHTS, type Rights, rightsOf, TENANT_RIGHTS } from './rights.ts'
 
 const HOUR_US = 3_600_000_000
 const SCOPES: Scope[] = ['memory:read', 'memory:write', 'keys:admin', 'cgr:read', '*']
@@ -75,11 +75,11 @@ const anyRights = (now_us: number): fc.Arbitrary<Rights> =>
     expires_us: hours.map((h) => h && now_us + h * HOUR_US),
   })
 
-describe('findExcess', () => {
+describe('findExcessRight', () => {
   test('is null exactly when nothing can be done that the maker cannot do', () => {
     fc.assert(
       fc.property(anyRights(0), anyRights(0), (made, maker) => {
-        const excess = findExcess(made, maker)
+        const excess = findExcessRight(made, maker)
         assert.equal(excess === null, findGain(made, maker) === null, String(excess))
       }),
       { seed: 15, numRuns: 400 },
@@ -89,8 +89,8 @@ describe('findExcess', () => {
   test('lets everything make its like, and operators everything a tenant can have', () => {
     fc.assert(
       fc.property(anyRights(0), (rights) => {
-        assert.equal(findExcess(rights, rights), null)
-        assert.equal(findExcess(rights, OPERATOR_RIGHTS), null)
+        assert.equal(findExcessRight(rights, rights), null)
+        assert.equal(findExcessRight(rights, OPERATOR_RIGHTS), null)
       }),
     )
   })
@@ -198,6 +198,6 @@ describe('every operation that makes a credential', () => {
       key,
       body: { class: 'tenant', scopes: ['*'] },
     })
-    assert.equal(findExcess(TENANT_RIGHTS, await rightsBehind(twin.body.api_key)), null)
+    assert.equal(findExcessRight(TENANT_RIGHTS, await rightsBehind(twin.body.api_key)), null)
   })
 })

@@ -66,7 +66,7 @@ export function formatLimits(principal: Principal): string {
  * The first axis on which `made` may do more than `maker`; null: it may do no more. Every
  * credential that is issued, and every one that is revoked by another, passes through here.
  */
-export function findExcess(made: Rights, maker: Rights): keyof Rights | null {
+export function findExcessRight(made: Rights, maker: Rights): keyof Rights | null {
   if (CLASSES.indexOf(made.class) > CLASSES.indexOf(maker.class)) return 'class'
   if (made.scopes.some((scope) => !scopeCovers(maker.scopes, scope))) return 'scopes'
   if (!coversStores(maker.allowed_stores, made.allowed_stores)) return 'allowed_stores'

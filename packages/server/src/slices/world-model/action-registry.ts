@@ -18,8 +18,8 @@ export const actionRegistry: Registry<ActionRequest> = {
   kind: 'action',
   id_field: 'action_id',
   schema_version: 'wm/1',
-  standing: 'invoked',
-  waits: true,
+  issued_status: 'invoked',
+  approvable: true,
   not_found: 'action_not_found',
   operation: ({ action_name }) => actionOperation(action_name),
   context: ({ action_name, subject_refs, params }) => ({

@@ -37,7 +37,7 @@ export function normalizeAction(
   if (!isObject(params)) throw specRefusal(['body', 'params'], 'must be an object')
   const { params_bytes } = worldModelLimits
   if (Buffer.byteLength(canonicalize(params)) > params_bytes)
-    throw specRefusal(['body', 'params'], `parameters have ${params_bytes} bytes at most`)
+    throw specRefusal(['body', 'params'], `parameters must not exceed ${params_bytes} bytes`)
   return {
     action_name: body.action_name,
     subject_refs: body.subject_refs.map(normalizeSubject),

@@ -54,7 +54,7 @@ const validateObject: Handler<typeof contract.validate_object> = async (call, { 
   const { instance_bytes } = worldModelLimits
   if (!isObject(instance)) throw specRefusal(loc, 'must be an object')
   if (Buffer.byteLength(JSON.stringify(instance)) > instance_bytes)
-    throw specRefusal(loc, `an object has ${instance_bytes} bytes at most`)
+    throw specRefusal(loc, `an object must not exceed ${instance_bytes} bytes`)
   const problems = findProblems(specOf(kernel, 'object', type).test, instance)
   return { ...answer(type, problems.map(showProblem)) }
 }

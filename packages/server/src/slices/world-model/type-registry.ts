@@ -22,8 +22,8 @@ export function typeRegistry(
     // Of a version; `type_id` is the id of the first version.
     id_field: 'record_id',
     schema_version: 'wm/1',
-    standing: 'registered',
-    waits: false,
+    issued_status: 'registered',
+    approvable: false,
     not_found: 'type_not_found',
     series: true,
     operation: () => 'world_model.register_type',

@@ -65,7 +65,7 @@ export function readSpec<K extends WorldTypeKind>(
 ): SpecOf[K] {
   assertName(kind, name)
   if (Buffer.byteLength(canonicalize(spec)) > limits.spec_bytes)
-    throw specRefusal(WHERE, `a spec has ${limits.spec_bytes} bytes at most`)
+    throw specRefusal(WHERE, `a spec must not exceed ${limits.spec_bytes} bytes`)
   try {
     return READERS[kind](spec)
   } catch (error) {

@@ -1,4 +1,5 @@
-// Brings a PostgreSQL database to the current schema, by a role that may create tables and roles.
+// Migrates a PostgreSQL database to the current schema; needs a role that may create tables and
+// roles.
 
 import { OperatorError } from '../../operator-error.ts'
 import { laterDdl, type Migration, tableDdl } from '../migrations/ddl.ts'
@@ -7,25 +8,18 @@ import { APP_ROLE, accessDdl, ensureRole, readerDdl } from './access.ts'
 import type { PostgresConnection } from './connection.ts'
 import { PostgresError } from './error.ts'
 
-/** The schema is missing or old and this role may not make it; the message is one clear line. */
+/** The schema is missing or outdated and this role may not create it; has a one-line message. */
 export class MigrationNeeded extends OperatorError {}
 
 const ATTEMPTS_MAX = 5
-const DENIED = '42501'
+const INSUFFICIENT_PRIVILEGE = '42501'
 const NEEDED =
   'the database lacks the current schema, or does not show it to this role, and this role may ' +
   'not create it: run custos migrate with a role that may create tables and roles'
 
-// Two processes that migrate at once collide on what both create, also in another database of
-// the same server: roles are shared. The second finds it there when it tries again.
-const COLLISIONS: readonly (string | null)[] = [
-  '23505',
-  '42710',
-  '42P07',
-  '40001',
-  '40P01',
-  'XX000',
-]
+// Errors of processes that migrate at the same time and create the same object (roles are shared by
+// all databases of a server). A retry finds the object that the other process created.
+const CONFLICTS: readonly (string | null)[] = ['23505', '42710', '42P07', '40001', '40P01', 'XX000']
 
 /**
  * Runs the missing migrations in one transaction; returns their names. Throws SchemaTooNew,
@@ -39,13 +33,13 @@ export async function migratePostgres(connection: PostgresConnection): Promise<s
     } catch (error) {
       await connection.step('rollback')
       const code = error instanceof PostgresError ? error.code : null
-      if (code === DENIED) throw new MigrationNeeded(NEEDED)
-      if (!COLLISIONS.includes(code) || attempt === ATTEMPTS_MAX) throw error
+      if (code === INSUFFICIENT_PRIVILEGE) throw new MigrationNeeded(NEEDED)
+      if (!CONFLICTS.includes(code) || attempt === ATTEMPTS_MAX) throw error
     }
   }
 }
 
-/** What the database has not run yet. Throws SchemaTooNew when it has run what is unknown here. */
+/** Migrations the database lacks. Throws SchemaTooNew if it has one that this version lacks. */
 async function findMissing(connection: PostgresConnection): Promise<Migration[]> {
   const { rows } = await connection.query(
     { sql: `select to_regclass('migrations') is not null as there` },

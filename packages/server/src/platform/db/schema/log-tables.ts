@@ -1,4 +1,4 @@
-// The tables of the audit log, and what is counted for each tenant.
+// Tables of the audit log, of usage, subscriptions and quotas, of idempotency and of webhooks.
 
 import type {
   DELIVERY_KINDS,
@@ -74,36 +74,36 @@ export const logTables = {
     subscription_id: nullable(text('minted', 'id of the payment provider')),
     period_start_us: nullable(integer),
     period_end_us: nullable(integer),
-    /** Since when payment has failed; null: it has not. */
+    /** When payment first failed; null: it has not failed. */
     past_due_us: nullable(integer),
     /** When the payment provider was last asked. */
     fetched_us: integer,
   },
-  /** The total of a meter when a period began. */
+  /** Total of a meter at the start of a billing period. */
   meter_marks: {
     tenant_id: tenantId,
     meter: text('enum', 'meters'),
     period_start_us: integer,
     total: integer,
   },
-  /** Usage told to the payment provider, from one total to the next. */
+  /** Usage reported to the payment provider: the part of a meter between two totals. */
   meter_reports: {
     tenant_id: tenantId,
     meter: text('enum', 'meters'),
     to_total: integer,
     from_total: integer,
-    /** The latest time of what is reported. */
+    /** Time of the latest usage in the report. */
     at_us: integer,
     prepared_us: integer,
     identifier: text('digest', 'of tenant, meter and total'),
     state: text('enum', 'prepared, confirmed, refused or skipped'),
   },
-  /** What a tenant uses of a limited plan; absent: not counted yet. */
+  /** How much of each plan limit a tenant uses; no row: not counted yet. */
   quota_counters: {
     tenant_id: tenantId,
     name: text('enum', 'names of limits'),
     value: integer,
-    /** The highest log position of a store when it was counted: with another it is void. */
+    /** Highest log position of a store at the count; the count is invalid at any other. */
     stores_seq: integer,
   },
   idempotency: {
@@ -118,7 +118,7 @@ export const logTables = {
   },
 }
 
-/** No payload and no answer of a receiver is stored. */
+/** Webhook endpoints and deliveries. Neither payloads nor response bodies are stored. */
 export const webhookTables = {
   webhooks: {
     tenant_id: tenantId,
@@ -129,21 +129,21 @@ export const webhookTables = {
     ),
     signature: text<(typeof WEBHOOK_SIGNATURES)[number]>('enum', 'kinds of signatures'),
     compatibility: integer,
-    /** JSON list, as subscribed to. */
+    /** JSON list of the subscribed event names. */
     events: text('enum', 'names of events'),
-    /** Log position of the next entry to look at. */
+    /** Log position of the next entry to deliver from. */
     cursor_seq: integer,
-    /** That of the last entry it was meant to get. */
+    /** Log position of the last entry that matched the subscription. */
     previous_seq: nullable(integer),
-    /** Of the log before the cursor. */
+    /** Log generation at the cursor. */
     generation: integer,
-    /** In a row. */
+    /** Consecutive failures. */
     failures: integer,
     failing_since_us: nullable(integer),
-    /** While it is failing: when the next delivery is tried. */
+    /** While it is failing: time of the next attempt. */
     next_probe_us: integer,
     last_success_us: nullable(integer),
-    /** Delivers to it. */
+    /** The job that delivers to it. */
     job_id: text('minted', 'job id'),
     secret_no: integer,
     /** Null: redacted. */
@@ -152,24 +152,24 @@ export const webhookTables = {
     ),
     created_us: integer,
   },
-  /** Under way, or ended in the last 30 days. */
+  /** Deliveries that are pending or ended in the last 30 days. */
   webhook_deliveries: {
     tenant_id: tenantId,
     webhook_id: text('minted', 'random id'),
     delivery_id: text('minted', 'random id'),
     kind: text<(typeof DELIVERY_KINDS)[number]>('enum', 'why it is sent'),
     event_type: text('enum', 'names of events'),
-    /** Null: a test. */
+    /** Null: a test event. */
     seq: nullable(integer),
     previous_seq: nullable(integer),
     generation: integer,
     status: text<(typeof DELIVERY_STATUSES)[number]>('enum', 'states of a delivery'),
     attempts: integer,
-    /** Null: it has ended, or is a test. */
+    /** Time of the next attempt; null: the delivery has ended, or is a test event. */
     next_us: nullable(integer),
     response_code: nullable(integer),
     error: nullable(text('enum', 'classes of errors, never text of a peer')),
-    /** The replay that made it. */
+    /** Job of the replay that created it; null: no replay. */
     job_id: nullable(text('minted', 'job id')),
     created_us: integer,
     completed_us: nullable(integer),

@@ -1,6 +1,6 @@
-// Texts made from memories, such as inputs and arguments of runs: each is sealed under a key that
-// its own secret and the secrets of those facts are part of. Erasing one of the facts destroys the
-// whole text in every copy, because a text made from a memory may tell it in other words.
+// Bound texts: texts derived from memories, such as inputs and arguments of runs. The key of each
+// is derived from its own secret and the secrets of those memories, so erasing one of them makes
+// the whole text unreadable in every copy: the text may paraphrase the memory.
 
 import { contentHash } from '@custos/proof'
 import { jsonBytes } from '../../../platform/bytes.ts'
@@ -35,7 +35,7 @@ const SALT_BYTES = 32
 
 interface BoundText {
   readonly text: string
-  /** 64 hex characters. */
+  /** 32 bytes as hex. */
   readonly salt: string
 }
 
@@ -43,11 +43,11 @@ interface NewText {
   readonly kind: BoundTextRow['kind']
   readonly run_id: string
   readonly text: string
-  /** The facts it was made from, its own and those of the texts it was made from. */
+  /** The facts it is derived from, directly or through other texts. */
   readonly refs: readonly number[]
 }
 
-/** A text before its unit of work, which waits for no key. */
+/** A text ready to be stored, with its keys loaded, so that the unit of work waits for no key. */
 export interface PreparedText extends NewText, BoundText {
   readonly text_id: string
   /** Hex SHA-256 of salt ‖ text. */
@@ -75,8 +75,8 @@ export async function prepareText(
 }
 
 /**
- * Throws a conflict (`erasure_under_way`) while one of its facts is being erased. Where one is
- * erased already, nothing of the text is stored.
+ * Stores a text. Throws a conflict (`erasure_under_way`) while one of its facts is being erased. If
+ * one is already erased, only an empty row is stored.
  */
 export async function storeText(tx: Tx, prepared: PreparedText): Promise<'stored' | 'erased'> {
   const { text_id, kind, run_id, own, keys, text, salt } = prepared
@@ -106,7 +106,7 @@ export async function storeText(tx: Tx, prepared: PreparedText): Promise<'stored
 const associatedData = (tenant_id: string, text_id: string, head: SealedHead): Buffer =>
   jsonBytes(['bound_text', tenant_id, text_id, head.secret_no, head.revision, ...head.bound])
 
-/** By the ids of texts that open; without those that are destroyed, or whose fact has expired. */
+/** Opened texts by id, without those that are destroyed or derived from an expired fact. */
 async function openTexts(
   kernel: Kernel,
   db: TenantDb,
@@ -151,7 +151,7 @@ function tryOpen(read: () => Buffer): BoundText | null {
 export const openTextsOfRun = async (kernel: Kernel, db: TenantDb, run_id: string) =>
   openTexts(kernel, db, await listTextsOfRun(db, run_id))
 
-/** Null: destroyed. */
+/** Null: destroyed, hidden by an expired memory, or unknown. */
 export async function openText(
   kernel: Kernel,
   db: TenantDb,
@@ -162,18 +162,18 @@ export async function openText(
   return (await openTexts(kernel, db, [row])).get(text_id) ?? null
 }
 
-/** Whether the text is not destroyed, for a unit of work that uses what was opened before it. */
+/** Whether a text still exists, for a unit of work that uses a text opened before it began. */
 export const isTextStored = async (db: TenantDb, text_id: string): Promise<boolean> =>
   (await findBoundText(db, text_id))?.sealed != null
 
-/** Overwrites texts made from facts whose secrets are destroyed. Needs no key. */
+/** Clears the texts derived from facts whose secrets are destroyed. Needs no key. */
 export async function destroyTextsUsing(tx: Tx, refs: readonly number[]): Promise<void> {
   const found = await listTextsUsing(tx, refs)
   const left = found.filter(({ destroyed }) => !destroyed).map(({ text_id }) => text_id)
   await clearTexts(tx, [...new Set(left)])
 }
 
-/** What is left of texts made from each of the refs that any was made from. */
+/** For each ref that texts were derived from: how many are destroyed, and how many are left. */
 export async function countTextsUsing(
   db: TenantDb,
   refs: readonly number[],
@@ -186,7 +186,7 @@ export async function countTextsUsing(
   return counts
 }
 
-/** How requests of data subjects reach texts that no memory explains. */
+/** Lets subject requests search and redact bound texts, also those derived from no memory. */
 export const boundTextSource = textSource<
   BoundTextRow,
   { readonly [member: string]: string; readonly text: string }
@@ -204,16 +204,16 @@ export const boundTextSource = textSource<
         return found ? { text: found.text } : null
       })
     }),
-  // Nothing is kept: the mark of a redaction is the number of its secret.
+  // The text is dropped, not replaced; `secret_no` marks the row as redacted.
   redact: async () => [Buffer.from(REDACTED_TEXT)],
   update: (tx, { text_id }) =>
     replaceText(tx, text_id, { sealed: null, secret_no: REDACTED_SECRET }),
 })
 
 /**
- * Notes each memory that a text was made from, before the text is sent to a model or a tool: so the
- * certificate of its erasure can name who received it. False: one of the memories is erased or
- * about to be, so nothing made from it may be sent.
+ * Records, before a text is sent to a model or a tool, which memories it is derived from, so that
+ * their certificates of erasure can name the recipient. Returns false if one of them is erased or
+ * being erased: the text must then not be sent.
  */
 export async function noteDisclosure(
   tx: Tx,
@@ -224,7 +224,7 @@ export async function noteDisclosure(
     step_id,
     sent_us = tx.now(),
   }: Pick<Tables['disclosures'], 'kind' | 'recipient_id' | 'step_id'> & {
-    /** Where it was sent before the memories were written. */
+    /** Time of sending, if the text was sent before the memories were written. */
     readonly sent_us?: number
   },
 ): Promise<boolean> {
@@ -237,7 +237,9 @@ export async function noteDisclosure(
   return true
 }
 
-/** By memory and kind, as a certificate says it: `<id> since <time> (step <id>)`. */
+/**
+ * Recipients by memory and kind, in the words of a certificate: `<id> since <time> (step <id>)`.
+ */
 export async function describeDisclosures(
   db: TenantDb,
   refs: readonly number[],

@@ -48,7 +48,7 @@ export function checkFactLimits(draft: FactDraft, loc: readonly (string | number
   if (Buffer.byteLength(draft.content) > limits.content_bytes)
     throw validationDetail(
       [...loc, 'content'],
-      `content has ${limits.content_bytes} bytes at most`,
+      `content must not exceed ${limits.content_bytes} bytes`,
       'too_long',
     )
   requireMetadataLimits([...loc, 'options', 'metadata'], draft.metadata)

@@ -1,4 +1,4 @@
-// A partition of an index: the facts of one store and namespace.
+// A partition of the search index: the facts of one store and namespace.
 
 import assert from 'node:assert/strict'
 import { DAY_US, formatTime } from '../../../platform/clock.ts'
@@ -38,16 +38,16 @@ import { RefTable } from './columns/typed-arrays.ts'
 import { VectorColumn } from './columns/vector-column.ts'
 import { findStatedDay } from './date-expressions.ts'
 
-/** When a fact is valid: from, inclusive, until, exclusive. Null: no end. */
+/** Valid time of a fact: from inclusive, until exclusive. Null: no end. */
 export interface Validity {
   readonly valid_from_us: number
   readonly valid_until_us: number | null
 }
 
-/** A fact as it is put into an index. */
+/** A fact to be added to the index. */
 export interface IndexedFact extends Validity {
   readonly ref: number
-  /** Each namespace is searched by itself; null: the root. */
+  /** Each namespace is searched separately; null: the root namespace. */
   readonly namespace: string | null
   readonly content: string
   readonly metadata: Readonly<Record<string, unknown>>
@@ -55,29 +55,31 @@ export interface IndexedFact extends Validity {
   readonly token_count: number
   /** When the fact expires; null or absent: never. */
   readonly expires_us?: number | null
-  /** By the store's embedder: unit length times 127. Null: like no query. */
+  /** Embedding, scaled to length 127. Null: no vector, so similar to no query. */
   readonly vector: Int8Array | null
 }
 
-/** Facts that wait to be analysed: beyond either bound, a write analyses the oldest. */
+/**
+ * Limits on facts not yet analysed, and their UTF-16 units; beyond them a write analyses the
+ * oldest.
+ */
 const PENDING_FACTS_MAX = 128
 const PENDING_UNITS_MAX = 256 * 1024
 
 /** Slots whose columns are saved as one record. */
 const SLOTS_SAVED = 1_024
 
-/** Terms of a query that are searched under other names too: each costs as a term does. */
+/** Most terms of a query that are also searched by their aliases; each costs as much as a term. */
 const ALIASED_TERMS_MAX = 16
 
-/** A text of fewer terms is a message of its own: what follows does not continue it. */
+/** A shorter text is taken for a complete message, which the next one does not continue. */
 export const PIECE_TERMS_MIN = 16
 
 type PendingFact = Pick<IndexedFact, 'content' | 'metadata'>
 
 /**
- * All facts that have not been removed are indexed, current or not. Term statistics are over those
- * of them that have not expired, so they depend on the set of facts alone, not on the time of a
- * query or the order of writes.
+ * Indexes all facts that have not been removed, superseded ones included. Term statistics cover
+ * those that have not expired, so they do not depend on the `as_of` of a query or on write order.
  */
 export class Partition {
   readonly namespace: string | null
@@ -95,9 +97,9 @@ export class Partition {
   readonly #fingerprints = new ContentFingerprints()
   readonly #terms = new TermIndex()
   readonly #slotTerms = new SlotTerms()
-  /** Counts the changes that a search in steps must not continue after. */
+  /** Incremented by changes after which a search in steps must not continue. */
   version = 0
-  /** Searches in steps that run: what facts they see must not change, so none is analysed. */
+  /** Number of running searches in steps; while any runs, writes analyse no facts. */
   searches = 0
   readonly #pending = new Map<number, PendingFact>()
   #pendingUnits = 0
@@ -119,9 +121,9 @@ export class Partition {
   }
 
   /**
-   * What the weights of terms depend on at the present time `nowUs`: the numbers of facts, of terms
-   * in a fact (1 where none has any) and of facts with a term. As if what has expired were removed,
-   * so that no score tells of it. Valid until the index changes.
+   * Term statistics at the present time `nowUs`: number of facts, average number of terms of a fact
+   * (1 if there are none) and number of facts with a term. Expired facts are excluded, so that no
+   * score reveals them. Valid until the index changes.
    */
   statisticsAt(nowUs: number) {
     this.analysePending()
@@ -183,7 +185,7 @@ export class Partition {
     if (slot !== undefined) this.#setValidity(slot, validity)
   }
 
-  /** When a fact is valid; an expiry ends it too. */
+  /** Valid time of a fact, also ended by its expiry. */
   findValidity(ref: number): Validity | undefined {
     const slot = this.#slots.get(ref)
     if (slot === undefined) return undefined
@@ -241,7 +243,7 @@ export class Partition {
     return (this.columns.validFrom[slot] ?? 0) <= nowUs && nowUs < this.findEnd(slot)
   }
 
-  /** When a fact ends or expires, whichever is first. Infinity: never. */
+  /** End of valid time or expiry, whichever is first. Infinity: never. */
   findEnd(slot: number): number {
     const { validUntil, expires } = this.columns
     return Math.min(validUntil[slot] ?? 0, expires[slot] ?? 0)
@@ -257,8 +259,8 @@ export class Partition {
   }
 
   /**
-   * Whether two facts that follow each other in a session are pieces of one message: they name the
-   * same message, or name none and continue a long text of the same speaker.
+   * Whether two consecutive facts of a session are pieces of one message: they have the same
+   * message id, or have none and the second continues a long text of the same speaker.
    */
   arePieces(earlier: number, later: number): boolean {
     const { speakers, messages, lengths } = this.columns
@@ -270,7 +272,7 @@ export class Partition {
     return (lengths[earlier] ?? 0) >= PIECE_TERMS_MIN
   }
 
-  /** Other names that visible facts give for terms of a query: the first that have any. */
+  /** Aliases that visible facts give for terms of a query, for up to `ALIASED_TERMS_MAX` terms. */
   findAliases(terms: readonly string[], visible: Uint8Array): ReadonlyMap<string, string[]> {
     const found = new Map<string, string[]>()
     for (const term of terms) {
@@ -320,14 +322,14 @@ export class Partition {
     }
   }
 
-  /** What a loaded partition is to hold; 0 dimensions: no vectors. */
+  /** Sizes that a loaded partition must have; 0 dimensions: no vectors. */
   get savedSize() {
     return { slots: this.columns.used, facts: this.size, dimensions: this.vectors.dimensions }
   }
 
   /**
-   * Pieces with the facts there are now. Between two of them facts may be put and changed, and what
-   * is saved of a changed fact is as before or after the change; no fact may be removed.
+   * Serialises the current facts in pieces. Between pieces, facts may be added and changed (a
+   * changed fact is saved as before or after the change), but not removed.
    */
   *save(writer: PieceWriter): Generator<Buffer> {
     this.analysePending()
@@ -369,14 +371,14 @@ export class Partition {
     }
   }
 
-  /** Makes an empty partition ready for the pieces of `save`. */
+  /** Allocates an empty partition before the pieces of `save` are loaded. */
   reserve({ slots, facts }: Partition['savedSize']): void {
     const bySlot = [this.columns, this.sessions, this.visibility, this.#slotTerms]
     for (const column of [...bySlot, this.#fingerprints]) column.reserve(slots)
     this.#slots.reserve(facts)
   }
 
-  /** Loads a piece that `save` made; `onRef` is called for each fact. */
+  /** Loads one piece of `save`; calls `onRef` for each fact. */
   load(
     kind: number,
     reader: PieceReader,
@@ -401,14 +403,14 @@ export class Partition {
     }
   }
 
-  /** To be called after the last piece; throws RangeError when facts are missing. */
+  /** Call after the last piece; throws RangeError if facts are missing. */
   finishLoad({ slots, facts }: Partition['savedSize']): void {
     this.sessions.finishLoad(slots)
     if (this.size !== facts || this.columns.used !== slots)
       throw new RangeError('a loaded partition lacks facts')
   }
 
-  /** Estimated memory. */
+  /** Estimated memory in bytes. */
   bytes(): number {
     const columns = [this.columns, this.vectors, this.visibility, this.#expired, this.sessions]
     const tables = [this.#aliases, this.#slots, this.#fingerprints, this.#terms, this.#slotTerms]
@@ -460,7 +462,7 @@ export class Partition {
     this.#pendingUnits -= pending.content.length
   }
 
-  /** The terms of two names for one: each of the first with the first of the second. */
+  /** Alias pairs of two names for the same thing: each term of one with the first of the other. */
   #pairTerms([one, other]: readonly [string, string]): [string, string][] {
     const [name] = this.analyser.analyse(other)
     return name === undefined ? [] : this.analyser.analyse(one).map((term) => [term, name])
@@ -470,7 +472,7 @@ export class Partition {
     const terms = this.analyser.analyse(content)
     const counts = takeTermCounts()
     for (const term of terms) counts.add(this.#terms.addTerm(term))
-    // A date is searched like words, but does not make the fact longer.
+    // A date is searchable like words, but does not count towards the fact's length.
     const day = findStatedDay({ content, metadata })
     if (day !== null)
       for (const term of this.analyser.analyse(formatTime(day * DAY_US).slice(0, 10)))

@@ -24,7 +24,7 @@ export const createStore: Handler<typeof memory.create_store> = async (call, { b
     return call.refuse('scope_missing', 'a key of certain stores cannot make another')
   const labels = body.labels ?? {}
   if (Buffer.byteLength(JSON.stringify(labels)) > limits.metadata_bytes)
-    throw new Refusal('rejected', `labels have ${limits.metadata_bytes} bytes at most`)
+    throw new Refusal('rejected', `labels must not exceed ${limits.metadata_bytes} bytes`)
   const embedder = body.embedder ?? kernel.embedders.default_name
   requireEmbedder(kernel, embedder)
   const settings = {

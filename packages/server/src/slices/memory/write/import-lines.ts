@@ -193,7 +193,7 @@ function decode(pieces: readonly Uint8Array[], number: number): string {
 
 function assertBounded(bytes: number, number: number): void {
   if (bytes > limits.import_line_bytes)
-    throw importLineRefusal(number, `a line has ${limits.import_line_bytes} bytes at most`)
+    throw importLineRefusal(number, `a line must not exceed ${limits.import_line_bytes} bytes`)
 }
 
 interface LinkedVersion {

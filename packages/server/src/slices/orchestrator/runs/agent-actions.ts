@@ -27,8 +27,8 @@ export const agentActionRegistry: Registry<AgentActionRequest> = {
   kind: 'agent_action',
   id_field: 'action_id',
   schema_version: 'run/1',
-  standing: 'approved',
-  waits: true,
+  issued_status: 'approved',
+  approvable: true,
   not_found: 'action_not_found',
   operation: ({ operation }) => operation,
   context: async (request, tenant) =>

@@ -312,14 +312,17 @@ async function listPeriods(db: TenantDb): Promise<string[]> {
   return (await listUsageOf(db, operations)).map(({ period }) => period)
 }
 
-/** The counters of all months that are more than the log has entries; see `correctUsage`. */
-export async function findExcess(db: TenantDb, log: GovernedLog): Promise<GovernedKind[]> {
+/** Kinds whose counters, summed over all months, exceed the log; see `correctUsage`. */
+export async function listOvercountedKinds(
+  db: TenantDb,
+  log: GovernedLog,
+): Promise<GovernedKind[]> {
   const operations = GOVERNED_KINDS.map((kind) => `g/${kind}`)
   const rows = await listUsageOf(db, operations)
   const sums = Map.groupBy(rows, ({ operation }) => operation)
   return GOVERNED_KINDS.filter((kind) => {
     const counted = (sums.get(`g/${kind}`) ?? []).reduce((sum, { count }) => sum + count, 0)
-    // Those of versions that did not count are on the log alone.
+    // Smaller is sound: earlier versions did not count, so their entries are only on the log.
     return counted > log.total(kind)
   })
 }
