@@ -37,7 +37,7 @@ export function isWitnessed(
   return policy.witnesses.filter(({ key }) => signed.has(key)).length >= policy.required
 }
 
-/** The members of an epoch that say who cosigned it, and who dated it. */
+/** The members of every answer with an epoch that say who cosigned it, and who dated it. */
 export async function showCosignatures(
   { settings }: Kernel,
   db: TenantDb,
