@@ -106,7 +106,7 @@ export const proof: Handler<typeof gcrumbs.proof> = (call, { params, query }) =>
     const row = await findEpoch(db, params.epoch_number)
     if (!row) return call.refuse('epoch_not_found')
     const where = { breadcrumb_seq: query.seq, epoch_number: row.epoch_number }
-    const cosigners = await showCosignatures(call.kernel, db, row.epoch_number)
+    const cosigners = await showCosignatures(call.kernel, db, row)
     const crumb = query.seq < row.tree_size ? await findCrumb(db, query.seq) : undefined
     const reason = 'the epoch ends before this entry'
     if (!crumb) return { included: false, ...where, reason, ...cosigners }
@@ -123,7 +123,7 @@ export async function proveEntry(
   const row = await findLastEpoch(db)
   const crumb = row && seq < row.tree_size ? await findCrumb(db, seq) : undefined
   if (!row || !crumb) return null
-  const cosigners = await showCosignatures(kernel, db, row.epoch_number)
+  const cosigners = await showCosignatures(kernel, db, row)
   return showProof({ ...row, ...cosigners }, crumb, await auditPath(kernel, db, row, seq)).text
 }
 
@@ -170,8 +170,8 @@ export const consistency: Handler<typeof gcrumbs.consistency> = (call, { params,
     if (from.tree_size > to.tree_size || from.generation !== to.generation)
       return call.refuse('rejected', 'from must be an earlier epoch of the same origin')
     const path = await prefixPath(call.kernel, db, to, from.tree_size)
-    const earlier = await showCosignatures(call.kernel, db, from.epoch_number)
-    const later = await showCosignatures(call.kernel, db, to.epoch_number)
+    const earlier = await showCosignatures(call.kernel, db, from)
+    const later = await showCosignatures(call.kernel, db, to)
     return {
       from_epoch: from.epoch_number,
       to_epoch: to.epoch_number,

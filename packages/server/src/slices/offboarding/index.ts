@@ -98,7 +98,7 @@ async function showLastCheckpoint(
   { tenant_id, last_checkpoint: { epoch_number } }: TenantCertificate,
 ): Promise<NonNullable<Destruction['last_checkpoint']>> {
   const cosigners = await kernel.db.read(tenant_id, (db) =>
-    showCosignatures(kernel, db, epoch_number),
+    showCosignatures(kernel, db, { epoch_number }),
   )
   return { epoch_number, ...cosigners }
 }
