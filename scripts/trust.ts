@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util'
 import { quietEnvironment, requireNode } from './node-version.ts'
 import { trustPage } from './trust/page.ts'
 import { added, type Result, readResults, replaced, writeResults } from './trust/results.ts'
-import { SWEEPS, type Sweep } from './trust/sweeps.ts'
+import { formOf, SWEEPS, type Sweep } from './trust/sweeps.ts'
 
 /** A thousand rounds take hours. */
 const LONG_MINUTES = 720
@@ -61,7 +61,7 @@ function addUp(text: string): Record<string, number> {
 
 /** Null: it was stopped, or its tests have counted nothing, because they cannot run here. */
 function run(sweep: Sweep): Result | null {
-  const { files, rounds, tests } = sweep[form]
+  const { files, rounds, tests } = formOf(sweep, form)
   const scratch = mkdtempSync(join(tmpdir(), 'custos-trust-'))
   const path = join(scratch, 'counts')
   writeFileSync(path, '')

@@ -2,7 +2,7 @@
 
 import { FSCK_CLEAN } from '../../test/crash/testing/command-line.ts'
 import { type Result, type Results, readResults } from './results.ts'
-import { SWEEPS, type Sweep } from './sweeps.ts'
+import { formOf, SWEEPS, type Sweep } from './sweeps.ts'
 
 const COLUMNS = 100
 
@@ -19,10 +19,12 @@ that was never run says so.
 | \`npm run trust -- --only kill --add\` | adds the counts to those of the previous run |
 
 A run is recorded with its date, commit and counts, whether it held or failed. A short run that
-holds never replaces a long one. "Held" means that every comparison of the run confirmed the claim,
-for example that no acknowledged write was missing. Test data are on a RAM disk if there is room:
-for a killed process it makes no difference, because the operating system keeps what the process
-wrote. Losses of power have a sweep of their own.`
+holds never replaces a long one. A run is \`long\` with all rounds of the long form and \`part\`
+with fewer; the rounds that were run stand beside those of the long form. It is \`short\` in the
+form of continuous integration, and \`whole\` if a sweep has one form only. "Held" means that every
+comparison of the run confirmed the claim, for example that no acknowledged write was missing. Test
+data are on a RAM disk if there is room: for a killed process it makes no difference, because the
+operating system keeps what the process wrote. Losses of power have a sweep of their own.`
 
 export function trustPage(results: Results = readResults()): string {
   return [
@@ -33,19 +35,29 @@ export function trustPage(results: Results = readResults()): string {
     INTRO,
     '',
     '## Results',
-    '| Claim | Outcome | Form | Date | fsck |',
-    '|---|---|---|---|---|',
+    '| Claim | Outcome | Form | Rounds | Date | fsck |',
+    '|---|---|---|---|---|---|',
     ...SWEEPS.map((sweep) => rowOf(sweep, results[sweep.name])),
     '',
     ...SWEEPS.flatMap((sweep) => sectionOf(sweep, results[sweep.name])),
   ].join('\n')
 }
 
-function rowOf({ name, claim }: Sweep, result: Result | undefined): string {
+function rowOf(sweep: Sweep, result: Result | undefined): string {
+  const { name, claim } = sweep
   const cells = result
-    ? [outcomeOf(result), result.form, result.date.slice(0, 10), fsckOf(result)]
-    : ['not run yet', '', '', '']
+    ? [outcomeOf(result), ...sizeOf(sweep, result), result.date.slice(0, 10), fsckOf(result)]
+    : ['not run yet', '', '', '', '']
   return `| [${claim}](#${name}) | ${cells.join(' | ')} |`
+}
+
+/** The form of a run, and its rounds beside those of the long form. */
+function sizeOf({ round, long, short }: Sweep, { form, counts }: Result): [string, string] {
+  if (short === null) return ['whole', '–']
+  if (round === undefined || long.rounds === undefined) return [form, '–']
+  const done = counts[round] ?? 0
+  const rounds = `${numberOf(done)} of ${numberOf(long.rounds)}`
+  return [form === 'long' && done < long.rounds ? 'part' : form, rounds]
 }
 
 const outcomeOf = ({ outcome }: Result): string => (outcome === 'held' ? 'held' : '**failed**')
@@ -71,12 +83,16 @@ const sectionOf = (sweep: Sweep, result: Result | undefined): string[] => [
 ]
 
 function runOf(sweep: Sweep, result: Result): string[] {
-  const { counts, form, seconds, date, commit, machine, runs } = result
+  const { counts, seconds, date, commit, machine, runs } = result
   const added = runs === undefined ? '' : `, the last of ${runs} runs added up`
-  const files = sweep[form].files.map((path) => `[${path.split('/').at(-1)}](../${path})`)
+  const [form, rounds] = sizeOf(sweep, result)
+  const size = rounds === '–' ? form : `${form}, ${rounds} rounds`
+  const files = formOf(sweep, result.form).files.map(
+    (path) => `[${path.split('/').at(-1)}](../${path})`,
+  )
   return [
     wrapped(
-      `Outcome: **${result.outcome}**, ${form} form, ${date} at commit \`${commit}\` in ` +
+      `Outcome: **${result.outcome}** (${size}), ${date} at commit \`${commit}\` in ` +
         `${numberOf(seconds)} s on ${machine}${added}.`,
     ),
     '',

@@ -85,6 +85,28 @@ scene('an entry that is not what its id says does not reach the root', async (gi
   await end()
 })
 
+scene('a proof and the newest checkpoint show whether enough witnesses cosigned', async (given) => {
+  const { page, end } = await given.visit('/log')
+  const show = (path: string, change: (answer: never) => unknown) =>
+    page.route(path, async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: change((await response.json()) as never) })
+    })
+  const cosignatures = [{ witness: 'w+1+a', signed_at: '2026-01-02T03:04:05.000000Z', line: '— w' }]
+  const cosigned = { cosignatures, witnessed: true }
+  await show('**/epochs?*', ({ epochs, ...rest }: { epochs: object[] }) => ({
+    ...rest,
+    epochs: epochs.map((epoch) => ({ ...epoch, ...cosigned, witnessed: false })),
+  }))
+  await page.getByRole('button', { name: VERIFY }).click()
+  await page.getByText('of its witnesses 1 cosigned it, not yet enough').waitFor()
+  await show('**/proof?seq=3', (proof: object) => ({ ...proof, ...cosigned }))
+  await page.getByLabel('Entry number').fill('3')
+  await page.getByRole('button', { name: 'Open' }).click()
+  await page.getByText('1 cosigned it, enough').waitFor()
+  await end()
+})
+
 scene('every position of every size leads to the root', async (given) => {
   for (let size = 0; size < 9; size += 1) {
     await write(given, `fact ${size}`)

@@ -70,8 +70,18 @@ test('a decision is logged with its memories, replayed after an erasure, and pro
     assert.equal(proved.failed, false, proved.text)
     assert.deepEqual(proved.data.record, await told(200, 'GET', path))
   }
-  const entry = await called(client, 'proof_get', { kind: 'entry', id: '0' })
-  assert.equal(entry.failed, false, entry.text)
+  // The proof is under the newest checkpoint, so that it has the newest entries.
+  await called(client, 'memory_save', { content: 'The kettle is green' })
+  const newest = await told(200, 'POST', '/v1/gcrumbs/roll', {})
+  for (const seq of [0, newest.tree_size - 1]) {
+    const entry = await called(client, 'proof_get', { kind: 'entry', id: String(seq) })
+    assert.equal(entry.failed, false, entry.text)
+    const { included, breadcrumb_seq, epoch_number, witnessed } = entry.data.record
+    assert.deepEqual(
+      [included, breadcrumb_seq, epoch_number, witnessed],
+      [true, seq, newest.epoch_number, null],
+    )
+  }
   const wrong = await called(client, 'proof_get', { kind: 'entry', id: 'first' })
   assert.equal(wrong.failed, true)
 })
@@ -151,8 +161,11 @@ test('resources show what the key may read, and nothing of another tenant', asyn
   assert.equal(JSON.parse(await read('custos://stores/default')).store_id, 'default')
   assert.equal(JSON.parse(await read(`custos://memories/${ref}`)).content, 'The kettle is blue')
   await assert.rejects(read('custos://log/checkpoint'))
-  await told(200, 'POST', '/v1/gcrumbs/roll', {})
-  const [newest] = (await told(200, 'GET', '/v1/gcrumbs/epochs?limit=1')).epochs
+  const { checkpoint } = await told(200, 'POST', '/v1/gcrumbs/roll', {})
+  assert.equal(await read('custos://log/checkpoint'), checkpoint)
+  await called(client, 'memory_save', { content: 'The kettle is green' })
+  const newest = await told(200, 'POST', '/v1/gcrumbs/roll', {})
+  assert.notEqual(newest.checkpoint, checkpoint)
   assert.equal(await read('custos://log/checkpoint'), newest.checkpoint)
   for (const id of ['x', '999999999', 'f'.repeat(32)])
     for (const kind of ['stores', 'memories', 'decisions', 'certificates'])

@@ -29,6 +29,17 @@ async function watch(scene: WitnessScene, storage: ReturnType<typeof memoryStora
   })
 }
 
+function verifier({ dir }: WitnessScene, keys: unknown) {
+  const file = (name: string, content: unknown) => {
+    const path = join(dir, name)
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+    return path
+  }
+  const trusted = ['--keys', file('keys.json', keys), '--witness-key', WITNESS_VKEY]
+  const verify = (...args: string[]) => runCustos(['verify', ...args, ...trusted])
+  return { file, verify }
+}
+
 test('an honest log is witnessed, followed and verified with the key of the witness', async (t) => {
   const scene = await openWitnessScene(t)
   const none = await scene.monitor()
@@ -46,38 +57,61 @@ test('an honest log is witnessed, followed and verified with the key of the witn
   assert.equal(headers.get('content-type'), 'text/plain; charset=utf-8')
   assert.equal(text, `${epoch.checkpoint}${epoch.cosignatures[0].line}\n`)
 
-  const file = (name: string, content: string) => {
-    writeFileSync(join(scene.dir, name), content)
-    return join(scene.dir, name)
-  }
-  const keys = file('keys.json', JSON.stringify(await scene.ok('GET', '/v1/gcrumbs/public_key')))
-  const saved = [file('epoch.json', JSON.stringify(epoch)), file('checkpoint.txt', text)]
-  const verify = (...args: string[]) => runCustos(['verify', ...args, '--keys', keys])
-  const good = await verify(...saved, '--witness-key', WITNESS_VKEY)
+  const { file, verify } = verifier(scene, await scene.ok('GET', '/v1/gcrumbs/public_key'))
+  const good = await verify(file('epoch.json', epoch), file('checkpoint.txt', text))
   assert.equal(good.status, 0, good.stdout)
   assert.match(good.stdout, /ok {4}cosignature witness\.example\/w1\n {2}ok {4}witnessed/)
   const bare = file('bare.txt', epoch.checkpoint)
-  const without = await verify(bare, '--witness-key', WITNESS_VKEY)
+  const without = await verify(bare)
   assert.equal(without.status, 1)
   assert.match(without.stdout, /FAIL {2}witnessed: 0 of the 1 required witnesses cosigned it/)
   const line = epoch.cosignatures[0].line.replace(/.(?=.{10}$)/, (c: string) =>
     c === 'A' ? 'B' : 'A',
   )
   const forged = { ...epoch, cosignatures: [{ ...epoch.cosignatures[0], line }] }
-  const altered = await verify(
-    file('forged.json', JSON.stringify(forged)),
-    '--witness-key',
-    WITNESS_VKEY,
-  )
+  const altered = await verify(file('forged.json', forged))
   assert.match(altered.stdout, /FAIL {2}cosignature witness\.example\/w1: cosignature_invalid/)
   assert.equal((await verify(bare, '--witness-key', 'x+y')).status, 2)
-  assert.equal((await verify(bare, '--witness-key', WITNESS_VKEY, '--witnesses', '2')).status, 2)
+  assert.equal((await verify(bare, '--witnesses', '2')).status, 2)
 
   const first = await scene.monitor()
   assert.equal(first.status, 0, first.stdout)
   assert.match(first.stdout, /entries, \d+ new\n$/)
   const again = await scene.monitor()
   assert.match(again.stdout, /entries, 0 new\n$/)
+})
+
+test('proofs show who cosigned their checkpoint, and are verified with that key', async (t) => {
+  const scene = await openWitnessScene(t)
+  const { file, verify } = verifier(scene, await scene.ok('GET', '/v1/gcrumbs/public_key'))
+  await scene.write('one', 'two', 'three')
+  await scene.roll()
+  const first = await scene.witnessed()
+  const proof = await scene.ok('GET', `/v1/gcrumbs/epochs/${first.epoch_number}/proof?seq=1`)
+  assert.deepEqual([proof.witnessed, proof.cosignatures], [true, first.cosignatures])
+  const cosigned = `${first.checkpoint}${first.cosignatures[0].line}\n`
+  assert.ok(proof.tlog_proof.endsWith(`\n\n${cosigned}`), proof.tlog_proof)
+  const entry = file('entry.json', proof.breadcrumb)
+  for (const path of [file('proof.json', proof), file('tlog-proof', proof.tlog_proof)]) {
+    const { status, stdout } = await verify(path, '--entry', entry)
+    assert.equal(status, 0, stdout)
+    assert.match(stdout, /ok {4}inclusion\n[\s\S]*ok {4}witnessed\n/)
+  }
+
+  // Of two checkpoints the later has to be cosigned: the proof leads from it to the earlier.
+  await scene.write('four')
+  await scene.roll()
+  const { epoch_number: to } = await scene.witnessed()
+  const path = `/v1/gcrumbs/epochs/${to}/consistency?from=${first.epoch_number}`
+  const both = await scene.ok('GET', path)
+  assert.deepEqual([both.from_witnessed, both.to_witnessed], [true, true])
+  assert.deepEqual(both.from_cosignatures, first.cosignatures)
+  const good = await verify(file('consistency.json', both))
+  assert.equal(good.status, 0, good.stdout)
+  assert.match(good.stdout, /ok {4}consistency\n[\s\S]*ok {4}witnessed\n/)
+  const swapped = { ...both, to_cosignatures: both.from_cosignatures }
+  const refused = await verify(file('swapped.json', swapped))
+  assert.match(refused.stdout, /FAIL {2}cosignature witness\.example\/w1: cosignature_invalid/)
 })
 
 /** Everybody has seen a log of more entries than the copy of the data has. */

@@ -100,7 +100,11 @@ test('custos verify and openssl accept the timestamp of an epoch, and no other',
       authority.root_path,
     ],
     ['malformed', save('hex.json', { ...epoch, timestamp: { token: 5 } }), authority.root_path],
-    ['only an epoch shows its timestamp', save('note', epoch.checkpoint), authority.root_path],
+    [
+      'only an epoch or a proof shows its timestamp',
+      save('note', epoch.checkpoint),
+      authority.root_path,
+    ],
   ] as const) {
     const { status, stdout } = await verify(file, '--timestamp-certificate', path)
     assert.deepEqual([status, stdout.includes(`FAIL  timestamp: ${detail}\n`)], [1, true], stdout)
@@ -115,6 +119,18 @@ test('custos verify and openssl accept the timestamp of an epoch, and no other',
   const unusable = await verify(saved, '--timestamp-certificate', saved)
   assert.equal(unusable.status, 1)
   assert.match(unusable.stderr, /has no certificate in PEM\n$/)
+})
+
+test('proofs show the timestamp of their checkpoint', async (t) => {
+  const authority = openOpensslAuthority(t)
+  const { stampedEpoch, verify, save, get } = await openScene(t, authority)
+  const { epoch_number, timestamp } = await stampedEpoch()
+  for (const path of ['proof?seq=0', `consistency?from=${epoch_number}`]) {
+    const saved = save('proof.json', await get(`/v1/gcrumbs/epochs/${epoch_number}/${path}`))
+    const { status, stdout } = await verify(saved, '--timestamp-certificate', authority.root_path)
+    assert.equal(status, 0, stdout)
+    assert.ok(stdout.includes(`ok    timestamp ${timestamp.stamped_at}\n`), stdout)
+  }
 })
 
 embeddedTest('fsck finds a timestamp that is not one on its checkpoint', async (t) => {

@@ -200,8 +200,7 @@ const proof = tool({
     }
     const seq = Number(id)
     if (!/^\d{1,15}$/.test(id)) return failed('The id of an entry is its number.')
-    const { epochs } = await custos.gcrumbs.epochs({ limit: 1 })
-    const [newest] = epochs
+    const { last_epoch: newest } = await custos.gcrumbs.stats()
     if (!newest) return failed('No checkpoint is signed yet.')
     const record = await custos.gcrumbs.proof(newest.epoch_number, { seq })
     return result({ kind, id, record, verify }, `${json(record)}\nVerify it with: ${verify}`)

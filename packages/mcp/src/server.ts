@@ -111,10 +111,12 @@ function registerResources(server: McpServer, session: Session): void {
     'custos://log/checkpoint',
     { title: 'Latest signed checkpoint of the audit log', mimeType: 'text/plain' },
     async (uri) => {
-      const { epochs } = await custos.gcrumbs.epochs({ limit: 1 })
-      const [newest] = epochs
+      const { last_epoch: newest } = await custos.gcrumbs.stats()
       if (!newest) throw new ResourceNotFoundError(uri.href)
-      return { contents: [{ uri: uri.href, mimeType: 'text/plain', text: newest.checkpoint }] }
+      const text = [newest.checkpoint, ...newest.cosignatures.map(({ line }) => `${line}\n`)].join(
+        '',
+      )
+      return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] }
     },
   )
 }

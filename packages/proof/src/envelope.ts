@@ -129,6 +129,8 @@ function flatConsistency(json: PlainObject): Envelope {
     tree_size: json[`${side}_size`],
     root_hash: json[`${side}_root`],
     checkpoint: json[`${side}_checkpoint`],
+    cosignatures: json[`${side}_cosignatures`],
+    timestamp: json[`${side}_timestamp`],
   })
   return { type: 'consistency', from: epoch('from'), to: epoch('to'), path: json['path'] }
 }

@@ -119,6 +119,8 @@ export async function verifySavedDocument(
     : skip(witnessed, 'timestamp: needs the certificate of its authority')
 }
 
+const LISTED = 'the checkpoints of a list are verified one by one'
+
 const skip = (verdict: Verdict, what: string): Verdict => ({
   ...verdict,
   not_checked: [...verdict.not_checked, what],
@@ -138,8 +140,7 @@ async function requireWitnesses(
   if (note !== null) return withChecks(verdict, await checkWitnesses(note, witnesses))
   if (document.kind !== 'json' || !hasCheckpoint(document.envelope))
     return skip(verdict, 'cosignatures: not a checkpoint')
-  const detail = 'only a checkpoint, an epoch or a tlog-proof shows cosignatures'
-  return withChecks(verdict, [{ name: 'witnessed', ok: false, detail }])
+  return withChecks(verdict, [{ name: 'witnessed', ok: false, detail: LISTED }])
 }
 
 function requireTimestamp(
@@ -154,8 +155,8 @@ function requireTimestamp(
     document.kind === 'tlog_proof' ||
     (document.kind === 'json' && hasCheckpoint(document.envelope))
   if (!rests) return skip(verdict, 'timestamp: not a checkpoint')
-  const isEpoch = document.kind === 'json' && document.envelope.type === 'epoch'
-  const detail = isEpoch ? 'it has none' : 'only an epoch shows its timestamp'
+  const alone = shownCheckpoint(document) === null ? LISTED : 'it has none'
+  const detail = document.kind === 'json' ? alone : 'only an epoch or a proof shows its timestamp'
   return withChecks(verdict, [{ name: 'timestamp', ok: false, detail }])
 }
 
@@ -176,13 +177,25 @@ function checkTimestamp(
   return { name: `timestamp ${at}`, ok: true }
 }
 
-/** Undefined: it is no epoch, or shows none. */
+/** Undefined: the document shows none. */
 function timestampOf(document: SavedDocument) {
-  if (document.kind !== 'json' || document.envelope.type !== 'epoch') return undefined
-  const { epoch } = document.envelope
-  if (!isObject(epoch) || !isObject(epoch['timestamp'])) return undefined
-  const { token, stamped_at } = epoch['timestamp']
-  return { checkpoint: String(epoch['checkpoint']), token, stamped_at }
+  const shown = shownCheckpoint(document)
+  if (!shown || !isObject(shown['timestamp'])) return undefined
+  const { token, stamped_at } = shown['timestamp']
+  return { checkpoint: String(shown['checkpoint']), token, stamped_at }
+}
+
+/**
+ * The members of an answer that show its checkpoint with what others signed of it; null: it shows
+ * none. Of two checkpoints it is the later one: the proof leads from it to the earlier.
+ */
+function shownCheckpoint(document: SavedDocument) {
+  if (document.kind !== 'json') return null
+  const { envelope } = document
+  if (envelope.type === 'epoch') return isObject(envelope.epoch) ? envelope.epoch : null
+  if (envelope.type === 'proof') return isObject(envelope.proof) ? envelope.proof : null
+  if (envelope.type === 'consistency') return isObject(envelope.to) ? envelope.to : null
+  return null
 }
 
 /** Whether what is verified rests on a checkpoint that nobody may have cosigned. */
@@ -196,12 +209,11 @@ function hasCheckpoint(envelope: Envelope): boolean {
 function cosignedNote(document: SavedDocument): string | null {
   if (document.kind === 'checkpoint') return document.text
   if (document.kind === 'tlog_proof') return document.text.slice(document.text.indexOf('\n\n') + 2)
-  if (document.kind !== 'json' || document.envelope.type !== 'epoch') return null
-  const { epoch } = document.envelope
-  if (!isObject(epoch)) return null
-  const shown = Array.isArray(epoch['cosignatures']) ? epoch['cosignatures'] : []
-  const lines = shown.map((each) => (isObject(each) ? `${String(each['line'])}\n` : ''))
-  const checkpoint = String(epoch['checkpoint'])
+  const shown = shownCheckpoint(document)
+  if (!shown) return null
+  const listed = Array.isArray(shown['cosignatures']) ? shown['cosignatures'] : []
+  const lines = listed.map((each) => (isObject(each) ? `${String(each['line'])}\n` : ''))
+  const checkpoint = String(shown['checkpoint'])
   try {
     return appendLines(checkpoint, lines.join(''))
   } catch {

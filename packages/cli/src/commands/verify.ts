@@ -29,11 +29,11 @@ tlog-proof. FILE - reads standard input. Nothing is sent anywhere.
                 from the operator in a way you trust, not from the sender of FILE
   --key HEX     one public key to trust, for every purpose and time; may be repeated
   --entry FILE  the log entry that a tlog-proof proves
-  --witness-key VKEY  key of a witness (name+id+base64) that must have cosigned each checkpoint and
-                epoch; may be repeated
+  --witness-key VKEY  key of a witness (name+id+base64) that must have cosigned each checkpoint,
+                of a consistency proof the later one; may be repeated
   --witnesses N how many of these witnesses are enough; default: all
   --timestamp-certificate FILE  certificates (PEM) of an authority that must have dated each epoch
-                by RFC 3161: its own, or one above it
+                and proof by RFC 3161: its own, or one above it
   --json        print the verdicts as JSON, one per line
 
 Exit status 0: everything is valid. 1: something is invalid or signed by an unknown key.`,

@@ -2339,6 +2339,17 @@ export type Destruction = {
   certificate: TenantCertificate | null
   /** Whether the certificate verifies now, with the published keys */
   verified: boolean | null
+  /** What others signed of the last checkpoint; null until it is signed */
+  last_checkpoint: {
+    /** Number of the checkpoint */
+    epoch_number: number
+    /** Signatures of witnesses on this checkpoint, in the order they were obtained */
+    cosignatures: Cosignature[]
+    /** Whether enough witnesses cosigned it; null: the operator has no witnesses */
+    witnessed: boolean | null
+    /** Its timestamp; null: none was asked for, or none has come yet */
+    timestamp: EpochTimestamp | null
+  } | null
   /** Removal of the rows, which nobody can decrypt any more */
   removal: {
     /** State */
@@ -6336,6 +6347,18 @@ export type GcrumbsConsistencyReply = {
   from_checkpoint: string
   /** The later checkpoint in C2SP form */
   to_checkpoint: string
+  /** Cosignatures on the earlier checkpoint */
+  from_cosignatures: Cosignature[]
+  /** `witnessed` of the earlier checkpoint */
+  from_witnessed: boolean | null
+  /** `timestamp` of the earlier checkpoint */
+  from_timestamp: EpochTimestamp | null
+  /** Cosignatures on the later checkpoint */
+  to_cosignatures: Cosignature[]
+  /** `witnessed` of the later checkpoint */
+  to_witnessed: boolean | null
+  /** `timestamp` of the later checkpoint */
+  to_timestamp: EpochTimestamp | null
 }
 
 /** The reply of `gcrumbs.epoch`. */
@@ -6393,7 +6416,13 @@ export type GcrumbsProofReply = {
   root_hash?: string
   /** The signed checkpoint in C2SP form */
   checkpoint?: string
-  /** The whole proof as a C2SP tlog-proof file */
+  /** Signatures of witnesses on this checkpoint, in the order they were obtained */
+  cosignatures: Cosignature[]
+  /** Whether enough witnesses cosigned it; null: the operator has no witnesses */
+  witnessed: boolean | null
+  /** Its timestamp; null: none was asked for, or none has come yet */
+  timestamp: EpochTimestamp | null
+  /** The whole proof as a C2SP tlog-proof file, with the cosignatures on its checkpoint */
   tlog_proof?: string
   /** Same as `leaf_hash` */
   leaf?: string

@@ -16,6 +16,7 @@ import {
   text,
   time,
 } from '../core/common.ts'
+import { cosignatureMembers } from '../core/cosignatures.ts'
 import { operation } from '../core/operation.ts'
 import { ErasureVerification, erasureReasons } from '../erasure/erasure.ts'
 
@@ -67,6 +68,12 @@ export const Destruction = Type.Object(
     destroyed_at: Nullable(time('When the keys were destroyed')),
     certificate: Nullable(about(TenantCertificate, 'The certificate; null until it is signed')),
     verified: Nullable(boolean('Whether the certificate verifies now, with the published keys')),
+    last_checkpoint: Nullable(
+      Type.Object(
+        { epoch_number: count('Number of the checkpoint'), ...cosignatureMembers },
+        { description: 'What others signed of the last checkpoint; null until it is signed' },
+      ),
+    ),
     removal: Type.Object(
       {
         state: Type.Enum(['waiting', 'removing', 'removed'], { description: 'State' }),

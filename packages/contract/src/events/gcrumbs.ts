@@ -19,6 +19,7 @@ import {
   text,
   time,
 } from '../core/common.ts'
+import { cosignatureMembers } from '../core/cosignatures.ts'
 import { limits } from '../core/limits.ts'
 import { operation } from '../core/operation.ts'
 
@@ -57,23 +58,6 @@ const Consistency = Type.Object(
   { description: 'Proof that the audit log of the previous checkpoint is a prefix of this one' },
 )
 
-const Cosignature = Type.Object(
-  {
-    witness: text('Key of the witness as a C2SP vkey'),
-    signed_at: time('When the witness says it signed'),
-    line: text('Its line of the signed note, without the line feed'),
-  },
-  { title: 'Cosignature', description: 'The signature of a witness on a checkpoint' },
-)
-
-const EpochTimestamp = Type.Object(
-  {
-    stamped_at: time('When the checkpoint existed, as the authority says'),
-    token: about(Base64, 'The RFC 3161 token in DER, over the SHA-256 of the text in `checkpoint`'),
-  },
-  { title: 'EpochTimestamp', description: 'The timestamp of an authority on a checkpoint' },
-)
-
 /** A signed checkpoint in C2SP form. */
 export const Epoch = Type.Object(
   {
@@ -84,15 +68,7 @@ export const Epoch = Type.Object(
     root_hash: about(Hex32, 'Merkle root over those entries'),
     checkpoint: text('The signed checkpoint in C2SP form'),
     consistency: Nullable(Consistency),
-    cosignatures: Type.Array(Cosignature, {
-      description: 'Signatures of witnesses on this checkpoint, in the order they were obtained',
-    }),
-    witnessed: Nullable(
-      boolean('Whether enough witnesses cosigned it; null: the operator has no witnesses'),
-    ),
-    timestamp: Nullable(
-      about(EpochTimestamp, 'Its timestamp; null: none was asked for, or none has come yet'),
-    ),
+    ...cosignatureMembers,
     created_at: Timestamp,
     rolled: Type.Optional(boolean('Whether this request signed it')),
     merkle_root: about(Hex32, 'Same as `root_hash`'),
@@ -113,7 +89,10 @@ const InclusionProof = Type.Object({
   tree_size: Type.Optional(size('Entries of the audit log at the checkpoint')),
   root_hash: Type.Optional(about(Hex32, 'Merkle root over those entries')),
   checkpoint: Type.Optional(text('The signed checkpoint in C2SP form')),
-  tlog_proof: Type.Optional(text('The whole proof as a C2SP tlog-proof file')),
+  ...cosignatureMembers,
+  tlog_proof: Type.Optional(
+    text('The whole proof as a C2SP tlog-proof file, with the cosignatures on its checkpoint'),
+  ),
   leaf: Type.Optional(about(Hex32, 'Same as `leaf_hash`')),
   proof: Type.Optional(hashes('Same as `audit_path`')),
   merkle_root: Type.Optional(about(Hex32, 'Same as `root_hash`')),
@@ -303,6 +282,18 @@ export const gcrumbs = {
       path: hashes('Consistency proof (RFC 9162, section 2.1.4)'),
       from_checkpoint: text('The earlier checkpoint in C2SP form'),
       to_checkpoint: text('The later checkpoint in C2SP form'),
+      from_cosignatures: about(
+        cosignatureMembers.cosignatures,
+        'Cosignatures on the earlier checkpoint',
+      ),
+      from_witnessed: about(cosignatureMembers.witnessed, '`witnessed` of the earlier checkpoint'),
+      from_timestamp: about(cosignatureMembers.timestamp, '`timestamp` of the earlier checkpoint'),
+      to_cosignatures: about(
+        cosignatureMembers.cosignatures,
+        'Cosignatures on the later checkpoint',
+      ),
+      to_witnessed: about(cosignatureMembers.witnessed, '`witnessed` of the later checkpoint'),
+      to_timestamp: about(cosignatureMembers.timestamp, '`timestamp` of the later checkpoint'),
     }),
     refuses: ['epoch_not_found', 'rejected'],
   }),

@@ -14,6 +14,7 @@ import {
   type VerdictDraft,
 } from '../core/verdict.ts'
 import { type Breadcrumb, breadcrumbId, isBreadcrumb, verifyBreadcrumbs } from './breadcrumb.ts'
+import { appendLines } from './cosignature.ts'
 import { verifyConsistency, verifyInclusion } from './merkle-path.ts'
 import { type Checkpoint, parseCheckpoint, signaturesBy, verifyCheckpoint } from './note.ts'
 import { parseTlogProof } from './tlog-proof.ts'
@@ -248,11 +249,15 @@ function checkText(findings: VerdictDraft, proof: JsonObject, path: readonly Uin
   const agrees =
     parsed !== null &&
     parsed.index === proof['breadcrumb_seq'] &&
-    parsed.checkpoint === proof['checkpoint'] &&
+    isCosigned(parsed.checkpoint, String(proof['checkpoint'])) &&
     parsed.path.length === path.length &&
     parsed.path.every((hash, i) => equalBytes(hash, path[i] ?? new Uint8Array(0)))
   addCheck(findings, 'tlog_proof', agrees, 'differs from the proof beside it')
 }
+
+// The text has the lines of witnesses too, as far as there were any.
+const isCosigned = (note: string, checkpoint: string): boolean =>
+  tryParse(() => appendLines(checkpoint, note.slice(checkpoint.length))) === note
 
 function readPath(value: unknown): Uint8Array[] | null {
   if (!isTextList(value)) return null

@@ -155,5 +155,7 @@ async function destruction(custos: Custos, rest: readonly string[]): Promise<voi
   requirePositionals(rest, 'ID')
   const found = await custos.offboarding.destruction(rest[0] ?? '')
   console.error(`rows: ${found.removal.state}`)
+  const { witnessed = null } = found.last_checkpoint ?? {}
+  if (witnessed !== null) console.error(`last checkpoint: ${witnessed ? '' : 'not yet '}witnessed`)
   console.log(JSON.stringify(found.certificate))
 }

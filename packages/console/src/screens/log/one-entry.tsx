@@ -13,6 +13,7 @@ import { useSession } from '../../api/session.tsx'
 import { useAction, useCall } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
 import { CodeBlock, Id } from '../../parts/code.tsx'
+import { cosignatureRows } from '../../parts/cosignatures.tsx'
 import { Facts } from '../../parts/display.tsx'
 import { saveBlob } from '../../parts/download.ts'
 import { VerifyHere } from '../../parts/json-view.tsx'
@@ -132,6 +133,7 @@ function Included({ entry, epoch }: { readonly entry: Breadcrumb; readonly epoch
   const save = () => saveBlob(new Blob([data.tlog_proof ?? '']), `entry-${entry.seq}.tlog-proof`)
   return (
     <>
+      <Facts of={[['Checkpoint', data.epoch_number], ...cosignatureRows(data)]} />
       <InclusionPath proof={data} />
       <div className={css['acts']}>
         <VerifyHere value={data} />

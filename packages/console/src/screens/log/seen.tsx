@@ -8,6 +8,7 @@ import { preferences } from '../../ambient.ts'
 import { client } from '../../api/connection.ts'
 import { useSession } from '../../api/session.tsx'
 import { Button } from '../../parts/button.tsx'
+import { describeWitnesses } from '../../parts/cosignatures.tsx'
 import { Section } from '../../parts/page-header.tsx'
 import { ErrorState } from '../../parts/states.tsx'
 import { lookAtLog } from '../overview/checkpoint-watch.tsx'
@@ -113,11 +114,13 @@ function Fork({ verdict, kept }: ForkProps) {
 
 function Seen({ found: { witness, entries } }: { readonly found: Findings }) {
   const { epoch, previous } = witness
+  const witnesses = epoch && describeWitnesses(epoch)
   return (
     <ul className={css['seen']}>
       {epoch ? (
         <li data-valid="true">
           ✓ Checkpoint {epoch.epoch_number} over {epoch.tree_size} entries has a valid signature
+          {witnesses !== null && <>; of its witnesses {witnesses}</>}
         </li>
       ) : (
         <li>The log has no checkpoint yet</li>

@@ -9,6 +9,7 @@ import { preferences } from '../../ambient.ts'
 import { client } from '../../api/connection.ts'
 import { useSession } from '../../api/session.tsx'
 import { Button } from '../../parts/button.tsx'
+import { cosignatureRows } from '../../parts/cosignatures.tsx'
 import { Facts } from '../../parts/display.tsx'
 import { Section } from '../../parts/page-header.tsx'
 import { ErrorState } from '../../parts/states.tsx'
@@ -65,11 +66,7 @@ function Seen({ result: { epoch, previous } }: { readonly result: WitnessResult 
       of={[
         ['Newest checkpoint', `${epoch.epoch_number}, ${epoch.tree_size} entries`],
         ['Signed', <Time key="t" value={epoch.created_at} />],
-        [
-          'Witnesses',
-          epoch.witnessed !== null &&
-            `${epoch.cosignatures.length} cosigned it, ${epoch.witnessed ? '' : 'not yet '}enough`,
-        ],
+        ...cosignatureRows(epoch),
         [
           'Verified',
           previous

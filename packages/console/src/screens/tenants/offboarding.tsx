@@ -5,6 +5,7 @@ import type { Tenant } from '@custos/client/types'
 import { useState } from 'react'
 import { useAction, useCall } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
+import { cosignatureRows } from '../../parts/cosignatures.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { Facts, formatNumber, inWords } from '../../parts/display.tsx'
 import { TextField } from '../../parts/form.tsx'
@@ -78,6 +79,12 @@ function Destroyed({ tenant: { tenant_id: id } }: OffboardingProps) {
             ['Keys destroyed', <Time key="d" value={data.destroyed_at} />],
             ['Rows', inWords(data.removal.state)],
             ['Legal basis', certificate?.legal_basis],
+            ...(data.last_checkpoint
+              ? [
+                  ['Last checkpoint', data.last_checkpoint.epoch_number] as const,
+                  ...cosignatureRows(data.last_checkpoint),
+                ]
+              : []),
             ...Object.entries(certificate?.counts ?? {}).map(
               ([kind, count]) => [`It had: ${inWords(kind)}`, formatNumber(count)] as const,
             ),

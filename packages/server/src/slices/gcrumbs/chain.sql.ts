@@ -202,10 +202,23 @@ const epochStatement = statement<{ epoch_number: number }>()((k, p) =>
   k
     .selectFrom('epochs')
     .select(EPOCH_COLUMNS)
+    .select(({ selectFrom, fn }) => [
+      selectFrom('cosignatures')
+        .select(fn.min('created_us').as('first_us'))
+        .where('tenant_id', '=', p.tenant_id)
+        .where('epoch_number', '=', p.epoch_number)
+        .as('cosigned_us'),
+      selectFrom('epoch_timestamps')
+        .select('stamped_us')
+        .where('tenant_id', '=', p.tenant_id)
+        .where('epoch_number', '=', p.epoch_number)
+        .as('stamped_us'),
+    ])
     .where('tenant_id', '=', p.tenant_id)
     .where('epoch_number', '=', p.epoch_number),
 )
 
+/** With it, whether others signed it: `cosigned_us` and `stamped_us` are null if nobody did. */
 export const findEpoch = (db: TenantDb, epoch_number: number) =>
   db.firstOf(epochStatement, { epoch_number })
 

@@ -7,7 +7,7 @@ import { formatTime } from '../../platform/clock.ts'
 import { findOpenJobs } from '../../platform/db/jobs.sql.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel, WitnessPolicy } from '../../platform/kernel/kernel.ts'
-import { type EpochRow, insertEpoch } from './chain.sql.ts'
+import { type EpochRow, type findEpoch, insertEpoch } from './chain.sql.ts'
 import { type CosignatureRow, findTimestamp, listCosignatures } from './cosignatures.sql.ts'
 
 export const OFFER_EPOCHS = 'epochs.offer'
@@ -39,13 +39,18 @@ export function isWitnessed(
   return policy.witnesses.filter(({ key }) => signed.has(key)).length >= policy.required
 }
 
-/** The fields of an epoch in a reply that show its cosignatures and its timestamp. */
+/**
+ * The fields of an epoch in a reply that show its cosignatures and its timestamp. Nothing is read
+ * where the row says that there is nothing.
+ */
 export async function showCosignatures(
   { settings }: Kernel,
   db: TenantDb,
-  epoch_number: number,
+  row: Pick<EpochRow, 'epoch_number'> &
+    Partial<Pick<NonNullable<Awaited<ReturnType<typeof findEpoch>>>, 'cosigned_us' | 'stamped_us'>>,
 ): Promise<Pick<Epoch, 'cosignatures' | 'witnessed' | 'timestamp'>> {
-  const rows = await listCosignatures(db, epoch_number)
+  const { epoch_number, cosigned_us, stamped_us } = row
+  const rows = cosigned_us === null ? [] : await listCosignatures(db, epoch_number)
   const cosignatures = rows.map((row) => ({
     witness: row.witness,
     signed_at: formatTime(row.signed_s * SECOND_US),
@@ -54,7 +59,7 @@ export async function showCosignatures(
       .trimEnd()
       .slice(3),
   }))
-  const stamp = await findTimestamp(db, epoch_number)
+  const stamp = stamped_us === null ? undefined : await findTimestamp(db, epoch_number)
   const timestamp = stamp && {
     stamped_at: formatTime(stamp.stamped_us),
     token: Buffer.from(stamp.token).toString('base64'),

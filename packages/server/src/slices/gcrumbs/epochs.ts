@@ -55,7 +55,7 @@ export async function showEpoch(kernel: Kernel, db: TenantDb, row: EpochRow): Pr
     root_hash: root,
     checkpoint: row.checkpoint,
     consistency: consistency ?? null,
-    ...(await showCosignatures(kernel, db, row.epoch_number)),
+    ...(await showCosignatures(kernel, db, row)),
     created_at: formatTime(row.created_us),
     merkle_root: root,
     n_leaves: row.tree_size,

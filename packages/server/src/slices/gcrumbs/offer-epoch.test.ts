@@ -10,8 +10,10 @@ import {
   cosignCheckpoint,
   parseAddCheckpoint,
   parseCheckpoint,
+  parseTlogProof,
   verifierKey,
   verifyConsistency,
+  verifyEnvelope,
 } from '@custos/proof'
 import { seededKey } from '../../../../proof/src/testing/fixtures.ts'
 import { startTestService } from '../../testing/harness.ts'
@@ -114,6 +116,36 @@ test('gcrumbs.epoch is witnessed once enough witnesses of the policy cosigned it
   const next = await roll()
   await wait(({ witnessed, epoch_number }) => witnessed && epoch_number === next.epoch_number)
   assert.equal(one.received.at(-1)?.oldSize, rolled.tree_size)
+})
+
+test("'gcrumbs.proof' and gcrumbs.consistency show who cosigned and dated the epoch", async (t) => {
+  const one = await startWitness(t, 0)
+  const { service, roll, until: wait } = await openScene(t, [one], 1)
+  await roll()
+  const first = await wait(({ witnessed }) => witnessed)
+  one.own.answer = (_, response) => response.writeHead(503).end()
+  const second = await roll()
+  const get = async (path: string) => (await service.request('GET', `/v1/gcrumbs/${path}`)).body
+  const proof = await get(`epochs/${first.epoch_number}/proof?seq=0`)
+  const beyond = await get(`epochs/${first.epoch_number}/proof?seq=${first.tree_size}`)
+  const later = await get(`epochs/${second.epoch_number}/proof?seq=0`)
+  const both = await get(`epochs/${second.epoch_number}/consistency?from=${first.epoch_number}`)
+  const members = ['cosignatures', 'witnessed', 'timestamp'] as const
+  const shown = (answer: typeof first, side = '') => members.map((name) => answer[side + name])
+  assert.deepEqual(shown(first), [first.cosignatures, true, null])
+  for (const answer of [proof, beyond]) assert.deepEqual(shown(answer), shown(first))
+  assert.deepEqual(shown(later), [[], false, null])
+  assert.deepEqual(shown(both, 'from_'), shown(first))
+  assert.deepEqual(shown(both, 'to_'), [[], false, null])
+
+  // The proof as text has the checkpoint with its cosignatures, and nothing else after it.
+  const { checkpoint } = parseTlogProof(proof.tlog_proof)
+  assert.equal(checkpoint, `${first.checkpoint}${first.cosignatures[0].line}\n`)
+  const { keys } = await get('public_key')
+  const judge = (saved: unknown) => verifyEnvelope({ type: 'proof', proof: saved }, { keys })
+  assert.equal((await judge(proof)).reason, undefined)
+  const longer = { ...proof, tlog_proof: `${proof.tlog_proof}and more\n` }
+  assert.match((await judge(longer)).reason ?? '', /^tlog_proof/)
 })
 
 test('a witness that names another size is sent the proof from there', async (t) => {

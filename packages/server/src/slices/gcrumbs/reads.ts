@@ -41,7 +41,7 @@ import {
   listLeaves,
   listNodes,
 } from './chain.sql.ts'
-import { loadCosignedCheckpoint } from './cosignatures.ts'
+import { loadCosignedCheckpoint, showCosignatures } from './cosignatures.ts'
 import { showEpoch } from './epochs.ts'
 import { auditPath, prefixPath } from './tree.ts'
 import { verifyChain } from './verify.ts'
@@ -106,10 +106,12 @@ export const proof: Handler<typeof gcrumbs.proof> = (call, { params, query }) =>
     const row = await findEpoch(db, params.epoch_number)
     if (!row) return call.refuse('epoch_not_found')
     const where = { breadcrumb_seq: query.seq, epoch_number: row.epoch_number }
+    const cosigners = await showCosignatures(call.kernel, db, row)
     const crumb = query.seq < row.tree_size ? await findCrumb(db, query.seq) : undefined
-    if (!crumb) return { included: false, ...where, reason: 'the epoch ends before this entry' }
+    const reason = 'the epoch ends before this entry'
+    if (!crumb) return { included: false, ...where, reason, ...cosigners }
     const path = await auditPath(call.kernel, db, row, query.seq)
-    return showProof(row, crumb, path)
+    return showProof({ ...row, ...cosigners }, crumb, path)
   })
 
 /** JSON of the proof that the newest epoch has the entry; null: it ends before. */
@@ -121,29 +123,38 @@ export async function proveEntry(
   const row = await findLastEpoch(db)
   const crumb = row && seq < row.tree_size ? await findCrumb(db, seq) : undefined
   if (!row || !crumb) return null
-  return showProof(row, crumb, await auditPath(kernel, db, row, seq)).text
+  const cosigners = await showCosignatures(kernel, db, row)
+  return showProof({ ...row, ...cosigners }, crumb, await auditPath(kernel, db, row, seq)).text
 }
 
 // Joined from texts: the entry is stored as the JSON it is shown as, and the path is shown twice.
-function showProof(epoch: EpochRow, crumb: CrumbRow, path: readonly Uint8Array[]) {
+function showProof(
+  epoch: EpochRow & Awaited<ReturnType<typeof showCosignatures>>,
+  crumb: CrumbRow,
+  path: readonly Uint8Array[],
+) {
   const leaf = toHex(crumb.breadcrumb_id)
   const root = toHex(epoch.root_hash)
   const hashes = JSON.stringify(path.map(toHex))
   const checkpoint = asciiJson(epoch.checkpoint)
+  const { cosignatures, witnessed, timestamp } = epoch
+  const cosigned = asciiJson(cosignatures.map(({ line }) => `${line}\n`).join(''))
   // A proof ends with its checkpoint.
   const tlog = JSON.stringify(formatTlogProof({ index: crumb.seq, path, checkpoint: '\n' }))
   return rawJson<ReplyOf<typeof gcrumbs.proof>>(
     `{"included":true,"breadcrumb_seq":${crumb.seq},"epoch_number":${epoch.epoch_number},` +
       `"breadcrumb":{"breadcrumb_id":"${leaf}",${crumb.record.slice(1)},"leaf_hash":"${leaf}",` +
       `"audit_path":${hashes},"tree_size":${epoch.tree_size},"root_hash":"${root}",` +
-      `"checkpoint":${checkpoint},"tlog_proof":${tlog.slice(0, -3)}${checkpoint.slice(1)},` +
+      `"checkpoint":${checkpoint},"cosignatures":${asciiJson(cosignatures)},` +
+      `"witnessed":${witnessed},"timestamp":${JSON.stringify(timestamp)},` +
+      `"tlog_proof":${tlog.slice(0, -3)}${checkpoint.slice(1, -1)}${cosigned.slice(1)},` +
       `"leaf":"${leaf}","proof":${hashes},"merkle_root":"${root}"}`,
   )
 }
 
 // The dash of a signed note would make the whole answer a text of two bytes a character.
-const asciiJson = (text: string): string => {
-  const escaped = JSON.stringify(text).replaceAll(NOT_ASCII, escapeUnit)
+const asciiJson = (value: string | Epoch['cosignatures']): string => {
+  const escaped = JSON.stringify(value).replaceAll(NOT_ASCII, escapeUnit)
   return Buffer.from(escaped, 'latin1').toString('latin1')
 }
 
@@ -159,6 +170,8 @@ export const consistency: Handler<typeof gcrumbs.consistency> = (call, { params,
     if (from.tree_size > to.tree_size || from.generation !== to.generation)
       return call.refuse('rejected', 'from must be an earlier epoch of the same origin')
     const path = await prefixPath(call.kernel, db, to, from.tree_size)
+    const earlier = await showCosignatures(call.kernel, db, from)
+    const later = await showCosignatures(call.kernel, db, to)
     return {
       from_epoch: from.epoch_number,
       to_epoch: to.epoch_number,
@@ -169,6 +182,12 @@ export const consistency: Handler<typeof gcrumbs.consistency> = (call, { params,
       path: path.map(toHex),
       from_checkpoint: from.checkpoint,
       to_checkpoint: to.checkpoint,
+      from_cosignatures: earlier.cosignatures,
+      from_witnessed: earlier.witnessed,
+      from_timestamp: earlier.timestamp,
+      to_cosignatures: later.cosignatures,
+      to_witnessed: later.witnessed,
+      to_timestamp: later.timestamp,
     }
   })
 

@@ -10,6 +10,7 @@ import { runErasure } from '../../platform/kernel/erasure-queue.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { erasureSigner, finishPendingErasures } from '../erasure/index.ts'
+import { showCosignatures } from '../gcrumbs/index.ts'
 import { LOCAL_TENANT } from '../tenants/index.ts'
 import { continueDestruction, markDestroyed } from './destruction.ts'
 import { fillReasons, reportStep } from './plan.ts'
@@ -83,11 +84,23 @@ async function loadDestruction(kernel: Kernel, tenant_id: string): Promise<Destr
     destroyed_at: destroyed_us === null ? null : formatTime(destroyed_us),
     certificate,
     verified,
+    last_checkpoint: certificate && (await showLastCheckpoint(kernel, certificate)),
     removal: {
       state: removed_us === null ? removing : 'removed',
       removed_at: removed_us === null ? null : formatTime(removed_us),
     },
   }
+}
+
+/** Witnesses and authorities may answer later than the certificate is signed. */
+async function showLastCheckpoint(
+  kernel: Kernel,
+  { tenant_id, last_checkpoint: { epoch_number } }: TenantCertificate,
+): Promise<NonNullable<Destruction['last_checkpoint']>> {
+  const cosigners = await kernel.db.read(tenant_id, (db) =>
+    showCosignatures(kernel, db, { epoch_number }),
+  )
+  return { epoch_number, ...cosigners }
 }
 
 export { resumeDestructions } from './destruction.ts'

@@ -111,8 +111,17 @@ test('a timestamp that comes after the destruction stays with its checkpoint', a
     const sql =
       'insert into epoch_timestamps (tenant_id, epoch_number, token, stamped_us, created_us) ' +
       'values (?, ?, ?, 1, 1)'
-    await rawSql(scene.service, sql, [scene.tenant_id, epoch_number, Buffer.from('a token')])
+    const { last_checkpoint: last } = (await destruction(scene)).body
+    assert.deepEqual(last, {
+      epoch_number: epoch_number + 1,
+      cosignatures: [],
+      witnessed: null,
+      timestamp: null,
+    })
+    await rawSql(scene.service, sql, [scene.tenant_id, last.epoch_number, Buffer.from('a token')])
     assert.equal(await hasRowsLeft(kernel, scene.tenant_id), null)
+    const { timestamp } = (await destruction(scene)).body.last_checkpoint
+    assert.equal(Buffer.from(timestamp.token, 'base64').toString(), 'a token')
   } finally {
     await scene.stop()
   }
