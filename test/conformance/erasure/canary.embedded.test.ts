@@ -273,13 +273,13 @@ async function eraseSubject({ stage: { client } }: Sweep): Promise<void> {
   const { digest } = await client.ok('POST', SUBJECT, { body: { find, preview: true } })
   const body = { find, expect_digest: digest }
   const { request_id } = await client.ok('POST', SUBJECT, { body })
-  for (let waits = 0; waits < 3_000; waits += 1) {
+  for (let waits = 0; waits < 1_200; waits += 1) {
     const { completed_at, status } = await client.ok('GET', `${SUBJECT}/${request_id}`)
     if (completed_at !== null) {
       noteCounts({ 'people erased by a request': 1 })
       return assert.equal(status, 'done')
     }
-    await delay(20)
+    await delay(50)
   }
   assert.fail('the erasure did not come to its end')
 }

@@ -75,6 +75,8 @@ export class ServerProcess {
   readonly #child: ChildProcess
   readonly #ended: Promise<unknown>
   #listening: (url: string) => void = () => {}
+  /** Whether it wrote where it listens: nothing is searched for after that. */
+  #heard = false
   /** Resolves when it serves; stays open when it ends before that. */
   readonly #serving: Promise<string>
   /** Names of the points passed, in order. */
@@ -188,8 +190,11 @@ export class ServerProcess {
 
   #hear(text: string): void {
     this.output += text
+    if (this.#heard) return
     const [, url] = /custos listens on (\S+)/.exec(this.output) ?? []
-    if (url !== undefined) this.#listening(url)
+    if (url === undefined) return
+    this.#heard = true
+    this.#listening(url)
   }
 
   #learn(told: Told): void {

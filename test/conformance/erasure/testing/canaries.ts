@@ -7,9 +7,11 @@ import { join } from 'node:path'
 export const CANARY = 'Xqcanary'
 /** What is a caller's own label, or an answer to the caller, and is kept by design. */
 const LABEL = 'Xqlabel'
+/** As it is in text in small letters. */
+const WHOLE_CANARY = new RegExp(`${CANARY.toLowerCase()}\\d+z`, 'g')
 
 export class Canaries {
-  /** `operation place` by canary: a place may have several. */
+  /** `operation place` by canary in small letters: a place may have several. */
   readonly #sent = new Map<string, string>()
   #count = 0
 
@@ -30,16 +32,18 @@ export class Canaries {
   foundIn(text: string): string[] {
     const lower = text.toLowerCase()
     if (!lower.includes(CANARY.toLowerCase())) return []
-    const found = [...this.#sent].filter(
-      ([canary]) => canary.startsWith(CANARY) && lower.includes(canary.toLowerCase()),
-    )
-    return found.length > 0 ? [...new Set(found.map(([, place]) => place))] : ['a canary cut short']
+    const found = new Set<string>()
+    for (const [canary] of lower.matchAll(WHOLE_CANARY)) {
+      const place = this.#sent.get(canary)
+      if (place !== undefined) found.add(place)
+    }
+    return found.size > 0 ? [...found].sort() : ['a canary cut short']
   }
 
   #new(prefix: string, place: string): string {
     this.#count += 1
     const canary = `${prefix}${String(this.#count).padStart(4, '0')}z`
-    this.#sent.set(canary, place)
+    this.#sent.set(canary.toLowerCase(), place)
     return canary
   }
 }
@@ -52,12 +56,14 @@ const base64Forms = [0, 1, 2].map((shift) => {
 
 const hex = Buffer.from(CANARY).toString('hex')
 
+const base64urlOf = (form: string) => form.replaceAll('+', '-').replaceAll('/', '_')
+
 /** Forms searched for as they are; letters in other cases are found in the lowered bytes. */
 const FORMS: readonly (readonly [string, Buffer])[] = [
   ...base64Forms.map((form) => ['base64', Buffer.from(form)] as const),
-  ...base64Forms.map(
-    (form) => ['base64url', Buffer.from(form.replaceAll('+', '-').replaceAll('/', '_'))] as const,
-  ),
+  ...base64Forms
+    .filter((form) => base64urlOf(form) !== form)
+    .map((form) => ['base64url', Buffer.from(base64urlOf(form))] as const),
   ['hex', Buffer.from(hex)],
   ['HEX', Buffer.from(hex.toUpperCase())],
 ]

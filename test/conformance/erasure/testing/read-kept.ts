@@ -21,7 +21,11 @@ function idsOf(kept: Made['kept']): Ids[] {
 
 export async function readKept(client: Client, { kept }: Made): Promise<string> {
   const texts: string[] = []
+  const asked = new Set<string>()
+  // Lists and totals name none of the ids: they are the same path for each.
   const read = async (path: string) => {
+    if (asked.has(path)) return
+    asked.add(path)
     const { status, text } = await client.ask('GET', path)
     assert.ok(status < 500, `${path}: ${text}`)
     texts.push(text)
