@@ -1,6 +1,6 @@
 // The claims of docs/trust.md and the sweeps that test them: each runs files of tests.
 
-/** Test files of a sweep; `rounds` overrides their number of rounds. */
+/** Test files of a sweep. */
 interface Form {
   readonly files: readonly string[]
   /** Replaces the number the file has; of sweeps with a `round` only. */
