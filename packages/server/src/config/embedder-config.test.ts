@@ -36,8 +36,8 @@ test('the service is set by its base address or by the whole address of the oper
 
 const WRONG: [Environment, string][] = [
   [{ CUSTOS_EMBEDDER: 'secret-words' }, 'CUSTOS_EMBEDDER must be one of'],
-  [{ CUSTOS_EMBEDDER: 'http' }, 'CUSTOS_EMBEDDER can be http only together with'],
-  [{ CUSTOS_EMBEDDER: 'onnx' }, 'CUSTOS_EMBEDDER can be onnx only together with'],
+  [{ CUSTOS_EMBEDDER: 'http' }, 'CUSTOS_EMBEDDER can be http only with'],
+  [{ CUSTOS_EMBEDDER: 'onnx' }, 'CUSTOS_EMBEDDER can be onnx only with'],
   [{ CUSTOS_EMBEDDER_MODEL: 'x' }, 'CUSTOS_EMBEDDER_MODEL requires'],
   [{ CUSTOS_EMBEDDER_KEY: 'secret-words' }, 'CUSTOS_EMBEDDER_KEY requires'],
   [{ ...HTTP, CUSTOS_EMBEDDER_URL: 'secret-words' }, 'CUSTOS_EMBEDDER_URL must be a URL'],
@@ -51,9 +51,9 @@ const WRONG: [Environment, string][] = [
   [{ ...HTTP, CUSTOS_EMBEDDER_DIMENSIONS: '0' }, 'CUSTOS_EMBEDDER_DIMENSIONS must be a whole'],
   [{ ...HTTP, CUSTOS_EMBEDDER_DIMENSIONS: '4097' }, 'CUSTOS_EMBEDDER_DIMENSIONS must be a whole'],
   [{ ...HTTP, CUSTOS_EMBEDDER_TIMEOUT: '1s' }, 'CUSTOS_EMBEDDER_TIMEOUT must be a whole'],
-  [{ CUSTOS_EMBEDDER_URL: 'https://e.example' }, 'CUSTOS_EMBEDDER_MODEL must be given with'],
-  [{ CUSTOS_ONNX_MODEL: '/m.onnx' }, 'CUSTOS_ONNX_TOKENIZER must be given'],
-  [{ CUSTOS_ONNX_TOKENIZER: '/vocab.txt' }, 'CUSTOS_ONNX_MODEL must be given'],
+  [{ CUSTOS_EMBEDDER_URL: 'https://e.example' }, 'CUSTOS_EMBEDDER_MODEL is required with'],
+  [{ CUSTOS_ONNX_MODEL: '/m.onnx' }, 'CUSTOS_ONNX_TOKENIZER is required'],
+  [{ CUSTOS_ONNX_TOKENIZER: '/vocab.txt' }, 'CUSTOS_ONNX_MODEL is required'],
 ]
 
 for (const [env, line] of WRONG)

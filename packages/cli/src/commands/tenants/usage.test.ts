@@ -29,7 +29,7 @@ test('a counter that was changed is a finding, and is counted again', async (t) 
   change(`update usage set count = 9 where operation = 'g/certify'`)
   const checked = await runCustos(['fsck', '--data-dir', data_dir])
   assert.equal(checked.status, 1)
-  assert.match(checked.stdout, /usage certify: more are counted than are on the log/)
+  assert.match(checked.stdout, /usage certify: the counter is larger than the number on the log/)
 
   const corrected = await runCustos([...recount, '--tenant', 'local'])
   assert.match(corrected.stdout, /^local +\d{4}-\d\d +certify +9 +2$/m)
