@@ -184,24 +184,17 @@ describe('a declared refusal', () => {
     assertRefusal(answer, 'tenant_not_found', 'tenants.current_usage')
   })
 
-  test('offboarding.destroy_key answers wrong_state for the tenant of local mode', async () => {
+  test('the tenant of local mode is neither off-boarded nor changed: wrong_state', async () => {
     const local = await startContractService({ config: { auth: 'local' } })
     try {
-      const sent = { params: { tenant_id: 'local' }, body: { confirm: 'destroy local' } }
-      const key = local.operator_key
-      const answer = await send(local, 'offboarding.destroy_key', sent, { key })
-      assertRefusal(answer, 'wrong_state', 'offboarding.destroy_key')
-    } finally {
-      await local.stop()
-    }
-  })
-
-  test('tenants.update answers wrong_state for the tenant of local mode', async () => {
-    const local = await startContractService({ config: { auth: 'local' } })
-    try {
-      const sent = { params: { tenant_id: 'local' }, body: { plan: 'pro' } }
-      const answer = await send(local, 'tenants.update', sent, { key: local.operator_key })
-      assertRefusal(answer, 'wrong_state', 'tenants.update')
+      const params = { tenant_id: 'local' }
+      for (const [id, body] of [
+        ['offboarding.destroy_key', { confirm: 'destroy local' }],
+        ['tenants.update', { plan: 'pro' }],
+      ] as const) {
+        const answer = await send(local, id, { params, body }, { key: local.operator_key })
+        assertRefusal(answer, 'wrong_state', id)
+      }
     } finally {
       await local.stop()
     }
@@ -210,13 +203,13 @@ describe('a declared refusal', () => {
   test('the members a GMP client reads stand at the top level', async () => {
     const provoke = provoking['memory.audit capability_not_supported']
     assert.ok(provoke)
-    const { body } = await provoke(await buildWorld(service))
+    const { body } = await answerTo('memory.audit', provoke)
     assert.equal(body.capability, 'audit')
     assert.equal(body.operation, 'memory.audit')
   })
 
   test('memory.supersede names the current head of what was superseded', async () => {
-    const world = await buildWorld(service)
+    const world = await buildWorld(service, new Set(['old_ref']))
     const provoke = provoking['memory.supersede superseded']
     assert.ok(provoke)
     const { body } = await provoke(world)
@@ -295,7 +288,7 @@ describe('while an erasure is under way', () => {
 
 test('searches answer 503 index_building while there is no index', async () => {
   const first = await startContractService()
-  const { tenant, ids } = await buildWorld(first)
+  const { tenant, ids } = await buildWorld(first, needsOf('memory.retrieve'))
   const items = Array.from({ length: 1_000 }, (_, i) => ({ content: `thing ${i} of many` }))
   for (let batch = 0; batch < 3; batch += 1)
     await tenant.ok('memory.write_batch', { params: { store_id: ids.store_id }, body: { items } })

@@ -4,6 +4,7 @@ import { limits } from '@custos/contract'
 import { exampleOf } from '../../examples.ts'
 import { runSql } from '../rows.ts'
 import { send, type Tenant } from '../tenant.ts'
+import type { World } from '../world.ts'
 import type { Provoke } from './provoke.ts'
 
 const invite = (tenant: Tenant, body: object) =>
@@ -24,6 +25,17 @@ const badCursor =
   ({ tenant }) =>
     tenant.ask(id, { query: { cursor: 'not-a-cursor' } })
 
+/** Further people of the tenant, copies of the one who is invited. */
+export async function addUsers({ tenant, ids }: World, count: number): Promise<void> {
+  const columns = 'state, roles, allowed_stores, secret_no, created_us'
+  const sql =
+    `insert into users (tenant_id, user_id, email_label, ${columns}) ` +
+    'with recursive numbers (n) as ' +
+    `(select 1 union all select n + 1 from numbers where n < ${count}) ` +
+    `select tenant_id, 'u' || n, 'l' || n, ${columns} from users, numbers where user_id = ?`
+  await runSql(tenant.service, sql, ids.user_id)
+}
+
 /** Cases by `operation code`. */
 export const provokingIdentity: Readonly<Record<string, Provoke>> = {
   'identity.sessions rejected': badCursor('identity.sessions'),
@@ -35,14 +47,9 @@ export const provokingIdentity: Readonly<Record<string, Provoke>> = {
     await invite(tenant, body)
     return invite(tenant, body)
   },
-  'identity.invite too_many': async ({ tenant, ids }) => {
-    const columns = 'state, roles, allowed_stores, secret_no, created_us'
-    const copy =
-      `insert into users (tenant_id, user_id, email_label, ${columns}) ` +
-      `select tenant_id, ?, ?, ${columns} from users where user_id = ?`
-    for (let count = 1; count < limits.users_per_tenant; count += 1)
-      await runSql(tenant.service, copy, `u${count}`, `l${count}`, ids.user_id)
-    return invite(tenant, { email: 'more@example.com', roles: ['viewer'] })
+  'identity.invite too_many': async (world) => {
+    await addUsers(world, limits.users_per_tenant - 1)
+    return invite(world.tenant, { email: 'more@example.com', roles: ['viewer'] })
   },
   'identity.invite tenant_destroyed': ({ tenant: { service }, ids }) =>
     send(

@@ -6,6 +6,7 @@ import { runSql } from '../rows.ts'
 import { beginLogin, providerFor, publishRecord } from '../single-sign-on.ts'
 import { send, type Tenant } from '../tenant.ts'
 import { GHOSTS, type World } from '../world.ts'
+import { addUsers } from './identity.ts'
 import type { Provoke } from './provoke.ts'
 
 const bodyFor = (tenant: Tenant, more: object = {}) => ({
@@ -107,13 +108,7 @@ export const provokingSso: Readonly<Record<string, Provoke>> = {
     return atOutage(world, () => send(tenant.service, 'identity.callback', login))
   },
   'identity.callback too_many': async (world) => {
-    const { tenant, ids } = world
-    const columns = 'state, roles, allowed_stores, secret_no, created_us'
-    const copy =
-      `insert into users (tenant_id, user_id, email_label, ${columns}) ` +
-      `select tenant_id, ?, ?, ${columns} from users where user_id = ?`
-    for (let count = 0; count < limits.users_per_tenant; count += 1)
-      await runSql(tenant.service, copy, `u${count}`, `l${count}`, ids.user_id)
+    await addUsers(world, limits.users_per_tenant)
     return enter(world, { create_users: true, default_role: 'viewer' }, { claims: { sub: 'new' } })
   },
   'identity.connections rejected': ({ tenant }) =>
