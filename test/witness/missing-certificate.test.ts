@@ -87,7 +87,10 @@ test('an erasure whose certificate does not come is a finding once it is due', a
   assert.match(early.stdout, /, 1 erasures wait for their certificate\n$/)
   assert.equal(early.status, 0)
   const late = await scene.monitor('--grace', '0')
-  assert.match(late.stdout, /^certificate_missing: entry \d+ of \S+ erases memory 1, but the log has no/)
+  assert.match(
+    late.stdout,
+    /^certificate_missing: entry \d+ of \S+ erases memory 1, but the log has no/,
+  )
   assert.equal(late.status, 1)
   goOn.resolve()
   await erasing
