@@ -72,6 +72,8 @@ test('an erasure with its certificate is followed; without it, it is a finding',
 test('an erasure whose certificate does not come is a finding once it is due', async (t) => {
   const reached = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()
+  // Also after a failure: the service stops only when the erasure has ended.
+  t.after(() => goOn.resolve())
   const scene = await openWitnessScene(t, {
     step: (name) => {
       if (name !== 'erasure:applied') return
