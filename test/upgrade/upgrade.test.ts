@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { cpSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { assertHolds, isSigned, LOG, reduced } from './testing/answers.ts'
@@ -56,6 +56,17 @@ function opening(given: Given): void {
     const { database_url } = given()
     if (database_url !== null) await custosOk(given().place(), ['migrate'])
     await given().fsck()
+  })
+
+  test('is restored by this version, beside its keyring', async () => {
+    const older = given()
+    if (older.database_url !== null) return
+    const dir = older.place().settings['CUSTOS_DATA_DIR'] ?? ''
+    const copy = join(older.dir, 'copy')
+    cpSync(dir, copy, { recursive: true })
+    const elsewhere = { ...older.place(), settings: { CUSTOS_DATA_DIR: copy } }
+    await custosOk(elsewhere, ['restore', '--data', join(dir, 'custos.db'), '--force'])
+    await fsckOk(elsewhere)
   })
 
   test('is served, by clocks that show the hour after it was written', async () => {

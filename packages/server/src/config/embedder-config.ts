@@ -49,7 +49,7 @@ function httpEmbedder(env: Environment): HttpEmbedderConfig | null {
     if (alone) throw wrong(alone, 'requires CUSTOS_EMBEDDER_URL')
     return null
   }
-  // Both are part of the embedding space's name, so they cannot be queried from the service.
+  // Both are part of the embedding space's name; a start does not query the embedding service.
   for (const name of needs)
     if (env[name] === undefined) throw wrong(name, 'is required with CUSTOS_EMBEDDER_URL')
   return {

@@ -21,6 +21,7 @@ import { databasePath } from '../../platform/db/data-dir.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import { migrations } from '../../platform/db/migrations/migrations.ts'
 import { SqliteConnection } from '../../platform/db/sqlite/connection.ts'
+import { migrateSqlite } from '../../platform/db/sqlite/engine.ts'
 import { type Snapshots, SqliteSnapshots } from '../../platform/db/sqlite/snapshots.ts'
 import { findHighestRecordSecret } from '../../platform/kernel/record-secrets.sql.ts'
 import { PRIVATE_DIRECTORY, PRIVATE_FILE, syncFile } from '../../platform/keys/durable-file.ts'
@@ -139,8 +140,7 @@ const occupant = (dir: string): string | undefined =>
 
 /**
  * OfflineError when a tenant has no keys, the newest records are newer than the keyring, or the
- * description of a store does not open. DataError
- * when the logs are signed under another origin.
+ * description of a store does not open. DataError when the logs are signed under another origin.
  */
 async function requireKinship(
   database: string,
@@ -313,6 +313,7 @@ async function stageData(
   })
   await pipeline(input, createWriteStream(to, { flags: 'r+' }))
   requireDatabase(to, from)
+  migrate(to)
   syncFile(to)
   return to
 }
@@ -329,6 +330,16 @@ function requireDatabase(path: string, from: string): void {
   } catch (error) {
     if (error instanceof OfflineError) throw error
     throw new OfflineError(`${from} is not the data file of a backup`)
+  } finally {
+    connection.close()
+  }
+}
+
+// Here and not at the next start: data and keyring are compared by the tables of this version.
+function migrate(path: string): void {
+  const connection = new SqliteConnection(path, 'write')
+  try {
+    migrateSqlite(connection)
   } finally {
     connection.close()
   }

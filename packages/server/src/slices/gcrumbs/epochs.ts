@@ -74,30 +74,30 @@ export async function rollEpoch(kernel: Kernel, tenant_id: string): Promise<Epoc
 /** After this number of failures in a row the database is taken to be away. */
 const FAILED_MAX = 5
 
-/** Tenants whose log could not be signed at the last attempt. */
+/** Tenants whose log could not be signed at the last attempt, the longest ago first. */
 const failing = perKernel(() => new Set<string>())
 
 /**
  * For the timer: signs a checkpoint for every tenant whose log has grown. Those whose log could not
- * be signed come last, so that they do not hold up the others; throws the last failure.
+ * be signed come last and one after another, so that they hold up nobody; throws the last failure.
  */
 export async function rollGrownLogs(kernel: Kernel, stopping: AbortSignal): Promise<void> {
   const tenants = await kernel.db.read(PLATFORM, listServedIds)
-  const failedBefore = failing(kernel)
-  const grown = await listGrownLogs(kernel.db, tenants)
-  const good = grown.filter((tenant_id) => !failedBefore.has(tenant_id))
-  const bad = grown.filter((tenant_id) => failedBefore.has(tenant_id))
-  let [failed, last]: [number, unknown] = [0, undefined]
-  for (const tenant_id of [...good, ...bad]) {
-    if (stopping.aborted || failed === FAILED_MAX) break
+  const grown = new Set(await listGrownLogs(kernel.db, tenants))
+  const failed = failing(kernel)
+  for (const tenant_id of failed) if (!grown.has(tenant_id)) failed.delete(tenant_id)
+  const ordered = [...[...grown].filter((tenant_id) => !failed.has(tenant_id)), ...failed]
+  let [failures, last]: [number, unknown] = [0, undefined]
+  for (const tenant_id of ordered) {
+    if (stopping.aborted || failures === FAILED_MAX) break
+    failed.delete(tenant_id)
     try {
       await inTurn(kernel, tenant_id, () => rollNow(kernel, tenant_id))
-      failedBefore.delete(tenant_id)
-      failed = 0
+      failures = 0
     } catch (error) {
-      failedBefore.add(tenant_id)
+      failed.add(tenant_id)
       last = error
-      failed += 1
+      failures += 1
     }
   }
   if (last !== undefined) throw last
