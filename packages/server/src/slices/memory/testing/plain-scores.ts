@@ -28,6 +28,8 @@ const allTerms = ({ content, metadata }: PlainFact): string[] => [
 function continues(earlier: PlainFact, later: PlainFact): boolean {
   const [one, other] = [earlier.metadata['message_id'], later.metadata['message_id']]
   if (one !== undefined || other !== undefined) return one === other
+  // Texts of nobody in particular are messages of their own.
+  if (earlier.speaker === undefined) return false
   return earlier.speaker === later.speaker && analyse(earlier.content).length >= 16
 }
 
