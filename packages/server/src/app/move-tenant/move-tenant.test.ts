@@ -227,6 +227,30 @@ test('a move killed in the pause is taken back without its destination', async (
   assert.equal((await write(b, agent, 'there now')).status, 200)
 })
 
+/** Reserves secrets at the source, as a process may in advance, each time that keys were copied. */
+const reserving = ({ tenant_id }: Agent, times: number) => {
+  let left = times
+  return async (step: string) => {
+    if (step !== 'keys' || left === 0) return
+    left -= 1
+    await a.kernel.keyring.reserve(tenant_id, 'fact', { at_least: 0 })
+  }
+}
+
+test('secrets that are reserved while keys are copied do not fail the move', async () => {
+  const agent = await fillLittle(a, 'reserves')
+  await runTenantMove(moveOf(agent.tenant_id), { step: reserving(agent, 2) })
+  assert.equal((await write(b, agent, 'there now')).status, 200)
+})
+
+test('keys that differ after each copy fail the move, and the source writes', async () => {
+  const agent = await fillLittle(a, 'reserves on')
+  const step = reserving(agent, Number.POSITIVE_INFINITY)
+  await assert.rejects(runTenantMove(moveOf(agent.tenant_id), { step }), /blocks .* differ/)
+  assert.equal((await write(a, agent, 'still here')).status, 200)
+  await abortTenantMove(moveOf(agent.tenant_id))
+})
+
 test('a move that fails again after a kill in the pause leaves no fence', async () => {
   const agent = await fillLittle(a, 'fails again')
   const move = moveOf(agent.tenant_id)

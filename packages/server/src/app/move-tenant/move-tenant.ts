@@ -38,11 +38,10 @@ import type { Tables } from '../../platform/db/schema/tables.ts'
 import { systemIds } from '../../platform/ids.ts'
 import { type ImportTarget, openImportTarget } from '../../platform/keys/import/import-keyring.ts'
 import {
-  copyTenantKeys,
+  copyProvedKeys,
   countOpenErasures,
   findKeysOf,
   outdateErasures,
-  proveTenantKeys,
   removeTenantKeys,
   requireTwoKeyrings,
 } from '../../platform/keys/import/move-tenant-keys.ts'
@@ -352,14 +351,12 @@ async function proveCopy(task: Task, { mark, state, paused_ms }: CopyUnderway): 
   // signing keys of the source valid.
   const at = formatTime(systemClock().now())
   const way = { ...keys, tenant_id, at }
-  await copyTenantKeys(way)
-  await options.step('keys')
+  const keysProof = await copyProvedKeys(way, () => options.step('keys'))
   const [sent, kept] = await Promise.all([
     digestTenant(from, tenant_id),
     digestTenant(to, tenant_id),
   ])
   for (const [i, table] of kept.entries()) requireEqual(sent[i] ?? table, table)
-  const keysProof = await proveTenantKeys(way)
   const counts = Object.fromEntries(kept.map(({ name, rows }) => [name, rows]))
   const [proved] = await proveTenants({
     ...move,

@@ -39,6 +39,7 @@ interface TenantKeysProof {
 
 const KINDS = ['fact', 'decision'] as const
 const PAGE = 1_024
+const COPIES_MAX = 5
 
 /** Tables whose rows are copied as they are; `order` is that of the digest. */
 const PLAIN = [
@@ -110,8 +111,29 @@ export async function countOpenErasures({ db }: Side, tenant_id: string): Promis
   return row?.open ?? 0
 }
 
-/** Copies everything in one transaction; what an earlier attempt left there is removed first. */
-export async function copyTenantKeys(way: KeysOnTheirWay): Promise<void> {
+/**
+ * Copies everything and proves it, again where it differs: a process of the source may reserve
+ * secrets in advance meanwhile, also while writes are paused. No record uses those that it reserves
+ * after the last copy. Throws KeyringError, naming what differs each time.
+ */
+export async function copyProvedKeys(
+  way: KeysOnTheirWay,
+  copied: () => void | Promise<void>,
+): Promise<TenantKeysProof> {
+  for (let copies = 1; ; copies += 1) {
+    await copyTenantKeys(way)
+    await copied()
+    try {
+      return await proveTenantKeys(way)
+    } catch (error) {
+      const differs = error instanceof KeyringError && error.code === 'keyring_damaged'
+      if (!differs || copies === COPIES_MAX) throw error
+    }
+  }
+}
+
+/** In one transaction; what an earlier attempt left there is removed first. */
+async function copyTenantKeys(way: KeysOnTheirWay): Promise<void> {
   const { from, to, tenant_id } = way
   await to.db.transact(async (tx) => {
     await removeAll(tx, tenant_id)
@@ -269,7 +291,7 @@ async function copySigningKeys(tx: PgTx, { from, at }: KeysOnTheirWay): Promise<
 }
 
 /** Throws KeyringError, naming what differs. */
-export async function proveTenantKeys(way: KeysOnTheirWay): Promise<TenantKeysProof> {
+async function proveTenantKeys(way: KeysOnTheirWay): Promise<TenantKeysProof> {
   const { from, to, tenant_id } = way
   const [row, copied] = [await findTenant(from.db, tenant_id), await findTenant(to.db, tenant_id)]
   const one = row && openTenantRow(from.master, row)
