@@ -118,6 +118,31 @@ async function checkDecisions(client: Client): Promise<void> {
   }
 }
 
+test('the master key is rotated under load beside processes that have both', async (t) => {
+  const random = seeded(seedOfRun())
+  t.diagnostic(`CUSTOS_TEST_SEED=${random.seed}`)
+  const fleet = await openFleet(t)
+  const env = { CUSTOS_NEXT_MASTER_KEY: NEW_KEY }
+  const servers = await fleet.start(2, env)
+  const load = await startLoad(servers, { workers: 6, random })
+  await delay(500)
+  await custos(fleet.options, ['key', 'rotate-master', '--new-key-file', newKeyFile(t)])
+  // What is made from now on opens under the new key alone.
+  const late = await openTenant(at(servers, 1))
+  const options = { ...fleet.options, env: { ...fleet.options.env, CUSTOS_MASTER_KEY: NEW_KEY } }
+  await custos(options, ['key', 'rotate', 'all'])
+  await delay(500)
+  await stopLoads([load])
+  await checkEverywhere(servers, load)
+  for (const server of servers) await server.stop()
+  const fresh = await fleet.start(2, { CUSTOS_MASTER_KEY: NEW_KEY })
+  await checkEverywhere(fresh, load)
+  const found = new Client(at(fresh, 0).url, late.tenant.api_key)
+  await found.ok('POST', `/v1/stores/${late.store_id}/write`, { body: { content: 'late' } })
+  await checkDecisions(new Client(at(fresh, 1).url, load.tenant.api_key))
+  await fsck(options)
+})
+
 test('beside a new master key a process says it is unfit, and makes nothing amiss', async (t) => {
   const fleet = await openFleet(t)
   const [old] = await fleet.start(1)

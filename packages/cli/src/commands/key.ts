@@ -29,7 +29,8 @@ export const key: Command = {
   rewrite        on PostgreSQL: encrypt every secret under new keys and rewrite the tables, so
                  that deleted rows on disk cannot be decrypted. Run it as the role that migrates
 
-Stop the service for all of them but list; on PostgreSQL only for rotate-master.
+Stop the service for all of them but list; on PostgreSQL only for rotate-master, unless its
+processes have the new key as CUSTOS_NEXT_MASTER_KEY.
 
   --new-key-file FILE
       file with the new master key, 64 hex digits

@@ -26,6 +26,8 @@ export interface Config {
   readonly operator_key: string | null
   /** 64 hex digits. */
   readonly master_key: string | null
+  /** 64 hex digits: what the master key is being rotated to. Only with PostgreSQL. */
+  readonly next_master_key: string | null
   /** Null: `custos/<instance id>`. */
   readonly origin: string | null
   readonly ledger_copy: string | null
@@ -103,7 +105,8 @@ export function parseConfig(env: Environment): Config {
     postgres: postgres(env),
     auth: authMode(env, host),
     operator_key: operatorKey(env),
-    master_key: masterKey(env),
+    master_key: masterKey(env, 'CUSTOS_MASTER_KEY'),
+    next_master_key: nextMasterKey(env),
     origin: origin(env),
     ledger_copy: env.CUSTOS_LEDGER_COPY ? resolve(env.CUSTOS_LEDGER_COPY) : null,
     allowed_hosts: list(env.CUSTOS_ALLOWED_HOSTS),
@@ -206,11 +209,20 @@ function operatorKey(env: Environment): string | null {
   return given
 }
 
-function masterKey(env: Environment): string | null {
-  const given = env.CUSTOS_MASTER_KEY
+function masterKey(
+  env: Environment,
+  name: 'CUSTOS_MASTER_KEY' | 'CUSTOS_NEXT_MASTER_KEY',
+): string | null {
+  const given = env[name]
   if (given === undefined) return null
-  if (!/^[0-9a-fA-F]{64}$/.test(given)) throw wrong('CUSTOS_MASTER_KEY', 'must be 64 hex digits')
+  if (!/^[0-9a-fA-F]{64}$/.test(given)) throw wrong(name, 'must be 64 hex digits')
   return given
+}
+
+function nextMasterKey(env: Environment): string | null {
+  const key = masterKey(env, 'CUSTOS_NEXT_MASTER_KEY')
+  if (key === null || env.CUSTOS_DATABASE_URL !== undefined) return key
+  throw wrong('CUSTOS_NEXT_MASTER_KEY', 'requires CUSTOS_DATABASE_URL')
 }
 
 function origin(env: Environment): string | null {

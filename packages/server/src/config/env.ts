@@ -203,6 +203,14 @@ export const SETTINGS = [
     help: 'master key of the keyring, 64 hex digits; required with PostgreSQL',
   },
   {
+    name: 'CUSTOS_NEXT_MASTER_KEY',
+    topic: 'Keys, audit log and erasure',
+    flag: '',
+    value: 'HEX',
+    fallback: 'none',
+    help: 'key that the master key is being rotated to, 64 hex digits; only with PostgreSQL',
+  },
+  {
     name: 'CUSTOS_ORIGIN',
     topic: 'Keys, audit log and erasure',
     flag: 'origin',

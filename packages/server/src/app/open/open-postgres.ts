@@ -145,6 +145,8 @@ export const openSharedKeyring = (
     url: keyring_url ?? database_url,
     // parseConfig asks for it together with the database.
     master_key: Buffer.from(config.master_key ?? '', 'hex'),
+    next_master_key:
+      config.next_master_key === null ? undefined : Buffer.from(config.next_master_key, 'hex'),
     now_us: () => clock.now(),
     read_only,
     ...(config.ledger_copy === null ? {} : { ledger_copy: config.ledger_copy }),

@@ -24,6 +24,8 @@ interface WrapContext {
 /** The master key in use; replaced as a whole when it is rotated. */
 export interface MasterHolder {
   key: KeyObject
+  /** Opens what the first one does not: a process with both goes on while they are rotated. */
+  other?: KeyObject | undefined
 }
 
 /** A change of the master key: values wrapped under `from` are wrapped again under `next`. */
@@ -43,21 +45,25 @@ export function wrap(master: KeyObject, what: WrapContext, value: Uint8Array): B
 }
 
 /** `keyring_damaged`: the master key is checked at open, so the row itself is damaged. */
-export function unwrap(master: KeyObject, what: WrapContext, wrapped: Uint8Array): Buffer {
-  try {
-    return open(master, associatedData(what), wrapped)
-  } catch (error) {
-    if (!(error instanceof SealError)) throw error
-    throw new KeyringError('keyring_damaged', `the ${what.kind} of ${what.owner} does not open`)
-  }
+export function unwrap(
+  { key, other }: MasterHolder,
+  what: WrapContext,
+  wrapped: Uint8Array,
+): Buffer {
+  const value = tryKey(key, what, wrapped) ?? (other && tryKey(other, what, wrapped))
+  if (value) return value
+  throw new KeyringError('keyring_damaged', `the ${what.kind} of ${what.owner} does not open`)
 }
 
 export function opens(master: KeyObject, what: WrapContext, wrapped: Uint8Array): boolean {
+  return tryKey(master, what, wrapped) !== null
+}
+
+function tryKey(master: KeyObject, what: WrapContext, wrapped: Uint8Array): Buffer | null {
   try {
-    open(master, associatedData(what), wrapped)
-    return true
+    return open(master, associatedData(what), wrapped)
   } catch (error) {
-    if (error instanceof SealError) return false
+    if (error instanceof SealError) return null
     throw error
   }
 }

@@ -93,7 +93,7 @@ export class DayKeys {
 
   async #keep(day: number, secret: Buffer): Promise<KeyObject> {
     const { instance_id, mac_root, day_floor } = await requireInstance(this.#db, this.#master)
-    const root = unwrap(this.#master.key, { kind: 'mac-root', owner: instance_id }, mac_root)
+    const root = unwrap(this.#master, { kind: 'mac-root', owner: instance_id }, mac_root)
     const key = dayKeyOf(root, secret)
     if (day >= day_floor) this.#keys.set(day, key)
     return key

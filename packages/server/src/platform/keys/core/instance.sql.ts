@@ -35,7 +35,10 @@ export async function findInstance(db: KeyringQueries): Promise<InstanceRow | un
   return db.first(selectInstance(db))
 }
 
-/** The row, which must be there; `wrong_master_key` when it was made under another key. */
+/**
+ * The row, which must be there; `wrong_master_key` when it was made under a key that this process
+ * does not have. From then on the master key in use is the one that it was made under.
+ */
 export async function requireInstance(
   db: KeyringQueries,
   master: MasterHolder,
@@ -75,7 +78,7 @@ export async function updateInstanceKeys(
 export function rewrapInstance(row: InstanceRow, { from, next }: MasterRotation): InstanceRow {
   const { instance_id: owner } = row
   const rewrap = (kind: 'master-check' | 'mac-root', wrapped: Uint8Array) =>
-    wrap(next.key, { kind, owner }, unwrap(from.key, { kind, owner }, wrapped))
+    wrap(next.key, { kind, owner }, unwrap(from, { kind, owner }, wrapped))
   return {
     ...row,
     master_check: rewrap('master-check', row.master_check),
@@ -86,6 +89,12 @@ export function rewrapInstance(row: InstanceRow, { from, next }: MasterRotation)
 function requireMaster(row: InstanceRow | undefined, master: MasterHolder): InstanceRow {
   if (!row) throw new KeyringError('keyring_damaged', 'the keyring has no instance row')
   const check = { kind: 'master-check', owner: row.instance_id } as const
-  if (opens(master.key, check, row.master_check)) return row
+  const { key, other } = master
+  if (opens(key, check, row.master_check)) return row
+  if (other && opens(other, check, row.master_check)) {
+    // Both stay: a statement that began before the rotation sees rows under the former key.
+    Object.assign(master, { key: other, other: key })
+    return row
+  }
   throw new KeyringError('wrong_master_key', 'the master key is not the one of this keyring')
 }

@@ -27,7 +27,7 @@ export function openSigningKey(
   { key_id, public_key }: SigningKeyRow,
   wrapped: Uint8Array,
 ): SigningKey {
-  const seed = unwrap(master.key, { kind: 'signing-seed', owner: key_id }, wrapped)
+  const seed = unwrap(master, { kind: 'signing-seed', owner: key_id }, wrapped)
   const key = signingKeyOf(seed)
   seed.fill(0)
   if (!key.public_key.equals(public_key))
@@ -42,7 +42,7 @@ export function rewrapSeed(
   { from, next }: MasterRotation,
 ): Buffer {
   const what = { kind: 'signing-seed', owner: key_id } as const
-  return wrap(next.key, what, unwrap(from.key, what, wrapped))
+  return wrap(next.key, what, unwrap(from, what, wrapped))
 }
 
 export function publishedOf(row: SigningKeyRow): PublishedKey {

@@ -52,9 +52,9 @@ export function rewrapTenantRow(row: TenantRow, { from, next }: MasterRotation):
 }
 
 function tenantKey(master: MasterHolder, row: TenantRow): Buffer {
-  return unwrap(master.key, { kind: 'tenant-key', owner: row.tenant_id }, row.tenant_key)
+  return unwrap(master, { kind: 'tenant-key', owner: row.tenant_id }, row.tenant_key)
 }
 
 function labelSalt(master: MasterHolder, row: TenantRow): Buffer {
-  return unwrap(master.key, { kind: 'label-salt', owner: row.tenant_id }, row.label_salt)
+  return unwrap(master, { kind: 'label-salt', owner: row.tenant_id }, row.label_salt)
 }

@@ -63,9 +63,9 @@ async function compareInstance(source: KeyringSource, { db, master }: ImportTarg
   const { instance_id: owner, mac_root } = source.instance
   const copied = await requireInstance(db, master)
   const what = { kind: 'mac-root', owner } as const
-  const root = unwrap(source.master.key, what, mac_root)
+  const root = unwrap(source.master, what, mac_root)
   requireSame('instance', copied.instance_id, owner)
-  requireSame('MAC root', root.equals(unwrap(master.key, what, copied.mac_root)), true)
+  requireSame('MAC root', root.equals(unwrap(master, what, copied.mac_root)), true)
   const { numbers, alive } = await loadDays(source)
   const days = await loadSecrets(db, master, DAYS, numbers)
   requireSame('keys of days', sameSecrets(alive, days), true)

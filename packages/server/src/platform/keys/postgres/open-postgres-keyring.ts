@@ -38,6 +38,8 @@ export interface PostgresKeyringOptions {
   readonly schema?: string | undefined
   /** 32 bytes; the same in every process. */
   readonly master_key: Buffer
+  /** 32 bytes; what another process rotates the master key to, before or after this opens. */
+  readonly next_master_key?: Buffer | undefined
   /** Microseconds since the epoch; dates the signing keys made by the first open. */
   readonly now_us: () => number
   /** File that ledger changes and signed checkpoints are appended to; processes may share it. */
@@ -66,8 +68,9 @@ export interface PostgresKeyring extends Keyring {
 export async function openPostgresKeyring(
   options: PostgresKeyringOptions,
 ): Promise<PostgresKeyring> {
-  const { read_only = false } = options
-  const master = { key: masterKeyObject(options.master_key) }
+  const { read_only = false, next_master_key: next } = options
+  const other = next && masterKeyObject(next)
+  const master: MasterHolder = { key: masterKeyObject(options.master_key), other }
   const db = pgOf(options, read_only)
   let copy: LedgerCopy | undefined
   try {

@@ -250,6 +250,48 @@ test('a plan of a process that died is dropped once it has been silent for long'
   assert.deepEqual(await secretsOf(await location.open(), 1, 7), [old, null])
 })
 
+test('processes that have both master keys go on while one rotates them', async (t) => {
+  const location = await postgresLocation(t)
+  const next = randomBytes(32)
+  const one = await location.open()
+  const both = { next_master_key: next }
+  const [reading, writing, signing, wrong] = [
+    await location.open(both),
+    await location.open(both),
+    await location.open(both),
+    await location.open({ next_master_key: randomBytes(32) }),
+  ]
+  await one.createTenant('acme')
+  const { first, secretAt } = await one.reserve('acme', 'fact', { at_least: 1, count: 1 })
+  const { day, mac } = await one.bodyMac(BODY, 1)
+  await one.rotateMasterKey(next)
+
+  // Before it has looked which key is in use.
+  assert.deepEqual((await reading.secrets('acme', 'fact', [first])).get(first), secretAt(first))
+  assert.equal(
+    (await reading.tenant('acme')).label('x'),
+    (await (await location.open({ master_key: next })).tenant('acme')).label('x'),
+  )
+  assert.ok(await reading.verifyBodyMac(BODY, day, mac))
+  await writing.createTenant('late')
+  await writing.reserve('late', 'fact', { at_least: 1, count: 1 })
+  await writing.bodyMac(BODY, 2)
+  const { key_id } = await signing.rotateSigningKey('decision', LATER)
+  const follows = (keyring: typeof one) => keyring.signer('decision').key_id === key_id
+  await until(() => follows(reading) && follows(writing))
+  await assert.rejects(wrong.createTenant('later'), { code: 'wrong_master_key' })
+
+  // What they have made opens under the new key alone, and so it does with the keys swapped.
+  const swapped = { master_key: next, next_master_key: randomBytes(32) }
+  for (const opening of [{ master_key: next }, both, swapped]) {
+    const keyring = await location.open(opening)
+    assert.ok((await keyring.secrets('late', 'fact', [1])).get(1))
+    assert.ok(await keyring.tenant('late'))
+    assert.ok(follows(keyring))
+  }
+  await assert.rejects(location.open(), { code: 'wrong_master_key' })
+})
+
 test('a process with the old master key makes nothing that the new one cannot open', async (t) => {
   const location = await postgresLocation(t)
   const [one, other] = [await location.open(), await location.open()]

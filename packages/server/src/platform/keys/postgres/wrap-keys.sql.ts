@@ -27,7 +27,7 @@ export function newWrapKey(master: MasterHolder, tenant_id: string, version: num
 }
 
 export function openWrapKey(master: MasterHolder, row: WrapKeyRow): KeyObject {
-  const value = unwrap(master.key, wrapped(row), row.wrap_key)
+  const value = unwrap(master, wrapped(row), row.wrap_key)
   const key = createSecretKey(value)
   value.fill(0)
   return key
@@ -48,7 +48,7 @@ export async function rewrapKeys(tx: PgTx, rotation: MasterRotation): Promise<vo
 }
 
 function rewrapKey(row: WrapKeyRow, { from, next }: MasterRotation): WrapKeyRow {
-  const value = unwrap(from.key, wrapped(row), row.wrap_key)
+  const value = unwrap(from, wrapped(row), row.wrap_key)
   const wrap_key = wrap(next.key, wrapped(row), value)
   value.fill(0)
   return { ...row, wrap_key }
