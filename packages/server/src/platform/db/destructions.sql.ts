@@ -81,10 +81,13 @@ export const endJobs = (tx: Tx) =>
   )
 
 /**
- * The names and namespaces of its keys, events of its payment, its jobs but one, the number of its
- * policies.
+ * The names and namespaces of its keys, events of its payment, its jobs but `kept` and those of the
+ * kinds, the number of its policies.
  */
-export async function deleteControlRows(tx: Tx, kept_job_id: string): Promise<void> {
+export async function deleteControlRows(
+  tx: Tx,
+  kept: { readonly job_id: string; readonly kinds: readonly string[] },
+): Promise<void> {
   const { tenant_id } = tx
   await tx.run(
     builder
@@ -98,7 +101,8 @@ export async function deleteControlRows(tx: Tx, kept_job_id: string): Promise<vo
     builder
       .deleteFrom('jobs')
       .where('tenant_id', '=', tenant_id)
-      .where('job_id', '<>', kept_job_id),
+      .where('job_id', '<>', kept.job_id)
+      .where('kind', 'not in', kept.kinds),
   )
   for (const table of ['sso_routes', 'sso_logins', 'sso_codes'] as const)
     await tx.run(builder.deleteFrom(table).where('tenant_id', '=', tenant_id))

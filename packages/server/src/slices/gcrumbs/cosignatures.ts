@@ -12,6 +12,8 @@ import { type CosignatureRow, findTimestamp, listCosignatures } from './cosignat
 
 export const OFFER_EPOCHS = 'epochs.offer'
 export const STAMP_EPOCHS = 'epochs.timestamp'
+/** Kinds of jobs that go on after their tenant was destroyed: the log stays. Without payload. */
+export const LOG_JOBS = [OFFER_EPOCHS, STAMP_EPOCHS]
 
 const SECOND_US = 1_000_000
 

@@ -19,7 +19,7 @@ export {
   listCosignaturesAfter,
   listTimestampsAfter,
 } from './cosignatures.sql.ts'
-export { isWitnessed, showCosignatures } from './cosignatures.ts'
+export { isWitnessed, LOG_JOBS, showCosignatures } from './cosignatures.ts'
 export { registerLogJobs } from './epoch-jobs.ts'
 export { originOf, rollEpoch, rollGrownLogs, storePendingEpochs } from './epochs.ts'
 export { followLog, type LogEnd, type LogPage, readLogPage } from './follow.ts'

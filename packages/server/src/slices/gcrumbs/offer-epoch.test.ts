@@ -83,15 +83,17 @@ async function openScene(t: TestContext, witnesses: readonly Witness[], required
       return ok('POST', '/v1/gcrumbs/roll', {})
     },
     last,
-    async until(condition: (epoch: Awaited<ReturnType<typeof last>>) => boolean) {
-      for (let waits = 0; waits < 300; waits += 1) {
-        const epoch = await last()
-        if (condition(epoch)) return epoch
-        await delay(50)
-      }
-      return assert.fail('it did not come to that')
-    },
+    until: (holds: (epoch: Awaited<ReturnType<typeof last>>) => boolean) => become(last, holds),
   }
+}
+
+async function become<T>(read: () => Promise<T>, holds: (state: T) => boolean): Promise<T> {
+  for (let waits = 0; waits < 300; waits += 1) {
+    const state = await read()
+    if (holds(state)) return state
+    await delay(50)
+  }
+  return assert.fail('it did not come to that')
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -116,6 +118,28 @@ test('gcrumbs.epoch is witnessed once enough witnesses of the policy cosigned it
   const next = await roll()
   await wait(({ witnessed, epoch_number }) => witnessed && epoch_number === next.epoch_number)
   assert.equal(one.received.at(-1)?.oldSize, rolled.tree_size)
+})
+
+test('the last checkpoint of a destroyed tenant is offered until it is cosigned', async (t) => {
+  const one = await startWitness(t, 0)
+  one.own.answer = (_, response) => response.writeHead(503).end()
+  const witnesses = { required: 1, witnesses: [{ key: one.key, url: one.url }] }
+  const service = await startTestService({ config: { auth: 'local', witnesses } })
+  t.after(() => service.stop())
+  const { tenant_id } = await service.createTenant('closes')
+  const asked = async (method: string, what: string, body?: object) => {
+    const path = `/v1/admin/tenants/${tenant_id}/${what}`
+    const options = { key: service.operator_key, ...(body && { body }) }
+    const answer = await service.request(method, path, options)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.body
+  }
+  await asked('POST', 'destroy-key', { confirm: `destroy ${tenant_id}` })
+  const read = () => asked('GET', 'destruction')
+  const removed = await become(read, ({ removal }) => removal.state === 'removed')
+  assert.equal(removed.last_checkpoint.witnessed, false)
+  one.own.answer = ({ body }, response) => response.end(lineOf(0, body))
+  await become(read, ({ last_checkpoint }) => last_checkpoint.witnessed)
 })
 
 test("'gcrumbs.proof' and gcrumbs.consistency show who cosigned and dated the epoch", async (t) => {

@@ -12,6 +12,7 @@ import {
 } from '../../platform/db/migrations/tenant-tables.sql.ts'
 import type { JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { LOG_JOBS } from '../gcrumbs/index.ts'
 
 export const TENANT_REMOVE = 'tenant.remove'
 
@@ -52,7 +53,8 @@ export const tenantRemover =
       await context.progress(done + 1, tables.length)
     }
     await kernel.db.transact(tenant_id, async (tx) => {
-      await deleteControlRows(tx, job_id)
+      // The last checkpoint is offered to witnesses until they have signed it.
+      await deleteControlRows(tx, { job_id, kinds: LOG_JOBS })
       const row = await findDestruction(tx, tenant_id)
       if (row && row.removed_us === null) await updateDestruction(tx, { removed_us: tx.now() })
       await context.finishIn(tx)
