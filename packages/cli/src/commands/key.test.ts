@@ -151,9 +151,10 @@ test('a rotation interrupted between keyring and key file is completed by the ne
   // The files of a process that ended right after it wrapped the keyring.
   writeFileSync(join(first.data_dir, 'master.key.rotation-next'), readFileSync(file))
   writeFileSync(file, old)
-  assert.equal((await runKey(first.data_dir, 'list')).status, 1)
+  const fsck = () => runCustos(['fsck', '--data-dir', first.data_dir])
+  assert.equal((await fsck()).status, 0, 'what only reads opens it with either key')
   assert.equal((await runKey(first.data_dir, 'rotate-master')).status, 0)
-  assert.equal((await runCustos(['fsck', '--data-dir', first.data_dir])).status, 0)
+  assert.equal((await fsck()).status, 0)
 })
 
 test('an unknown purpose or subcommand is a one-line usage error', async () => {

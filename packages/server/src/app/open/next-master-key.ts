@@ -41,6 +41,10 @@ export function replaceKeyFile(data_dir: string): void {
 /** Whether a rotation was cut off before its files were in their place. */
 export const hasNextKey = (data_dir: string): boolean => existsSync(filesOf(data_dir).next)
 
+/** The key of such a rotation, for those who only read: the keyring may be under it already. */
+export const readNextKey = (data_dir: string): Buffer | null =>
+  hasNextKey(data_dir) ? readKeyFile(filesOf(data_dir).next) : null
+
 /**
  * Completes a rotation that was cut off, in a directory that the caller has locked: another process
  * may be in the middle of one. True: `master.key` is now the next key. `given`: the master key is

@@ -15,6 +15,7 @@ import { OfflineError } from '../../platform/operator-error.ts'
 import { Metrics } from '../../platform/telemetry/metrics.ts'
 import { assembleKernel, noEmbedders } from './assemble-kernel.ts'
 import { readyRestore } from './lock-data.ts'
+import { readNextKey } from './next-master-key.ts'
 
 export interface ReadOnlyKernel {
   readonly kernel: Kernel
@@ -103,6 +104,7 @@ async function openKeyring(config: Config, clock: Clock): Promise<Keyring> {
   return openFileKeyring({
     dir: join(data_dir, 'keyring'),
     master_key: key,
+    next_master_key: readNextKey(data_dir) ?? undefined,
     now_us: () => clock.now(),
     read_only: true,
   })

@@ -34,6 +34,12 @@ export interface MasterRotation {
   readonly next: MasterHolder
 }
 
+/** @param next what the master key is being rotated to, where this process knows it */
+export const masterHolder = (master_key: Buffer, next: Buffer | undefined): MasterHolder => ({
+  key: masterKeyObject(master_key),
+  other: next && masterKeyObject(next),
+})
+
 export function masterKeyObject(master_key: Buffer): KeyObject {
   if (master_key.length !== KEY_BYTES)
     throw new KeyringError('bad_master_key', 'the master key must be 32 bytes (64 hex digits)')

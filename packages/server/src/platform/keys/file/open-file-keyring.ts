@@ -15,7 +15,7 @@ import { storedLedger } from '../ledger/ledger.ts'
 import { LedgerCopy } from '../ledger/ledger-copy.ts'
 import { UnsharedLedgerOrder } from '../ledger/ledger-order.sql.ts'
 import { recoverKeyring } from '../ledger/recover.ts'
-import { type MasterHolder, masterKeyObject } from '../wrap.ts'
+import { type MasterHolder, masterHolder } from '../wrap.ts'
 import { backupKeyring, DB_FILE, SLOT_FILE } from './backup.ts'
 import { FIRST_SLOT, SlotFile } from './slot-file.ts'
 import { SlotStore } from './slot-store.ts'
@@ -27,6 +27,8 @@ interface FileKeyringOptions {
   readonly dir: string
   /** 32 bytes. */
   readonly master_key: Buffer
+  /** 32 bytes: of a rotation that was cut off; opens the keyring too. */
+  readonly next_master_key?: Buffer | undefined
   /** Microseconds since the epoch; dates the signing keys made by the first open. */
   readonly now_us: () => number
   /** File that ledger changes and signed checkpoints are appended to; best on another disk. */
@@ -51,7 +53,7 @@ export interface KeyringFiles {
  */
 export async function openFileKeyring(options: FileKeyringOptions): Promise<Keyring> {
   const { dir, ledger_copy, read_only = false } = options
-  const master = { key: masterKeyObject(options.master_key) }
+  const master = masterHolder(options.master_key, options.next_master_key)
   if (!read_only) mkdirSync(dir, { recursive: true, mode: PRIVATE_DIRECTORY })
   const files = await openKeyringFiles(dir, master, { read_only })
   let copy: LedgerCopy | undefined

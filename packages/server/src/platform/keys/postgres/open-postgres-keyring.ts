@@ -20,7 +20,7 @@ import { dropAbandonedPlans, type LedgerStorage, storedLedger } from '../ledger/
 import { LedgerCopy } from '../ledger/ledger-copy.ts'
 import { deleteProcess, SharedLedgerOrder, upsertProcess } from '../ledger/ledger-order.sql.ts'
 import { recoverKeyring } from '../ledger/recover.ts'
-import { type MasterHolder, masterKeyObject } from '../wrap.ts'
+import { type MasterHolder, masterHolder } from '../wrap.ts'
 import { HeldSecrets } from './held-secrets.ts'
 import { KeyringPg } from './keyring-pg.ts'
 import { rewriteSecrets } from './rewrite-secrets.sql.ts'
@@ -38,7 +38,7 @@ export interface PostgresKeyringOptions {
   readonly schema?: string | undefined
   /** 32 bytes; the same in every process. */
   readonly master_key: Buffer
-  /** 32 bytes; what another process rotates the master key to, before or after this opens. */
+  /** 32 bytes: what another process rotates the master key to; opens the keyring too. */
   readonly next_master_key?: Buffer | undefined
   /** Microseconds since the epoch; dates the signing keys made by the first open. */
   readonly now_us: () => number
@@ -68,9 +68,8 @@ export interface PostgresKeyring extends Keyring {
 export async function openPostgresKeyring(
   options: PostgresKeyringOptions,
 ): Promise<PostgresKeyring> {
-  const { read_only = false, next_master_key: next } = options
-  const other = next && masterKeyObject(next)
-  const master: MasterHolder = { key: masterKeyObject(options.master_key), other }
+  const { read_only = false } = options
+  const master = masterHolder(options.master_key, options.next_master_key)
   const db = pgOf(options, read_only)
   let copy: LedgerCopy | undefined
   try {
