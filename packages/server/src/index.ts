@@ -57,5 +57,6 @@ export { type Environment, readEnvironment, SETTINGS, settingsHelp } from './con
 export { DataDirHeld, readAddress } from './platform/db/data-dir.ts'
 export type { Kernel } from './platform/kernel/kernel.ts'
 export { type OwnSigner, openOwnSigner } from './platform/keys/signing-key-file.ts'
+export { describeError } from './platform/logger.ts'
 export { OperatorError } from './platform/operator-error.ts'
 export { findNearestName } from './platform/validation.ts'

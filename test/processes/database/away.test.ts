@@ -18,6 +18,8 @@ import { startOutageLoad } from '../testing/outage-load.ts'
 const CUTS = roundsOf(2, 3)
 /** Instead of half a minute: a job that was cut off is taken up again after it. */
 const LEASE_MS = 3_000
+/** For both: the database itself is waited for half a minute. */
+const HANG_ANSWER_MS = 20_000
 /** Answers before and after each cut. */
 const ENOUGH = roundsOf(20, 40)
 
@@ -66,6 +68,28 @@ test('told to wait, it is alive and not ready until the database comes', async (
   assert.equal((await ask('/readyz')).status, 200)
   const { api_key } = await createTenant(server)
   await new Client(server.url, api_key).ok('POST', '/v1/stores', { body: {} })
+  await server.stop()
+})
+
+test('behind a database that hangs, probes and scrapes are answered in seconds', async (t) => {
+  const fleet = await openFleet(t)
+  const gate = await buildGate(t, fleet.database_url)
+  await gate.open()
+  const env = { CUSTOS_DATABASE_URL: gate.url, CUSTOS_METRICS_PUBLIC: '1' }
+  const server = await fleet.spawn(env).listening()
+  const outsider = new Client(server.url, 'none')
+  assert.equal((await outsider.ask('GET', '/readyz')).status, 200)
+  gate.silence()
+  const asked = performance.now()
+  const ready = await outsider.ask('GET', '/readyz')
+  // The last state of the storage is known for a second.
+  const scraped = await (await fetch(`${server.url}/metrics`)).text()
+  assert.ok(performance.now() - asked < HANG_ANSWER_MS)
+  assert.deepEqual([ready.status, ready.body.checks?.database], [503, 'failing'])
+  assert.deepEqual(scraped.match(/^custos_(storage_ok|log_size) .*$/gm), ['custos_storage_ok 0'])
+  await gate.shut()
+  await gate.open()
+  while ((await outsider.ask('GET', '/readyz')).status !== 200) await delay(50)
   await server.stop()
 })
 

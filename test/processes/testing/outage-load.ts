@@ -35,6 +35,9 @@ export async function startOutageLoad(
   random: Random,
 ): Promise<OutageLoad> {
   const { tenant, store_id } = await openTenant(at(servers, 0))
+  // Every process follows the log of a tenant that has one.
+  const webhook = { url: 'https://hooks.example.com/', events: ['store.deleted'] }
+  await new Client(at(servers, 0).url, tenant.api_key).ok('POST', '/v1/webhooks', { body: webhook })
   const promises = new Promises()
   const urls = servers.map(({ url }) => url)
   const client = new SpreadClient({ urls, key: tenant.api_key, random, refusals: true })

@@ -147,6 +147,27 @@ test('a missing data file stops the start with one line, unless that is accepted
   assert.match(stdout, /--accept-empty-data/)
 })
 
+/** Throws in a timer once the service has told that it listens. */
+const CRASH = `const write = process.stdout.write
+process.stdout.write = function (text, ...rest) {
+  const listens = text.includes('custos listens on')
+  if (listens) setTimeout(() => { throw new TypeError('a name') }, 50)
+  return write.call(this, text, ...rest)
+}`
+
+test('a service that crashes says where, in the last line of its log, and no text', async () => {
+  const preload = `data:text/javascript,${encodeURIComponent(CRASH)}`
+  const args = ['serve', '--port', '0', '--data-dir', join(tempDirectory(), 'data')]
+  const ran = await spawnCustos(args, { env: { NODE_OPTIONS: `--import=${preload}` } })
+  assert.equal(ran.status, 1)
+  const lines = ran.stderr.trimEnd().split('\n')
+  const { level, msg, error, stack } = JSON.parse(lines.at(-1) ?? '')
+  assert.deepEqual([level, msg, error], [50, 'process.crashed', 'TypeError'])
+  assert.match(stack, /^ +at /)
+  for (const line of lines) assert.ok(JSON.parse(line).time, line)
+  assert.doesNotMatch(ran.stderr, /a name/)
+})
+
 test('other files in the data directory are not touched', async (t) => {
   const data_dir = join(tempDirectory(), 'data')
   mkdirSync(join(data_dir, 'photos'), { recursive: true })

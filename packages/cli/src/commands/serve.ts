@@ -1,6 +1,7 @@
 // custos serve: runs the service until SIGTERM or SIGINT.
 
 import {
+  describeError,
   findNearestName,
   LOCAL_TENANT,
   OperatorError,
@@ -36,6 +37,13 @@ async function runServe(args: readonly string[]): Promise<number> {
   const service = await startService(config, { accept_empty_data: flags.accept_empty_data })
   // First: a script may stop the service as soon as it reads the first line.
   const stopping = waitForStopSignal()
+  // Requests may be half done: nothing can be answered any more. A restart recovers.
+  process.once('uncaughtException', (error) => {
+    const { logger } = service.kernel
+    logger.error('process.crashed', describeError(error))
+    logger.flush()
+    process.exit(1)
+  })
   console.log(`custos listens on ${service.url}`)
   if (config.auth === 'local')
     console.log(`local mode: no credential needed, tenant "${LOCAL_TENANT}", this machine only`)

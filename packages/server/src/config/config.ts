@@ -1,6 +1,7 @@
 // Turns settings into a configuration; a setting that cannot be used is a one-line ConfigError.
 
 import { Resolver } from 'node:dns'
+import { accessSync, constants } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { AddressList, AllowedHosts } from '../platform/egress/addresses.ts'
@@ -193,9 +194,24 @@ function databaseUrl(
 ): string | null {
   const given = env[name]
   if (given === undefined) return null
-  const protocol = URL.parse(given)?.protocol
-  if (protocol === 'postgres:' || protocol === 'postgresql:') return given
-  throw wrong(name, 'must be a URL that begins with postgres:// or postgresql://')
+  const url = URL.parse(given)
+  if (url?.protocol !== 'postgres:' && url?.protocol !== 'postgresql:')
+    throw wrong(name, 'must be a URL that begins with postgres:// or postgresql://')
+  for (const parameter of ['sslrootcert', 'sslcert', 'sslkey']) {
+    const file = url.searchParams.get(parameter)
+    if (file && !isReadable(file))
+      throw wrong(name, `has ${parameter} ${file}, which cannot be read`)
+  }
+  return given
+}
+
+function isReadable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function operatorKey(env: Environment): string | null {

@@ -19,13 +19,14 @@ import { parseJsonBody, refuseSigningKey } from '../platform/input/json-text.ts'
 import { compileDropper } from '../platform/input/tolerated-names.ts'
 import type { Handler, Principal } from '../platform/kernel/call.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
+import { KeyringError } from '../platform/keys/keyring-error.ts'
 import { RawJson } from '../platform/raw-json.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { recordSpan } from '../platform/telemetry/request-span.ts'
 import type { RouteMeter } from '../platform/telemetry/route-meter.ts'
 import { parseTraceParent, type TraceParent } from '../platform/telemetry/trace-parent.ts'
 import { Shape, validationDetail } from '../platform/validation.ts'
-import { formatLimits, readMeter, takeRequest } from '../slices/tenants/index.ts'
+import { formatLimits, loadTenant, readMeter, takeRequest } from '../slices/tenants/index.ts'
 import { ANONYMOUS, type Authenticator } from './access/authenticate.ts'
 import { authorize, pinNamespace } from './access/authorize.ts'
 import {
@@ -180,7 +181,7 @@ export class Endpoint {
     try {
       status = await this.#answer(arrived, response, trace)
     } catch (error) {
-      status = this.#refuse(error, response, trace)
+      status = this.#refuse(await this.#locate(error, trace), response, trace)
     }
     this.#measure(status, trace)
     this.#log(status, trace)
@@ -346,6 +347,13 @@ export class Endpoint {
     throw new Refusal('unsupported_media_type', `The body must be ${this.#bodyType}`)
   }
 
+  /** For a tenant that another cluster serves: the refusal that has its address. */
+  async #locate(error: unknown, { tenant_id }: Trace): Promise<unknown> {
+    if (!isGone(error) || tenant_id === '') return error
+    const moved = await this.#kernel.db.read(tenant_id, loadTenant).catch((reason) => reason)
+    return moved instanceof Refusal && moved.code === 'tenant_moved' ? moved : error
+  }
+
   #refuse(error: unknown, response: ServerResponse, trace: Trace): number {
     const { request_id } = trace
     const refusal = asRefusal(error, this.#kernel.logger, request_id)
@@ -438,3 +446,8 @@ function keyedBy(
   const scoped = limited === '' ? key : `${key}\n${limited}`
   return { key: scoped, content: async () => Buffer.concat([target, await content()]) }
 }
+
+/** Keys of a tenant that has moved are destroyed here, like those of one that was off-boarded. */
+const isGone = (error: unknown): boolean =>
+  (error instanceof Refusal || error instanceof KeyringError) &&
+  (error.code === 'tenant_moved' || error.code === 'tenant_destroyed')

@@ -2,7 +2,7 @@
 
 import { refusals } from '@custos/contract'
 import { KeyringError } from '../platform/keys/keyring-error.ts'
-import type { Logger } from '../platform/logger.ts'
+import { describeError, type Logger } from '../platform/logger.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { refusalOfStorage, storageFault } from '../platform/storage-fault.ts'
 import { answerHeaders, type Headers, JSON_TYPE, PROBLEM_TYPE } from './answer.ts'
@@ -33,19 +33,11 @@ export function asRefusal(error: unknown, logger: Logger, request_id: string): R
     return new Refusal('unavailable', undefined, { retry_after_s: 1 })
   const fault = storageFault(error)
   if (fault !== null) {
-    logger.error('storage.fault', { request_id, fault, ...describe(error) })
+    logger.error('storage.fault', { request_id, fault, ...describeError(error) })
     return refusalOfStorage(fault)
   }
-  logger.error('request.failed', { request_id, ...describe(error) })
+  logger.error('request.failed', { request_id, ...describeError(error) })
   return new Refusal('internal', 'The request failed; the log has the reason under this id')
-}
-
-// The message may quote what a caller sent: only the kind and the frames are logged.
-function describe(error: unknown): { error: string; code?: string; stack?: string } {
-  if (!(error instanceof Error)) return { error: typeof error }
-  const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '))
-  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
-  return { error: error.name, ...code, stack: frames.slice(0, 12).join('\n') }
 }
 
 export function renderRefusal(refusal: Refusal, request_id: string): RefusalReply {

@@ -20,6 +20,14 @@ export const noteLateFailure =
       name: error instanceof Error ? error.name : typeof error,
     })
 
+/** Its kind and its frames: the message may quote what a caller sent. */
+export function describeError(error: unknown): { error: string; code?: string; stack?: string } {
+  if (!(error instanceof Error)) return { error: typeof error }
+  const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '))
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
+  return { error: error.name, ...code, stack: frames.slice(0, 12).join('\n') }
+}
+
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
 
 /** JSON lines to stderr, buffered: a slow terminal never slows a request. */

@@ -129,6 +129,20 @@ test('a tenant is moved while it is written to, and no acknowledged write is los
     for (const report of await runFsck(side.config)) assert.deepEqual(report.findings, [])
 })
 
+/** At the source, also where the keys of the tenant are looked for before its rows. */
+async function refuseOperator({ tenant_id }: Agent): Promise<void> {
+  const person = { email: 'a@b.example', roles: ['auditor'] }
+  for (const [path, body] of [
+    [`/v1/cloud/tenants/${tenant_id}/users`, person],
+    [`/v1/cloud/tenants/${tenant_id}/rotate-key`, {}],
+    [`/v1/admin/tenants/${tenant_id}/destruction`, null],
+  ] as const) {
+    const options = { key: a.operator_key, ...(body && { body }) }
+    const refused = await a.request(body ? 'POST' : 'GET', path, options)
+    assert.deepEqual([refused.status, refused.body.address], [421, b.url], path)
+  }
+}
+
 /** With the keys that either cluster publishes; its checkpoint is at least of this size. */
 async function verifyProof(proof: MoveProof, size: number): Promise<void> {
   assert.ok(proof.last_checkpoint && proof.last_checkpoint.tree_size >= size)
@@ -192,6 +206,7 @@ for (const step of casesOf(STEPS, 4))
     }
     await runTenantMove(moveOf(agent.tenant_id))
     assert.equal((await write(a, agent, 'after')).status, 421)
+    await refuseOperator(agent)
     assert.equal((await write(b, agent, 'after')).status, 200)
     const exported = await b.request('GET', store(agent, '/export'), { key: agent.api_key })
     assert.equal(exported.text.split('"between"').length - 1, accepted)

@@ -267,8 +267,9 @@ export async function listLogEnds(
       .select(['tenant_id', 'generation', 'size'])
       .where('tenant_id', 'in', tenant_ids),
   )
-  await said
-  return ends
+  // Together: a rejection that nothing waits for would end the process.
+  const [, rows] = await Promise.all([said, ends])
+  return rows
 }
 
 export const insertTicket = (tx: Tx, ticket: Tables['stream_tickets']): Promise<number> =>

@@ -5,6 +5,7 @@ import { PLATFORM } from '../db/database.ts'
 import { findMark, saveMark } from '../db/leases.sql.ts'
 import { Refusal } from '../refusal.ts'
 import { storageFault } from '../storage-fault.ts'
+import { within } from '../within.ts'
 import { type Kernel, perKernel } from './kernel.ts'
 
 const MARK = 'readiness'
@@ -13,18 +14,25 @@ const EVERY_MS = 1_000
 /** With less, the next write to the keyring may fail although this one did not. */
 const FREE_BYTES_MIN = 1024 * 1024
 
+/** A database that hangs answers nothing for longer than a scrape waits. */
+const WAIT_MS = 3_000
+
 const lastProbes = perKernel(() => ({
-  at_ms: Number.NEGATIVE_INFINITY,
+  again_ms: Number.NEGATIVE_INFINITY,
   state: Promise.resolve<Awaited<ReturnType<typeof probe>>>('ok'),
 }))
 
 /** Never rejects: the reason of a failure goes to the log. */
 export function probeStorage(kernel: Kernel): ReturnType<typeof probe> {
   const last = lastProbes(kernel)
-  const now = performance.now()
-  if (now - last.at_ms < EVERY_MS) return last.state
-  last.at_ms = now
-  last.state = probe(kernel)
+  const begun_ms = performance.now()
+  if (begun_ms < last.again_ms) return last.state
+  // Nobody begins another while this one runs.
+  last.again_ms = Number.POSITIVE_INFINITY
+  const ended = probe(kernel).finally(() => {
+    last.again_ms = begun_ms + EVERY_MS
+  })
+  last.state = within(ended, WAIT_MS).then((state) => state ?? 'failing')
   return last.state
 }
 

@@ -8,6 +8,7 @@ import {
 import { formatTime } from '../../platform/clock.ts'
 import { accepted, type Handler, type Principal } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import { within } from '../../platform/within.ts'
 import { meter } from '../tenants/index.ts'
 import { findBaselineOfRun, type RunRow } from './assurance.sql.ts'
 import { checksOf } from './checks.ts'
@@ -32,23 +33,8 @@ export const run: Handler<typeof contract.run> = async (call, { body }) => {
   })
   const { run_id } = begun
   const done = executeRun(call.kernel, call.tenant_id, begun)
-  const row = await (body.background ? later(done) : within(done, ASSURANCE_WAIT_S))
+  const row = await (body.background ? later(done) : within(done, ASSURANCE_WAIT_S * 1_000))
   return row ? showRun(row) : accepted({ run_id, status: 'running' as const })
-}
-
-/** Null: the run continues, and the caller reads its result later. */
-async function within(done: Promise<RunRow>, seconds: number): Promise<RunRow | null> {
-  let timer: NodeJS.Timeout | undefined
-  const over = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), seconds * 1_000)
-  })
-  try {
-    const row = await Promise.race([done, over])
-    if (row === null) void later(done)
-    return row
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 async function later(done: Promise<RunRow>): Promise<null> {
@@ -76,7 +62,8 @@ export const captureBaseline: Handler<typeof contract.capture_baseline> = async 
     return row
   })
   const { run_id } = begun
-  const row = await within(executeRun(call.kernel, call.tenant_id, begun), ASSURANCE_WAIT_S)
+  const done = executeRun(call.kernel, call.tenant_id, begun)
+  const row = await within(done, ASSURANCE_WAIT_S * 1_000)
   if (row === null) return accepted({ run_id, status: 'running' as const })
   const kept = await call.read((db) => findBaselineOfRun(db, run_id))
   if (!kept) return call.refuse('wrong_state', `a check failed: see the run ${run_id}`)

@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type EventType, eventPayloads } from '@custos/contract'
+import { listLogEnds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
-import { insertInto } from '../../platform/db/tenant-db.ts'
+import { insertInto, type TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { openTestKernel } from '../../testing/kernel.ts'
 import { openTwoKernels } from '../../testing/two-kernels.ts'
@@ -24,6 +26,17 @@ function nextEnd(kernel: Kernel, size: number, tenant_id = 't1') {
   })
   return { promise, stop }
 }
+
+test('a database that is lost while ends are listed fails the list, and nothing else', async () => {
+  const lost = new Error('lost')
+  const db = {
+    first: () => Promise.reject(lost),
+    all: () => delay(1).then(() => Promise.reject(lost)),
+  }
+  await assert.rejects(listLogEnds(db as unknown as TenantDb, ['t1']), lost)
+  // A rejection that nobody waits for fails this test.
+  await delay(5)
+})
 
 test('an entry is told at once in its process, and to no follower of another tenant', async (t) => {
   const { kernel, close } = await openTestKernel({ tenants: ['t1', 't2'] })

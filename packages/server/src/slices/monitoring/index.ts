@@ -8,6 +8,7 @@ import { PLATFORM } from '../../platform/db/database.ts'
 import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { probeStorage } from '../../platform/kernel/storage-probe.ts'
+import { within } from '../../platform/within.ts'
 import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import { measureIndexes } from '../memory/index.ts'
 import { addUsages, calendarMonth, loadUsage } from '../tenants/index.ts'
@@ -142,18 +143,17 @@ export const platformHandlers: HandlersOf<typeof platform> = {
   async readyz(call) {
     const { kernel } = call
     const ahead_s = secondsAhead(kernel.clock.now())
-    const checks = {
-      database: await check(kernel, 'database', () =>
-        kernel.db.read(PLATFORM, (db) => findTenant(db, PLATFORM)),
-      ),
-      storage: await probeStorage(kernel),
-      keyring: await check(kernel, 'keyring', () => kernel.keyring.listTenants()),
-      log: await check(kernel, 'log', async () => {
+    const [database, storage, keyring, log] = await Promise.all([
+      check(kernel, 'database', () => kernel.db.read(PLATFORM, (db) => findTenant(db, PLATFORM))),
+      probeStorage(kernel),
+      check(kernel, 'keyring', () => kernel.keyring.listTenants()),
+      check(kernel, 'log', async () => {
         kernel.keyring.signer('checkpoint')
-        await kernel.db.read(PLATFORM, logSize)
+        return kernel.db.read(PLATFORM, logSize)
       }),
-      clock: ahead_s > 0 ? ('ahead' as const) : ('ok' as const),
-    }
+    ])
+    const clock = ahead_s > 0 ? ('ahead' as const) : ('ok' as const)
+    const checks = { database, storage, keyring, log, clock }
     if (checks.storage === 'full')
       return call.refuse('storage_full', undefined, { members: { checks }, retry_after_s: 30 })
     const failing = Object.values(checks).includes('failing')
@@ -174,18 +174,20 @@ async function check(
   name: string,
   probe: () => Promise<unknown>,
 ): Promise<'ok' | 'failing'> {
-  try {
-    await probe()
-    return 'ok'
-  } catch (error) {
-    const reason = error instanceof Error ? error.name : 'unknown'
-    kernel.logger.error('readiness.failing', { check: name, reason })
-    return 'failing'
-  }
+  const state = probe().then(
+    () => 'ok' as const,
+    (error: unknown) => (error instanceof Error ? error.name : 'unknown'),
+  )
+  const reason = (await within(state, WAIT_MS)) ?? 'no_answer'
+  if (reason === 'ok') return 'ok'
+  kernel.logger.error('readiness.failing', { check: name, reason })
+  return 'failing'
 }
 
 export const monitoringHandlers: HandlersOf<typeof monitoring> = { stats }
 
+/** A database that hangs is told from one that answers sooner than a scrape or a probe gives up. */
+const WAIT_MS = 3_000
 /** Scrapes in between share one answer. */
 const EVERY_MS = 5_000
 /** Of the time, at most this part goes to reading, however many tenants there are. */
@@ -271,7 +273,8 @@ function timeOf(record: string): number {
 
 /** Never rejects: a value that cannot be read now has no sample. */
 export async function renderMetrics(kernel: Kernel, epoch_seconds: number): Promise<string> {
-  const [stored, storage] = await Promise.all([storedNumbers(kernel), probeStorage(kernel)])
+  const reading = within(storedNumbers(kernel), WAIT_MS)
+  const [stored, storage] = await Promise.all([reading, probeStorage(kernel)])
   const { bytes, building_s } = measureIndexes(kernel)
   const { pool } = kernel.db.stats()
   return kernel.metrics.render(

@@ -11,7 +11,7 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { erasureSigner, finishPendingErasures } from '../erasure/index.ts'
 import { showCosignatures } from '../gcrumbs/index.ts'
-import { LOCAL_TENANT } from '../tenants/index.ts'
+import { LOCAL_TENANT, loadTenant } from '../tenants/index.ts'
 import { continueDestruction, markDestroyed } from './destruction.ts'
 import { fillReasons, reportStep } from './plan.ts'
 import { TENANT_REMOVE, tenantRemover } from './remove-job.ts'
@@ -61,8 +61,7 @@ function requirePreconditions(call: Call<DestroyOperation>, tenant_id: string): 
 const destruction: Handler<typeof offboarding.destruction> = async (call, { params }) => {
   const { kernel } = call
   const { tenant_id } = params
-  const tenant = await kernel.db.read(tenant_id, (db) => findTenant(db, tenant_id))
-  if (!tenant) return call.refuse('tenant_not_found')
+  await kernel.db.read(tenant_id, loadTenant)
   return loadDestruction(kernel, tenant_id)
 }
 

@@ -378,7 +378,9 @@ class KeyUses {
         await this.#kernel.db.transact(tenant_id, async (tx) => {
           for (const [key_id, { used_us }] of uses) await updateKeyUse(tx, { key_id, used_us })
         })
-      } catch {
+      } catch (error) {
+        // Nobody asks any more when these were used.
+        if (error instanceof Refusal && error.code === 'tenant_moved') continue
         this.#kernel.logger.warn('key_uses.flush_failed', { tenant_id })
         for (const [key_id, use] of uses) if (!this.#uses.has(key_id)) this.#uses.set(key_id, use)
       }
