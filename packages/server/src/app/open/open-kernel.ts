@@ -75,7 +75,7 @@ async function openShared(
   const { openPostgres } = await import('./open-postgres.ts')
   const { accept_empty_data } = options
   const metrics = new Metrics(config.metrics)
-  const tracer = await openTracerOf(config)
+  const tracer = await openTracerOf(config, logger)
   const around = { clock, logger, metrics, accept_empty_data }
   const { db, keyring } = await openPostgres(config, postgres, around)
   const parts = { config, clock, logger, metrics, tracer, db, keyring, embedders }
@@ -105,7 +105,7 @@ async function openEmbedded(config: Config, options: KernelOptions): Promise<Ope
     const database = databasePath(config.data_dir)
     migrate(database, keyring.instance_id)
     const metrics = new Metrics(config.metrics)
-    const tracer = await openTracerOf(config)
+    const tracer = await openTracerOf(config, logger)
     const { db, checkpointer } = openEngine(database, { clock, logger, metrics })
     await raiseClock(clock, db, logger)
     const { step, lookup } = options
@@ -127,8 +127,8 @@ async function openEmbedded(config: Config, options: KernelOptions): Promise<Ope
   }
 }
 
-const openTracerOf = async ({ otlp_endpoint }: Config): Promise<Tracer | null> =>
-  otlp_endpoint === null ? null : openTracer(otlp_endpoint, VERSION)
+const openTracerOf = async ({ otlp_endpoint }: Config, logger: Logger): Promise<Tracer | null> =>
+  otlp_endpoint === null ? null : openTracer(otlp_endpoint, { version: VERSION, logger })
 
 // Verifies that database and keyring belong together before it changes anything: with another
 // keyring, a log would be signed twice and every fact would seem erased.

@@ -7,6 +7,7 @@ import { json } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 import type { Logger } from '../logger.ts'
+import { openTracer } from './tracer.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const PARENT = '00f067aa0ba902b7'
@@ -161,4 +162,17 @@ test('spans have the names and attributes of the conventions, and no content', a
   assert.ok(received.includes('"/v1/traces"') && received.includes('"service.name"'))
   for (const text of [received, JSON.stringify(lines)])
     for (const secret of ['eculiar', key]) assert.ok(!text.includes(secret), secret)
+})
+
+test('spans that the collector does not take are counted in the log', async (t) => {
+  const refusing = createServer((_, response) => response.writeHead(400).end())
+  await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve))
+  t.after(() => refusing.close())
+  const { port } = refusing.address() as AddressInfo
+  const tracer = await openTracer(`http://127.0.0.1:${port}`, { version: 'x', logger })
+  const ended = { name: 'peculiar', started_ms: 0, parent: null, attributes: {}, failed: false }
+  for (const _ of [1, 2]) tracer.record(ended)
+  await tracer.stop()
+  const losses = lines.filter(({ event }) => event === 'traces.not_sent')
+  assert.deepEqual(losses, [{ level: 'warn', event: 'traces.not_sent', fields: { spans_lost: 2 } }])
 })

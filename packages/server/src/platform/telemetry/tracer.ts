@@ -1,6 +1,8 @@
 // Spans of requests, sent by OTLP to a collector that the operator names; never content.
 
 import type { Attributes } from '@opentelemetry/api'
+import type { SpanExporter } from '@opentelemetry/sdk-trace-base'
+import type { Logger } from '../logger.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { TraceParent } from './trace-parent.ts'
 
@@ -22,6 +24,7 @@ export interface Tracer {
 }
 
 const STOP_MS = 2_000
+const LOSSES_MS = 60_000
 const PACKAGES = [
   '@opentelemetry/api',
   '@opentelemetry/sdk-trace-base',
@@ -30,9 +33,13 @@ const PACKAGES = [
 ] as const
 
 /** Throws OperatorError, with one clear line, where a package is missing. */
-export async function openTracer(endpoint: string, version: string): Promise<Tracer> {
+export async function openTracer(
+  endpoint: string,
+  { version, logger }: { readonly version: string; readonly logger: Logger },
+): Promise<Tracer> {
   const { api, sdk, resources, otlp } = await loadPackages()
   const exporter = new otlp.OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` })
+  noteLosses(exporter, logger)
   const named = { 'service.name': 'custos', 'service.version': version }
   const detected = resources.detectResources({ detectors: [resources.envDetector] })
   const provider = new sdk.BasicTracerProvider({
@@ -65,6 +72,24 @@ export async function openTracer(endpoint: string, version: string): Promise<Tra
       await Promise.race([provider.shutdown().catch(() => {}), late])
     },
   }
+}
+
+/** Logs how many spans the collector did not take, at most once in a while. */
+function noteLosses(exporter: SpanExporter, logger: Logger): void {
+  const send = exporter.export.bind(exporter)
+  let spans_lost = 0
+  let again_ms = Number.NEGATIVE_INFINITY
+  exporter.export = (spans, ended) =>
+    send(spans, (result) => {
+      // SUCCESS of @opentelemetry/core.
+      if (result.code !== 0) spans_lost += spans.length
+      if (spans_lost > 0 && performance.now() >= again_ms) {
+        logger.warn('traces.not_sent', { spans_lost })
+        spans_lost = 0
+        again_ms = performance.now() + LOSSES_MS
+      }
+      ended(result)
+    })
 }
 
 /** Optional: installed only by those who use them. */
