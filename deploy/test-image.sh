@@ -19,15 +19,16 @@ export CUSTOS_OPERATOR_KEY=operator-key-of-the-image-test-$RANDOM$RANDOM
 CUSTOS_MASTER_KEY=$(node -p 'require("crypto").randomBytes(32).toString("hex")')
 export CUSTOS_MASTER_KEY
 
-# Not in /tmp, which can be small: it holds an image.
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/custos-image-XXXXXX")
+# In memory where there is room, like the data of the tests: an image is many small files.
+scratch=${TMPDIR:-/var/tmp}
+if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -1)" -gt 4000000 ]; then scratch=/dev/shm; fi
+work=$(mktemp -d "$scratch/custos-image-XXXXXX")
 mkdir "$work/base" "$work/data"
 engine=()
 service=
 
-clean_up() {
-  trap '' INT TERM
-  if [ -n "$service" ]; then kill -KILL "$service" || true; fi
+# Removes what this script made with the engine.
+clean_engine() {
   case ${engine[0]:-} in
   docker | podman)
     "${engine[@]}" rm --force "$name" || true
@@ -36,6 +37,12 @@ clean_up() {
     ;;
   buildah) "${engine[@]}" rm --all || true ;;
   esac >/dev/null 2>&1
+}
+
+clean_up() {
+  trap '' INT TERM
+  if [ -n "$service" ]; then kill -KILL "$service" || true; fi
+  clean_engine
   # Where an engine still has a mount below, its files are not ours to remove.
   rm -rf --one-file-system "$work"
 }
@@ -55,29 +62,36 @@ fail() {
   exit 1
 }
 
-# A folder with what the base image has, as far as it is used: Debian's packages, Node and npm.
-make_stand_in() {
-  local root=$work/base/root packages=$work/packages version=${real_base#node:}
-  mkdir -p "$packages/partial" "$root/etc" "$root/usr/local/lib" "$root/usr/local/bin" \
-    "$root"/{dev,proc,sys,tmp,root}
-  : >"$packages/status"
-  apt-get -qq -y -o Dir::State::status="$packages/status" -o Dir::Cache::archives="$packages" \
+# Debian's packages that a shell, Node and the commands of the Dockerfile need, into a folder.
+fetch_packages() {
+  : >"$1/status"
+  apt-get -qq -y -o Dir::State::status="$1/status" -o Dir::Cache::archives="$1" \
     -o APT::Sandbox::User=root install --no-install-recommends --download-only \
     libstdc++6 dash coreutils
-  for package in "$packages"/*.deb; do
-    dpkg-deb --fsys-tarfile "$package" |
-      tar --extract --keep-directory-symlink --directory "$root"
-  done
+}
+
+# A folder with what the base image has, as far as it is used: Debian's packages, npm, and the Node
+# that `npm ci` has installed, which is of the same version.
+make_stand_in() (
+  set -e
+  root=$work/base/root packages=$work/packages
+  mkdir -p "$packages/partial" "$root"/{dev,etc,proc,root,sys,tmp} \
+    "$root"/usr/local/{bin,lib/node_modules}
   chmod 1777 "$root/tmp"
   printf '%s\n' 'root:x:0:0::/root:/bin/sh' 'node:x:1000:1000::/home/node:/bin/sh' \
     >"$root/etc/passwd"
   printf '%s\n' 'root:x:0:' 'node:x:1000:' >"$root/etc/group"
-  npm install --silent --no-update-notifier --ignore-scripts --prefer-offline \
-    --prefix "$packages" "node-linux-$(node -p process.arch)@${version%%-*}" npm@11
-  mv "$packages/node_modules/node-linux-$(node -p process.arch)/bin/node" "$root/usr/local/bin/node"
-  mv "$packages/node_modules" "$root/usr/local/lib/node_modules"
+  fetch_packages "$packages" || { apt-get update -qq && fetch_packages "$packages"; }
+  for package in "$packages"/*.deb; do
+    dpkg-deb --fsys-tarfile "$package" | tar --extract --directory "$root" \
+      --keep-directory-symlink --exclude=./usr/share/{doc,locale,man}
+  done
+  npm pack --silent --prefer-offline --pack-destination "$packages" npm@11
+  tar --extract --file "$packages"/npm-*.tgz --directory "$packages"
+  mv "$packages/package" "$root/usr/local/lib/node_modules/npm"
   ln -s ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
-}
+  cp "node_modules/node-linux-$(node -p process.arch)/bin/node" "$root/usr/local/bin"
+)
 
 # The image that the build starts from: the real one, or a stand-in where no registry is reached. A
 # company's own authority goes into it, where this machine trusts one.
@@ -87,9 +101,11 @@ make_base() {
     echo "FROM $real_base" >"$file"
   else
     echo "the base is a stand-in made of Debian's packages: $real_base cannot be pulled"
-    [ -d "$work/base/root" ] || make_stand_in || return 1
+    [ -d "$work/base/root" ] || make_stand_in
     printf '%s\n' 'FROM scratch' 'COPY root /' >"$file"
   fi
+  printf 'ENV npm_config_registry=%s npm_config_prefer_offline=true\n' \
+    "$(npm config get registry)" >>"$file"
   if [ -n "${NODE_EXTRA_CA_CERTS:-}" ]; then
     cp "$NODE_EXTRA_CA_CERTS" "$work/base/authorities.crt"
     printf '%s\n' 'COPY authorities.crt /etc/authorities.crt' \
@@ -98,37 +114,34 @@ make_base() {
   "${engine[@]}" build "${build_options[@]}" --tag "$base" "$work/base"
 }
 
-# Whether the engine works here; podman may be installed where it cannot run a container.
-try_engine() {
-  command -v "$1" >/dev/null || return 1
+use_engine() {
   engine=("$1")
-  build_options=(--quiet)
   # Packages that this machine has fetched before are not fetched again.
-  local cache
-  cache=$(npm config get cache)
+  local shared=(--format docker --layers=false --volume "$(npm config get cache):/root/.npm")
+  build_options=(--quiet)
   case $1 in
-  docker) docker info >/dev/null 2>&1 && make_base ;;
-  podman)
-    build_options+=(--format docker --layers=false --volume "$cache:/root/.npm")
-    make_base && podman run --rm --init "$base" node --version
-    ;;
+  podman) build_options+=("${shared[@]}") ;;
   buildah)
-    [ "$(id -u)" = 0 ] && unshare --mount true || return 1
-    export BUILDAH_ISOLATION=chroot
+    build_options+=("${shared[@]}")
     engine+=(--root "$work/storage" --runroot "$work/run")
-    build_options+=(--format docker --layers=false --volume "$cache:/root/.npm")
-    make_base
+    export BUILDAH_ISOLATION=chroot
     ;;
   esac
 }
 
-find_engine() {
-  local candidate
-  for candidate in ${IMAGE_ENGINE:-docker podman buildah}; do
-    if try_engine "$candidate" >"$work/log" 2>&1; then return; fi
-    sed "s/^/$candidate: /" "$work/log" >&2
-  done
-  return 1
+# Makes the base with the engine, which fails where the engine does not work: podman can be
+# installed where it cannot run a container.
+try_engine() {
+  command -v "$1" || {
+    echo 'not installed'
+    return 1
+  }
+  case $1 in
+  docker) docker info ;;
+  buildah) unshare --mount true ;;
+  esac
+  make_base
+  if [ "$1" != buildah ]; then "$1" run --rm --init "$base" node --version; fi
 }
 
 # Replaces this shell by the service, as the image is configured, in a chroot that it cannot write.
@@ -206,12 +219,23 @@ call() {
     ${4:+--data "$4"}
 }
 
-if ! find_engine; then
-  echo "NOT CHECKED: THE IMAGE OF THE DOCKERFILE, because none of these works on this machine:" \
-    "${IMAGE_ENGINE:-docker, podman, buildah as root}" >&2
+for candidate in ${IMAGE_ENGINE:-docker podman buildah}; do
+  use_engine "$candidate"
+  # In a condition the shell would not stop at the first command that fails.
+  set +e
+  (set -e && try_engine "$candidate") >"$work/log" 2>&1
+  status=$?
+  set -e
+  if [ "$status" = 0 ]; then break; fi
+  echo "$candidate does not work here: $(tail -n 1 "$work/log")" >&2
+  clean_engine
+done
+if [ "$status" != 0 ]; then
+  echo "NOT CHECKED: THE IMAGE OF THE DOCKERFILE, because no engine works on this machine" >&2
   exit 0
 fi
-seconds "a base for ${engine[0]}"
+seconds "the base $(sed -n '1s/^FROM scratch$/is a stand-in/p;1s/^FROM node:/is node:/p' \
+  "$work/base/Dockerfile"), by ${engine[0]}"
 
 sed "s#^FROM node:[^ ]*#FROM $base#" Dockerfile >"$work/Dockerfile"
 "${engine[@]}" build "${build_options[@]}" --file "$work/Dockerfile" --tag "$image" . >"$work/log" \
