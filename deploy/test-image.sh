@@ -72,9 +72,9 @@ fetch_packages() {
 
 # A folder with what the base image has, as far as it is used: Debian's packages, npm, and the Node
 # that `npm ci` has installed, which is of the same version.
-make_stand_in() (
-  set -e
-  root=$work/base/root packages=$work/packages
+make_stand_in() {
+  local root=$work/stand-in packages=$work/packages package
+  rm -rf "$root" "$packages"
   mkdir -p "$packages/partial" "$root"/{dev,etc,proc,root,sys,tmp} \
     "$root"/usr/local/{bin,lib/node_modules}
   chmod 1777 "$root/tmp"
@@ -91,17 +91,18 @@ make_stand_in() (
   mv "$packages/package" "$root/usr/local/lib/node_modules/npm"
   ln -s ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
   cp "node_modules/node-linux-$(node -p process.arch)/bin/node" "$root/usr/local/bin"
-)
+  mv "$root" "$work/base/root"
+}
 
 # The image that the build starts from: the real one, or a stand-in where no registry is reached. A
 # company's own authority goes into it, where this machine trusts one.
 make_base() {
   local file=$work/base/Dockerfile
-  if "${engine[@]}" pull "$real_base" >/dev/null 2>&1; then
+  if "${engine[@]}" inspect --type image "$real_base" >/dev/null 2>&1 ||
+    timeout 300 "${engine[@]}" pull "$real_base"; then
     echo "FROM $real_base" >"$file"
   else
-    echo "the base is a stand-in made of Debian's packages: $real_base cannot be pulled"
-    [ -d "$work/base/root" ] || make_stand_in
+    if [ ! -d "$work/base/root" ]; then make_stand_in; fi
     printf '%s\n' 'FROM scratch' 'COPY root /' >"$file"
   fi
   printf 'ENV npm_config_registry=%s npm_config_prefer_offline=true\n' \
@@ -151,7 +152,6 @@ run_in_chroot() {
     const { config } = JSON.parse(fs.readFileSync(0, "utf8")).Docker
     const { User, WorkingDir, Env, Entrypoint, Cmd } = config
     ;[User, `--chdir=${WorkingDir}`, ...Env, ...Entrypoint, ...Cmd].join("\n")')
-  # shellcheck disable=SC2016
   exec unshare --mount bash -euc '
     root=$1 data=$2 user=$3
     shift 3
@@ -162,7 +162,7 @@ run_in_chroot() {
     mount -t tmpfs tmpfs "$root/tmp"
     mount -o remount,bind,ro "$root"
     exec chroot --userspec="$user" --groups= "$root" env -i "$@"
-  ' bash "$root" "$work/data" "${words[0]}" "${words[1]}" "CUSTOS_PORT=$port" \
+  ' bash "$mounted" "$work/data" "${words[0]}" "${words[1]}" "CUSTOS_PORT=$port" \
     "CUSTOS_OPERATOR_KEY=$CUSTOS_OPERATOR_KEY" "CUSTOS_MASTER_KEY=$CUSTOS_MASTER_KEY" \
     "${words[@]:2}"
 }
@@ -170,7 +170,7 @@ run_in_chroot() {
 # A new container on the same volume, by the line of the guide.
 start() {
   if [ "${engine[0]}" = buildah ]; then
-    root=$("${engine[@]}" mount "$("${engine[@]}" from --pull-never "$image")")
+    mounted=$("${engine[@]}" mount "$("${engine[@]}" from --pull-never "$image")")
     run_in_chroot >"$work/log" 2>&1 &
     service=$!
   else
