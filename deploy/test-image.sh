@@ -19,6 +19,9 @@ export CUSTOS_OPERATOR_KEY=operator-key-of-the-image-test-$RANDOM$RANDOM
 CUSTOS_MASTER_KEY=$(node -p 'require("crypto").randomBytes(32).toString("hex")')
 export CUSTOS_MASTER_KEY
 
+# Where npm keeps what it has fetched, while the image is built.
+NPM_CACHE=/var/cache/npm
+
 # In memory where there is room, like the data of the tests: an image is many small files.
 scratch=${TMPDIR:-/var/tmp}
 if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -1)" -gt 4000000 ]; then scratch=/dev/shm; fi
@@ -75,10 +78,10 @@ fetch_packages() {
 make_stand_in() {
   local root=$work/stand-in packages=$work/packages package
   rm -rf "$root" "$packages"
-  mkdir -p "$packages/partial" "$root"/{dev,etc,proc,root,sys,tmp} \
+  mkdir -p "$packages/partial" "$root"/{dev,etc,proc,sys,tmp} \
     "$root"/usr/local/{bin,lib/node_modules}
   chmod 1777 "$root/tmp"
-  printf '%s\n' 'root:x:0:0::/root:/bin/sh' 'node:x:1000:1000::/home/node:/bin/sh' \
+  printf '%s\n' 'root:x:0:0::/:/bin/sh' 'node:x:1000:1000::/:/bin/sh' \
     >"$root/etc/passwd"
   printf '%s\n' 'root:x:0:' 'node:x:1000:' >"$root/etc/group"
   fetch_packages "$packages" || { apt-get update -qq && fetch_packages "$packages"; }
@@ -105,8 +108,8 @@ make_base() {
     if [ ! -d "$work/base/root" ]; then make_stand_in; fi
     printf '%s\n' 'FROM scratch' 'COPY root /' >"$file"
   fi
-  printf 'ENV npm_config_registry=%s npm_config_prefer_offline=true\n' \
-    "$(npm config get registry)" >>"$file"
+  printf 'ENV npm_config_registry=%s npm_config_cache=%s npm_config_prefer_offline=true\n' \
+    "$(npm config get registry)" "$NPM_CACHE" >>"$file"
   if [ -n "${NODE_EXTRA_CA_CERTS:-}" ]; then
     cp "$NODE_EXTRA_CA_CERTS" "$work/base/authorities.crt"
     printf '%s\n' 'COPY authorities.crt /etc/authorities.crt' \
@@ -118,7 +121,7 @@ make_base() {
 use_engine() {
   engine=("$1")
   # Packages that this machine has fetched before are not fetched again.
-  local shared=(--format docker --layers=false --volume "$(npm config get cache):/root/.npm")
+  local shared=(--format docker --layers=false --volume "$(npm config get cache):$NPM_CACHE")
   build_options=(--quiet)
   case $1 in
   podman) build_options+=("${shared[@]}") ;;
