@@ -210,7 +210,7 @@ stop() {
     wait "$service" || fail "the service ended with status $?"
     service=
   else
-    "${engine[@]}" stop --time 30 "$name" >/dev/null
+    "${engine[@]}" stop -t 30 "$name" >/dev/null
     [ "$("${engine[@]}" inspect --format '{{.State.ExitCode}}' "$name")" = 0 ] ||
       fail 'the service did not end well'
     "${engine[@]}" rm "$name" >/dev/null
