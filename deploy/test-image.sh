@@ -102,7 +102,7 @@ make_stand_in() {
 make_base() {
   local file=$work/base/Dockerfile
   if "${engine[@]}" inspect --type image "$real_base" >/dev/null 2>&1 ||
-    timeout 300 "${engine[@]}" pull "$real_base"; then
+    timeout 120 "${engine[@]}" pull "$real_base"; then
     echo "FROM $real_base" >"$file"
   else
     if [ ! -d "$work/base/root" ]; then make_stand_in; fi
