@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import {
   copyFileSync,
   cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -403,11 +404,15 @@ test('a rehearsal of a damaged backup fails and leaves nothing behind', async (t
   await writeSampleData(live)
   const pair = await backUp(live.data_dir)
   const scratch = tempDirectory()
-  const rehearse = () =>
+  const rehearse = (room = scratch) =>
     runCustos([
       ...['restore', '--rehearse', '--data', pair.data, '--keyring', pair.keyring],
-      ...['--scratch', scratch, '--data-dir', live.data_dir],
+      ...['--scratch', room, '--data-dir', live.data_dir],
     ])
+  const absent = join(scratch, 'absent')
+  const misspelled = await rehearse(absent)
+  assert.match(misspelled.stderr, /^custos restore: \S+absent is no directory[^\n]*\n$/)
+  assert.ok(!existsSync(absent))
   const whole = readFileSync(pair.data)
   const database = new DatabaseSync(pair.data)
   database.exec('delete from facts where ref = (select min(ref) from facts)')

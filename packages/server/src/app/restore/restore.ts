@@ -253,6 +253,7 @@ export async function rehearseRestore(
   { data, keyring, scratch, progress = () => {} }: RehearsalOptions,
 ): Promise<RehearsedTenant[]> {
   const master_key = requireMasterKey(config).toString('hex')
+  if (!existsSync(scratch)) throw new OfflineError(`${scratch} is no directory: name one with room`)
   const stage = openStage(scratch)
   try {
     const ledger_copy = copyLedger(config, stage)
