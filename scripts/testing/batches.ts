@@ -32,12 +32,15 @@ function writeEntries(directory: string, queue: Queue, processes: number): strin
   if (queue.files.length === 0) return []
   mkdirSync(directory)
   writeFileSync(join(directory, QUEUE), JSON.stringify(queue))
-  const runner = pathToFileURL(join(import.meta.dirname, 'batch.ts')).href
+  const [context, runner] = ['test-context.ts', 'batch.ts'].map(
+    (name) => pathToFileURL(join(import.meta.dirname, name)).href,
+  )
   const length = Math.ceil(queue.files.length / queue.files_max) + processes - 1
   return Array.from({ length }, (_, index) => {
     const path = join(directory, `${queue.engine}-${index}.mjs`)
     const call = `await runQueue(${JSON.stringify(directory)})`
-    writeFileSync(path, `const { runQueue } = await import('${runner}')\n${call}\n`)
+    const load = `import '${context}'\nconst { runQueue } = await import('${runner}')`
+    writeFileSync(path, `${load}\n${call}\n`)
     return path
   })
 }

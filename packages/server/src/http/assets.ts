@@ -134,7 +134,7 @@ export interface Asset {
   /** Default: no-cache. */
   readonly caching?: string
   /** The content in gzip, for clients that take it. */
-  readonly gzip?: Buffer
+  readonly gzip?: () => Buffer
 }
 
 /**
@@ -201,7 +201,7 @@ const UNBUILT = documentOf('Verify', [
 export function sendAsset(raw: ServerResponse, asset: Asset): void {
   const { accept, 'accept-encoding': encodings } = raw.req.headers
   const json = asksForJson(accept) ? asset.json : undefined
-  const gzip = /\bgzip\b/.test(String(encodings)) ? asset.gzip : undefined
+  const gzip = /\bgzip\b/.test(String(encodings)) ? asset.gzip?.() : undefined
   const content = json ?? gzip ?? asset.content
   if (asset.json) raw.appendHeader('vary', 'accept')
   if (asset.gzip) raw.appendHeader('vary', 'accept-encoding')

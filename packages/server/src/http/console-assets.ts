@@ -3,8 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { type Asset, asset, documentOf, PUBLIC_PATHS, sendAsset } from './assets.ts'
 
@@ -36,7 +35,14 @@ const UNBUILT = documentOf('Console', [
   'again.</p>',
 ])
 
-const compress = promisify(gzip)
+/** Compressed when it is first asked for: a start need not wait for a hundred files. */
+function compressOnce(content: Buffer): () => Buffer {
+  let compressed: Buffer | undefined
+  return () => {
+    compressed ??= gzipSync(content)
+    return compressed
+  }
+}
 
 /** The page and the files by their path; before they were built, how to build them. */
 export async function loadConsole(dist: URL = DIST): Promise<ReadonlyMap<string, Asset>> {
@@ -50,7 +56,7 @@ export async function loadConsole(dist: URL = DIST): Promise<ReadonlyMap<string,
       path: `${FILES}${name}`,
       type: TYPES[extname(name)] ?? 'application/octet-stream',
       content,
-      gzip: await compress(content),
+      gzip: compressOnce(content),
       caching: 'public, max-age=31536000, immutable',
     })
   }
