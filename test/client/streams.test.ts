@@ -98,13 +98,17 @@ test('streams.run ends with its run, also over a connection that is cut', async 
   }
 })
 
-test('streams.events goes on when its first connection ends before a frame arrived', async () => {
+test('streams.events goes on after a cut before a frame, and after a passing refusal', async () => {
   const frame = 'id: 0.1\nevent: position\ndata: {}\n\n'
   let asked = 0
   const server = createServer((_request, response) => {
     asked += 1
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    if (asked === 1) response.write(frame.slice(0, 9), () => response.destroy())
+    const busy = asked > 1 && asked < 6
+    response.writeHead(busy ? 503 : 200, {
+      'content-type': busy ? 'application/problem+json' : 'text/event-stream',
+    })
+    if (busy) response.end('{"error":"unavailable"}')
+    else if (asked === 1) response.write(frame.slice(0, 9), () => response.destroy())
     else response.write(frame)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -116,7 +120,7 @@ test('streams.events goes on when its first connection ends before a frame arriv
       seen.push(id)
       break
     }
-    assert.deepEqual([asked, seen], [2, ['0.1']])
+    assert.deepEqual([asked, seen], [6, ['0.1']])
   } finally {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))

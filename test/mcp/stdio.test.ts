@@ -208,3 +208,20 @@ test('nothing but protocol is written to standard output', async () => {
   assert.deepEqual(answered.sort(), [1, 2, 3])
   assert.deepEqual(await ended, [0, null])
 })
+
+test('a client that dies, so that nobody reads its answers, ends the command', async () => {
+  const child = spawn(process.execPath, [BIN, 'mcp', '--data-dir', join(tempDirectory(), 'data')], {
+    env: childEnvironment(),
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  const ended = once(child, 'close')
+  const initialize = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: INFO }
+  const send = (id: number, method: string, params: object) =>
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
+  child.stdin.on('error', () => {})
+  send(1, 'initialize', initialize)
+  await once(child.stdout, 'data')
+  child.stdout.destroy()
+  send(2, 'ping', {})
+  assert.deepEqual(await ended, [0, null])
+})

@@ -48,7 +48,9 @@ export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
         if (this.#over) return
       } catch (error) {
         if (signal?.aborted) throw signal.reason
-        if (!(error instanceof ConnectionError) || !answered) throw error
+        // Too many requests, or a failure of the service: it passes.
+        const again = error instanceof ConnectionError || Object(error).status > 428
+        if (!again || !answered) throw error
       }
       await sleep(1_000 + 1_000 * jitter(), signal)
     }

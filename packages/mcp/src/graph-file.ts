@@ -59,7 +59,9 @@ async function readMemoryFile(path: string, namespace: string | undefined) {
       lines.push(...found.map((line) => JSON.stringify(line)))
     }
   } catch (error) {
-    if (Object(error).code === 'ENOENT') return null
+    const { code } = Object(error)
+    if (code === 'ENOENT') return null
+    if (typeof code === 'string') throw new MemoryFileError(`${path} cannot be read (${code})`)
     throw error
   } finally {
     source.destroy()

@@ -1,11 +1,21 @@
 // The command as a whole: help, unknown commands and options, and settings that cannot be used.
 
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { CLIENT_SETTINGS, SETTINGS } from '@custos/server'
-import { runCustos, spawnCustos, tempDirectory } from '../testing/run.ts'
+import { BIN, runCustos, spawnCustos, tempDirectory } from '../testing/run.ts'
 import { serveLocally } from '../testing/serve-locally.ts'
 import { commands } from './index.ts'
 
@@ -166,6 +176,33 @@ test('a service that crashes says where, in the last line of its log, and no tex
   assert.match(stack, /^ +at /)
   for (const line of lines) assert.ok(JSON.parse(line).time, line)
   assert.doesNotMatch(ran.stderr, /a name/)
+})
+
+test('a service whose log takes nothing serves, and ends when it is told to', async () => {
+  const full = openSync('/dev/full', 'w')
+  const args = [BIN, 'serve', '--port', '0', '--data-dir', join(tempDirectory(), 'data')]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', full] })
+  try {
+    const ended = once(child, 'exit')
+    assert.ok(child.stdout)
+    const [first] = await Promise.race([once(child.stdout, 'data'), ended])
+    const url = /custos listens on (\S+)/.exec(String(first))?.[1]
+    for (let asked = 0; asked < 60; asked += 1)
+      assert.equal((await fetch(`${url}/v1/stores/nowhere`)).status, 404)
+    child.kill('SIGTERM')
+    assert.deepEqual(await ended, [0, null])
+  } finally {
+    child.kill('SIGKILL')
+    closeSync(full)
+  }
+})
+
+test('a start that fails after it has begun to listen leaves no process', async () => {
+  const data_dir = join(tempDirectory(), 'data')
+  mkdirSync(join(data_dir, 'custos.address.new', 'in-the-way'), { recursive: true })
+  const ran = await spawnCustos(['serve', '--port', '0', '--data-dir', data_dir])
+  assert.equal(ran.status, 1)
+  assert.match(ran.stderr, /^custos serve: [^\n]+\n$/m)
 })
 
 test('other files in the data directory are not touched', async (t) => {

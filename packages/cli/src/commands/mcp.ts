@@ -149,11 +149,13 @@ async function openSession(
   }
 }
 
-/** Resolves when the client closes standard input, or at SIGTERM or SIGINT. */
+/** Resolves when the client closes standard input or output, or at SIGTERM or SIGINT. */
 function endOfInput(): Promise<void> {
   return new Promise((resolve) => {
     process.stdin.once('end', resolve)
     process.stdin.once('close', resolve)
+    // A client that died in the middle: nobody reads, and standard input is not read any more.
+    process.stdout.once('error', () => resolve())
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
   })
 }

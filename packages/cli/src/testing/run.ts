@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { format } from 'node:util'
 import { runCli } from '../commands/main.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/custos.js', import.meta.url))
+export const BIN = fileURLToPath(new URL('../../bin/custos.js', import.meta.url))
 const TIMEOUT_MS = 60_000
 
 /** Registers what must be ended after a test, as a test context does. */

@@ -12,6 +12,7 @@ import { runUnderLease } from '../platform/kernel/leases.ts'
 import { loadOnce } from '../platform/load-once.ts'
 import { OperatorError } from '../platform/operator-error.ts'
 import { flushRates } from '../platform/rates/slot-log.ts'
+import { Refusal } from '../platform/refusal.ts'
 import {
   awaitRuns,
   interruptAbandoned,
@@ -76,74 +77,90 @@ export async function startService(config: Config, options: KernelOptions = {}):
   await requireCredential(config, null)
   const { open, port } = await openWhileAlive(config, options)
   const { kernel, close } = open
+  const parts: RunningParts = { close }
   try {
-    await requireCredential(config, kernel.db)
-    // A restored copy must forget again what was erased before anybody can read it.
-    const reconcile = async () => {
-      await reconcileErasures(kernel)
-      await resumeDestructions(kernel)
-    }
-    await runUnderLease(kernel, 'start', reconcile, { wait_ms: START_WAIT_MS })
-    if (config.auth === 'local') await ensureTenant(kernel, { tenant_id: LOCAL_TENANT })
-    registerJobs(kernel)
-    await openPayments(kernel)
-    // Not waited for: it reads every tenant, and logs its failure.
-    sweepIndexes(kernel)
-    const looker = new AssuranceThreads(config)
-    setChecker(kernel, looker)
-    if (!kernel.db.shared) await interruptAbandoned(kernel, true)
-    kernel.jobs.start()
-    const timers = startTimers(kernel, config)
-    const { server, metrics_url } = await buildServer({
-      kernel,
-      routes: allRoutes(),
-      auth: config.auth,
-      operator_key: config.operator_key,
-      allowed_hosts: config.allowed_hosts,
-      cors_origins: config.cors_origins,
-      local_tenant: LOCAL_TENANT,
-      metrics: { ...config.metrics, epoch_seconds: config.epoch_seconds },
-    })
-    await releaseLoadingMemory()
-    const url = await server.listen({ host: config.host, port })
-    looker.listensAt(url)
-    await sendPaymentEventsTo(kernel, url)
-    kernel.egress.listensAt(url)
-    ownAddress(kernel).url = url
-    await followEndpoints(kernel)
-    if (config.postgres === null) publishAddress(config.data_dir, url)
-    kernel.logger.info('service.started', { version: VERSION, url, metrics_url })
+    const { url, metrics_url } = await serveKernel(kernel, { ...config, port }, parts)
     return {
       url,
       metrics_url,
       kernel,
-      stop() {
+      async stop() {
         kernel.logger.info('service.stopping')
-        const stopped = stopInOrder(kernel, { server, timers, close })
-        return config.postgres ? whileAnswered(config.postgres, stopped) : stopped
+        const stopped = stopInOrder(kernel, parts)
+        await (config.postgres ? whileAnswered(config.postgres, stopped) : stopped)
+        kernel.logger.info('service.stopped')
+        kernel.logger.flush()
       },
     }
   } catch (error) {
-    await close()
-    throw error
+    // Nothing that has begun may go on without data.
+    await stopInOrder(kernel, parts).catch(close)
+    if (!(error instanceof Refusal)) throw error
+    throw new OperatorError(`the start was refused: ${error.message}`)
   }
 }
 
+/** Adds to `parts` what it starts. */
+async function serveKernel(
+  kernel: Kernel,
+  config: Config,
+  parts: RunningParts,
+): Promise<Pick<Service, 'url' | 'metrics_url'>> {
+  await requireCredential(config, kernel.db)
+  // A restored copy must forget again what was erased before anybody can read it.
+  const reconcile = async () => {
+    await reconcileErasures(kernel)
+    await resumeDestructions(kernel)
+  }
+  await runUnderLease(kernel, 'start', reconcile, { wait_ms: START_WAIT_MS })
+  if (config.auth === 'local') await ensureTenant(kernel, { tenant_id: LOCAL_TENANT })
+  registerJobs(kernel)
+  await openPayments(kernel)
+  // Not waited for: it reads every tenant, and logs its failure.
+  sweepIndexes(kernel)
+  const looker = new AssuranceThreads(config)
+  setChecker(kernel, looker)
+  if (!kernel.db.shared) await interruptAbandoned(kernel, true)
+  kernel.jobs.start()
+  parts.timers = startTimers(kernel, config)
+  const { server, metrics_url } = await buildServer({
+    kernel,
+    routes: allRoutes(),
+    auth: config.auth,
+    operator_key: config.operator_key,
+    allowed_hosts: config.allowed_hosts,
+    cors_origins: config.cors_origins,
+    local_tenant: LOCAL_TENANT,
+    metrics: { ...config.metrics, epoch_seconds: config.epoch_seconds },
+  })
+  parts.server = server
+  await releaseLoadingMemory()
+  const url = await server.listen({ host: config.host, port: config.port })
+  looker.listensAt(url)
+  await sendPaymentEventsTo(kernel, url)
+  kernel.egress.listensAt(url)
+  ownAddress(kernel).url = url
+  await followEndpoints(kernel)
+  if (config.postgres === null) publishAddress(config.data_dir, url)
+  kernel.logger.info('service.started', { version: VERSION, url, metrics_url })
+  return { url, metrics_url }
+}
+
 interface RunningParts {
-  readonly server: { close(): Promise<unknown> }
-  readonly timers: { stop(): Promise<void> }
-  close(): Promise<void>
+  server?: { close(): Promise<unknown> }
+  timers?: { stop(): Promise<void> }
+  readonly close: () => Promise<void>
 }
 
 async function stopInOrder(kernel: Kernel, { server, timers, close }: RunningParts): Promise<void> {
   // Requests that wait for a run are answered: it ends as stopped.
   await stopChecking(kernel)
   stopStreams(kernel)
-  await server.close()
+  await server?.close()
   await stopPayments(kernel)
   // Before the timers: one of them may be at it, and would not hurry.
   await saveIndexes(kernel, SAVE_MS)
-  await timers.stop()
+  await timers?.stop()
   stopFollowing(kernel)
   await awaitRuns(kernel)
   await flushEvaluations(kernel)
@@ -152,8 +169,6 @@ async function stopInOrder(kernel: Kernel, { server, timers, close }: RunningPar
   await flushKeyUses(kernel)
   await flushRetrievedFacts(kernel)
   await close()
-  kernel.logger.info('service.stopped')
-  kernel.logger.flush()
 }
 
 function registerJobs(kernel: Kernel): void {

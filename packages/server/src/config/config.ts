@@ -302,11 +302,11 @@ function metrics(env: Environment): MetricsConfig {
   const port = env.CUSTOS_METRICS_PORT
   if (port === undefined && host !== undefined)
     throw wrong('CUSTOS_METRICS_HOST', 'requires CUSTOS_METRICS_PORT')
+  const number = port === undefined ? null : integer(env, 'CUSTOS_METRICS_PORT')
+  if (number && number === integer(env, 'CUSTOS_PORT'))
+    throw wrong('CUSTOS_METRICS_PORT', 'must be another port than CUSTOS_PORT')
   return {
-    address:
-      port === undefined
-        ? null
-        : { host: host ?? '127.0.0.1', port: integer(env, 'CUSTOS_METRICS_PORT') },
+    address: number === null ? null : { host: host ?? '127.0.0.1', port: number },
     open: isSet(env, 'CUSTOS_METRICS_PUBLIC'),
     compat: isSet(env, 'CUSTOS_METRICS_COMPAT'),
   }

@@ -1,6 +1,7 @@
 // Structured log lines: ids, codes and durations; never content, names or credentials.
 
 import pino from 'pino'
+import { LogFile } from './log-file/log-file.ts'
 
 type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
 
@@ -30,17 +31,24 @@ export function describeError(error: unknown): { error: string; code?: string; s
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
 
+const timestamp = pino.stdTimeFunctions.isoTime
+
+/** Of the process: made when it is first needed. */
+let standardError: LogFile | undefined
+
+const describeDropped = (lines: number): string =>
+  `{"level":${pino.levels.values['warn']}${timestamp()},"lines":${lines},"msg":"log.dropped"}\n`
+
 /** JSON lines to stderr, buffered: a slow terminal never slows a request. */
 export function openLogger(level: LogLevel): Logger {
-  const destination = pino.destination({ dest: 2, sync: false, minLength: 4096 })
-  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
-  const flushSoon = setInterval(() => destination.flush(), 500)
-  flushSoon.unref()
+  standardError ??= new LogFile(2, describeDropped)
+  const destination = standardError
+  const logger = pino({ level, base: null, timestamp }, destination)
   return {
     debug: (event, fields) => logger.debug(fields ?? {}, event),
     info: (event, fields) => logger.info(fields ?? {}, event),
     warn: (event, fields) => logger.warn(fields ?? {}, event),
     error: (event, fields) => logger.error(fields ?? {}, event),
-    flush: () => destination.flushSync(),
+    flush: () => destination.flush(),
   }
 }

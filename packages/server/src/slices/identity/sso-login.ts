@@ -150,7 +150,8 @@ async function leadOut(
   try {
     return await authorizationUrl(call.kernel, connection, login)
   } catch (error) {
-    if (error instanceof ProviderError) return call.refuse('idp_unavailable')
+    if (error instanceof ProviderError)
+      return call.refuse('idp_unavailable', undefined, { retry_after_s: 5 })
     throw error
   }
 }

@@ -57,6 +57,11 @@ function startWorker(path: string): Worker {
   return worker
 }
 
+/** 0 where it cannot be told: readiness reports what is wrong, and the next commit asks again. */
 function walBytes(path: string): number {
-  return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  try {
+    return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  } catch {
+    return 0
+  }
 }

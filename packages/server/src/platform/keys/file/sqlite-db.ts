@@ -4,6 +4,7 @@ import { closeSync, existsSync, openSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { createQueryId, type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
 import type { Query } from '../../db/tenant-db.ts'
+import { storageFault } from '../../storage-fault.ts'
 import { type KeyringDb, type KeyringTx, keyringBuilder } from '../core/database.ts'
 import { PRIVATE_FILE } from '../durable-file.ts'
 import { KeyringError } from '../keyring-error.ts'
@@ -51,7 +52,12 @@ export class SqliteDb implements KeyringDb {
     } catch (error) {
       db.close()
       if (error instanceof KeyringError) throw error
-      throw new KeyringError('keyring_damaged', `${path} cannot be opened as a keyring`, error)
+      const why = storageFault(error) === 'full' ? ': the disk is full' : ''
+      throw new KeyringError(
+        'keyring_damaged',
+        `${path} cannot be opened as a keyring${why}`,
+        error,
+      )
     }
   }
 

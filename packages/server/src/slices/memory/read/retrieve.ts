@@ -312,7 +312,7 @@ function parseRetrieveOptions(body: RetrieveRequest): RetrieveOptions {
 }
 
 const queryTooLong = (): Refusal => {
-  const msg = `query has ${limits.query_bytes} bytes at limitMax`
+  const msg = `query has more than ${limits.query_bytes} bytes`
   return new Refusal('validation', undefined, {
     detail: [{ loc: ['body', 'query'], msg, type: 'too_long' }],
   })
