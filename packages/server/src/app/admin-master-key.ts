@@ -29,6 +29,11 @@ export async function rotateMasterKey(
   if (from_environment && new_key_file === undefined)
     throw new OfflineError('the master key is given by CUSTOS_MASTER_KEY: name a --new-key-file')
   const next = new_key_file === undefined ? randomBytes(32) : readKey(new_key_file)
+  const announced = config.next_master_key
+  if (announced !== null && announced.toLowerCase() !== next.toString('hex'))
+    throw new OfflineError(
+      `the key in ${new_key_file} is not CUSTOS_NEXT_MASTER_KEY, which the processes wait for`,
+    )
   // Opening completes a rotation that was interrupted.
   const open = await openKernel({ ...config, log_level: 'error' })
   try {

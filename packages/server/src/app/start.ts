@@ -10,6 +10,7 @@ import { type Database, PLATFORM } from '../platform/db/database.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { runUnderLease } from '../platform/kernel/leases.ts'
 import { loadOnce } from '../platform/load-once.ts'
+import { describeError } from '../platform/logger.ts'
 import { OperatorError } from '../platform/operator-error.ts'
 import { flushRates } from '../platform/rates/slot-log.ts'
 import { Refusal } from '../platform/refusal.ts'
@@ -77,7 +78,7 @@ export async function startService(config: Config, options: KernelOptions = {}):
   await requireCredential(config, null)
   const { open, port } = await openWhileAlive(config, options)
   const { kernel, close } = open
-  const parts: RunningParts = { close }
+  const parts: RunningParts = {}
   try {
     const { url, metrics_url } = await serveKernel(kernel, { ...config, port }, parts)
     return {
@@ -86,15 +87,17 @@ export async function startService(config: Config, options: KernelOptions = {}):
       kernel,
       async stop() {
         kernel.logger.info('service.stopping')
-        const stopped = stopInOrder(kernel, parts)
+        const stopped = stopParts(kernel, parts).then(close)
         await (config.postgres ? whileAnswered(config.postgres, stopped) : stopped)
         kernel.logger.info('service.stopped')
         kernel.logger.flush()
       },
     }
   } catch (error) {
-    // Nothing that has begun may go on without data.
-    await stopInOrder(kernel, parts).catch(close)
+    // Nothing that has begun may go on without data; why it failed counts.
+    const note = (other: unknown) => kernel.logger.error('start.not_undone', describeError(other))
+    if (parts.timers) await stopParts(kernel, parts).catch(note)
+    await close().catch(note)
     if (!(error instanceof Refusal)) throw error
     throw new OperatorError(`the start was refused: ${error.message}`)
   }
@@ -149,10 +152,10 @@ async function serveKernel(
 interface RunningParts {
   server?: { close(): Promise<unknown> }
   timers?: { stop(): Promise<void> }
-  readonly close: () => Promise<void>
 }
 
-async function stopInOrder(kernel: Kernel, { server, timers, close }: RunningParts): Promise<void> {
+/** Before the kernel is closed. */
+async function stopParts(kernel: Kernel, { server, timers }: RunningParts): Promise<void> {
   // Requests that wait for a run are answered: it ends as stopped.
   await stopChecking(kernel)
   stopStreams(kernel)
@@ -168,7 +171,6 @@ async function stopInOrder(kernel: Kernel, { server, timers, close }: RunningPar
   await flushReadMeter(kernel)
   await flushKeyUses(kernel)
   await flushRetrievedFacts(kernel)
-  await close()
 }
 
 function registerJobs(kernel: Kernel): void {

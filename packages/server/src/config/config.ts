@@ -303,7 +303,9 @@ function metrics(env: Environment): MetricsConfig {
   if (port === undefined && host !== undefined)
     throw wrong('CUSTOS_METRICS_HOST', 'requires CUSTOS_METRICS_PORT')
   const number = port === undefined ? null : integer(env, 'CUSTOS_METRICS_PORT')
-  if (number && number === integer(env, 'CUSTOS_PORT'))
+  const hosts = [env.CUSTOS_HOST ?? '127.0.0.1', host ?? '127.0.0.1']
+  const shared = hosts[0] === hosts[1] || hosts.some((one) => one === '0.0.0.0' || one === '::')
+  if (number && shared && number === integer(env, 'CUSTOS_PORT'))
     throw wrong('CUSTOS_METRICS_PORT', 'must be another port than CUSTOS_PORT')
   return {
     address: number === null ? null : { host: host ?? '127.0.0.1', port: number },

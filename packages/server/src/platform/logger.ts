@@ -41,7 +41,8 @@ const describeDropped = (lines: number): string =>
 
 /** JSON lines to stderr, buffered: a slow terminal never slows a request. */
 export function openLogger(level: LogLevel): Logger {
-  standardError ??= new LogFile(2, describeDropped)
+  // Node makes a pipe non-blocking when its stream is first touched.
+  standardError ??= new LogFile(process.stderr.fd, describeDropped)
   const destination = standardError
   const logger = pino({ level, base: null, timestamp }, destination)
   return {

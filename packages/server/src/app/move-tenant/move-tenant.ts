@@ -49,7 +49,7 @@ import { openLogger } from '../../platform/logger.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
 import type { MovePlan } from '../../slices/offboarding/index.ts'
 import { proveTenants } from '../migrate-engine/prove-tenants.ts'
-import { migrateShared, openSharedKeyring } from '../open/open-postgres.ts'
+import { masterKeysOf, migrateShared, openSharedKeyring } from '../open/open-postgres.ts'
 
 type Cluster = Config & { readonly postgres: PostgresConfig }
 
@@ -190,12 +190,10 @@ function requireShared(config: Config): Cluster {
   )
 }
 
-const openKeys = ({ postgres, master_key }: Cluster): ImportTarget =>
-  openImportTarget({
-    url: postgres.keyring_url ?? postgres.database_url,
-    // parseConfig asks for it together with the database.
-    master_key: Buffer.from(master_key ?? '', 'hex'),
-  })
+const openKeys = (cluster: Cluster): ImportTarget => {
+  const { keyring_url, database_url } = cluster.postgres
+  return openImportTarget({ url: keyring_url ?? database_url, ...masterKeysOf(cluster) })
+}
 
 /** Of the session: it ends with this process, however that ends. */
 async function requireAlone(from: PostgresConnection, tenant_id: string): Promise<void> {

@@ -135,6 +135,12 @@ function absentBy(error: unknown): { what: string; again: boolean } | null {
   return null
 }
 
+/** Of the keyring, 32 bytes each; parseConfig asks for the first together with the database. */
+export const masterKeysOf = ({ master_key, next_master_key }: Config) => ({
+  master_key: Buffer.from(master_key ?? '', 'hex'),
+  next_master_key: next_master_key === null ? undefined : Buffer.from(next_master_key, 'hex'),
+})
+
 /** Beside the data unless CUSTOS_KEYRING_URL says otherwise. */
 export const openSharedKeyring = (
   config: Config,
@@ -143,10 +149,7 @@ export const openSharedKeyring = (
 ): Promise<Keyring> =>
   openPostgresKeyring({
     url: keyring_url ?? database_url,
-    // parseConfig asks for it together with the database.
-    master_key: Buffer.from(config.master_key ?? '', 'hex'),
-    next_master_key:
-      config.next_master_key === null ? undefined : Buffer.from(config.next_master_key, 'hex'),
+    ...masterKeysOf(config),
     now_us: () => clock.now(),
     read_only,
     ...(config.ledger_copy === null ? {} : { ledger_copy: config.ledger_copy }),

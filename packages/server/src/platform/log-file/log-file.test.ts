@@ -2,7 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -69,6 +77,30 @@ test('beyond 4 MiB lines are dropped, and their number is told', async (t) => {
   assert.ok(dropped >= 10_000 - 4_096 - 64, `${dropped} lines`)
   const left = await readUntil(fd, (read) => countLines(text + read) + dropped === 10_000)
   assert.doesNotMatch(left, told)
+})
+
+test('the last lines of a process are written behind a write that is under way', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'custos-log-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, 'log')
+  const fd = openSync(path, 'a')
+  const log = new LogFile(fd, describeDropped)
+  for (let i = 0; i < 5; i += 1) log.write(LINE)
+  log.write('the end\n')
+  log.flush()
+  assert.ok(readFileSync(path, 'utf8').endsWith('the end\n'))
+  closeSync(fd)
+})
+
+test('a reader that stands still is not waited for at the end', async (t) => {
+  const fd = openPipe(t)
+  const log = new LogFile(fd, describeDropped)
+  for (let i = 0; i < 200; i += 1) log.write(LINE)
+  await delay(50)
+  log.write('the end\n')
+  log.flush()
+  const text = readAll(fd)
+  assert.ok(text.length > 60_000 && !text.endsWith('the end\n'))
 })
 
 test('a file that takes nothing holds nobody up, at the end either', async () => {

@@ -8,6 +8,11 @@ const WRITE_MS = 500
 /** A reader that stands still costs this much memory; further lines are dropped. */
 const HELD_BYTES_MAX = 4 * 1024 * 1024
 const RETRY_MS = 20
+const PAUSE_MS = 25
+const PAUSES_MAX = 10
+
+/** Blocks. */
+const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS)
 
 /** A destination of pino, whose own one waits on the main thread for a file that takes nothing. */
 export class LogFile {
@@ -15,9 +20,10 @@ export class LogFile {
   readonly #describeDropped: (lines: number) => string
   #held: string[] = []
   #held_bytes = 0
-  /** What the system is writing, and how many lines it is. */
+  /** What is being written, how many lines it is, and whether the system is at it. */
   #writing: Buffer | null = null
   #writing_lines = 0
+  #under_way = false
   #dropped = 0
 
   /** @param describeDropped the line that says how many were dropped, once it takes some again */
@@ -38,14 +44,22 @@ export class LogFile {
     if (this.#held_bytes >= WRITE_BYTES) this.#begin()
   }
 
-  /** Before the process ends. What it would have to wait for is left out. */
+  /** Before the process ends, which waits a quarter of a second at most for a slow reader. */
   flush(): void {
-    if (this.#writing !== null || this.#held.length === 0) return
-    try {
-      writeSync(this.#fd, this.#take())
-    } catch {
-      // Nobody can be told.
-    }
+    // What the system is at is most likely written then: nothing tells before the next turn.
+    if (this.#under_way) pause()
+    const begun = this.#under_way ? null : this.#writing
+    let rest = Buffer.concat([begun ?? Buffer.alloc(0), Buffer.from(this.#take())])
+    if (begun !== null) this.#writing = null
+    for (let pauses = 0; rest.length > 0 && pauses < PAUSES_MAX; )
+      try {
+        rest = rest.subarray(writeSync(this.#fd, rest))
+      } catch (error) {
+        // Nobody can be told of another failure.
+        if (Object(error).code !== 'EAGAIN') return
+        pauses += 1
+        pause()
+      }
   }
 
   #take(): string {
@@ -58,14 +72,16 @@ export class LogFile {
   #begin(): void {
     if (this.#writing !== null || this.#held.length === 0) return
     this.#writing_lines = this.#held.length
-    this.#writing = Buffer.from(this.#take())
-    this.#continue(this.#writing)
+    this.#continue(Buffer.from(this.#take()))
   }
 
   #continue(rest: Buffer): void {
+    this.#writing = rest
+    this.#under_way = true
     write(this.#fd, rest, (error, bytes) => {
+      this.#under_way = false
       if (error?.code === 'EAGAIN') {
-        setTimeout(() => this.#continue(rest), RETRY_MS).unref()
+        setTimeout(() => this.#writing === rest && this.#continue(rest), RETRY_MS).unref()
         return
       }
       const left = error ? null : rest.subarray(bytes)

@@ -39,7 +39,7 @@ export async function openTracer(
 ): Promise<Tracer> {
   const { api, sdk, resources, otlp } = await loadPackages()
   const exporter = new otlp.OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` })
-  noteLosses(exporter, logger)
+  const tellLosses = noteLosses(exporter, logger)
   const named = { 'service.name': 'custos', 'service.version': version }
   const detected = resources.detectResources({ detectors: [resources.envDetector] })
   const provider = new sdk.BasicTracerProvider({
@@ -70,26 +70,33 @@ export async function openTracer(
     async stop() {
       const late = new Promise<void>((resolve) => setTimeout(resolve, STOP_MS).unref())
       await Promise.race([provider.shutdown().catch(() => {}), late])
+      tellLosses()
     },
   }
 }
 
-/** Logs how many spans the collector did not take, at most once in a while. */
-function noteLosses(exporter: SpanExporter, logger: Logger): void {
+/**
+ * Logs how many spans the collector did not take, at most once in a while. Returns what logs the
+ * rest.
+ */
+function noteLosses(exporter: SpanExporter, logger: Logger): () => void {
   const send = exporter.export.bind(exporter)
   let spans_lost = 0
   let again_ms = Number.NEGATIVE_INFINITY
+  const tell = () => {
+    if (spans_lost === 0) return
+    logger.warn('traces.not_sent', { spans_lost })
+    spans_lost = 0
+    again_ms = performance.now() + LOSSES_MS
+  }
   exporter.export = (spans, ended) =>
     send(spans, (result) => {
       // SUCCESS of @opentelemetry/core.
       if (result.code !== 0) spans_lost += spans.length
-      if (spans_lost > 0 && performance.now() >= again_ms) {
-        logger.warn('traces.not_sent', { spans_lost })
-        spans_lost = 0
-        again_ms = performance.now() + LOSSES_MS
-      }
+      if (performance.now() >= again_ms) tell()
       ended(result)
     })
+  return tell
 }
 
 /** Optional: installed only by those who use them. */

@@ -168,16 +168,25 @@ export const platformHandlers: HandlersOf<typeof platform> = {
   },
 }
 
+/** By name: probes behind a database that hangs do not take all its connections. */
+const checksUnderWay = perKernel((): Partial<Record<string, Promise<string>>> => ({}))
+
 // The reason goes to the log: the answer is public.
 async function check(
   kernel: Kernel,
   name: string,
   probe: () => Promise<unknown>,
 ): Promise<'ok' | 'failing'> {
-  const state = probe().then(
-    () => 'ok' as const,
-    (error: unknown) => (error instanceof Error ? error.name : 'unknown'),
-  )
+  const { [name]: running } = checksUnderWay(kernel)
+  const state =
+    running ??
+    probe()
+      .then(() => 'ok')
+      .catch((error: unknown) => (error instanceof Error ? error.name : 'unknown'))
+      .finally(() => {
+        delete checksUnderWay(kernel)[name]
+      })
+  checksUnderWay(kernel)[name] = state
   const reason = (await within(state, WAIT_MS)) ?? 'no_answer'
   if (reason === 'ok') return 'ok'
   kernel.logger.error('readiness.failing', { check: name, reason })

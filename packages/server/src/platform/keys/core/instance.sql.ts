@@ -37,7 +37,7 @@ export async function findInstance(db: KeyringQueries): Promise<InstanceRow | un
 
 /**
  * The row, which must be there; `wrong_master_key` when it was made under a key that this process
- * does not have. From then on the master key in use is the one that it was made under.
+ * does not have.
  */
 export async function requireInstance(
   db: KeyringQueries,
@@ -51,12 +51,12 @@ export async function requireInstance(
  * under the current key. `wrong_master_key` when another process has rotated it.
  */
 export async function shareInstance(tx: KeyringTx, master: MasterHolder): Promise<InstanceRow> {
-  return requireMaster(await tx.first(selectInstance(tx).forShare()), master)
+  return useMaster(await tx.first(selectInstance(tx).forShare()), master)
 }
 
 /** The same, for one transaction at a time. */
 export async function lockInstance(tx: KeyringTx, master: MasterHolder): Promise<InstanceRow> {
-  return requireMaster(await tx.first(selectInstance(tx).forUpdate()), master)
+  return useMaster(await tx.first(selectInstance(tx).forUpdate()), master)
 }
 
 /** Raises the floor to `day`; it never falls. */
@@ -91,10 +91,21 @@ function requireMaster(row: InstanceRow | undefined, master: MasterHolder): Inst
   const check = { kind: 'master-check', owner: row.instance_id } as const
   const { key, other } = master
   if (opens(key, check, row.master_check)) return row
-  if (other && opens(other, check, row.master_check)) {
-    // Both stay: a statement that began before the rotation sees rows under the former key.
-    Object.assign(master, { key: other, other: key })
-    return row
-  }
+  if (other && opens(other, check, row.master_check)) return row
   throw new KeyringError('wrong_master_key', 'the master key is not the one of this keyring')
+}
+
+/**
+ * From then on values are wrapped under the key of the row, which is locked: a rotation waits for
+ * every transaction that has found the former key, so the key in use changes once. A row that is
+ * only read may be an older one. Both keys stay: what began before the rotation sees rows under the
+ * former key.
+ */
+function useMaster(found: InstanceRow | undefined, master: MasterHolder): InstanceRow {
+  const row = requireMaster(found, master)
+  const { key, other } = master
+  const check = { kind: 'master-check', owner: row.instance_id } as const
+  if (other && !opens(key, check, row.master_check))
+    Object.assign(master, { key: other, other: key })
+  return row
 }

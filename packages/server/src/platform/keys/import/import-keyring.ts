@@ -16,7 +16,7 @@ import { insertSecrets, type SealingKey } from '../postgres/secrets.sql.ts'
 import { insertWrapKey, KEYRING_OWN, newWrapKey, openWrapKey } from '../postgres/wrap-keys.sql.ts'
 import type { NumberedSecret } from '../secret-bytes.ts'
 import { isErased, secretIn } from '../secret-bytes.ts'
-import { type MasterHolder, type MasterRotation, masterKeyObject } from '../wrap.ts'
+import { type MasterHolder, type MasterRotation, masterHolder } from '../wrap.ts'
 import {
   findOwner,
   findTableWithRows,
@@ -43,12 +43,16 @@ export interface ImportTarget {
   close(): Promise<void>
 }
 
-/** @param options.master_key 32 bytes: the imported keyring is wrapped under it */
-export function openImportTarget(options: { url: string; master_key: Buffer }): ImportTarget {
+/** Keys are of 32 bytes: what is imported is wrapped under the one that the keyring is under. */
+export function openImportTarget(options: {
+  readonly url: string
+  readonly master_key: Buffer
+  readonly next_master_key?: Buffer | undefined
+}): ImportTarget {
   const db = new KeyringPg({ url: options.url, schema: SCHEMA, read_only: false })
   return {
     db,
-    master: { key: masterKeyObject(options.master_key) },
+    master: masterHolder(options.master_key, options.next_master_key),
     owner: () => findOwner(db, SCHEMA),
     close: () => db.close(),
   }

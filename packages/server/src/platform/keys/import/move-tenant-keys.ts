@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { type BlockOwner, insertBlock } from '../core/blocks.sql.ts'
-import { requireInstance } from '../core/instance.sql.ts'
+import { requireInstance, shareInstance } from '../core/instance.sql.ts'
 import { listSigningKeys } from '../core/signing-keys.sql.ts'
 import { isDestroyed, openTenantRow, rewrapTenantRow } from '../core/tenant-rows.ts'
 import { findTenant, insertTenant } from '../core/tenants.sql.ts'
@@ -136,6 +136,8 @@ export async function copyProvedKeys(
 async function copyTenantKeys(way: KeysOnTheirWay): Promise<void> {
   const { from, to, tenant_id } = way
   await to.db.transact(async (tx) => {
+    // No rotation of the master key there misses what is wrapped below.
+    await shareInstance(tx, to.master)
     await removeAll(tx, tenant_id)
     const row = await findTenant(from.db, tenant_id)
     if (!row) throw new KeyringError('tenant_key_missing', `no key for tenant ${tenant_id}`)

@@ -6,11 +6,15 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { requireInstance, shareInstance } from '../core/instance.sql.ts'
 import { SIGNING_PURPOSES } from '../keyring.ts'
 import { erasureOf, linesOf } from '../testing/ledger-cases.ts'
 import { postgresLocation } from '../testing/locations.ts'
 import { claimOf, PARTS, partOf, renewal, secretsOf, withSecrets } from '../testing/parts-cases.ts'
-import { tempDirectory } from '../testing/temp-keyring.ts'
+import { MASTER, tempDirectory } from '../testing/temp-keyring.ts'
+import { masterHolder, masterKeyObject } from '../wrap.ts'
+import { KeyringPg } from './keyring-pg.ts'
+import { SCHEMA } from './open-postgres-keyring.ts'
 
 const LATER = '2027-01-01T00:00:00.000000Z'
 const BODY = Buffer.from('body')
@@ -290,6 +294,24 @@ test('processes that have both master keys go on while one rotates them', async 
     assert.ok(follows(keyring))
   }
   await assert.rejects(location.open(), { code: 'wrong_master_key' })
+})
+
+test('an old row that is read late changes nothing about the key that wraps', async (t) => {
+  const location = await postgresLocation(t)
+  const [old, next] = [masterKeyObject(MASTER), randomBytes(32)]
+  const one = await location.open()
+  const { url } = location
+  const db = new KeyringPg({ url, schema: SCHEMA, read_only: false })
+  t.after(() => db.close())
+  const row = await requireInstance(db, { key: old })
+  const before = { tables: db.tables, first: async () => row } as unknown as KeyringPg
+  await one.rotateMasterKey(next)
+  const master = masterHolder(MASTER, next)
+  await db.transact(async (tx) => {
+    await shareInstance(tx, master)
+    assert.equal((await requireInstance(before, master)).instance_id, row.instance_id)
+    assert.ok(master.key.equals(masterKeyObject(next)), 'it wraps under the new key')
+  })
 })
 
 test('a process with the old master key makes nothing that the new one cannot open', async (t) => {
