@@ -31,6 +31,7 @@ function findNode24() {
 /** The name under which the older Node below starts Node 24. */
 const STARTED_BY_OLDER_NODE = 'custos-node-24'
 const LOOK_MS = 500
+const END_MS = 60_000
 const NPM = /^np[mx]\b/
 const SHELL = /^(ba|da|a|z)?sh$/
 
@@ -101,6 +102,8 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   const packages = fileURLToPath(new URL('../../', import.meta.url))
   const { runCli } = await import(pathToFileURL(findEntry(packages)).href)
   process.exitCode = await runCli(process.argv.slice(2))
+  // What a failed start may have left open must not look like a service.
+  setTimeout(() => process.exit(), END_MS).unref()
 } else {
   const node = findNode24()
   if (!node) {

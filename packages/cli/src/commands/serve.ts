@@ -35,10 +35,7 @@ async function runServe(args: readonly string[]): Promise<number> {
   // A reader that closes the pipe after the first lines (`| head`) must not stop the service.
   process.stdout.on('error', () => {})
   process.stderr.on('error', () => {})
-  const started = startService(config, { accept_empty_data: flags.accept_empty_data })
-  // Whatever a failed start may have left must not look like a service.
-  started.catch(() => exitAfter(STOP_MS))
-  const service = await started
+  const service = await startService(config, { accept_empty_data: flags.accept_empty_data })
   // First: a script may stop the service as soon as it reads the first line.
   const stopping = waitForStopSignal()
   // Requests may be half done: nothing can be answered any more. A restart recovers.
