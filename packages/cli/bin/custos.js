@@ -103,7 +103,7 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   const { runCli } = await import(pathToFileURL(findEntry(packages)).href)
   process.exitCode = await runCli(process.argv.slice(2))
   // What a failed start may have left open must not look like a service.
-  setTimeout(() => process.exit(), END_MS).unref()
+  if (process.argv[2] === 'serve') setTimeout(() => process.exit(), END_MS).unref()
 } else {
   const node = findNode24()
   if (!node) {

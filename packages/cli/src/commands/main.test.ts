@@ -69,6 +69,7 @@ const WRONG = {
   CUSTOS_AUTH: 'maybe',
   CUSTOS_OPERATOR_KEY: 'short',
   CUSTOS_MASTER_KEY: 'abc',
+  CUSTOS_NEXT_MASTER_KEY: 'abc',
   CUSTOS_ORIGIN: 'with space',
   CUSTOS_EPOCH_SECONDS: '-1',
   CUSTOS_INDEX_MB: '1',
@@ -84,6 +85,19 @@ test('a setting that cannot be used stops the start with one line, without its v
     assert.equal(ran.status, 1, name)
     assert.match(ran.stderr, new RegExp(`^custos serve: ${name} must [^\n]+\n$`))
     assert.ok(!ran.stderr.includes(value) || value.length < 3, name)
+  }
+})
+
+test('a next master key without a database, and no certificate, stop the start', async () => {
+  const database = 'postgres://127.0.0.1/custos'
+  for (const [env, said] of [
+    [{ CUSTOS_NEXT_MASTER_KEY: '0a'.repeat(32) }, /CUSTOS_NEXT_MASTER_KEY requires /],
+    [{ CUSTOS_DATABASE_URL: `${database}?sslrootcert=/absent` }, /CUSTOS_DATABASE_URL has ssl/],
+  ] as const) {
+    const ran = await runCustos(['serve'], { env })
+    assert.equal(ran.status, 1)
+    assert.match(ran.stderr, said)
+    assert.equal(ran.stderr.trim().split('\n').length, 1)
   }
 })
 

@@ -1,11 +1,11 @@
 // Whether data can be stored now: a row is written and read back, a file opened, space measured.
 
 import { open, statfs } from 'node:fs/promises'
+import { waitAtMost } from '../concurrency.ts'
 import { PLATFORM } from '../db/database.ts'
 import { findMark, saveMark } from '../db/leases.sql.ts'
 import { Refusal } from '../refusal.ts'
 import { storageFault } from '../storage-fault.ts'
-import { within } from '../within.ts'
 import { type Kernel, perKernel } from './kernel.ts'
 
 const MARK = 'readiness'
@@ -15,7 +15,7 @@ const EVERY_MS = 1_000
 const FREE_BYTES_MIN = 1024 * 1024
 
 /** A database that hangs answers nothing for longer than a scrape waits. */
-const WAIT_MS = 3_000
+export const PROBE_WAIT_MS = 3_000
 
 const lastProbes = perKernel(() => ({
   again_ms: Number.NEGATIVE_INFINITY,
@@ -32,7 +32,7 @@ export function probeStorage(kernel: Kernel): ReturnType<typeof probe> {
   const ended = probe(kernel).finally(() => {
     last.again_ms = begun_ms + EVERY_MS
   })
-  last.state = within(ended, WAIT_MS).then((state) => state ?? 'failing')
+  last.state = waitAtMost(ended, PROBE_WAIT_MS, () => 'failing')
   return last.state
 }
 

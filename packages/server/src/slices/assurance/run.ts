@@ -6,9 +6,9 @@ import {
   type assurance as contract,
 } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
+import { waitAtMost } from '../../platform/concurrency.ts'
 import { accepted, type Handler, type Principal } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { within } from '../../platform/within.ts'
 import { meter } from '../tenants/index.ts'
 import { findBaselineOfRun, type RunRow } from './assurance.sql.ts'
 import { checksOf } from './checks.ts'
@@ -33,7 +33,9 @@ export const run: Handler<typeof contract.run> = async (call, { body }) => {
   })
   const { run_id } = begun
   const done = executeRun(call.kernel, call.tenant_id, begun)
-  const row = await (body.background ? later(done) : within(done, ASSURANCE_WAIT_S * 1_000))
+  const row = await (body.background
+    ? later(done)
+    : waitAtMost(done, ASSURANCE_WAIT_S * 1_000, () => null))
   return row ? showRun(row) : accepted({ run_id, status: 'running' as const })
 }
 
@@ -63,7 +65,7 @@ export const captureBaseline: Handler<typeof contract.capture_baseline> = async 
   })
   const { run_id } = begun
   const done = executeRun(call.kernel, call.tenant_id, begun)
-  const row = await within(done, ASSURANCE_WAIT_S * 1_000)
+  const row = await waitAtMost(done, ASSURANCE_WAIT_S * 1_000, () => null)
   if (row === null) return accepted({ run_id, status: 'running' as const })
   const kept = await call.read((db) => findBaselineOfRun(db, run_id))
   if (!kept) return call.refuse('wrong_state', `a check failed: see the run ${run_id}`)

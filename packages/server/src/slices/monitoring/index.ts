@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import type { monitoring as contract, monitoring, platform, Usage } from '@custos/contract'
 import { CLOCK_ADVICE, formatTime, parseTime, secondsAhead } from '../../platform/clock.ts'
+import { waitAtMost } from '../../platform/concurrency.ts'
 import { findTenant, listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
-import { probeStorage } from '../../platform/kernel/storage-probe.ts'
-import { within } from '../../platform/within.ts'
+import { PROBE_WAIT_MS, probeStorage } from '../../platform/kernel/storage-probe.ts'
 import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import { measureIndexes } from '../memory/index.ts'
 import { addUsages, calendarMonth, loadUsage } from '../tenants/index.ts'
@@ -187,7 +187,7 @@ async function check(
         delete checksUnderWay(kernel)[name]
       })
   checksUnderWay(kernel)[name] = state
-  const reason = (await within(state, WAIT_MS)) ?? 'no_answer'
+  const reason = await waitAtMost(state, PROBE_WAIT_MS, () => 'no_answer')
   if (reason === 'ok') return 'ok'
   kernel.logger.error('readiness.failing', { check: name, reason })
   return 'failing'
@@ -195,8 +195,6 @@ async function check(
 
 export const monitoringHandlers: HandlersOf<typeof monitoring> = { stats }
 
-/** A database that hangs is told from one that answers sooner than a scrape or a probe gives up. */
-const WAIT_MS = 3_000
 /** Scrapes in between share one answer. */
 const EVERY_MS = 5_000
 /** Of the time, at most this part goes to reading, however many tenants there are. */
@@ -282,7 +280,7 @@ function timeOf(record: string): number {
 
 /** Never rejects: a value that cannot be read now has no sample. */
 export async function renderMetrics(kernel: Kernel, epoch_seconds: number): Promise<string> {
-  const reading = within(storedNumbers(kernel), WAIT_MS)
+  const reading = waitAtMost(storedNumbers(kernel), PROBE_WAIT_MS, () => null)
   const [stored, storage] = await Promise.all([reading, probeStorage(kernel)])
   const { bytes, building_s } = measureIndexes(kernel)
   const { pool } = kernel.db.stats()
