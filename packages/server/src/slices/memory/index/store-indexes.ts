@@ -35,6 +35,8 @@ const CHUNK = 64
 const STRETCH_MS = 4
 /** A store with more than a chunk of writes during each pass is written faster than it is read. */
 const PASSES_MAX = 8
+/** How long a read waits for a snapshot: that of a million facts takes some seconds. */
+const LOADING_WAIT_MS = 20_000
 const RETRY_AFTER_S = 1
 const CATCH_UPS_MAX = 3
 const EVICT_EVERY = 1_024
@@ -47,6 +49,8 @@ interface IndexEntry {
   /** The catch-up that is running, if any, and when it began by `performance.now`. */
   building: Promise<void> | null
   building_ms: number
+  /** The start of the catch-up, which loads a snapshot if there is one. */
+  loading: Promise<void> | null
   /** Refs erased during a catch-up, which may have read their rows before. */
   readonly removed: Set<number>
   last_use: number
@@ -99,12 +103,13 @@ export class StoreIndexes {
   }
 
   /**
-   * The index at log position `head_seq` or later. Waits a bounded time for it to be built, then
-   * refuses `index_building`; building continues.
+   * The index at log position `head_seq` or later. Waits for a snapshot, and a shorter time for what
+   * is built from rows, then refuses `index_building`; building continues.
    */
   async loadCurrent(tenant_id: string, store_id: string, head_seq: number): Promise<StoreIndex> {
     const entry = this.#entry(tenant_id, store_id)
-    const deadline = performance.now() + this.#kernel.settings.index_wait_ms
+    const { index_wait_ms } = this.#kernel.settings
+    let deadline = performance.now() + index_wait_ms
     for (let attempt = 0; entry.index.head_seq < head_seq; attempt += 1) {
       // Log positions only grow, so two catch-ups suffice unless the store is being deleted.
       if (attempt === CATCH_UPS_MAX) refuseBuilding()
@@ -113,7 +118,14 @@ export class StoreIndexes {
         entry.building = null
         this.#evict(entry)
       })
-      await waitAtMost(entry.building, deadline - performance.now(), refuseBuilding)
+      const { building, loading } = entry
+      if (loading) {
+        // What fails, fails the catch-up too.
+        const loaded = Promise.race([loading, building])
+        await waitAtMost(loaded, LOADING_WAIT_MS, refuseBuilding)
+        deadline = performance.now() + index_wait_ms
+      }
+      await waitAtMost(building, deadline - performance.now(), refuseBuilding)
     }
     return entry.index
   }
@@ -219,7 +231,8 @@ export class StoreIndexes {
     if (!entry) {
       const unsaved = { saved: false, unsaved: 0, tried_ms: Number.NEGATIVE_INFINITY }
       const index = this.#createIndex(['en'])
-      entry = { index, building: null, building_ms: 0, removed: new Set(), last_use: 0, ...unsaved }
+      const idle = { building: null, building_ms: 0, loading: null }
+      entry = { index, ...idle, removed: new Set(), last_use: 0, ...unsaved }
       this.#entries.set(key, entry)
     }
     this.#uses += 1
@@ -236,7 +249,12 @@ export class StoreIndexes {
   // A pass of several pages reads several snapshots, so some of its facts may be newer than its log
   // position. Passes are repeated until one page of one snapshot holds everything new.
   async #catchUp(tenant_id: string, store_id: string, entry: IndexEntry): Promise<void> {
-    if (entry.index.head_seq === NEVER) await this.#loadSnapshot(tenant_id, store_id, entry)
+    if (entry.index.head_seq === NEVER) {
+      entry.loading = this.#loadSnapshot(tenant_id, store_id, entry).finally(() => {
+        entry.loading = null
+      })
+      await entry.loading
+    }
     const first = entry.index.head_seq === NEVER
     let missing = 0
     for (let passes = 1; ; passes += 1) {

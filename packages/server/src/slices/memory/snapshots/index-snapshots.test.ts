@@ -14,7 +14,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { indexSnapshotPolicy } from '../../../platform/kernel/kernel.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { indexSnapshotPolicy, type Kernel } from '../../../platform/kernel/kernel.ts'
 import type { Logger } from '../../../platform/logger.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { type Known, openScene, type Scene } from '../../../testing/erasure-scene.ts'
@@ -165,6 +166,23 @@ test('after a start the index comes from its snapshot and follows later writes',
   storeIndexes(place.scene.service.kernel).drop(place.scene.tenant_id, place.scene.store_id)
   place.seen('')
   await assertRight(place)
+  assert.equal(place.seen('index.snapshot_loaded'), 1)
+})
+
+test('a read waits for a snapshot that is being loaded, longer than for a build', async (t) => {
+  const { place } = await filled(t)
+  await place.restart()
+  const { service, tenant_id, store_id } = place.scene
+  const { kernel } = service
+  let reads = 0
+  const read: Kernel['db']['read'] = async (tenant, query) => {
+    reads += 1
+    if (reads === 1) await delay(700)
+    return kernel.db.read(tenant, query)
+  }
+  const db = Object.assign(Object.create(kernel.db), { read })
+  const slow: Kernel = { ...kernel, db, settings: { ...kernel.settings, index_wait_ms: 500 } }
+  assert.ok((await storeIndexes(slow).loadCurrent(tenant_id, store_id, 1)).size > 0)
   assert.equal(place.seen('index.snapshot_loaded'), 1)
 })
 
