@@ -3,36 +3,23 @@
 import { randomBytes } from 'node:crypto'
 import type { Language } from '@custos/contract'
 import { semaphore, waitAtMost } from '../../../platform/concurrency.ts'
-import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { indexSnapshotPolicy, type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { enqueueReembed } from '../facts/embeddings.ts'
-import {
-  ERASING,
-  type FactRow,
-  LIVE,
-  listErasedSince,
-  listFactsSince,
-  placeAfter,
-  type SealPlace,
-} from '../facts/facts.sql.ts'
+import { ERASING, type FactRow, LIVE, placeAfter, type SealPlace } from '../facts/facts.sql.ts'
 import { searchedText } from '../facts/item-name.ts'
 import { type FactWithVector, openFactRows } from '../facts/opened-fact.ts'
 import { openedFactCache } from '../facts/opened-fact-cache.ts'
-import { listVersionsOnRecord, type ValidityRow } from '../facts/validity.sql.ts'
 import { listFactsOfSpace } from '../facts/vectors.sql.ts'
 import { parseStoreSettings } from '../stores/store-settings.ts'
 import { findStore, type StoreRow } from '../stores/stores.sql.ts'
 import { makeAnalyser } from './analysis.ts'
+import { CHUNK, NEVER, readPage, STRETCH_MS } from './change-pages.ts'
 import { loadSnapshot, saveSnapshot, sweepSnapshots } from './index-snapshots.ts'
 import type { IndexedFact } from './partition.ts'
 import { StoreIndex, searchSteps } from './store-index.ts'
 
-/** Rows read and opened at once: more opened contents at a time would make the heap grow. */
-const CHUNK = 64
-/** Other requests wait this long, and for one chunk. */
-const STRETCH_MS = 4
 /** A store with more than a chunk of writes during each pass is written faster than it is read. */
 const PASSES_MAX = 8
 /** How long a read waits for a snapshot: that of a million facts takes some seconds. */
@@ -40,8 +27,6 @@ const LOADING_WAIT_MS = 20_000
 const RETRY_AFTER_S = 1
 const CATCH_UPS_MAX = 3
 const EVICT_EVERY = 1_024
-/** Before the first log entry: everything is newer. */
-const NEVER = -1
 
 interface IndexEntry {
   /** Replaced by the first catch-up, which reads the languages of the store. */
@@ -103,8 +88,8 @@ export class StoreIndexes {
   }
 
   /**
-   * The index at log position `head_seq` or later. Waits for a snapshot, and a shorter time for what
-   * is built from rows, then refuses `index_building`; building continues.
+   * The index at log position `head_seq` or later. Waits for a snapshot, and a shorter time for
+   * what is built from rows, then refuses `index_building`; building continues.
    */
   async loadCurrent(tenant_id: string, store_id: string, head_seq: number): Promise<StoreIndex> {
     const entry = this.#entry(tenant_id, store_id)
@@ -449,54 +434,6 @@ export class StoreIndexes {
       entry.index.release()
       this.#entries.delete(key)
     }
-  }
-}
-
-/** Changes of a store after a log position, in the order of the log. */
-interface ChangePage {
-  readonly store: StoreRow | undefined
-  readonly rows: readonly FactRow[]
-  /** The place to continue after; null: the last page. */
-  readonly next: SealPlace | null
-  /** On the last page only: versions that changed, and refs that were erased. */
-  readonly changed: readonly ValidityRow[]
-  readonly erased: readonly number[]
-}
-
-async function readPage(
-  db: TenantDb,
-  store_id: string,
-  { seq, after }: { seq: number; after: SealPlace },
-): Promise<ChangePage> {
-  // Sent together: one round trip to a remote database.
-  const [store, rows] = await Promise.all([
-    findStore(db, store_id),
-    listFactsSince(db, store_id, after, CHUNK),
-  ])
-  const page = { store, rows, next: null, changed: [], erased: [] }
-  const last = rows.at(-1)
-  if (last && rows.length === CHUNK) return { ...page, next: last }
-  // Rows come with their current validity: a first build has nothing to change.
-  if (seq === NEVER) return page
-  const [changed, erased] = await Promise.all([
-    listChanged(db, store_id, seq),
-    listErasedSince(db, store_id, seq),
-  ])
-  return { ...page, changed, erased: erased.map(({ ref }) => ref) }
-}
-
-/** The current validity versions recorded after log position `seq`. */
-async function listChanged(db: TenantDb, store_id: string, seq: number): Promise<ValidityRow[]> {
-  const changed: ValidityRow[] = []
-  const pace = yieldBetweenChunks(STRETCH_MS)
-  for (let after = { from_seq: seq, ref: Number.MAX_SAFE_INTEGER }; ; ) {
-    const page = { seq: Number.MAX_SAFE_INTEGER, after, limit: CHUNK }
-    const rows = await listVersionsOnRecord(db, store_id, page)
-    changed.push(...rows)
-    const last = rows.at(-1)
-    if (!last || rows.length < CHUNK) return changed
-    after = { from_seq: last.from_seq, ref: last.ref }
-    await pace()
   }
 }
 

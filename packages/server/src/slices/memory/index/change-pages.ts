@@ -1,0 +1,68 @@
+// Reads what an index must catch up with: changes of a store after a log position, page by page.
+
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
+import {
+  type FactRow,
+  listErasedSince,
+  listFactsSince,
+  type SealPlace,
+} from '../facts/facts.sql.ts'
+import { listVersionsOnRecord, type ValidityRow } from '../facts/validity.sql.ts'
+import { findStore, type StoreRow } from '../stores/stores.sql.ts'
+
+/** Rows read and opened at once: more opened contents at a time would make the heap grow. */
+export const CHUNK = 64
+/** Other requests wait this long, and for one chunk. */
+export const STRETCH_MS = 4
+/** Before the first log entry: everything is newer. */
+export const NEVER = -1
+
+/** Changes of a store after a log position, in the order of the log. */
+interface ChangePage {
+  readonly store: StoreRow | undefined
+  readonly rows: readonly FactRow[]
+  /** The place to continue after; null: the last page. */
+  readonly next: SealPlace | null
+  /** On the last page only: versions that changed, and refs that were erased. */
+  readonly changed: readonly ValidityRow[]
+  readonly erased: readonly number[]
+}
+
+/** Its first page, or the one after a place in the log. */
+export async function readPage(
+  db: TenantDb,
+  store_id: string,
+  { seq, after }: { seq: number; after: SealPlace },
+): Promise<ChangePage> {
+  // Sent together: one round trip to a remote database.
+  const [store, rows] = await Promise.all([
+    findStore(db, store_id),
+    listFactsSince(db, store_id, after, CHUNK),
+  ])
+  const page = { store, rows, next: null, changed: [], erased: [] }
+  const last = rows.at(-1)
+  if (last && rows.length === CHUNK) return { ...page, next: last }
+  // Rows come with their current validity: a first build has nothing to change.
+  if (seq === NEVER) return page
+  const [changed, erased] = await Promise.all([
+    listChanged(db, store_id, seq),
+    listErasedSince(db, store_id, seq),
+  ])
+  return { ...page, changed, erased: erased.map(({ ref }) => ref) }
+}
+
+/** The current validity versions recorded after log position `seq`. */
+async function listChanged(db: TenantDb, store_id: string, seq: number): Promise<ValidityRow[]> {
+  const changed: ValidityRow[] = []
+  const pace = yieldBetweenChunks(STRETCH_MS)
+  for (let after = { from_seq: seq, ref: Number.MAX_SAFE_INTEGER }; ; ) {
+    const page = { seq: Number.MAX_SAFE_INTEGER, after, limit: CHUNK }
+    const rows = await listVersionsOnRecord(db, store_id, page)
+    changed.push(...rows)
+    const last = rows.at(-1)
+    if (!last || rows.length < CHUNK) return changed
+    after = { from_seq: last.from_seq, ref: last.ref }
+    await pace()
+  }
+}
