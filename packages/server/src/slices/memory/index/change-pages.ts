@@ -29,7 +29,7 @@ interface ChangePage {
   readonly erased: readonly number[]
 }
 
-/** Its first page, or the one after a place in the log. */
+/** The page of changes that follows a place in the log. */
 export async function readPage(
   db: TenantDb,
   store_id: string,

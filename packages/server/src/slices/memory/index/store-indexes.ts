@@ -22,7 +22,7 @@ import { StoreIndex, searchSteps } from './store-index.ts'
 
 /** A store with more than a chunk of writes during each pass is written faster than it is read. */
 const PASSES_MAX = 8
-/** How long a read waits for a snapshot: that of a million facts takes some seconds. */
+/** How long a search waits for a snapshot: that of a million facts takes some seconds. */
 const LOADING_WAIT_MS = 20_000
 const RETRY_AFTER_S = 1
 const CATCH_UPS_MAX = 3
@@ -88,10 +88,16 @@ export class StoreIndexes {
   }
 
   /**
-   * The index at log position `head_seq` or later. Waits for a snapshot, and a shorter time for
-   * what is built from rows, then refuses `index_building`; building continues.
+   * The index at log position `head_seq` or later. Waits a bounded time for it to be built, then
+   * refuses `index_building`; building continues. `awaitSnapshot`: waits longer for a snapshot that
+   * is being loaded, which a write does not: it goes on without the index.
    */
-  async loadCurrent(tenant_id: string, store_id: string, head_seq: number): Promise<StoreIndex> {
+  async loadCurrent(
+    tenant_id: string,
+    store_id: string,
+    head_seq: number,
+    { awaitSnapshot = false } = {},
+  ): Promise<StoreIndex> {
     const entry = this.#entry(tenant_id, store_id)
     const { index_wait_ms } = this.#kernel.settings
     let deadline = performance.now() + index_wait_ms
@@ -104,7 +110,7 @@ export class StoreIndexes {
         this.#evict(entry)
       })
       const { building, loading } = entry
-      if (loading) {
+      if (awaitSnapshot && loading) {
         // What fails, fails the catch-up too.
         const loaded = Promise.race([loading, building])
         await waitAtMost(loaded, LOADING_WAIT_MS, refuseBuilding)

@@ -46,7 +46,10 @@ export async function answerRanked<T>(
       settingsCache(kernel).forget(tenant_id, store_id)
       embedder = tried.embedder
       vector = await embedQuery(kernel, embedder, query)
-    } else await storeIndexes(kernel).loadCurrent(tenant_id, store_id, tried.head_seq)
+    } else
+      await storeIndexes(kernel).loadCurrent(tenant_id, store_id, tried.head_seq, {
+        awaitSnapshot: true,
+      })
   }
   throw new Refusal('index_building', undefined, { retry_after_s: 1 })
 }

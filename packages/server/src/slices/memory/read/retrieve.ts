@@ -91,7 +91,10 @@ async function catchUpIndex(
     checkRetrieveCapabilities(call, store, options)
     return store
   })
-  if (row) await storeIndexes(kernel).loadCurrent(tenant_id, store_id, row.head_seq)
+  if (row)
+    await storeIndexes(kernel).loadCurrent(tenant_id, store_id, row.head_seq, {
+      awaitSnapshot: true,
+    })
 }
 
 /** Options with what was loaded before the snapshot, and is checked within it. */
@@ -124,7 +127,10 @@ async function answerAtHead(
       settingsCache(kernel).forget(tenant_id, store_id)
       embedder = answer.embedder
       vector = await embedQuery(kernel, embedder, options.query)
-    } else await storeIndexes(kernel).loadCurrent(tenant_id, store_id, answer.head_seq)
+    } else
+      await storeIndexes(kernel).loadCurrent(tenant_id, store_id, answer.head_seq, {
+        awaitSnapshot: true,
+      })
   }
   return call.refuse('index_building', undefined, { retry_after_s: 1 })
 }

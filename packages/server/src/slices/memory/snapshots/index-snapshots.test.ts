@@ -169,7 +169,7 @@ test('after a start the index comes from its snapshot and follows later writes',
   assert.equal(place.seen('index.snapshot_loaded'), 1)
 })
 
-test('a read waits for a snapshot that is being loaded, longer than for a build', async (t) => {
+test('a search waits longer for a snapshot that is being loaded, a write does not', async (t) => {
   const { place } = await filled(t)
   await place.restart()
   const { service, tenant_id, store_id } = place.scene
@@ -182,7 +182,11 @@ test('a read waits for a snapshot that is being loaded, longer than for a build'
   }
   const db = Object.assign(Object.create(kernel.db), { read })
   const slow: Kernel = { ...kernel, db, settings: { ...kernel.settings, index_wait_ms: 500 } }
-  assert.ok((await storeIndexes(slow).loadCurrent(tenant_id, store_id, 1)).size > 0)
+  const load = (options?: { awaitSnapshot: boolean }) =>
+    storeIndexes(slow).loadCurrent(tenant_id, store_id, 1, options)
+  const searched = load({ awaitSnapshot: true })
+  await assert.rejects(load(), { code: 'index_building' })
+  assert.ok((await searched).size > 0)
   assert.equal(place.seen('index.snapshot_loaded'), 1)
 })
 
