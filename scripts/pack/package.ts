@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 const KEPT = 'package.json.kept'
 
@@ -103,7 +103,8 @@ function build(folder: string, manifest: Manifest): Paths {
     config,
     JSON.stringify({ extends: '../tsconfig.json', compilerOptions: { ...OPTIONS, paths } }),
   )
-  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+  const typescript = dirname(createRequire(import.meta.url).resolve('typescript/package.json'))
+  const tsc = join(typescript, 'bin/tsc')
   const { status } = spawnSync(process.execPath, [tsc, '-p', config], { stdio: ['ignore', 2, 2] })
   if (status !== 0) throw new Error(`${manifest.name} does not compile`)
   rmSync(config)

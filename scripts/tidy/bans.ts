@@ -1,6 +1,6 @@
 // Banned constructions, each with its replacement.
 
-import ts from 'typescript'
+import ts from 'typescript-6'
 import { type Ban, isProduct, isTest, isTestSupport, matches } from './architecture.ts'
 import { type Code, commentsOf, type Finding, lineOf, type Project, visit } from './project.ts'
 

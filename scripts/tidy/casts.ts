@@ -1,6 +1,6 @@
 // Type assertions: their number in product code may only fall.
 
-import ts from 'typescript'
+import ts from 'typescript-6'
 import { isProduct } from './architecture.ts'
 import { type Finding, lineOf, type Project, visit } from './project.ts'
 

@@ -1,7 +1,7 @@
 // Files: their names, their first lines, what reaches them, and which are too small to stand alone.
 
 import { dirname, join, normalize } from 'node:path/posix'
-import ts from 'typescript'
+import ts from 'typescript-6'
 import { isProduct, isTest, isTestSupport } from './architecture.ts'
 import { type Code, type Finding, linesOf, type Project, visit } from './project.ts'
 

@@ -1,6 +1,6 @@
 // Operations: each one of the contract is tested somewhere.
 
-import ts from 'typescript'
+import ts from 'typescript-6'
 import { isTest } from './architecture.ts'
 import { type Finding, lineOf, type Project, visit } from './project.ts'
 

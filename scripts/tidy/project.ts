@@ -1,7 +1,7 @@
 // What tidy reads: the project's code files, parsed once, and its other texts.
 
 import { dirname, join, normalize } from 'node:path/posix'
-import ts from 'typescript'
+import ts from 'typescript-6'
 import type { Architecture } from './architecture.ts'
 
 export interface Finding {

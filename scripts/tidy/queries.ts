@@ -1,6 +1,6 @@
 // SQL files: every query names its tenant.
 
-import ts from 'typescript'
+import ts from 'typescript-6'
 import { type Code, type Finding, lineOf, type Project, visit } from './project.ts'
 
 const BUILDERS = /^(selectFrom|insertInto|updateTable|deleteFrom|replaceInto|mergeInto)$/

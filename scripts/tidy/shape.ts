@@ -1,6 +1,6 @@
 // Sizes: lines of functions and files, columns, parameters, files in a folder; literal spreads.
 
-import ts from 'typescript'
+import ts from 'typescript-6'
 import { type Code, type Finding, lineOf, linesOf, type Project, visit } from './project.ts'
 
 /** Whatever is longer or wider than the limits of architecture.json. */
