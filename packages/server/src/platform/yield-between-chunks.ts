@@ -15,3 +15,21 @@ export function yieldBetweenChunks(chunkMs = CHUNK_MS): () => Promise<void> | un
     })
   }
 }
+
+/**
+ * A function to await before work of a few milliseconds without steps. In each iteration of the
+ * event loop `count` callers continue, in order: a small request waits for a few of them, not for
+ * all.
+ */
+export function startPerIteration(count: number): () => Promise<void> {
+  let [next, left] = [Promise.resolve(), count]
+  return () => {
+    const mine = next
+    left -= 1
+    if (left === 0) {
+      left = count
+      next = mine.then(() => new Promise((resolve) => setImmediate(resolve)))
+    }
+    return mine
+  }
+}

@@ -3,8 +3,8 @@
 
 import { speakerFeature } from './analysis.ts'
 import { NO_SLOT } from './columns/slot-columns.ts'
-import type { Steps } from './columns/steps.ts'
-import { readFrequency, readSlot } from './columns/term-index.ts'
+import { overSlots, type Steps } from './columns/steps.ts'
+import { type Postings, readFrequency, readSlot } from './columns/term-index.ts'
 import { SlotList } from './columns/typed-arrays.ts'
 import { type Partition, PIECE_TERMS_MIN } from './partition.ts'
 
@@ -57,6 +57,7 @@ class ContributionCache {
   readonly #contributions = sharedContributions
   readonly #stamps = sharedStamps
   #weight = 0
+  #stamp = 0
 
   constructor(averageLength: number) {
     this.#averageLength = averageLength
@@ -65,26 +66,27 @@ class ContributionCache {
   /** Starts a term of this weight. */
   startTerm(weight: number): void {
     this.#weight = weight
-    stamp = stamp === 0xffffffff ? 1 : stamp + 1
-    if (stamp === 1) this.#stamps.fill(0)
+    lastStamp = lastStamp === 0xffffffff ? 1 : lastStamp + 1
+    if (lastStamp === 1) this.#stamps.fill(0)
+    this.#stamp = lastStamp
   }
 
   of(frequency: number, length: number): number {
     if (frequency > FREQUENCIES_CACHED || length >= LENGTHS_CACHED)
       return computeContribution(this.#weight, frequency, length / this.#averageLength)
     const at = (frequency - 1) * LENGTHS_CACHED + length
-    if (this.#stamps[at] === stamp) return this.#contributions[at] ?? 0
+    if (this.#stamps[at] === this.#stamp) return this.#contributions[at] ?? 0
     const own = computeContribution(this.#weight, frequency, length / this.#averageLength)
-    this.#stamps[at] = stamp
+    this.#stamps[at] = this.#stamp
     this.#contributions[at] = own
     return own
   }
 }
 
-// Shared by the process: a search is synchronous.
+// Shared by the process: another search between two steps leaves entries with stamps of its own.
 const sharedContributions = new Int32Array(FREQUENCIES_CACHED * LENGTHS_CACHED)
 const sharedStamps = new Uint32Array(FREQUENCIES_CACHED * LENGTHS_CACHED)
-let stamp = 0
+let lastStamp = 0
 
 /** How far a term reaches in a conversation: an answer is within two turns of its question. */
 const NEIGHBOURS = 2
@@ -128,7 +130,7 @@ export function* scoreTerms(
   const search = new LexicalSearch(partition, { visible, now_us, scratch, aliases })
   for (const term of terms) {
     const others = [...(similar?.get(term) ?? []), ...(search.aliases.get(term) ?? [])]
-    search.addTerm(term, others, observer)
+    yield* search.addTerm(term, others, observer)
     yield
   }
   return search
@@ -187,21 +189,27 @@ class LexicalSearch implements LexicalScores {
     this.#borrowers = scratch.borrowers
   }
 
-  addTerm(term: string, similar: readonly string[], observer: GainObserver | undefined): void {
+  *addTerm(
+    term: string,
+    similar: readonly string[],
+    observer: GainObserver | undefined,
+  ): Steps<void> {
     const postings = this.#partition.findPostings(term)
     const facts = postings === undefined ? 0 : this.statistics.countWith(postings)
-    this.#noteOwn(term, (weight) => weight)
+    yield* this.#noteOwn(term, (weight) => weight)
     // Who speaks is found like a word, also where the content does not name them.
-    this.#noteOwn(speakerFeature(term), (weight) => weight, facts)
+    yield* this.#noteOwn(speakerFeature(term), (weight) => weight, facts)
     for (const other of similar) {
-      this.#noteOwn(other, similarWeight, facts)
-      this.#noteOwn(speakerFeature(other), similarWeight, facts)
+      yield* this.#noteOwn(other, similarWeight, facts)
+      yield* this.#noteOwn(speakerFeature(other), similarWeight, facts)
     }
-    this.#addOwn()
-    this.#lendAround()
+    yield* overSlots(this.#owners.size, (from, to) => this.#addOwn(from, to))
+    yield* overSlots(this.#owners.size, (from, to) => this.#lendAround(from, to))
     if (observer !== undefined) this.#tell(term, observer)
-    this.#addLent()
-    for (let at = 0; at < this.#owners.size; at++) this.#own[this.#owners.at(at)] = 0
+    yield* overSlots(this.#borrowers.size, (from, to) => this.#addLent(from, to))
+    yield* overSlots(this.#owners.size, (from, to) => {
+      for (let at = from; at < to; at++) this.#own[this.#owners.at(at)] = 0
+    })
     this.#owners.clear()
     this.#borrowers.clear()
   }
@@ -220,15 +228,19 @@ class LexicalSearch implements LexicalScores {
    * Notes the contribution of a term to every visible fact that has it, the owners, where it is
    * more than noted. A term is as frequent as the one it stands for, at least.
    */
-  #noteOwn(term: string, weigh: (weight: number) => number, factsMin = 0): void {
+  *#noteOwn(term: string, weigh: (weight: number) => number, factsMin = 0): Steps<void> {
     const postings = this.#partition.findPostings(term)
     if (postings === undefined) return
-    const visible = this.#visible
-    const { lengths } = this.#partition.columns
-    const { array, start, size } = postings
     const facts = Math.max(this.statistics.countWith(postings), factsMin)
     this.#contributions.startTerm(weigh(computeTermWeight(this.statistics.facts, facts)))
-    for (let at = start; at < start + size; at++) {
+    yield* overSlots(postings.size, (from, to) => this.#notePart(postings, from, to))
+  }
+
+  #notePart(postings: Postings, from: number, to: number): void {
+    const visible = this.#visible
+    const { lengths } = this.#partition.columns
+    const { array, start } = postings
+    for (let at = start + from; at < start + to; at++) {
       const posting = array[at] ?? 0
       const slot = readSlot(posting)
       if (visible[slot] === 0) continue
@@ -242,8 +254,8 @@ class LexicalSearch implements LexicalScores {
     }
   }
 
-  #addOwn(): void {
-    for (let at = 0; at < this.#owners.size; at++) {
+  #addOwn(from: number, to: number): void {
+    for (let at = from; at < to; at++) {
       const slot = this.#owners.at(at)
       this.#markMatched(slot)
       this.lexical[slot] = (this.lexical[slot] ?? 0) + (this.#own[slot] ?? 0)
@@ -251,9 +263,9 @@ class LexicalSearch implements LexicalScores {
   }
 
   /** Notes for each fact near an owner that is not one itself the best share it gets. */
-  #lendAround(): void {
+  #lendAround(from: number, to: number): void {
     const chains = this.chains
-    for (let at = 0; at < this.#owners.size; at++) {
+    for (let at = from; at < to; at++) {
       const slot = this.#owners.at(at)
       const share = neighbourShare(this.#own[slot] ?? 0)
       if (share === 0) continue
@@ -279,8 +291,8 @@ class LexicalSearch implements LexicalScores {
     if (share > best) this.#lent[slot] = share
   }
 
-  #addLent(): void {
-    for (let at = 0; at < this.#borrowers.size; at++) {
+  #addLent(from: number, to: number): void {
+    for (let at = from; at < to; at++) {
       const slot = this.#borrowers.at(at)
       this.#markMatched(slot)
       this.neighbour[slot] = (this.neighbour[slot] ?? 0) + (this.#lent[slot] ?? 0)

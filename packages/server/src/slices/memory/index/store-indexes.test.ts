@@ -264,3 +264,23 @@ test('a store that takes too long to index answers 503 with a time to retry', as
   })
   assert.ok((await retrieved(store_id, 'walk')).length > 0)
 })
+
+test('few of many searches of small stores begin in an iteration of the event loop', async () => {
+  const { tenant_id, service } = scene
+  const store_id = await freshStore()
+  await retrieved(store_id, 'warm')
+  const iterations: number[] = []
+  let iteration = 0
+  const count = () => {
+    iteration += 1
+    if (iterations.length < 12) setImmediate(count)
+  }
+  setImmediate(count)
+  const search = async () => iterations.push(iteration)
+  const begun = Array.from({ length: 12 }, () =>
+    storeIndexes(service.kernel).inTurn(tenant_id, store_id, search),
+  )
+  await Promise.all(begun)
+  const inEach = [...Map.groupBy(iterations, (at) => at).values()].map(({ length }) => length)
+  assert.ok(inEach.length >= 3 && Math.max(...inEach) <= 4, `${inEach}`)
+})
