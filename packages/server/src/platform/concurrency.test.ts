@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Conflict, keyedQueue, retryOnConflict, semaphore } from './concurrency.ts'
+import { Conflict, keyedQueue, retryOnConflict, semaphore, shareCalls } from './concurrency.ts'
 import { Refusal } from './refusal.ts'
 
 const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 2))
@@ -118,4 +118,32 @@ test('a semaphore admits one caller a permit, the others in order of arrival', a
   }
   await Promise.allSettled([0, 1, 2, 3, 4].map((n) => permits.run(act(n))))
   assert.deepEqual([begun, most], [[0, 1, 2, 3, 4], 2])
+})
+
+describe('shareCalls', () => {
+  test('calls of one iteration share a run that begins after them; later ones do not', async () => {
+    const runs: string[] = []
+    const call = shareCalls(async (key) => runs.push(key))
+    const first = [call('a'), call('b'), call('a')]
+    assert.deepEqual(runs, [])
+    assert.deepEqual(await Promise.all(first), [1, 2, 1])
+    // While a run is under way a call is for the next one.
+    const again = call('a')
+    assert.deepEqual([await again, runs], [3, ['a', 'b', 'a']])
+  })
+
+  test('a failure is that of all who share it, and of no other', async () => {
+    let isBroken = true
+    const call = shareCalls(async (key) => {
+      if (isBroken) throw new Error(key)
+      return key
+    })
+    const failed = await Promise.allSettled([call('a'), call('a')])
+    assert.deepEqual(
+      failed.map(({ status }) => status),
+      ['rejected', 'rejected'],
+    )
+    isBroken = false
+    assert.equal(await call('a'), 'a')
+  })
 })

@@ -1,4 +1,4 @@
-// Optimistic retries, queues by key, semaphores and bounded waits.
+// Optimistic retries, queues by key, semaphores, shared calls and bounded waits.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from './refusal.ts'
@@ -105,6 +105,24 @@ export function semaphore(permits: number): { run<T>(act: () => Promise<T>): Pro
         else free += 1
       }
     },
+  }
+}
+
+/**
+ * Calls for one key within one iteration of the event loop share a run of `act`, which begins after
+ * all of them.
+ */
+export function shareCalls<T>(act: (key: string) => Promise<T>): (key: string) => Promise<T> {
+  const next = new Map<string, Promise<T>>()
+  return (key) => {
+    const known = next.get(key)
+    if (known) return known
+    const shared = new Promise((resolve) => setImmediate(resolve)).then(() => {
+      next.delete(key)
+      return act(key)
+    })
+    next.set(key, shared)
+    return shared
   }
 }
 

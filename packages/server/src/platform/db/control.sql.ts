@@ -2,10 +2,10 @@
 
 import type { CredentialClass } from '@custos/contract'
 import { sql } from 'kysely'
-import { builder } from './builder.ts'
+import { type Builder, builder } from './builder.ts'
 import type { MoveState } from './schema/control-tables.ts'
 import type { Tables } from './schema/tables.ts'
-import { statement } from './statement.ts'
+import { platformStatement, statement } from './statement.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
 export type TenantRow = Tables['tenants']
@@ -130,8 +130,8 @@ export const updateTenant = (
 export const insertCredential = (tx: Tx, credential: Tables['credentials']): Promise<number> =>
   tx.run(builder.insertInto('credentials').values(credential))
 
-const presented = () =>
-  builder
+const presented = (k: Builder = builder) =>
+  k
     .selectFrom('credentials')
     .leftJoin('policy_sets', 'policy_sets.tenant_id', 'credentials.tenant_id')
     .leftJoin('tenants', 'tenants.tenant_id', 'credentials.tenant_id')
@@ -153,11 +153,14 @@ const presented = () =>
     ])
     .limit(1)
 
+const credentialStatement = platformStatement<{ key_hash: Uint8Array }>()((k, p) =>
+  presented(k).where('credentials.key_hash', '=', p.key_hash),
+)
+
 export const findCredential = (
   db: TenantDb,
   key_hash: Uint8Array,
-): Promise<PresentedCredential | undefined> =>
-  db.first(presented().where('credentials.key_hash', '=', key_hash))
+): Promise<PresentedCredential | undefined> => db.firstOf(credentialStatement, { key_hash })
 
 /** The same by its id, which is no secret: for what goes on after the key was presented. */
 export const findPresented = (

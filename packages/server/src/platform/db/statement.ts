@@ -67,28 +67,38 @@ export function statement<P>(): <O>(
   forPostgres?: Build<P, O>,
 ) => Statement<P, O> {
   return (build, forPostgres = build) => {
-    const named = new Proxy({}, { get: (_, name) => placeAt([String(name)]) })
-    // The proxy stands in for values that only exist when the statement is run.
-    const places = named as Parameters<P>
-    const { sql, parameters } = build(builder, places).compile()
-    const slots = slotsOf(parameters, sql)
-    const inPostgres = forPostgres(builder, places)
-    if (forPostgres !== build) postgresStatement(inPostgres)
-    let postgres: PostgresStatement<P> | undefined
-    return {
-      sql,
-      bind: (tenant_id, params) => bindSlots(slots, tenant_id, params),
-      postgres: () => {
-        postgres ??= postgresStatement(inPostgres)
-        return postgres
-      },
-    }
+    requireTenant(build(builder, placesOf<P>()).compile())
+    if (forPostgres !== build) requireTenant(compilePostgres(forPostgres(builder, placesOf<P>())))
+    return compileStatement(build, forPostgres)
   }
 }
 
+/** The same of the whole service, in no tenant's name: whose a presented key is. */
+export function platformStatement<P>(): <O>(build: Build<P, O>) => Statement<P, O> {
+  return (build) => compileStatement(build, build)
+}
+
+function compileStatement<P, O>(build: Build<P, O>, forPostgres: Build<P, O>): Statement<P, O> {
+  const { sql, parameters } = build(builder, placesOf<P>()).compile()
+  const slots = slotsOf(parameters)
+  let postgres: PostgresStatement<P> | undefined
+  return {
+    sql,
+    bind: (tenant_id, params) => bindSlots(slots, tenant_id, params),
+    postgres: () => {
+      postgres ??= postgresStatement(forPostgres(builder, placesOf<P>()))
+      return postgres
+    },
+  }
+}
+
+/** Stands in for values that only exist when the statement is run. */
+const placesOf = <P>(): Parameters<P> =>
+  new Proxy({}, { get: (_, name) => placeAt([String(name)]) }) as Parameters<P>
+
 function postgresStatement<P>(query: CompilableQuery<unknown>): PostgresStatement<P> {
   const { sql, parameters } = compilePostgres(query)
-  const slots = slotsOf(parameters, sql)
+  const slots = slotsOf(parameters)
   return {
     sql,
     name: `custos_${createHash('sha256').update(sql).digest('hex').slice(0, 20)}`,
@@ -98,11 +108,11 @@ function postgresStatement<P>(query: CompilableQuery<unknown>): PostgresStatemen
 
 type Slot = { readonly path?: Path; readonly value?: unknown }
 
-function slotsOf(parameters: readonly unknown[], sql: string): Slot[] {
-  const slots = parameters.map((value) =>
-    value instanceof Parameter ? { path: value[PATH] } : { value },
-  )
-  if (slots.some(({ path }) => path?.[0] === 'tenant_id')) return slots
+const slotsOf = (parameters: readonly unknown[]): Slot[] =>
+  parameters.map((value) => (value instanceof Parameter ? { path: value[PATH] } : { value }))
+
+function requireTenant({ sql, parameters }: CompiledQuery): void {
+  if (slotsOf(parameters).some(({ path }) => path?.[0] === 'tenant_id')) return
   throw new Error(`statement without tenant_id: ${sql}`)
 }
 

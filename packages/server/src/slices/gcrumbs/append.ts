@@ -27,6 +27,8 @@ interface ChainHead {
   readonly last_us: number
   /** The tenant is being off-boarded. */
   readonly closed: boolean
+  /** Whether a unit of the commit changed it; else it was only read. */
+  readonly changed: boolean
 }
 
 interface NewCrumb<E extends EventType> {
@@ -50,11 +52,13 @@ const EMPTY: ChainHead = {
   last_id: new Uint8Array(32),
   last_us: 0,
   closed: false,
+  changed: false,
 }
 
 const chainSlot: SharedSlot<ChainHead> = {
   name: 'chain',
   async flush(tx, head) {
+    if (!head.changed) return
     await upsertHead(tx, {
       generation: head.generation,
       size: head.frontier.size,
@@ -63,24 +67,28 @@ const chainSlot: SharedSlot<ChainHead> = {
       last_us: head.last_us,
     })
   },
-  committed(tenant_id, { generation, frontier }, db) {
-    tellFollowers(db, tenant_id, { generation, size: frontier.size })
+  committed(tenant_id, { generation, frontier, changed }, db) {
+    if (changed) tellFollowers(db, tenant_id, { generation, size: frontier.size })
   },
 }
 
-/** The head as this unit of work sees it, with what the commit has appended so far. */
+/** The head as this unit of work sees it; the units of a commit read it once. */
 export async function loadHead(tx: Tx): Promise<ChainHead> {
-  const pending = tx.shared.get(chainSlot)
-  if (pending) return pending
+  const known = tx.shared.get(chainSlot)
+  if (known) return known
   const row = await findOpenHead(tx)
-  if (!row) return EMPTY
-  return {
-    closed: row.destroyed !== null,
-    generation: row.generation,
-    frontier: decodeFrontier(row.frontier),
-    last_id: row.last_id,
-    last_us: row.last_us,
-  }
+  const head = row
+    ? {
+        closed: row.destroyed !== null,
+        changed: false,
+        generation: row.generation,
+        frontier: decodeFrontier(row.frontier),
+        last_id: row.last_id,
+        last_us: row.last_us,
+      }
+    : EMPTY
+  tx.shared.set(chainSlot, head)
+  return head
 }
 
 const validators = new Map<EventType, { Check(value: unknown): boolean }>()
@@ -133,14 +141,20 @@ export async function appendCrumb<E extends EventType>(
         tx.needs(insertNode(tx, { height, idx, hash }))
     },
   })
-  tx.shared.set(chainSlot, { ...head, frontier, last_id: leaf, last_us: created_us })
+  tx.shared.set(chainSlot, {
+    ...head,
+    changed: true,
+    frontier,
+    last_id: leaf,
+    last_us: created_us,
+  })
   return { seq, created_us }
 }
 
 /** Continues the log under a new origin after a restore (design 5, Backups). */
 export async function raiseGeneration(tx: Tx, generation: number): Promise<void> {
   const head = await loadHead(tx)
-  tx.shared.set(chainSlot, { ...head, generation })
+  tx.shared.set(chainSlot, { ...head, changed: true, generation })
 }
 
 /** The seq the next breadcrumb of this unit will get: the transaction time of its rows. */

@@ -130,8 +130,10 @@ export async function gateItems(
 ): Promise<GateResult> {
   const minted = GATED.get(operation) ?? []
   const request = { operation, contexts, minted, ...options, by: 'gate' as const }
-  const evaluated = await evaluate(call, request)
-  if (evaluated === null) return { ...UNGATED, policy_set: await policySetOf(call) }
+  const found = policySets(call.kernel).of(call)
+  const set = found instanceof Promise ? await found : found
+  const evaluated = await evaluate(call, set, request)
+  if (evaluated === null) return { ...UNGATED, policy_set: set.policy_set }
   if (!options.dry_run) await record(call, evaluated)
   return { ...showGated(evaluated), exceeded: await findExceeded(call, evaluated) }
 }
@@ -157,12 +159,6 @@ async function findExceeded(
       longest = { policy_id, max_requests, window_s, retry_after_s }
   }
   return longest
-}
-
-/** The number of the policies, where none of them is enabled. */
-async function policySetOf(asking: PolicyScope): Promise<number> {
-  const { policy_set } = await policySets(asking.kernel).of(asking)
-  return policy_set
 }
 
 /**
@@ -233,11 +229,10 @@ interface EvaluateRequest extends GateOptions {
 /** Null: there are no policies. Rate limits are counted, unless it is a dry run. */
 export async function evaluate(
   asking: PolicyScope,
+  set: PolicySet,
   request: EvaluateRequest,
 ): Promise<EvaluationResult | null> {
   const { kernel, tenant_id } = asking
-  const found = policySets(kernel).of(asking)
-  const set = found instanceof Promise ? await found : found
   if (set.policies.length === 0) return null
   const exceeded = await exceededRates(asking, set, request)
   const { operation, contexts, minted = [], met = [] } = request

@@ -42,6 +42,7 @@ import {
 import { logId, showLogs } from './evaluation-rows.ts'
 import { evaluate, record } from './gate.ts'
 import { findEvaluation } from './log/evaluations.sql.ts'
+import { policySets } from './policy-sets.ts'
 import { getPolicy, listPolicies, logs, policyTypes, stats } from './reads.ts'
 import { describeDetail } from './rules/describe.ts'
 import { verdictOf } from './rules/evaluate-set.ts'
@@ -68,7 +69,8 @@ const evaluateOperation: Handler<typeof contract.evaluate> = async (call, { body
   const operation = readOperation(body.operation)
   const dry_run = body.dry_run ?? false
   const contexts = [body.context ?? {}]
-  const evaluated = await evaluate(call, { operation, contexts, dry_run, by: 'caller' })
+  const set = await policySets(call.kernel).of(call)
+  const evaluated = await evaluate(call, set, { operation, contexts, dry_run, by: 'caller' })
   if (call.idempotency_key !== null) return evaluateOnce(call, evaluated, dry_run)
   if (evaluated !== null && !dry_run) await record(call, evaluated)
   return showEvaluated(call.tenant_id, evaluated, dry_run)

@@ -1,5 +1,6 @@
 // The compiled policies of each tenant, never those of yesterday on any process.
 
+import { shareCalls } from '../../platform/concurrency.ts'
 import { findPolicySet } from '../../platform/db/control.sql.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Principal } from '../../platform/kernel/call.ts'
@@ -34,9 +35,12 @@ class PolicySets {
   readonly #kernel: Kernel
   readonly #kept = new Map<string, PolicySet>()
   #changes = 0
+  /** Requests that arrive together are many, and their policies the same. */
+  readonly #findNumber
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
+    this.#findNumber = shareCalls((tenant_id) => kernel.db.read(tenant_id, findPolicySet))
   }
 
   /** A promise only where the database has to be asked. */
@@ -56,7 +60,7 @@ class PolicySets {
   }
 
   async #newest(tenant_id: string): Promise<PolicySet> {
-    const policy_set = await this.#kernel.db.read(tenant_id, findPolicySet)
+    const policy_set = await this.#findNumber(tenant_id)
     if (policy_set === 0) return NO_POLICIES
     const kept = this.#kept.get(tenant_id)
     return kept?.policy_set === policy_set ? kept : this.#load(tenant_id)

@@ -2,6 +2,7 @@
 
 import { timingSafeEqual } from 'node:crypto'
 import { type CredentialClass, DEFAULT_SCOPES, type Scope, type TrustTier } from '@custos/contract'
+import { shareCalls } from '../../platform/concurrency.ts'
 import {
   type CredentialInfo,
   findCredential,
@@ -115,10 +116,17 @@ export function findByKey(
   return lookUp(kernel, digest)
 }
 
+/** By digest, in Latin-1: many requests of one key arrive together. */
+const credentialReads = perKernel((kernel) =>
+  shareCalls((digest) =>
+    kernel.db.read(PLATFORM, (db) => findCredential(db, Buffer.from(digest, 'latin1'))),
+  ),
+)
+
 async function lookUp(kernel: Kernel, digest: Buffer): Promise<Principal | null> {
   const cache = caches(kernel)
   const version = cache.version
-  const row = await kernel.db.read(PLATFORM, (db) => findCredential(db, digest))
+  const row = await credentialReads(kernel)(digest.toString('latin1'))
   const found = row === undefined || isEnded(row) ? null : await asPrincipal(kernel, row)
   // Another process may revoke it at any moment: there every request looks.
   if (!kernel.db.shared) cache.put(digest.toString('latin1'), found, version)
