@@ -123,7 +123,7 @@ test('a semaphore admits one caller a permit, the others in order of arrival', a
 describe('shareCalls', () => {
   test('calls of one iteration share a run that begins after them; later ones do not', async () => {
     const runs: string[] = []
-    const call = shareCalls(async (key) => runs.push(key))
+    const call = shareCalls(async (key: string) => runs.push(key))
     const first = [call('a'), call('b'), call('a')]
     assert.deepEqual(runs, [])
     assert.deepEqual(await Promise.all(first), [1, 2, 1])
@@ -134,7 +134,7 @@ describe('shareCalls', () => {
 
   test('a failure is that of all who share it, and of no other', async () => {
     let isBroken = true
-    const call = shareCalls(async (key) => {
+    const call = shareCalls(async (key: string) => {
       if (isBroken) throw new Error(key)
       return key
     })

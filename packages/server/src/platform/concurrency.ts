@@ -109,17 +109,20 @@ export function semaphore(permits: number): { run<T>(act: () => Promise<T>): Pro
 }
 
 /**
- * Calls for one key within one iteration of the event loop share a run of `act`, which begins after
- * all of them.
+ * Equal calls within one iteration of the event loop share a run of `act`, which begins after all
+ * of them.
  */
-export function shareCalls<T>(act: (key: string) => Promise<T>): (key: string) => Promise<T> {
+export function shareCalls<A extends readonly string[], T>(
+  act: (...args: A) => Promise<T>,
+): (...args: A) => Promise<T> {
   const next = new Map<string, Promise<T>>()
-  return (key) => {
+  return (...args) => {
+    const key = args.join('\0')
     const known = next.get(key)
     if (known) return known
     const shared = new Promise((resolve) => setImmediate(resolve)).then(() => {
       next.delete(key)
-      return act(key)
+      return act(...args)
     })
     next.set(key, shared)
     return shared

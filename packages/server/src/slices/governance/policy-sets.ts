@@ -40,7 +40,7 @@ class PolicySets {
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
-    this.#findNumber = shareCalls((tenant_id) => kernel.db.read(tenant_id, findPolicySet))
+    this.#findNumber = shareCalls((tenant_id: string) => kernel.db.read(tenant_id, findPolicySet))
   }
 
   /** A promise only where the database has to be asked. */

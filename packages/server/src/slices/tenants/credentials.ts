@@ -118,7 +118,7 @@ export function findByKey(
 
 /** By digest, in Latin-1: many requests of one key arrive together. */
 const credentialReads = perKernel((kernel) =>
-  shareCalls((digest) =>
+  shareCalls((digest: string) =>
     kernel.db.read(PLATFORM, (db) => findCredential(db, Buffer.from(digest, 'latin1'))),
   ),
 )

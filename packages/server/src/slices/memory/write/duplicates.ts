@@ -1,7 +1,8 @@
 // Exact duplicates among the current facts of a store and namespace: reported, never merged.
 
+import { shareCalls } from '../../../platform/concurrency.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import type { FactDraft } from '../facts/fact-document.ts'
 import { findFactStates, LIVE } from '../facts/facts.sql.ts'
@@ -9,6 +10,13 @@ import type { PreparedFact } from '../facts/prepare-facts.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { findCommittedPosition } from '../stores/store-heads.ts'
 import { findStore } from '../stores/stores.sql.ts'
+
+/** Writes of one store arrive together. */
+const storeReads = perKernel((kernel) =>
+  shareCalls((tenant_id: string, store_id: string) =>
+    kernel.db.read(tenant_id, (db) => findStore(db, store_id)),
+  ),
+)
 
 /**
  * For each draft the smallest ref of a current fact with the same content, or null. The facts may
@@ -22,7 +30,7 @@ export async function findDuplicates(
   const { tenant_id, store_id } = where
   const head_seq =
     findCommittedPosition(kernel.db, tenant_id, store_id) ??
-    (await kernel.db.read(tenant_id, (db) => findStore(db, store_id)))?.head_seq
+    (await storeReads(kernel)(tenant_id, store_id))?.head_seq
   if (head_seq === undefined) return drafts.map(() => null)
   const now_us = kernel.clock.now()
   try {
