@@ -30,6 +30,7 @@ export {
 } from './facts/fact-document.ts'
 export { computeCommitment, computeCommitmentsRoot } from './facts/fact-identity.ts'
 export {
+  areLive,
   countErasing,
   type FactHead,
   findFactHeads,

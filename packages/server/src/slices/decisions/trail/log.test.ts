@@ -199,6 +199,39 @@ test('a content equal to the stored fact is referred to, another one is kept', a
   assert.deepEqual(read.body, body)
 })
 
+test('decisions that arrive together name live, erased and unwritten memories alike', async () => {
+  const erased = await scene.write('Carla Roth moved out')
+  const live = await scene.write('Rents rise in May')
+  assert.equal((await scene.issue(erased)).status, 200)
+  // Its number and its secret may be reserved already, but there is no memory.
+  const unwritten = live + 1
+  const states = new Map([
+    [live, 'live'],
+    [erased, 'erased'],
+    [unwritten, 'unknown'],
+  ])
+  const named = [[live], [erased], [unwritten], [live, unwritten], [live, erased], []]
+  const ask = async (refs: number[], contents: string[]) => {
+    const answer = await log({ retrieved_refs: refs, retrieved_contents: contents })
+    assert.equal(answer.status, 200, answer.text)
+    assert.deepEqual(answer.body.retrieved_refs, refs)
+    const { body } = await scene.api('GET', `/v1/decisions/${answer.body.decision_id}/replay`)
+    assert.deepEqual(
+      body.facts_used.map((used: { ref: number; state: string }) => [used.ref, used.state]),
+      refs.map((ref) => [ref, states.get(ref)]),
+    )
+  }
+  await Promise.all(
+    named.flatMap((refs) => [
+      ask(refs, []),
+      ask(
+        refs,
+        refs.map((ref) => `content of ${ref}`),
+      ),
+    ]),
+  )
+})
+
 test('a content that arrives for an erased ref is stored as the marker', async () => {
   const ref = await scene.write('Bruno Keller owes 300 francs')
   assert.equal((await scene.issue(ref)).status, 200)

@@ -52,8 +52,11 @@ export const log: Handler<typeof decisions.log> = async (call, { body }) => {
   const beyond = (size: number) =>
     call.refuse('rejected', `memory_seq is beyond the log, which has ${size} entries`)
 
+  let assumesLive = kernel.db.shared
   const logOnce = async (): Promise<LogResult> => {
-    const named = await prepareFacts(kernel, tenant_id, given)
+    const named = { ...(await prepareFacts(kernel, tenant_id, given)), assumesLive }
+    // An attempt that failed may have assumed too much.
+    assumesLive = false
     const identity = createIdentity({ kernel, tenant_id, given, signer })
     const prepared = { kernel, tenant_id, given, named, keys, signer, own, identity }
     return call.once(logUnit(prepared, beyond))

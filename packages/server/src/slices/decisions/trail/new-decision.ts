@@ -4,11 +4,11 @@
 import { randomFillSync } from 'node:crypto'
 import type { JsonObject } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
-import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import type { RecordSecret } from '../../../platform/kernel/record-secrets.ts'
 import type { Signer, TenantKeys } from '../../../platform/keys/keyring.ts'
-import { loadContents, loadFactStates } from '../../memory/index.ts'
+import { areLive, loadContents, loadFactStates } from '../../memory/index.ts'
 import type { DecisionRow } from './decisions.sql.ts'
 import { type DecisionDocument, sealDocument } from './document.ts'
 import { decisionIdBytes, recordDigestOf } from './identity.ts'
@@ -17,6 +17,8 @@ import { MARKER } from './redact-text.ts'
 
 const SALT_BYTES = 32
 const SALTS_AT_ONCE = 256
+/** Facts of one statement: a second one would be sent after the unit. */
+const ASSUMED_MAX = 32
 
 interface SignedIdentity {
   readonly id: Buffer
@@ -141,6 +143,8 @@ export interface PreparedFacts {
   readonly secrets: ReadonlyMap<number, Buffer | null>
   /** What is stored under the refs; null when the request gave no contents to compare. */
   readonly stored: ReadonlyMap<number, string> | null
+  /** Facts with a secret are taken to be live, which is checked before the commit. */
+  readonly assumesLive?: boolean
 }
 
 interface FactsAtLog {
@@ -166,12 +170,14 @@ export async function prepareFacts(
 
 /**
  * The facts as the unit of work finds them. Throws a conflict (`erasure_under_way`) when one is
- * being erased, or appeared since they were prepared: then prepare again.
+ * being erased, is not live as assumed, or appeared since they were prepared: then prepare again.
  */
-export async function resolveFacts(db: TenantDb, prepared: PreparedFacts): Promise<FactsAtLog> {
+export async function resolveFacts(tx: Tx, prepared: PreparedFacts): Promise<FactsAtLog> {
   const { refs, stored } = prepared
   if (refs.length === 0) return { refs, bound: [], secrets: [], gone: [] }
-  const states = await loadFactStates(db, refs)
+  const assumed = assumeLive(tx, prepared)
+  if (assumed) return assumed
+  const states = await loadFactStates(tx, refs)
   const [bound, secrets, gone] = [[] as number[], [] as Buffer[], [] as number[]]
   for (const ref of refs) {
     const state = states.get(ref)
@@ -185,6 +191,23 @@ export async function resolveFacts(db: TenantDb, prepared: PreparedFacts): Promi
     secrets.push(secret)
   }
   return { refs, bound, secrets, gone }
+}
+
+/**
+ * On a database across a network the check of the facts travels with the other statements of the
+ * unit. Null: they have to be looked at first.
+ */
+function assumeLive(tx: Tx, { refs, secrets, stored, assumesLive }: PreparedFacts) {
+  if (!assumesLive || refs.length > ASSUMED_MAX) return null
+  const all = refs.flatMap((ref) => secrets.get(ref) ?? [])
+  const isMissing = all.length < refs.length || refs.some((ref) => stored?.has(ref) === false)
+  if (isMissing) return null
+  tx.needs(requireLive(tx, refs))
+  return { refs, bound: refs, secrets: all, gone: [] }
+}
+
+async function requireLive(tx: Tx, refs: readonly number[]): Promise<void> {
+  if (!(await areLive(tx, refs))) throw erasureConflict()
 }
 
 /** Contents as the record shows them: the marker for an erased ref. */
