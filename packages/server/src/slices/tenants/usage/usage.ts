@@ -34,7 +34,7 @@ const slot: SharedSlot<ReadonlyMap<string, Count>> = {
   async flush(tx, counts) {
     const period = monthOf(tx.now())
     for (const [operation, { count, bytes }] of counts)
-      await addUsage(tx, { period, operation, count, bytes })
+      tx.needs(addUsage(tx, { period, operation, count, bytes }))
   },
 }
 
