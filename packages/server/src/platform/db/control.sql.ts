@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { type Builder, builder } from './builder.ts'
 import type { MoveState } from './schema/control-tables.ts'
 import type { Tables } from './schema/tables.ts'
-import { platformStatement, statement } from './statement.ts'
+import { credentialStatement, statement } from './statement.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
 export type TenantRow = Tables['tenants']
@@ -153,14 +153,14 @@ const presented = (k: Builder = builder) =>
     ])
     .limit(1)
 
-const credentialStatement = platformStatement<{ key_hash: Uint8Array }>()((k, p) =>
+const presentedStatement = credentialStatement<{ key_hash: Uint8Array }>()((k, p) =>
   presented(k).where('credentials.key_hash', '=', p.key_hash),
 )
 
 export const findCredential = (
   db: TenantDb,
   key_hash: Uint8Array,
-): Promise<PresentedCredential | undefined> => db.firstOf(credentialStatement, { key_hash })
+): Promise<PresentedCredential | undefined> => db.firstOf(presentedStatement, { key_hash })
 
 /** The same by its id, which is no secret: for what goes on after the key was presented. */
 export const findPresented = (

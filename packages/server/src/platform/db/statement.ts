@@ -31,6 +31,8 @@ function placeAt(path: Path): object {
 /** A statement in the words of one engine, and where its named parameters go. */
 interface Bound<P> {
   readonly sql: string
+  /** Of its values in binding order. */
+  readonly slots: readonly Slot[]
   /** Values in binding order for one tenant. */
   bind(tenant_id: string, params: P): unknown[]
 }
@@ -67,24 +69,30 @@ export function statement<P>(): <O>(
   forPostgres?: Build<P, O>,
 ) => Statement<P, O> {
   return (build, forPostgres = build) => {
-    requireTenant(build(builder, placesOf<P>()).compile())
-    if (forPostgres !== build) requireTenant(compilePostgres(forPostgres(builder, placesOf<P>())))
-    return compileStatement(build, forPostgres)
+    const compiled = compileStatement(build, forPostgres)
+    requireTenant(compiled)
+    if (forPostgres !== build) requireTenant(compiled.postgres())
+    return compiled
   }
 }
 
-/** The same of the whole service, in no tenant's name: whose a presented key is. */
-export function platformStatement<P>(): <O>(build: Build<P, O>) => Statement<P, O> {
-  return (build) => compileStatement(build, build)
+/** A statement about credentials in no tenant's name: it finds whose a presented key is. */
+export function credentialStatement<P>(): <O>(build: Build<P, O>) => Statement<P, O> {
+  return (build) => {
+    const compiled = compileStatement(build, build)
+    if (compiled.sql.includes(' from "credentials" ')) return compiled
+    throw new Error(`no statement about credentials: ${compiled.sql}`)
+  }
 }
 
-function compileStatement<P, O>(build: Build<P, O>, forPostgres: Build<P, O>): Statement<P, O> {
+function compileStatement<P, O>(build: Build<P, O>, forPostgres: Build<P, O>) {
   const { sql, parameters } = build(builder, placesOf<P>()).compile()
   const slots = slotsOf(parameters)
   let postgres: PostgresStatement<P> | undefined
   return {
     sql,
-    bind: (tenant_id, params) => bindSlots(slots, tenant_id, params),
+    slots,
+    bind: (tenant_id: string, params: P) => bindSlots(slots, tenant_id, params),
     postgres: () => {
       postgres ??= postgresStatement(forPostgres(builder, placesOf<P>()))
       return postgres
@@ -101,6 +109,7 @@ function postgresStatement<P>(query: CompilableQuery<unknown>): PostgresStatemen
   const slots = slotsOf(parameters)
   return {
     sql,
+    slots,
     name: `custos_${createHash('sha256').update(sql).digest('hex').slice(0, 20)}`,
     bind: (tenant_id, params) => bindSlots(slots, tenant_id, params),
   }
@@ -111,8 +120,8 @@ type Slot = { readonly path?: Path; readonly value?: unknown }
 const slotsOf = (parameters: readonly unknown[]): Slot[] =>
   parameters.map((value) => (value instanceof Parameter ? { path: value[PATH] } : { value }))
 
-function requireTenant({ sql, parameters }: CompiledQuery): void {
-  if (slotsOf(parameters).some(({ path }) => path?.[0] === 'tenant_id')) return
+function requireTenant({ sql, slots }: Pick<Bound<unknown>, 'sql' | 'slots'>): void {
+  if (slots.some(({ path }) => path?.[0] === 'tenant_id')) return
   throw new Error(`statement without tenant_id: ${sql}`)
 }
 

@@ -77,6 +77,9 @@ export async function loadHead(tx: Tx): Promise<ChainHead> {
   const known = tx.shared.get(chainSlot)
   if (known) return known
   const row = await findOpenHead(tx)
+  // Another part of the unit may have been quicker.
+  const quicker = tx.shared.get(chainSlot)
+  if (quicker) return quicker
   const head = row
     ? {
         closed: row.destroyed !== null,
@@ -89,6 +92,11 @@ export async function loadHead(tx: Tx): Promise<ChainHead> {
     : EMPTY
   tx.shared.set(chainSlot, head)
   return head
+}
+
+/** From here on the units of the commit append nothing: the tenant is being off-boarded. */
+export async function refuseEntries(tx: Tx): Promise<void> {
+  tx.shared.set(chainSlot, { ...(await loadHead(tx)), closed: true })
 }
 
 const validators = new Map<EventType, { Check(value: unknown): boolean }>()

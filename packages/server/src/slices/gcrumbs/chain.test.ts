@@ -17,7 +17,7 @@ import { Refusal } from '../../platform/refusal.ts'
 import { openTestKernel, type TestKernel } from '../../testing/kernel.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
 import { embeddedTest, testEngine } from '../../testing/test-data.ts'
-import { appendCrumb } from './append.ts'
+import { appendCrumb, nextSeq, refuseEntries } from './append.ts'
 import { listCrumbs } from './chain.sql.ts'
 import { rollEpoch } from './epochs.ts'
 import { showCrumb } from './reads.ts'
@@ -58,6 +58,45 @@ test('entries appended together are numbered without gaps and linked, per tenant
   )
   assert.equal(verifyBreadcrumbs(own).ok, true)
   assert.equal(verifyBreadcrumbs(await crumbs('t2')).ok, true)
+})
+
+test('parts of a unit that look at the head side by side lose no entry', async () => {
+  await append(1)
+  await service.kernel.db.transact('t1', (tx) =>
+    Promise.all([
+      nextSeq(tx),
+      appendCrumb(tx, { event_type: 'store.deleted', subject: 'x', payload: { facts: 1 } }),
+      nextSeq(tx),
+    ]),
+  )
+  await append(2)
+  assert.deepEqual((await verify()).status, 'intact')
+  assert.equal((await crumbs()).length, 4)
+})
+
+test('a commit that only reads the head writes none, and later ones go on', async () => {
+  const read = () => service.kernel.db.transact('t1', nextSeq)
+  assert.deepEqual(await Promise.all([read(), read()]), [0, 0])
+  assert.deepEqual((await Promise.all([read(), append(2), read()])).flat().length, 4)
+  assert.equal(await read(), 2)
+  assert.equal((await verify()).status, 'intact')
+})
+
+test('where entries are refused from, other units of the commit append none', async () => {
+  await append(1)
+  const { db } = service.kernel
+  const units = [
+    db.transact('t1', nextSeq),
+    db.transact('t1', refuseEntries),
+    append(1),
+    db.transact('t1', nextSeq),
+  ]
+  const ends = await Promise.allSettled(units)
+  assert.deepEqual(
+    ends.map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+  )
+  assert.equal((await crumbs()).length, 1)
 })
 
 test('a unit that fails leaves no entry and no gap', async () => {

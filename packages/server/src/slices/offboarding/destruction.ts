@@ -37,7 +37,7 @@ import type { LedgerEntry } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { erasureSigner } from '../erasure/index.ts'
-import { appendCrumb, fitsLog, reconcileLog, rollEpoch } from '../gcrumbs/index.ts'
+import { appendCrumb, fitsLog, reconcileLog, refuseEntries, rollEpoch } from '../gcrumbs/index.ts'
 import { dropCached, loadHeldStores } from '../memory/index.ts'
 import { revokeKeysOfTenant } from '../tenants/index.ts'
 import {
@@ -294,6 +294,7 @@ export async function markDestroyed(
     requested_us,
     reasons: JSON.stringify(reasons),
   })
+  await refuseEntries(tx)
   await endJobs(tx)
   return revokeKeysOfTenant(kernel, tx)
 }
