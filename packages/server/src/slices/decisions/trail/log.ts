@@ -30,7 +30,7 @@ import {
   prepareFacts,
   resolveFacts,
 } from './new-decision.ts'
-import { retryWhileErasing, showDecision } from './open.ts'
+import { isErasureConflict, retryWhileErasing, showDecision } from './open.ts'
 import { findDecisionView } from './reads.ts'
 
 /** A clash of ids takes a later microsecond: the clock never gives one twice. */
@@ -52,14 +52,23 @@ export const log: Handler<typeof decisions.log> = async (call, { body }) => {
   const beyond = (size: number) =>
     call.refuse('rejected', `memory_seq is beyond the log, which has ${size} entries`)
 
-  let assumesLive = kernel.db.shared
-  const logOnce = async (): Promise<LogResult> => {
+  const attempt = async (assumesLive: boolean): Promise<LogResult> => {
     const named = { ...(await prepareFacts(kernel, tenant_id, given)), assumesLive }
-    // An attempt that failed may have assumed too much.
-    assumesLive = false
     const identity = createIdentity({ kernel, tenant_id, given, signer })
     const prepared = { kernel, tenant_id, given, named, keys, signer, own, identity }
     return call.once(logUnit(prepared, beyond))
+  }
+  let assumesLive = kernel.db.shared
+  const logOnce = async (): Promise<LogResult> => {
+    if (!assumesLive) return attempt(false)
+    assumesLive = false
+    try {
+      return await attempt(true)
+    } catch (error) {
+      // Perhaps nothing is being erased, and a ref is that of no memory.
+      if (isErasureConflict(error)) return attempt(false)
+      throw error
+    }
   }
   // A decision that names a memory being erased waits until the erasure is done.
   const result = await retryWhileErasing(() =>
