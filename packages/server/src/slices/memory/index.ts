@@ -40,6 +40,7 @@ export {
   listRefsOfStore,
   listRefsWithin,
   placeAfter,
+  REFS_AT_ONCE,
   type SealPlace,
 } from './facts/facts.sql.ts'
 export { digestName } from './facts/item-name.ts'

@@ -8,7 +8,7 @@ import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import type { RecordSecret } from '../../../platform/kernel/record-secrets.ts'
 import type { Signer, TenantKeys } from '../../../platform/keys/keyring.ts'
-import { areLive, loadContents, loadFactStates } from '../../memory/index.ts'
+import { areLive, loadContents, loadFactStates, REFS_AT_ONCE } from '../../memory/index.ts'
 import type { DecisionRow } from './decisions.sql.ts'
 import { type DecisionDocument, sealDocument } from './document.ts'
 import { decisionIdBytes, recordDigestOf } from './identity.ts'
@@ -17,8 +17,6 @@ import { MARKER } from './redact-text.ts'
 
 const SALT_BYTES = 32
 const SALTS_AT_ONCE = 256
-/** Facts of one statement: a second one would be sent after the unit. */
-const ASSUMED_MAX = 32
 
 interface SignedIdentity {
   readonly id: Buffer
@@ -198,7 +196,8 @@ export async function resolveFacts(tx: Tx, prepared: PreparedFacts): Promise<Fac
  * unit. Null: they have to be looked at first.
  */
 function assumeLive(tx: Tx, { refs, secrets, stored, assumesLive }: PreparedFacts) {
-  if (!assumesLive || refs.length > ASSUMED_MAX) return null
+  // One statement: a second one would be sent after the unit.
+  if (!assumesLive || refs.length > REFS_AT_ONCE) return null
   const all = refs.flatMap((ref) => secrets.get(ref) ?? [])
   const isMissing = all.length < refs.length || refs.some((ref) => stored?.has(ref) === false)
   if (isMissing) return null

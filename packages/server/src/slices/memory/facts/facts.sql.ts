@@ -24,7 +24,7 @@ export const LIVE = 0
 export const ERASING = 1
 
 /** A statement is prepared for each number of refs up to this. */
-const REFS_AT_ONCE = 32
+export const REFS_AT_ONCE = 32
 
 /** A fact's row without its sealed document, and its current validity. */
 export interface FactHead extends Omit<NewFactRow, 'sealed'> {
