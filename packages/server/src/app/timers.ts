@@ -5,7 +5,7 @@ import type { Kernel } from '../platform/kernel/kernel.ts'
 import { runIfLeaseFree } from '../platform/kernel/leases.ts'
 import { assureDue } from '../slices/assurance/index.ts'
 import { reconcileBilling } from '../slices/billing/index.ts'
-import { recoverAbandoned, recoverErasures } from '../slices/erasure/index.ts'
+import { recoverErasures, recoverInterrupted } from '../slices/erasure/index.ts'
 import { rollGrownLogs } from '../slices/gcrumbs/index.ts'
 import { sweepSessions } from '../slices/identity/index.ts'
 import {
@@ -59,8 +59,8 @@ const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Time
     where: 'shared',
     run: (kernel) => rewriteWhenDue(kernel, rewrite_hours),
   },
-  // How soon the erasures that a dead process left are found.
-  { name: 'takeover', every_ms: 2_000, where: 'shared', run: recoverAbandoned },
+  // How soon after an outage, or the death of another process, its interrupted erasures go on.
+  { name: 'takeover', every_ms: 2_000, where: 'each_process', run: recoverInterrupted },
   { name: 'recovery', every_ms: MINUTE_MS, where: 'one_process', run: recoverAll },
   // How long after its expiry a request may still be stored as pending.
   { name: 'expiry', every_ms: 30_000, where: 'one_process', run: expireApprovals },

@@ -13,6 +13,8 @@ import { keyedQueue } from '../concurrency.ts'
 import type { Tx } from '../db/tenant-db.ts'
 import type { FencingToken, LedgerEntry, NewLedgerEntry } from '../keys/keyring.ts'
 import { KeyringError } from '../keys/keyring-error.ts'
+import { Refusal } from '../refusal.ts'
+import { storageFault } from '../storage-fault.ts'
 import { type Kernel, perKernel } from './kernel.ts'
 import {
   assertLeased,
@@ -49,6 +51,9 @@ async function withNumber<T>(kernel: Kernel, tenant_id: string, act: () => Promi
   await takeNumber(kernel, tenant_id)
   try {
     return await act()
+  } catch (error) {
+    noteInterruption(kernel, tenant_id, error)
+    throw error
   } finally {
     numbers(kernel).delete(tenant_id)
   }
@@ -93,6 +98,24 @@ export async function renewFencingNumber(kernel: Kernel, tenant_id: string): Pro
   // An erasure that lost its lease must not fence off the one that followed it.
   await kernel.db.transact(tenant_id, (tx) => requireErasureLease(kernel, tx))
   await takeNumber(kernel, tenant_id)
+}
+
+const interrupted = perKernel(() => new Set<string>())
+
+/** Remembers that an erasure may be unfinished when its error is one of a database or a disk. */
+export function noteInterruption(kernel: Kernel, tenant_id: string, error: unknown): void {
+  const isOutage =
+    (error instanceof Refusal && error.status >= 500) ||
+    (error instanceof KeyringError && error.code === 'keyring_unavailable') ||
+    storageFault(error) !== null
+  if (isOutage) interrupted(kernel).add(tenant_id)
+}
+
+/** Tenants whose erasures an outage interrupted in this process; each is returned once. */
+export function takeInterrupted(kernel: Kernel): string[] {
+  const tenants = [...interrupted(kernel)]
+  interrupted(kernel).clear()
+  return tenants
 }
 
 /** Tenants whose erasure a process left when it ended: it must be finished or undone. */

@@ -10,7 +10,11 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { erasure, IssuedCertificate, memoryErasure } from '@custos/contract'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
-import { requireErasureLease, runErasure } from '../../platform/kernel/erasure-queue.ts'
+import {
+  noteInterruption,
+  requireErasureLease,
+  runErasure,
+} from '../../platform/kernel/erasure-queue.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { admit } from '../governance/index.ts'
 import {
@@ -219,6 +223,7 @@ async function eraseGroup(
       const deleted = result?.certificate.outcome === 'erased'
       resolve(result && facts.has(request.ref) ? { ...result, deleted } : result)
     } catch (error) {
+      noteInterruption(kernel, tenant_id, error)
       reject(error)
     }
   }

@@ -179,8 +179,8 @@ export { findCertificates, findStandingCertificate } from './erasure.sql.ts'
 export {
   finishPendingErasures,
   reconcileErasures,
-  recoverAbandoned,
   recoverErasures,
+  recoverInterrupted,
 } from './recover.ts'
 export { redactDecision, redactText } from './redact.ts'
 

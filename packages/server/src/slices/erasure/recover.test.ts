@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { PLATFORM } from '../../platform/db/database.ts'
 import { runErasure } from '../../platform/kernel/erasure-queue.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { SERVICE_DIMENSIONS, startEmbeddingServer } from '../../testing/embedding-server.ts'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { openTwoKernels } from '../../testing/two-kernels.ts'
@@ -17,6 +18,7 @@ import {
   listTenantsToReconcile,
   listTenantsWithOpenErasures,
   reconcileErasures,
+  recoverInterrupted,
 } from './recover.ts'
 
 const TENANTS = ['t1', 't2', 't3', 't4', 't5']
@@ -134,4 +136,35 @@ test('a memory shown again with a current vector starts no job', async (t) => {
       assert.equal(mock.callCount(), 0)
     },
   )
+})
+
+test('an erasure that an outage interrupted is finished once the data are served', async () => {
+  const outages: string[] = []
+  const step = async (name: string) => {
+    if (name !== 'erasure:ledger_recorded' && name !== 'erasure:applied') return
+    outages.push(name)
+    if (outages.length < 3) throw new Refusal('unavailable')
+  }
+  await withScene(step, async (scene, refs) => {
+    const { kernel } = scene.service
+    const [fact_ref = 0] = refs
+    const { store_id } = scene
+    const issued = await scene.api('POST', '/v1/erasure/issue', { fact_ref, store_id })
+    const certificate = () => scene.api('GET', `/v1/erasure/fact/${fact_ref}`)
+    assert.deepEqual([issued.status, (await certificate()).status], [503, 404])
+
+    const listed = kernel.keyring.ledger.countAll
+    kernel.keyring.ledger.countAll = async () => {
+      throw new Refusal('unavailable')
+    }
+    await assert.rejects(recoverInterrupted(kernel), Refusal)
+    kernel.keyring.ledger.countAll = listed
+    // The first goes as far as the second outage.
+    await recoverInterrupted(kernel)
+    assert.equal((await certificate()).status, 404)
+    await recoverInterrupted(kernel)
+    assert.equal((await certificate()).status, 200)
+    await recoverInterrupted(kernel)
+    assert.deepEqual(outages, ['erasure:ledger_recorded', 'erasure:applied', 'erasure:applied'])
+  })
 })

@@ -4,7 +4,12 @@
 import { PLATFORM } from '../../platform/db/database.ts'
 import { listDestroyedIds } from '../../platform/db/destructions.sql.ts'
 import { listMovingIds } from '../../platform/db/moves.sql.ts'
-import { listAbandonedErasures, runErasure } from '../../platform/kernel/erasure-queue.ts'
+import {
+  listAbandonedErasures,
+  noteInterruption,
+  runErasure,
+  takeInterrupted,
+} from '../../platform/kernel/erasure-queue.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type {
   LedgerCount,
@@ -178,16 +183,27 @@ async function reconcileTenant(
 
 /**
  * Finishes every requested erasure from its plan; a memory marked without a ledger row is shown
- * again. Also safe while serving. A failure is logged and leaves the memory hidden: the next
- * erasure of the tenant and the next start try again.
+ * again. Also safe while serving. A failure is logged and leaves the memory hidden: it is tried
+ * again when the tenant's next erasure begins, by the timers and at the next start.
  */
 export async function recoverErasures(kernel: Kernel): Promise<void> {
   for (const tenant_id of await listTenantsWithOpenErasures(kernel))
     await recoverInTurn(kernel, tenant_id)
 }
 
-/** Recovers the erasures of tenants whose lease expired because another process died. */
-export async function recoverAbandoned(kernel: Kernel): Promise<void> {
+/**
+ * Recovers what an outage of the database or a disk interrupted in this process, and the erasures
+ * of tenants whose lease expired because another process died. Rejects during an outage; call it
+ * again.
+ */
+export async function recoverInterrupted(kernel: Kernel): Promise<void> {
+  const interrupted = takeInterrupted(kernel)
+  try {
+    if (interrupted.length > 0) await recoverErasures(kernel)
+  } catch (error) {
+    for (const tenant_id of interrupted) noteInterruption(kernel, tenant_id, error)
+    throw error
+  }
   for (const tenant_id of await listAbandonedErasures(kernel))
     await recoverInTurn(kernel, tenant_id)
 }
@@ -205,6 +221,7 @@ async function tryRecover(kernel: Kernel, tenant_id: string): Promise<void> {
   } catch (error) {
     const reason = error instanceof Error ? error.name : 'unknown'
     kernel.logger.error('erasure.recovery_failed', { tenant_id, reason })
+    noteInterruption(kernel, tenant_id, error)
   }
 }
 
