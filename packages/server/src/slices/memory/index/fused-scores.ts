@@ -99,18 +99,20 @@ const sumScores = (scores: LexicalScores, slot: number): number =>
   (scores.lexical[slot] ?? 0) + (scores.neighbour[slot] ?? 0)
 
 /**
- * No score alone is above `factor` times the sum of its words and `perDot` for each unit of a
- * positive dot product, plus `rest`; and no share of a session is above `bonusMax`.
+ * No score alone is above `factor` times the sum of its words, `perDot` for each unit of a positive
+ * dot product and `perDotAround` for each of a neighbour's, plus `rest`. No dot product is above
+ * `dotMax`.
  */
 interface ScoreBounds {
   readonly factor: number
   readonly perDot: number
+  readonly perDotAround: number
   readonly rest: number
-  readonly bonusMax: number
+  readonly dotMax: number
 }
 
 /** Bounds before any are known. */
-const UNBOUNDED: ScoreBounds = { factor: 1, perDot: 0, rest: Infinity, bonusMax: 0 }
+const UNBOUNDED: ScoreBounds = { factor: 1, perDot: 0, perDotAround: 0, rest: Infinity, dotMax: 0 }
 
 /** Scores of the visible slots of one search, in score units. Valid until the next search. */
 export class FusedScores {
@@ -141,6 +143,8 @@ export class FusedScores {
   readonly #isCalibrated: boolean
   /** By session: what its facts get of the best of their scores. Below 0: not computed. */
   readonly #sessionBonus: Float64Array
+  /** By session: what its facts get of the best of their scores, at most. */
+  readonly #bonusMax: Float64Array
   #bounds = UNBOUNDED
 
   constructor(partition: Partition, scored: FusionInput) {
@@ -164,6 +168,7 @@ export class FusedScores {
     this.#queryWeight = Math.max(1, this.#weighQuery())
     this.#isCalibrated = vector !== null && !scored.uncalibrated
     this.#sessionBonus = new Float64Array(partition.sessions.count).fill(-1)
+    this.#bonusMax = new Float64Array(partition.sessions.count)
     this.#alone = scratch.alone.fill(Number.NaN, 0, partition.columns.used)
   }
 
@@ -199,12 +204,12 @@ export class FusedScores {
   *findBest(limit: number): Steps<TopK> {
     const { candidates, rests } = this.#scored.scratch
     const { refs } = this.#partition.columns
-    const { lowest, bonusMax } = yield* this.#findCandidates(limit)
+    const lowest = yield* this.#findCandidates(limit)
     const best = new TopK(limit)
     for (let at = 0; at < candidates.size; at++) {
-      const bound = (rests[at] ?? 0) + bonusMax
-      if (bound < lowest || (best.full && bound < best.lowest)) continue
       const slot = candidates.at(at)
+      const bound = (rests[at] ?? 0) + this.#boundBonus(slot, this.#scoreAlone(slot))
+      if (bound < lowest || (best.full && bound < best.lowest)) continue
       // The first of a session goes over all of it.
       if ((this.#sessionBonus[this.#sessions[slot] ?? NO_SESSION] ?? 0) < 0) yield
       best.offer((rests[at] ?? 0) + this.#sessionBonusOf(slot), refs[slot] ?? 0, slot)
@@ -212,33 +217,41 @@ export class FusedScores {
     return best
   }
 
-  /** Fills the candidates of the scratch, with their scores without the share of the session. */
-  *#findCandidates(limit: number): Steps<{ lowest: number; bonusMax: number }> {
+  /**
+   * Fills the candidates of the scratch, with their scores without the share of the session;
+   * returns what the best `limit` reach at least. A fact is looked at by itself only where the
+   * highest values of all facts do not leave it out.
+   */
+  *#findCandidates(limit: number): Steps<number> {
     const { scratch, visible } = this.#scored
     const { candidates, rests } = scratch
     const { refs, used } = this.#partition.columns
     const [lexical, neighbour, dots] = [this.#lexical, this.#neighbour, this.#dots]
-    let lowest = this.#findLeast(yield* this.#boundScores(limit), limit)
-    const { factor, perDot, rest, bonusMax } = this.#bounds
-    // A unit more than the exact bounds: they are computed with rounding.
-    const most = rest + bonusMax + 1
+    let reached = this.#findLeast(yield* this.#boundScores(limit), limit)
+    const { factor, perDot, perDotAround, rest, dotMax } = this.#bounds
+    const aroundMax = rest + perDotAround * dotMax
     const least = new TopK(limit)
     yield* overSlots(used, (from, to) => {
+      let lowest = reached
       for (let slot = from; slot < to; slot++) {
         if (visible[slot] === 0) continue
         const dot = dots[slot] ?? 0
         const words = (lexical[slot] ?? 0) + (neighbour[slot] ?? 0)
-        if (factor * (dot > 0 ? words + perDot * dot : words) + most < lowest) continue
+        const own = factor * (words + perDot * Math.max(0, dot))
+        if (own + aroundMax + this.#boundBonus(slot, own + aroundMax) < lowest) continue
+        const most = own + rest + perDotAround * this.#aroundOf(slot)
+        if (most + this.#boundBonus(slot, most) < lowest) continue
         const alone = this.#scoreAlone(slot)
-        if (alone + bonusMax < lowest) continue
-        const own = alone - this.#messageLoss(slot)
-        rests[candidates.size] = own
+        if (alone + this.#boundBonus(slot, alone) < lowest) continue
+        const rank = alone - this.#messageLoss(slot)
+        rests[candidates.size] = rank
         candidates.push(slot)
-        least.offer(own + shareOf(alone, SESSION), refs[slot] ?? 0, slot)
+        least.offer(rank + shareOf(alone, SESSION), refs[slot] ?? 0, slot)
         if (least.full && least.lowest > lowest) lowest = least.lowest
       }
+      reached = lowest
     })
-    return { lowest, bonusMax }
+    return reached
   }
 
   /** What `limit` of the slots reach at least; minus infinity for fewer. */
@@ -256,37 +269,49 @@ export class FusedScores {
     const { dates, visible } = this.#scored
     const { refs, used } = this.#partition.columns
     const [lexical, neighbour, dots] = [this.#lexical, this.#neighbour, this.#dots]
+    const [sessions, sumOf] = [this.#sessions, this.#bonusMax]
     const perDot = (this.#perDot * LENT_LIKENESS.denominator) / LIKENESS_DIVISOR
     const likely = new TopK(limit * SLOTS_A_LIKELY > used ? 0 : limit)
-    let [dotMax, sumMax, lowest] = [0, 0, Number.NEGATIVE_INFINITY]
+    const reached = { dot: 0, sum: Number.NEGATIVE_INFINITY }
     yield* overSlots(used, (from, to) => {
+      // Variables of this function are faster than those of the function around it.
+      let { dot: dotMax, sum: lowest } = reached
       for (let slot = from; slot < to; slot++) {
         if (visible[slot] === 0) continue
         const dot = dots[slot] ?? 0
         const words = (lexical[slot] ?? 0) + (neighbour[slot] ?? 0)
-        const sum = dot > 0 ? words + perDot * dot : words
+        const sum = words + perDot * Math.max(0, dot)
+        const session = sessions[slot] ?? NO_SESSION
+        if (session !== NO_SESSION && sum > (sumOf[session] ?? 0)) sumOf[session] = sum
         if (dot > dotMax) dotMax = dot
         if (sum <= lowest) continue
-        if (sum > sumMax) sumMax = sum
         likely.offer(sum, refs[slot] ?? 0, slot)
         if (likely.full) lowest = likely.lowest
       }
+      Object.assign(reached, { dot: dotMax, sum: lowest })
     })
+
     const shares = [...(this.#isAnyNamed ? [SPOKEN] : []), ...(dates.length > 0 ? [DATED] : [])]
     const factor = shares.reduce((sum, one) => sum + one.numerator / one.denominator, 1)
-    const aroundMax = (this.#perDot * LENT_LIKENESS.numerator * dotMax) / LIKENESS_DIVISOR
+    const perDotAround = (factor * this.#perDot * LENT_LIKENESS.numerator) / LIKENESS_DIVISOR
     const datedMax = dates.length > 0 ? shareOf(this.bestScore, DATED) : 0
-    const rest = factor * aroundMax + datedMax + 1
-    const bonusMax = shareOf(factor * sumMax + rest, SESSION) + 1
-    this.#bounds = { factor, perDot, rest, bonusMax }
+    // A unit more than the exact bounds: they are computed with rounding.
+    this.#bounds = { factor, perDot, perDotAround, rest: datedMax + 2, dotMax: reached.dot }
+    for (let at = 0; at < sumOf.length; at++) this.#bonusMax[at] = this.#boundShare(sumOf[at] ?? 0)
     return likely
   }
 
-  #boundAlone(slot: number): number {
-    const { factor, perDot, rest } = this.#bounds
-    const dot = this.#dots[slot] ?? 0
-    const words = this.#wordsOf(slot)
-    return factor * (dot > 0 ? words + perDot * dot : words) + rest
+  /** What a fact can get of a session, at most, whose highest sum this is. */
+  #boundShare(sum: number): number {
+    const { factor, perDotAround, rest, dotMax } = this.#bounds
+    return shareOf(factor * sum + perDotAround * dotMax + rest, SESSION) + 1
+  }
+
+  /** What a slot can get of its session. @param aloneMax its score alone, or a bound on it */
+  #boundBonus(slot: number, aloneMax: number): number {
+    const session = this.#sessions[slot] ?? NO_SESSION
+    if (session === NO_SESSION) return shareOf(aloneMax, SESSION) + 1
+    return this.#bonusMax[session] ?? 0
   }
 
   /** Whether a visible fact is of a day that the query names. */
@@ -440,11 +465,16 @@ export class FusedScores {
 
   /** The best score, without those of others, of the visible facts in the session of a slot. */
   #bestAround(slot: number): number {
+    const [visible, dots] = [this.#visible, this.#dots]
+    const { factor, perDot, perDotAround, rest, dotMax } = this.#bounds
+    const aroundMax = rest + perDotAround * dotMax
     let best = 0
     for (const links of [this.#before, this.#after])
-      for (let next = slot; next !== NO_SLOT; next = links[next] ?? NO_SLOT)
-        if (this.#visible[next] !== 0 && this.#boundAlone(next) >= best)
-          best = Math.max(best, this.#scoreAlone(next))
+      for (let next = slot; next !== NO_SLOT; next = links[next] ?? NO_SLOT) {
+        if (visible[next] === 0) continue
+        const sum = this.#wordsOf(next) + perDot * Math.max(0, dots[next] ?? 0)
+        if (factor * sum + aroundMax >= best) best = Math.max(best, this.#scoreAlone(next))
+      }
     return best
   }
 

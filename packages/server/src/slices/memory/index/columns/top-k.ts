@@ -2,17 +2,24 @@
 
 import { growArray } from './typed-arrays.ts'
 
+/** Most searches want fewer: their arrays never grow. */
+const SIZE_FIRST = 256
+
 /** A bounded heap whose root is the worst candidate kept. */
 export class TopK {
   readonly #capacity: number
   #size = 0
-  #scores = new Float64Array(0)
-  #refs = new Float64Array(0)
-  #slots = new Uint32Array(0)
+  #scores: Float64Array<ArrayBuffer>
+  #refs: Float64Array<ArrayBuffer>
+  #slots: Uint32Array<ArrayBuffer>
   #lowest = Number.NEGATIVE_INFINITY
 
   constructor(capacity: number) {
     this.#capacity = capacity
+    const size = Math.min(capacity, SIZE_FIRST)
+    this.#scores = new Float64Array(size)
+    this.#refs = new Float64Array(size)
+    this.#slots = new Uint32Array(size)
   }
 
   get full(): boolean {
