@@ -70,6 +70,9 @@ export interface ScoreParts {
 /** To find which slots are likely the best pays where there are this many for each. */
 const SLOTS_A_LIKELY = 64
 
+/** The sum of a slot that is not visible. */
+const HIDDEN = Number.NEGATIVE_INFINITY
+
 /** How a query names a fact: it mentions a speaker of the query, or is spoken by one. */
 const MENTIONS = 1
 const SPEAKS = 2
@@ -135,6 +138,8 @@ export class FusedScores {
   readonly #dots: Int32Array
   readonly #lexical: Float64Array
   readonly #neighbour: Float64Array
+  /** By slot: the sum of words and likeness that bounds its score; minus infinity: not visible. */
+  readonly #sums: Float64Array
   /** What a unit of dot product adds to the score, over LIKENESS_DIVISOR; 0 without a vector. */
   readonly #perDot: number
   /** Of the heaviest terms of the query, in score units. */
@@ -163,6 +168,7 @@ export class FusedScores {
     this.#dots = scratch.dots
     this.#lexical = scored.scores.lexical
     this.#neighbour = scored.scores.neighbour
+    this.#sums = scratch.sums
     this.#perDot = vector === null ? 0 : this.bestScore * LIKENESS.numerator
     this.#named = this.#findNamed()
     this.#queryWeight = Math.max(1, this.#weighQuery())
@@ -223,22 +229,18 @@ export class FusedScores {
    * highest values of all facts do not leave it out.
    */
   *#findCandidates(limit: number): Steps<number> {
-    const { scratch, visible } = this.#scored
-    const { candidates, rests } = scratch
+    const { candidates, rests, sums } = this.#scored.scratch
     const { refs, used } = this.#partition.columns
-    const [lexical, neighbour, dots] = [this.#lexical, this.#neighbour, this.#dots]
     let reached = this.#findLeast(yield* this.#boundScores(limit), limit)
-    const { factor, perDot, perDotAround, rest, dotMax } = this.#bounds
+    const { factor, perDotAround, rest, dotMax } = this.#bounds
     const aroundMax = rest + perDotAround * dotMax
     const least = new TopK(limit)
     yield* overSlots(used, (from, to) => {
       let lowest = reached
       for (let slot = from; slot < to; slot++) {
-        if (visible[slot] === 0) continue
-        const dot = dots[slot] ?? 0
-        const words = (lexical[slot] ?? 0) + (neighbour[slot] ?? 0)
-        const own = factor * (words + perDot * Math.max(0, dot))
+        const own = factor * (sums[slot] ?? HIDDEN)
         if (own + aroundMax + this.#boundBonus(slot, own + aroundMax) < lowest) continue
+        if (own === HIDDEN) continue
         const most = own + rest + perDotAround * this.#aroundOf(slot)
         if (most + this.#boundBonus(slot, most) < lowest) continue
         const alone = this.#scoreAlone(slot)
@@ -268,7 +270,12 @@ export class FusedScores {
   *#boundScores(limit: number): Steps<TopK> {
     const { dates, visible } = this.#scored
     const { refs, used } = this.#partition.columns
-    const [lexical, neighbour, dots] = [this.#lexical, this.#neighbour, this.#dots]
+    const [lexical, neighbour, dots, sums] = [
+      this.#lexical,
+      this.#neighbour,
+      this.#dots,
+      this.#sums,
+    ]
     const [sessions, sumOf] = [this.#sessions, this.#bonusMax]
     const perDot = (this.#perDot * LENT_LIKENESS.denominator) / LIKENESS_DIVISOR
     const likely = new TopK(limit * SLOTS_A_LIKELY > used ? 0 : limit)
@@ -277,14 +284,17 @@ export class FusedScores {
       // Variables of this function are faster than those of the function around it.
       let { dot: dotMax, sum: lowest } = reached
       for (let slot = from; slot < to; slot++) {
+        sums[slot] = HIDDEN
         if (visible[slot] === 0) continue
         const dot = dots[slot] ?? 0
         const words = (lexical[slot] ?? 0) + (neighbour[slot] ?? 0)
         const sum = words + perDot * Math.max(0, dot)
+        sums[slot] = sum
+        if (dot > dotMax) dotMax = dot
+        // A session without a fact above the last value of `lowest` is bound by that value.
+        if (sum <= lowest) continue
         const session = sessions[slot] ?? NO_SESSION
         if (session !== NO_SESSION && sum > (sumOf[session] ?? 0)) sumOf[session] = sum
-        if (dot > dotMax) dotMax = dot
-        if (sum <= lowest) continue
         likely.offer(sum, refs[slot] ?? 0, slot)
         if (likely.full) lowest = likely.lowest
       }
@@ -297,7 +307,8 @@ export class FusedScores {
     const datedMax = dates.length > 0 ? shareOf(this.bestScore, DATED) : 0
     // A unit more than the exact bounds: they are computed with rounding.
     this.#bounds = { factor, perDot, perDotAround, rest: datedMax + 2, dotMax: reached.dot }
-    for (let at = 0; at < sumOf.length; at++) this.#bonusMax[at] = this.#boundShare(sumOf[at] ?? 0)
+    for (const [session, sum] of sumOf.entries())
+      this.#bonusMax[session] = this.#boundShare(Math.max(sum, reached.sum))
     return likely
   }
 
@@ -465,16 +476,14 @@ export class FusedScores {
 
   /** The best score, without those of others, of the visible facts in the session of a slot. */
   #bestAround(slot: number): number {
-    const [visible, dots] = [this.#visible, this.#dots]
-    const { factor, perDot, perDotAround, rest, dotMax } = this.#bounds
+    const sums = this.#sums
+    const { factor, perDotAround, rest, dotMax } = this.#bounds
     const aroundMax = rest + perDotAround * dotMax
     let best = 0
     for (const links of [this.#before, this.#after])
-      for (let next = slot; next !== NO_SLOT; next = links[next] ?? NO_SLOT) {
-        if (visible[next] === 0) continue
-        const sum = this.#wordsOf(next) + perDot * Math.max(0, dots[next] ?? 0)
-        if (factor * sum + aroundMax >= best) best = Math.max(best, this.#scoreAlone(next))
-      }
+      for (let next = slot; next !== NO_SLOT; next = links[next] ?? NO_SLOT)
+        if (factor * (sums[next] ?? HIDDEN) + aroundMax >= best)
+          best = Math.max(best, this.#scoreAlone(next))
     return best
   }
 

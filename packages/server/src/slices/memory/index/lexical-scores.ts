@@ -308,6 +308,9 @@ class LexicalSearch implements LexicalScores {
 /** The neighbour across a gap is not known yet; see VisibleNeighbours. */
 const UNKNOWN = -2
 
+/** To clear whole arrays is faster where more slots than one in this many were written. */
+const SPARSE_ONE_IN = 16
+
 /**
  * Working memory of a search: arrays by slot. Allocating it for each search costs more than the
  * search; as searches are synchronous, the process shares one, and each search resets what it
@@ -323,6 +326,7 @@ export class SearchScratch {
   /** Dot products with the query. Written before they are read, never reset. */
   readonly dots: Int32Array
   /** Fused scores, and which slots the query names. Written before they are read, never reset. */
+  readonly sums: Float64Array
   readonly alone: Float64Array
   readonly named: Uint8Array
   /**
@@ -349,6 +353,7 @@ export class SearchScratch {
     this.before = new Int32Array(capacity).fill(UNKNOWN)
     this.after = new Int32Array(capacity).fill(UNKNOWN)
     this.dots = new Int32Array(capacity)
+    this.sums = new Float64Array(capacity)
     this.alone = new Float64Array(capacity)
     this.named = new Uint8Array(capacity)
     this.valid = new Uint8Array(capacity)
@@ -363,7 +368,9 @@ export class SearchScratch {
 
   /** Clears what a search has written. */
   reset(): void {
-    for (let at = 0; at < this.matched.size; at++) {
+    const isDense = this.matched.size * SPARSE_ONE_IN > this.capacity
+    if (isDense) for (const scores of [this.lexical, this.neighbour]) scores.fill(0)
+    for (let at = 0; !isDense && at < this.matched.size; at++) {
       const slot = this.matched.at(at)
       this.lexical[slot] = 0
       this.neighbour[slot] = 0
