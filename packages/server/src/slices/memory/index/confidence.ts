@@ -11,7 +11,15 @@ export const DOT_MAX = 127 * 127
 const CONFIDENCE = { base: -6.5, terms: 2.5, cosine: 6.3 }
 const CONFIDENCE_BY_TERMS = { base: -4.9, terms: 3.8 }
 /** Terms of a query that one fact can be expected to have: a long query names many things. */
-export const HEAVIEST = 8
+const HEAVIEST = 8
+
+/** The weight of a query's heaviest terms. */
+export const sumHeaviest = (weights: readonly number[]): number =>
+  weights
+    .toSorted((left, right) => right - left)
+    .slice(0, HEAVIEST)
+    .reduce((sum, weight) => sum + weight, 0)
+
 /**
  * The cosine that the most similar of a number of unrelated texts has at most: the more texts, the
  * higher the best of them. As a confidence 0.002 for one, 0.006 for 20, 0.01 for 600.

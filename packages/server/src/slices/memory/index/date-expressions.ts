@@ -17,6 +17,9 @@ export interface DateRange {
   readonly text: string
 }
 
+export const isWithin = (dates: readonly DateRange[], day: number): boolean =>
+  dates.some(({ first_day, last_day }) => first_day <= day && day <= last_day)
+
 type Days = readonly [first: number, last: number]
 
 const RANGES_MAX = 8

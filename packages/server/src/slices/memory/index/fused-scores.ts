@@ -4,12 +4,13 @@
 import { speakerFeature } from './analysis.ts'
 import { NO_SESSION, NO_SLOT } from './columns/slot-columns.ts'
 import { overSlots, type Steps } from './columns/steps.ts'
-import { type Postings, readSlot } from './columns/term-index.ts'
+import { slotsOf } from './columns/term-index.ts'
 import { TopK } from './columns/top-k.ts'
-import { confidenceOf, DOT_MAX, HEAVIEST, logitOf, unrelatedLogit } from './confidence.ts'
-import type { DateRange } from './date-expressions.ts'
+import { confidenceOf, DOT_MAX, logitOf, sumHeaviest, unrelatedLogit } from './confidence.ts'
+import { type DateRange, isWithin } from './date-expressions.ts'
 import {
   computeTermWeight,
+  findBestScore,
   type LexicalScores,
   SCORE_UNIT,
   type SearchScratch,
@@ -90,32 +91,16 @@ export interface FusionInput {
   readonly scratch: SearchScratch
 }
 
-function findBestScore(scores: LexicalScores): number {
-  let bestScore = 0
-  for (let at = 0; at < scores.matched.size; at++) {
-    bestScore = Math.max(bestScore, sumScores(scores, scores.matched.at(at)))
-  }
-  return bestScore === 0 ? SCORE_UNIT : bestScore
-}
-
-const sumScores = (scores: LexicalScores, slot: number): number =>
-  (scores.lexical[slot] ?? 0) + (scores.neighbour[slot] ?? 0)
-
 /**
- * No score alone is above `factor` times the sum of its words, `perDot` for each unit of a positive
- * dot product and `perDotAround` for each of a neighbour's, plus `rest`. No dot product is above
- * `dotMax`.
+ * No score alone is above `factor` times the slot's sum, `perDotAround` for each unit of a
+ * neighbour's dot product, which is `dotMax` at most, and `rest`.
  */
 interface ScoreBounds {
   readonly factor: number
-  readonly perDot: number
   readonly perDotAround: number
   readonly rest: number
   readonly dotMax: number
 }
-
-/** Bounds before any are known. */
-const UNBOUNDED: ScoreBounds = { factor: 1, perDot: 0, perDotAround: 0, rest: Infinity, dotMax: 0 }
 
 /** Scores of the visible slots of one search, in score units. Valid until the next search. */
 export class FusedScores {
@@ -150,7 +135,7 @@ export class FusedScores {
   readonly #sessionBonus: Float64Array
   /** By session: what its facts get of the best of their scores, at most. */
   readonly #bonusMax: Float64Array
-  #bounds = UNBOUNDED
+  #bounds: ScoreBounds = { factor: 1, perDotAround: 0, rest: Infinity, dotMax: 0 }
 
   constructor(partition: Partition, scored: FusionInput) {
     this.#partition = partition
@@ -190,16 +175,19 @@ export class FusedScores {
    * names, and none is similar.
    */
   *areUnrelated(): Steps<boolean> {
-    const { visible, vector, scores } = this.#scored
-    if (scores.matched.size > 0 || this.#isOfNamedDay()) return false
-    let [bestLogit, facts] = [Number.NEGATIVE_INFINITY, 0]
-    yield* overSlots(this.#partition.columns.used, (from, to) => {
+    const { visible, vector, scores, dates } = this.#scored
+    if (scores.matched.size > 0) return false
+    const { days, used } = this.#partition.columns
+    let [bestLogit, facts, isDated] = [Number.NEGATIVE_INFINITY, 0, false]
+    yield* overSlots(used, (from, to) => {
       for (let slot = from; slot < to; slot++) {
         if (visible[slot] === 0) continue
         facts++
         bestLogit = Math.max(bestLogit, this.#logitOf(slot))
+        isDated ||= this.#hasDates && isWithin(dates, days[slot] ?? 0)
       }
     })
+    if (isDated) return false
     return vector === null || bestLogit < unrelatedLogit(facts)
   }
 
@@ -270,13 +258,8 @@ export class FusedScores {
   *#boundScores(limit: number): Steps<TopK> {
     const { dates, visible } = this.#scored
     const { refs, used } = this.#partition.columns
-    const [lexical, neighbour, dots, sums] = [
-      this.#lexical,
-      this.#neighbour,
-      this.#dots,
-      this.#sums,
-    ]
-    const [sessions, sumOf] = [this.#sessions, this.#bonusMax]
+    const [lexical, neighbour, sums] = [this.#lexical, this.#neighbour, this.#sums]
+    const [dots, sessions, sumOf] = [this.#dots, this.#sessions, this.#bonusMax]
     const perDot = (this.#perDot * LENT_LIKENESS.denominator) / LIKENESS_DIVISOR
     const likely = new TopK(limit * SLOTS_A_LIKELY > used ? 0 : limit)
     const reached = { dot: 0, sum: Number.NEGATIVE_INFINITY }
@@ -306,7 +289,7 @@ export class FusedScores {
     const perDotAround = (factor * this.#perDot * LENT_LIKENESS.numerator) / LIKENESS_DIVISOR
     const datedMax = dates.length > 0 ? shareOf(this.bestScore, DATED) : 0
     // A unit more than the exact bounds: they are computed with rounding.
-    this.#bounds = { factor, perDot, perDotAround, rest: datedMax + 2, dotMax: reached.dot }
+    this.#bounds = { factor, perDotAround, rest: datedMax + 2, dotMax: reached.dot }
     for (const [session, sum] of sumOf.entries())
       this.#bonusMax[session] = this.#boundShare(Math.max(sum, reached.sum))
     return likely
@@ -323,15 +306,6 @@ export class FusedScores {
     const session = this.#sessions[slot] ?? NO_SESSION
     if (session === NO_SESSION) return shareOf(aloneMax, SESSION) + 1
     return this.#bonusMax[session] ?? 0
-  }
-
-  /** Whether a visible fact is of a day that the query names. */
-  #isOfNamedDay(): boolean {
-    const { dates, visible } = this.#scored
-    const { days, used } = this.#partition.columns
-    for (let slot = 0; slot < used && dates.length > 0; slot++)
-      if (visible[slot] !== 0 && isWithin(dates, days[slot] ?? 0)) return true
-    return false
   }
 
   /** The highest dot product of the two neighbours in the session, at least 0. */
@@ -360,8 +334,7 @@ export class FusedScores {
       const counts = postings.map((one) => (one ? scores.statistics.countWith(one) : 0))
       return computeTermWeight(scores.statistics.facts, Math.max(...counts))
     })
-    const heaviest = weights.sort((left, right) => right - left).slice(0, HEAVIEST)
-    return heaviest.reduce((sum, weight) => sum + weight, 0)
+    return sumHeaviest(weights)
   }
 
   confidenceOf(slot: number): number {
@@ -522,12 +495,4 @@ export class FusedScores {
     }
     return { pieces, hasBetter }
   }
-}
-
-const isWithin = (dates: readonly DateRange[], day: number): boolean =>
-  dates.some(({ first_day, last_day }) => first_day <= day && day <= last_day)
-
-function* slotsOf(postings: Postings | undefined): Generator<number, void> {
-  for (let at = 0; postings !== undefined && at < postings.size; at++)
-    yield readSlot(postings.array[postings.start + at] ?? 0)
 }

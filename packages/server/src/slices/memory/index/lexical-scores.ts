@@ -103,6 +103,16 @@ export interface LexicalScores {
   readonly aliases: ReturnType<Partition['findAliases']>
 }
 
+/** At least one unit. */
+export function findBestScore({ matched, lexical, neighbour }: LexicalScores): number {
+  let best = 0
+  for (let at = 0; at < matched.size; at++) {
+    const slot = matched.at(at)
+    best = Math.max(best, (lexical[slot] ?? 0) + (neighbour[slot] ?? 0))
+  }
+  return best === 0 ? SCORE_UNIT : best
+}
+
 /**
  * BM25 of each fact's own terms, or of a similar term or alias where that is more, plus, for each
  * term a fact lacks, half of the best contribution among the two visible facts before and the two

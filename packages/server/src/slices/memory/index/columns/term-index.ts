@@ -109,6 +109,12 @@ export interface Postings {
 
 export const readSlot = (posting: number): number => posting >>> FREQUENCY_BITS
 
+/** The slots that have the term, ascending. */
+export function* slotsOf(postings: Postings | undefined): Generator<number, void> {
+  for (let at = 0; postings !== undefined && at < postings.size; at++)
+    yield readSlot(postings.array[postings.start + at] ?? 0)
+}
+
 /** How often the term occurs in the slot of the posting. */
 export function readFrequency(posting: number, postings: Postings): number {
   const frequency = posting & FREQUENT
