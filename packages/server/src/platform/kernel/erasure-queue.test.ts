@@ -3,7 +3,14 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { openTestKernel } from '../../testing/kernel.ts'
-import { runErasure } from './erasure-queue.ts'
+import { KeyringError } from '../keys/keyring-error.ts'
+import { Refusal } from '../refusal.ts'
+import {
+  forgetInterruption,
+  noteInterruption,
+  runErasure,
+  takeInterrupted,
+} from './erasure-queue.ts'
 
 const tick = () => new Promise((resolve) => setTimeout(resolve, 2))
 
@@ -51,4 +58,44 @@ test('a tenant does not wait for the erasure of another', async () => {
   } finally {
     await open.close()
   }
+})
+
+test('an interrupted erasure is recovered at once, then after growing pauses', async (t) => {
+  const { kernel, close } = await openTestKernel()
+  t.after(() => close())
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
+  const times: number[] = []
+  noteInterruption(kernel, 't1', new Refusal('unavailable'))
+  for (; now <= 300_000; now += 2_000) {
+    if (takeInterrupted(kernel).length > 0) times.push(now / 1_000)
+    noteInterruption(kernel, 't1', new Refusal('unavailable'))
+  }
+  assert.deepEqual(times, [0, 2, 4, 8, 16, 32, 64, 124, 184, 244])
+  forgetInterruption(kernel, 't1')
+  now += 60_000
+  assert.deepEqual(takeInterrupted(kernel), [])
+})
+
+test('only what may pass is an interruption', async (t) => {
+  const { kernel, close } = await openTestKernel()
+  t.after(() => close())
+  const full = Object.assign(new Error('full'), { code: 'ENOSPC' })
+  const errors = {
+    down: new Refusal('unavailable'),
+    space: new Refusal('storage_full'),
+    disk: new Error('of a disk', { cause: full }),
+    keyring: new KeyringError('keyring_unavailable', ''),
+    retired: new KeyringError('signing_key_retired', ''),
+    other: new Error('a mistake'),
+    held: new Refusal('legal_hold'),
+    unsigned: new KeyringError('no_signing_key', ''),
+  }
+  for (const [tenant_id, error] of Object.entries(errors))
+    noteInterruption(kernel, tenant_id, error)
+  assert.deepEqual(takeInterrupted(kernel), ['down', 'space', 'disk', 'keyring', 'retired'])
+  for (const tenant_id of Object.keys(errors)) forgetInterruption(kernel, tenant_id)
+  await runErasure(kernel, 't9', () => Promise.reject(errors.down)).catch(() => {})
+  await runErasure(kernel, 't8', () => Promise.reject(errors.other)).catch(() => {})
+  assert.deepEqual(takeInterrupted(kernel), ['t9'])
 })

@@ -34,15 +34,17 @@ const numbers = perKernel(() => new Map<string, FencingToken>())
 /**
  * Runs `act` once every earlier erasure of the tenant has ended, whether it failed or not: those of
  * this process in the order of the calls, those of other processes by a lease. Calls do not nest.
+ * Refuses `unavailable` where another process has the lease for `wait_ms` (default: a minute).
  */
 export async function runErasure<T>(
   kernel: Kernel,
   tenant_id: string,
   act: () => Promise<T>,
+  { wait_ms }: { wait_ms?: number } = {},
 ): Promise<T> {
   const numbered = () => withNumber(kernel, tenant_id, act)
   return queue(kernel).run(tenant_id, () =>
-    runUnderLease(kernel, `${PREFIX}${tenant_id}`, numbered),
+    runUnderLease(kernel, `${PREFIX}${tenant_id}`, numbered, { wait_ms }),
   )
 }
 
@@ -100,22 +102,52 @@ export async function renewFencingNumber(kernel: Kernel, tenant_id: string): Pro
   await takeNumber(kernel, tenant_id)
 }
 
-const interrupted = perKernel(() => new Set<string>())
+/** When an outage interrupted erasures of a tenant, and when their recovery is tried next. */
+const interruptions = perKernel(
+  () => new Map<string, { readonly since_ms: number; due_ms: number }>(),
+)
 
-/** Remembers that an erasure may be unfinished when its error is one of a database or a disk. */
-export function noteInterruption(kernel: Kernel, tenant_id: string, error: unknown): void {
-  const isOutage =
-    (error instanceof Refusal && error.status >= 500) ||
-    (error instanceof KeyringError && error.code === 'keyring_unavailable') ||
-    storageFault(error) !== null
-  if (isOutage) interrupted(kernel).add(tenant_id)
+const RECOVERY_PAUSE_MAX_MS = 60_000
+
+/** What a later try may not meet: the database, a disk or a key that other processes replaced. */
+const isPassing = (error: unknown): boolean =>
+  (error instanceof Refusal && PASSING_REFUSALS.includes(error.code)) ||
+  (error instanceof KeyringError && PASSING_KEYRING_ERRORS.includes(error.code)) ||
+  storageFault(error) !== null
+
+const PASSING_REFUSALS: readonly string[] = ['unavailable', 'storage_full']
+const PASSING_KEYRING_ERRORS: readonly string[] = [
+  'keyring_unavailable',
+  'signing_key_retired',
+  'wrong_master_key',
+]
+
+/**
+ * Remembers that erasures of the tenant may be unfinished, if the error is one that passes; returns
+ * whether it is.
+ */
+export function noteInterruption(kernel: Kernel, tenant_id: string, error: unknown): boolean {
+  if (!isPassing(error)) return false
+  const noted = interruptions(kernel)
+  const now = performance.now()
+  if (!noted.has(tenant_id)) noted.set(tenant_id, { since_ms: now, due_ms: now })
+  return true
 }
 
-/** Tenants whose erasures an outage interrupted in this process; each is returned once. */
+/** The tenant has nothing left to recover. */
+export const forgetInterruption = (kernel: Kernel, tenant_id: string): void => {
+  interruptions(kernel).delete(tenant_id)
+}
+
+/**
+ * Tenants with interrupted erasures: at once, then after pauses that double up to a minute, until
+ * they are forgotten.
+ */
 export function takeInterrupted(kernel: Kernel): string[] {
-  const tenants = [...interrupted(kernel)]
-  interrupted(kernel).clear()
-  return tenants
+  const now = performance.now()
+  const due = [...interruptions(kernel)].filter(([, { due_ms }]) => due_ms <= now)
+  for (const [, one] of due) one.due_ms = now + Math.min(RECOVERY_PAUSE_MAX_MS, now - one.since_ms)
+  return due.map(([tenant_id]) => tenant_id)
 }
 
 /** Tenants whose erasure a process left when it ended: it must be finished or undone. */

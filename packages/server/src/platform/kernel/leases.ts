@@ -62,7 +62,7 @@ export async function runUnderLease<T>(
   kernel: Kernel,
   name: string,
   act: () => Promise<T>,
-  { wait_ms = 60_000 }: { wait_ms?: number } = {},
+  { wait_ms = 60_000 }: { wait_ms?: number | undefined } = {},
 ): Promise<T> {
   if (!kernel.db.shared) return act()
   const request = { name, holder: kernel.ids.hex(12) }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PLATFORM } from '../../platform/db/database.ts'
-import { runErasure } from '../../platform/kernel/erasure-queue.ts'
+import { noteInterruption, runErasure } from '../../platform/kernel/erasure-queue.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { SERVICE_DIMENSIONS, startEmbeddingServer } from '../../testing/embedding-server.ts'
@@ -138,7 +138,7 @@ test('a memory shown again with a current vector starts no job', async (t) => {
   )
 })
 
-test('an erasure that an outage interrupted is finished once the data are served', async () => {
+test('an erasure that an outage interrupted is finished once the data are served', async (t) => {
   const outages: string[] = []
   const step = async (name: string) => {
     if (name !== 'erasure:ledger_recorded' && name !== 'erasure:applied') return
@@ -153,18 +153,48 @@ test('an erasure that an outage interrupted is finished once the data are served
     const certificate = () => scene.api('GET', `/v1/erasure/fact/${fact_ref}`)
     assert.deepEqual([issued.status, (await certificate()).status], [503, 404])
 
-    const listed = kernel.keyring.ledger.countAll
-    kernel.keyring.ledger.countAll = async () => {
-      throw new Refusal('unavailable')
+    let now = performance.now()
+    t.mock.method(performance, 'now', () => now)
+    const recover = async (after_ms: number) => {
+      now += after_ms
+      await recoverInterrupted(kernel, new AbortController().signal)
     }
-    await assert.rejects(recoverInterrupted(kernel), Refusal)
-    kernel.keyring.ledger.countAll = listed
-    // The first goes as far as the second outage.
-    await recoverInterrupted(kernel)
-    assert.equal((await certificate()).status, 404)
-    await recoverInterrupted(kernel)
+    const { ledger } = kernel.keyring
+    const issue = t.mock.method(ledger, 'issueFencingToken', async () => {
+      throw new Refusal('unavailable')
+    })
+    await recover(2_000)
+    issue.mock.restore()
+    // The next goes as far as the second outage, the last to the end.
+    for (const after_ms of [2_000, 2_000, 2_000, 2_000]) await recover(after_ms)
+    assert.deepEqual([outages.length, (await certificate()).status], [2, 404])
+    await recover(10_000)
     assert.equal((await certificate()).status, 200)
-    await recoverInterrupted(kernel)
+    await recover(60_000)
     assert.deepEqual(outages, ['erasure:ledger_recorded', 'erasure:applied', 'erasure:applied'])
   })
+})
+
+test('a tenant whose recovery cannot begin is tried again, and delays no other', async (t) => {
+  const [{ kernel }] = await openTwoKernels(t)
+  for (const tenant_id of ['t1', 't2']) {
+    await ensureTenant(kernel, { tenant_id })
+    noteInterruption(kernel, tenant_id, new Refusal('unavailable'))
+  }
+  noteInterruption(kernel, 'of nobody', new Refusal('unavailable'))
+  let now = performance.now()
+  t.mock.method(performance, 'now', () => now)
+  const { ledger } = kernel.keyring
+  const issue = ledger.issueFencingToken.bind(ledger)
+  const asked: string[] = []
+  t.mock.method(ledger, 'issueFencingToken', async (tenant_id: string) => {
+    asked.push(tenant_id)
+    if (asked.length === 1) throw new Refusal('unavailable')
+    return issue(tenant_id)
+  })
+  for (let run = 0; run < 3; run += 1) {
+    await recoverInterrupted(kernel, new AbortController().signal)
+    now += 10_000
+  }
+  assert.deepEqual(asked, ['t1', 't2', 't1'])
 })

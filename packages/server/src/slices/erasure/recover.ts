@@ -5,6 +5,7 @@ import { PLATFORM } from '../../platform/db/database.ts'
 import { listDestroyedIds } from '../../platform/db/destructions.sql.ts'
 import { listMovingIds } from '../../platform/db/moves.sql.ts'
 import {
+  forgetInterruption,
   listAbandonedErasures,
   noteInterruption,
   runErasure,
@@ -192,32 +193,40 @@ export async function recoverErasures(kernel: Kernel): Promise<void> {
 }
 
 /**
- * Recovers what an outage of the database or a disk interrupted in this process, and the erasures
- * of tenants whose lease expired because another process died. Rejects during an outage; call it
- * again.
+ * Recovers the erasures of tenants whose lease expired because another process died, and those that
+ * an outage of the database or a disk interrupted in this process. Rejects during an outage.
  */
-export async function recoverInterrupted(kernel: Kernel): Promise<void> {
-  const interrupted = takeInterrupted(kernel)
-  try {
-    if (interrupted.length > 0) await recoverErasures(kernel)
-  } catch (error) {
-    for (const tenant_id of interrupted) noteInterruption(kernel, tenant_id, error)
-    throw error
-  }
+export async function recoverInterrupted(kernel: Kernel, stopping: AbortSignal): Promise<void> {
   for (const tenant_id of await listAbandonedErasures(kernel))
-    await recoverInTurn(kernel, tenant_id)
+    if (!stopping.aborted) await recoverInTurn(kernel, tenant_id)
+  const interrupted = takeInterrupted(kernel)
+  if (interrupted.length === 0) return
+  const active = new Set(await listActiveTenants(kernel))
+  for (const tenant_id of interrupted)
+    if (!active.has(tenant_id)) forgetInterruption(kernel, tenant_id)
+    else if (!stopping.aborted) await recoverInTurn(kernel, tenant_id)
 }
 
-// A tenant whose lease another process has does not delay those after it.
+/** How long the recovery of one tenant waits for another process, and others with it. */
+const RECOVERY_WAIT_MS = 2_000
+
+// A tenant whose lease another process has is tried again later, and delays no other.
 async function recoverInTurn(kernel: Kernel, tenant_id: string): Promise<void> {
-  await runErasure(kernel, tenant_id, () => tryRecover(kernel, tenant_id)).catch((error: unknown) =>
-    skipTakenTenant(kernel, tenant_id, error),
-  )
+  const recover = () => tryRecover(kernel, tenant_id)
+  try {
+    await runErasure(kernel, tenant_id, recover, { wait_ms: RECOVERY_WAIT_MS })
+  } catch (error) {
+    const passes = noteInterruption(kernel, tenant_id, error)
+    // A tenant that has just moved to another cluster refuses too.
+    if (!passes && !(error instanceof Refusal)) throw error
+    kernel.logger.warn('erasure.recovery_postponed', { tenant_id })
+  }
 }
 
 async function tryRecover(kernel: Kernel, tenant_id: string): Promise<void> {
   try {
     await recoverTenant(kernel, tenant_id)
+    forgetInterruption(kernel, tenant_id)
   } catch (error) {
     const reason = error instanceof Error ? error.name : 'unknown'
     kernel.logger.error('erasure.recovery_failed', { tenant_id, reason })

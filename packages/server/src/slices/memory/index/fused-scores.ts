@@ -449,13 +449,14 @@ export class FusedScores {
 
   /** The best score, without those of others, of the visible facts in the session of a slot. */
   #bestAround(slot: number): number {
-    const sums = this.#sums
+    const [sums, visible] = [this.#sums, this.#visible]
     const { factor, perDotAround, rest, dotMax } = this.#bounds
     const aroundMax = rest + perDotAround * dotMax
     let best = 0
     for (const links of [this.#before, this.#after])
       for (let next = slot; next !== NO_SLOT; next = links[next] ?? NO_SLOT)
-        if (factor * (sums[next] ?? HIDDEN) + aroundMax >= best)
+        // A fact that was put after the sums were written is not visible.
+        if (visible[next] !== 0 && factor * (sums[next] ?? HIDDEN) + aroundMax >= best)
           best = Math.max(best, this.#scoreAlone(next))
     return best
   }

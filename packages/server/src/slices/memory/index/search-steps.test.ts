@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { fact, replay, request, step } from '../testing/index-steps.ts'
+import type { SearchScratch } from './lexical-scores.ts'
 import { Partition } from './partition.ts'
 import { makeHeldScratch, rankFacts, rankInSteps, type SearchOptions } from './ranking.ts'
 import { searchSteps } from './store-index.ts'
@@ -20,15 +21,27 @@ const change = fc.oneof(
   fc.record({ search: request }),
 )
 
+/** Also late in a search: it has some twenty steps. */
+const sparse = fc.array(fc.option(change, { nil: undefined }), { maxLength: 40, size: 'max' })
+
+/** As a search of a larger partition may leave it: what is never reset is high. */
+function usedScratch(partition: Partition): SearchScratch {
+  const scratch = makeHeldScratch(partition)
+  const { sums, alone, dots, named, valid, filtered, rests } = scratch
+  for (const left of [sums, alone, rests, dots]) left.fill(1e9)
+  for (const flags of [named, valid, filtered]) flags.fill(1)
+  return scratch
+}
+
 test('what is put or changes its validity between two steps makes no difference', () => {
   let [interrupted, changed] = [0, 0]
   fc.assert(
-    fc.property(facts, request, fc.array(change), (held, one, changes) => {
+    fc.property(facts, request, sparse, (held, one, changes) => {
       const partition = new Partition(new Uint8Array(32), { namespace: null, number: 0 })
       for (const put of held) partition.put(put)
       const expected = rankFacts(partition, one)
       const { version } = partition
-      const steps = rankInSteps(partition, one, makeHeldScratch(partition))
+      const steps = rankInSteps(partition, one, usedScratch(partition))
       partition.searches++
       const waiting = [...changes]
       let result = steps.next()
@@ -46,7 +59,7 @@ test('what is put or changes its validity between two steps makes no difference'
       }
       assert.deepEqual(result.value, expected)
     }),
-    { numRuns: 400 },
+    { numRuns: 1_000 },
   )
   assert(interrupted > 1_000 && changed > 500)
 })

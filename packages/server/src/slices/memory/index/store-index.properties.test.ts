@@ -107,6 +107,32 @@ test('a ranking is ordered by score, then ref; parts add up; a limit only shorte
   )
 })
 
+test('the few best of many facts are those of a search for all', () => {
+  const few = fc.array(fact, { minLength: 10, maxLength: 30 })
+  fc.assert(
+    fc.property(few, fc.array(request, { minLength: 5, maxLength: 5 }), (kinds, requests) => {
+      const index = new StoreIndex(KEY)
+      for (let ref = 0; ref < MANY; ref += 1) {
+        const one = kinds[ref % kinds.length]
+        assert.ok(one)
+        // Long sessions and short ones.
+        const session_id = `${one.metadata?.['session_id']} ${ref % 11}`
+        index.put({ ...one, ref, metadata: { ...one.metadata, ...(ref % 3 && { session_id }) } })
+      }
+      for (const request of requests) {
+        const one = { ...request, min_confidence: request.min_confidence && 0 }
+        const limit = one.limit % 9
+        const all = index.search({ ...one, limit: MANY })
+        assert.deepEqual(index.search({ ...one, limit }), all.slice(0, limit))
+      }
+    }),
+    { numRuns: 80 },
+  )
+})
+
+/** A search for fewer than nine of them looks for a bound first. */
+const MANY = 600
+
 /** In score units. */
 const UNIT = 2 ** 16
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
