@@ -169,6 +169,8 @@ test('a receiver of * finds nothing wrong with a log that only grew', async (t) 
   const bodies = receiver.received.map(bodyOf)
   // In any order, and twice.
   for (const body of [...bodies.toReversed(), ...bodies]) assert.deepEqual(checker.add(body), [])
+  const test_event = { breadcrumb_id: null, entry: null, seq: null, generation: null }
+  assert.deepEqual(checker.add(test_event), [])
   assert.deepEqual(checker.missing(), [])
   const without = await checkerOf(t)
   for (const body of bodies.filter(({ seq }) => seq !== bodies[2].seq)) without.add(body)

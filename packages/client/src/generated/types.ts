@@ -3276,6 +3276,10 @@ export type PlanOverrides = {
     /** Where logging ends; null: nowhere */
     ceiling?: number | null
   }
+  /** Tokens of managed runs in a calendar month; null: no limit */
+  model_tokens?: number | null
+  /** Runs of agents at once; null: no limit */
+  runs?: number | null
   /** Endpoints of webhooks; null: no limit */
   webhooks?: number | null
   /** Event streams at once; null: no limit */

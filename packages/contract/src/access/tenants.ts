@@ -50,6 +50,8 @@ const PlanOverrides = Type.Object(
         { description: 'Governed decisions a month' },
       ),
     ),
+    model_tokens: limitOverride('Tokens of managed runs in a calendar month; null: no limit'),
+    runs: limitOverride('Runs of agents at once; null: no limit'),
     webhooks: limitOverride('Endpoints of webhooks; null: no limit'),
     streams: limitOverride('Event streams at once; null: no limit'),
     until: Type.Optional(Nullable(time('When the limits of the plan hold again; null: never'))),

@@ -253,10 +253,11 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   },
   too_many: {
     when:
-      'The tenant has as many webhooks as its plan allows, ' +
-      `${limits.webhooks_per_tenant} where no plan has limits, or ` +
-      `${limits.users_per_tenant} people.`,
-    advice: 'Delete one that is not needed.',
+      'The tenant has as many webhooks or runs at once as its plan allows ' +
+      `(${limits.webhooks_per_tenant} and 16 where no plan has limits), ` +
+      `${limits.users_per_tenant} people, or as much of another kind as the message says; or a ` +
+      'run has its `max_steps`.',
+    advice: 'Delete one that is not needed, or wait until a run has ended.',
   },
   rate_limited: {
     when:
