@@ -67,11 +67,11 @@ test('an interrupted erasure is recovered at once, then after growing pauses', a
   t.mock.method(performance, 'now', () => now)
   const times: number[] = []
   noteInterruption(kernel, 't1', new Refusal('unavailable'))
-  for (; now <= 300_000; now += 2_000) {
+  for (; now <= 60_000; now += 2_000) {
     if (takeInterrupted(kernel).length > 0) times.push(now / 1_000)
     noteInterruption(kernel, 't1', new Refusal('unavailable'))
   }
-  assert.deepEqual(times, [0, 2, 4, 8, 16, 32, 64, 124, 184, 244])
+  assert.deepEqual(times, [0, 2, 4, 8, 16, 26, 36, 46, 56])
   forgetInterruption(kernel, 't1')
   now += 60_000
   assert.deepEqual(takeInterrupted(kernel), [])

@@ -107,7 +107,7 @@ const interruptions = perKernel(
   () => new Map<string, { readonly since_ms: number; due_ms: number }>(),
 )
 
-const RECOVERY_PAUSE_MAX_MS = 60_000
+const RECOVERY_PAUSE_MAX_MS = 10_000
 
 /** What a later try may not meet: the database, a disk or a key that other processes replaced. */
 const isPassing = (error: unknown): boolean =>
@@ -140,8 +140,8 @@ export const forgetInterruption = (kernel: Kernel, tenant_id: string): void => {
 }
 
 /**
- * Tenants with interrupted erasures: at once, then after pauses that double up to a minute, until
- * they are forgotten.
+ * Tenants with interrupted erasures: at once, then after pauses that double up to ten seconds,
+ * until they are forgotten.
  */
 export function takeInterrupted(kernel: Kernel): string[] {
   const now = performance.now()

@@ -57,6 +57,17 @@ test('a request that does not wait is told that another process has the lease', 
   assert.equal(await runIfLeaseFree(two, NAME, none), true)
 })
 
+test('a request that has given up holds nobody back', async (t) => {
+  const [{ kernel: one }, { kernel: two }] = await openTwoKernels(t)
+  const none = async () => {}
+  await runUnderLease(one, NAME, async () => {
+    const refused = runUnderLease(two, NAME, none, { wait_ms: 50 })
+    await assert.rejects(refused, isUnavailable)
+  })
+  // It would have its place in the queue for seconds.
+  await runUnderLease(one, NAME, none, { wait_ms: 0 })
+})
+
 test('an erasure that a dead process left is found once its lease has expired', async (t) => {
   const [dead, { kernel }] = await openTwoKernels(t, { lease_ms: 200 })
   let die = () => {}

@@ -71,7 +71,10 @@ export async function runUnderLease<T>(
     const since = performance.now()
     const claimed = await tryClaim(kernel, request, claimInOrder)
     if (claimed === 'acquired') return runAndRelease(kernel, request, { act, since })
-    if (performance.now() > deadline) throw leaseLostRefusal()
+    if (performance.now() > deadline) {
+      await leaveQueue(kernel, request).catch(() => kernel.logger.warn('lease.not_dropped', {}))
+      throw leaseLostRefusal()
+    }
     pause = claimed === 'queued' ? POLL_MS : Math.min(pause * 2, POLL_MAX_MS)
     await new Promise((resolve) => setTimeout(resolve, pause))
   }
@@ -142,7 +145,7 @@ async function claimAt(
 // Without a queue, a process that releases and acquires again would leave the others no chance.
 const claimInOrder: Claim = async (kernel, tx, request) => {
   const now_us = await databaseClock(tx)
-  const queued = { name: `next/${request.name}`, holder: request.holder }
+  const queued = queuedAs(request)
   const first = await findHolder(tx, queued.name, now_us)
   if (first !== null && first !== request.holder) return 'busy'
   if ((await claimAt(kernel, tx, request, now_us)) === 'acquired') {
@@ -151,6 +154,14 @@ const claimInOrder: Claim = async (kernel, tx, request) => {
   }
   await claimLease(tx, { ...queued, now_us, until_us: now_us + QUEUED_US })
   return 'queued'
+}
+
+const queuedAs = ({ name, holder }: LeaseRequest) => ({ name: `next/${name}`, holder })
+
+/** Others need not wait until the place of a request that has given up ends. */
+const leaveQueue = (kernel: Kernel, request: LeaseRequest): Promise<number> => {
+  const { name, holder } = queuedAs(request)
+  return kernel.db.transact(PLATFORM, (tx) => dropLease(tx, name, holder))
 }
 
 interface AcquiredLease {

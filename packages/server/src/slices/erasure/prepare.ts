@@ -6,6 +6,7 @@
 import { contentHash } from '@custos/proof'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import {
+  noteInterruption,
   renewFencingNumber,
   requestErasures,
   requireErasureLease,
@@ -226,7 +227,8 @@ export const undoErasure = (
   undone: Parameters<typeof undoMarks>[2],
 ): Promise<void> =>
   undoMarks(kernel, tenant_id, undone).catch((failure: unknown) => {
-    // Another process has the lease: it undoes the marks, now or a minute later.
+    // After an outage the marks are undone by a recovery; a process that has the lease undoes them.
+    noteInterruption(kernel, tenant_id, failure)
     if (!(failure instanceof Refusal)) throw failure
     kernel.logger.warn('erasure.not_undone', { tenant_id })
   })

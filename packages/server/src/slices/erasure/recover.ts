@@ -194,7 +194,7 @@ export async function recoverErasures(kernel: Kernel): Promise<void> {
 
 /**
  * Recovers the erasures of tenants whose lease expired because another process died, and those that
- * an outage of the database or a disk interrupted in this process. Rejects during an outage.
+ * an outage of the database or a disk interrupted in this process.
  */
 export async function recoverInterrupted(kernel: Kernel, stopping: AbortSignal): Promise<void> {
   for (const tenant_id of await listAbandonedErasures(kernel))
