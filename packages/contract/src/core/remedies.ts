@@ -254,7 +254,7 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   too_many: {
     when:
       'The tenant has as many webhooks or runs at once as its plan allows ' +
-      `(${limits.webhooks_per_tenant} and 16 where no plan has limits), ` +
+      `(${limits.webhooks_per_tenant} webhooks where no plan has limits), ` +
       `${limits.users_per_tenant} people, or as many agents, tools, providers, workflows, ` +
       'connections or domains as a tenant may have; or a run has its `max_steps`, a step its ' +
       'calls.',

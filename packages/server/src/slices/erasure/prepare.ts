@@ -227,7 +227,7 @@ export const undoErasure = (
   undone: Parameters<typeof undoMarks>[2],
 ): Promise<void> =>
   undoMarks(kernel, tenant_id, undone).catch((failure: unknown) => {
-    // After an outage the marks are undone by a recovery; a process that has the lease undoes them.
+    // After an outage a recovery undoes the marks; after a lost lease the process that has it does.
     noteInterruption(kernel, tenant_id, failure)
     if (!(failure instanceof Refusal)) throw failure
     kernel.logger.warn('erasure.not_undone', { tenant_id })

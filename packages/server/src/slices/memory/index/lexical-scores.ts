@@ -335,8 +335,9 @@ export class SearchScratch {
   readonly after: Int32Array
   /** Dot products with the query. Written before they are read, never reset. */
   readonly dots: Int32Array
-  /** Fused scores, and which slots the query names. Written before they are read, never reset. */
+  /** What bounds fused scores. Written before they are read, never reset. */
   readonly sums: Float64Array
+  /** Fused scores, and which slots the query names. Written before they are read, never reset. */
   readonly alone: Float64Array
   readonly named: Uint8Array
   /**

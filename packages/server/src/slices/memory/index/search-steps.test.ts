@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { fact, replay, request, step } from '../testing/index-steps.ts'
+import { EVERYTHING, fact, replay, request, step } from '../testing/index-steps.ts'
 import type { SearchScratch } from './lexical-scores.ts'
 import { Partition } from './partition.ts'
-import { makeHeldScratch, rankFacts, rankInSteps, type SearchOptions } from './ranking.ts'
+import { makeHeldScratch, rankFacts, rankInSteps } from './ranking.ts'
 import { searchSteps } from './store-index.ts'
 
 const { slots_min, ms } = searchSteps
@@ -93,19 +93,6 @@ test('a fact that is removed while a search runs is not found by it', async () =
   )
 })
 
-const ANYTHING: Omit<SearchOptions, 'query'> = {
-  vector: null,
-  similar: null,
-  namespace: null,
-  at_us: 1,
-  now_us: 1,
-  filter: null,
-  visible: null,
-  limit: 20,
-  min_score: null,
-  min_confidence: null,
-}
-
 test('a term of more facts than a step goes over scores alike, whatever runs between', () => {
   const partition = new Partition(new Uint8Array(32), { namespace: null, number: 0 })
   for (let ref = 1; ref <= 40_000; ref += 1)
@@ -119,7 +106,7 @@ test('a term of more facts than a step goes over scores alike, whatever runs bet
       valid_until_us: null,
       vector: null,
     })
-  const options = { ...ANYTHING, query: 'common rare' }
+  const options = { ...EVERYTHING, query: 'common rare', limit: 20 }
   const expected = rankFacts(partition, options)
   const scratch = makeHeldScratch(partition)
   // One that is abandoned in the middle of a term leaves nothing behind.
@@ -127,7 +114,7 @@ test('a term of more facts than a step goes over scores alike, whatever runs bet
     const steps = rankInSteps(partition, options, scratch)
     let result = steps.next()
     for (let at = 0; result.done !== true && at < stop; at += 1, result = steps.next())
-      rankFacts(partition, { ...ANYTHING, query: 'word common' })
+      rankFacts(partition, { ...EVERYTHING, query: 'word common' })
     if (result.done === true) assert.deepEqual(result.value, expected)
     else steps.return([])
     assert.equal(result.done === true, stop === Number.POSITIVE_INFINITY)
