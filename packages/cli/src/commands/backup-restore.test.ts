@@ -285,6 +285,14 @@ test('nothing is signed under another origin: not by a restore, and not by a sta
   await assertSound(dir)
 })
 
+test('an origin that is no URL without scheme is refused before anything is signed', async (t) => {
+  for (const CUSTOS_ORIGIN of ['https://harbour.example', 'harbour.example/', 'u@harbour.example'])
+    await assert.rejects(
+      serveLocally(t, { env: { CUSTOS_ORIGIN } }),
+      /CUSTOS_ORIGIN must be a URL without its scheme/,
+    )
+})
+
 test('options of a rehearsal are refused without one', async () => {
   for (const args of [
     ['backup', 'x', '--report', 'report.json'],

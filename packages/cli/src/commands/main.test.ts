@@ -65,6 +65,8 @@ test('the version is that of the package', async () => {
 })
 
 const WRONG = {
+  CUSTOS_HOST: 'http://localhost',
+  CUSTOS_ALLOWED_HOSTS: 'memory.internal/path',
   CUSTOS_PORT: 'x',
   CUSTOS_AUTH: 'maybe',
   CUSTOS_OPERATOR_KEY: 'short',

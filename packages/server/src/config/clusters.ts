@@ -111,7 +111,7 @@ function parseCluster(given: unknown, index: number): ClusterTable['clusters'][n
   if (typeof name !== 'string' || !NAME.test(name))
     throw wrong(`must have a name of a-z, 0-9 and dashes for ${where}`)
   const parsed = typeof url === 'string' ? URL.parse(url) : null
-  const plain = parsed?.username === '' && parsed.search === '' && parsed.hash === ''
+  const plain = parsed?.href === `${parsed?.origin}${parsed?.pathname}`
   if (!parsed || !plain || !['http:', 'https:'].includes(parsed.protocol))
     throw wrong(`must have an http or https URL without credentials or query for ${where}`)
   return { name, url: parsed.href.replace(/\/+$/, '') }

@@ -97,7 +97,7 @@ export interface PostgresConfig {
 const LOG_LEVELS: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug']
 
 export function parseConfig(env: Environment): Config {
-  const host = env.CUSTOS_HOST ?? '127.0.0.1'
+  const host = listenHost(env, 'CUSTOS_HOST')
   const billing = billingConfig(env)
   return {
     host,
@@ -110,7 +110,7 @@ export function parseConfig(env: Environment): Config {
     next_master_key: nextMasterKey(env),
     origin: origin(env),
     ledger_copy: env.CUSTOS_LEDGER_COPY ? resolve(env.CUSTOS_LEDGER_COPY) : null,
-    allowed_hosts: list(env.CUSTOS_ALLOWED_HOSTS),
+    allowed_hosts: allowedHosts(env),
     cors_origins: origins(env, 'CUSTOS_CORS_ORIGINS'),
     epoch_seconds: integer(env, 'CUSTOS_EPOCH_SECONDS'),
     rewrite_hours: integer(env, 'CUSTOS_REWRITE_HOURS'),
@@ -135,12 +135,32 @@ export function parseConfig(env: Environment): Config {
   }
 }
 
+function listenHost(env: Environment, name: 'CUSTOS_HOST' | 'CUSTOS_METRICS_HOST'): string {
+  const given = env[name] ?? '127.0.0.1'
+  if (isIP(given) !== 0 || given === '[::1]' || /^[\w-]+(\.[\w-]+)*$/.test(given)) return given
+  throw wrong(name, 'must be an address or a host name, without scheme, port and path')
+}
+
+/** As requests name them: other spellings would match no request. */
+function allowedHosts(env: Environment): string[] {
+  return list(env.CUSTOS_ALLOWED_HOSTS).map((given) => {
+    const entry = given.toLowerCase().replace(/^(https?:.*)\/$/, '$1')
+    const url = URL.parse(/^https?:/.test(entry) ? entry : `http://${entry}`)
+    const names = [url?.origin, url?.hostname, `${url?.hostname}:${/\d*$/.exec(entry)?.[0]}`]
+    if (names.includes(entry) && !entry.includes('*')) return entry
+    throw wrong(
+      'CUSTOS_ALLOWED_HOSTS',
+      'must be host names, host:port or origins, such as memory.internal or http://localhost:3000',
+    )
+  })
+}
+
 function publicUrl(env: Environment): string | null {
   const given = env.CUSTOS_PUBLIC_URL
   if (given === undefined) return null
   const url = URL.parse(given)
-  if (url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`)
-    return url.origin
+  const isWeb = url !== null && /^https?:$/.test(url.protocol) && !given.includes('*')
+  if (isWeb && url.href === `${url.origin}/`) return url.origin
   throw wrong('CUSTOS_PUBLIC_URL', 'must be an origin, as https://custos.example.com')
 }
 
@@ -284,7 +304,7 @@ function egressProxy(env: Environment): string | null {
   const given = env.CUSTOS_EGRESS_PROXY
   if (given === undefined) return null
   const url = URL.parse(given)
-  const plain = url && url.username === '' && url.pathname === '/' && url.search === ''
+  const plain = url && url.href === `${url.origin}/`
   if (plain && url.protocol === 'http:' && url.hostname !== '') return url.origin
   throw wrong('CUSTOS_EGRESS_PROXY', 'must be http://host:port')
 }
@@ -298,17 +318,17 @@ function logLevel(env: Environment): LogLevel {
 }
 
 function metrics(env: Environment): MetricsConfig {
-  const host = env.CUSTOS_METRICS_HOST
+  const host = listenHost(env, 'CUSTOS_METRICS_HOST')
   const port = env.CUSTOS_METRICS_PORT
-  if (port === undefined && host !== undefined)
+  if (port === undefined && env.CUSTOS_METRICS_HOST !== undefined)
     throw wrong('CUSTOS_METRICS_HOST', 'requires CUSTOS_METRICS_PORT')
   const number = port === undefined ? null : integer(env, 'CUSTOS_METRICS_PORT')
-  const hosts = [env.CUSTOS_HOST ?? '127.0.0.1', host ?? '127.0.0.1']
+  const hosts = [env.CUSTOS_HOST ?? '127.0.0.1', host]
   const shared = hosts[0] === hosts[1] || hosts.some((one) => one === '0.0.0.0' || one === '::')
   if (number && shared && number === integer(env, 'CUSTOS_PORT'))
     throw wrong('CUSTOS_METRICS_PORT', 'must be another port than CUSTOS_PORT')
   return {
-    address: number === null ? null : { host: host ?? '127.0.0.1', port: number },
+    address: number === null ? null : { host, port: number },
     open: isSet(env, 'CUSTOS_METRICS_PUBLIC'),
     compat: isSet(env, 'CUSTOS_METRICS_COMPAT'),
   }
@@ -324,7 +344,8 @@ function otlpEndpoint(env: Environment): string | null {
   const given = env.OTEL_EXPORTER_OTLP_ENDPOINT
   if (given === undefined) return null
   const url = URL.parse(given)
-  if (url && ['http:', 'https:'].includes(url.protocol) && url.username === '') return given
+  const plain = url && url.href === `${url.origin}${url.pathname}`
+  if (plain && ['http:', 'https:'].includes(url.protocol)) return given
   throw wrong('OTEL_EXPORTER_OTLP_ENDPOINT', 'must be http://host:port or https://host:port')
 }
 

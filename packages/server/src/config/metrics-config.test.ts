@@ -27,6 +27,8 @@ test('a setting of metrics or traces that cannot be used is refused', () => {
     { CUSTOS_METRICS_PUBLIC: 'yes' },
     { CUSTOS_METRICS_COMPAT: '2' },
     { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },
+    { CUSTOS_METRICS_PORT: '9464', CUSTOS_METRICS_HOST: 'http://10.0.0.1' },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318?x=1' },
     { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://user:secret@collector:4318' },
   ]
   for (const env of wrong) assert.throws(() => parseConfig(env), ConfigError, JSON.stringify(env))

@@ -51,7 +51,7 @@ function parseWitness(given: unknown, index: number): WitnessPolicy['witnesses']
   if (typeof key !== 'string' || !isWitnessKey(key))
     throw refuse(`must have a vkey of signature type 4 as the key of ${where}`)
   const parsed = typeof url === 'string' ? URL.parse(url) : null
-  const plain = parsed?.username === '' && parsed.search === '' && parsed.hash === ''
+  const plain = parsed?.href === `${parsed?.origin}${parsed?.pathname}`
   if (!parsed || !plain || !['http:', 'https:'].includes(parsed.protocol))
     throw refuse(`must have an http or https URL without credentials or query for ${where}`)
   return { key, url: parsed.href.replace(/\/+$/, '') }
@@ -89,7 +89,8 @@ export function timestampAuthority(env: Environment): TimestampAuthority | null 
     return path === undefined ? null : { url: null, certificates: certificates(path) }
   }
   const url = URL.parse(given)
-  const plain = url?.username === '' && url.hash === '' && /^https?:$/.test(url.protocol)
+  const plain =
+    url?.href === `${url?.origin}${url?.pathname}${url?.search}` && /^https?:$/.test(url.protocol)
   if (!url || !plain)
     throw wrong('CUSTOS_TIMESTAMP_URL', 'must be an http or https URL without credentials')
   if (path === undefined)

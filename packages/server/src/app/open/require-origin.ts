@@ -1,6 +1,7 @@
 // Keeps the name under which the audit logs of an instance are signed.
 
 import { parseCheckpoint } from '@custos/proof'
+import { wrong } from '../../config/env.ts'
 import { DataError } from '../../platform/db/sqlite/instance.ts'
 import type { Keyring } from '../../platform/keys/keyring.ts'
 
@@ -8,7 +9,11 @@ import type { Keyring } from '../../platform/keys/keyring.ts'
 export const originOfInstance = (set: string | null, instance_id: string): string =>
   set ?? `custos/${instance_id}`
 
+/** A scheme, slashes without a name between them, or what belongs to other parts of a URL. */
+const MISSPELLED = /^\/|\/\/|\/$|[*?#@]/
+
 /**
+ * ConfigError where nothing is signed yet and the origin is misspelled, for it stays for ever.
  * DataError where checkpoints were signed, and none of them under this origin: a log that is signed
  * under two names is unsound for ever.
  */
@@ -16,7 +21,10 @@ export async function requireOrigin(keyring: Keyring, set: string | null): Promi
   const origin = originOfInstance(set, keyring.instance_id)
   if (await keyring.checkpoints.any(`${origin}/`)) return
   const other = await keyring.checkpoints.any()
-  if (!other) return
+  if (!other) {
+    if (set === null || !MISSPELLED.test(set)) return
+    throw wrong('CUSTOS_ORIGIN', 'must be a URL without its scheme, such as custos.example.com/eu')
+  }
   const { origin: name } = parseCheckpoint(other.checkpoint)
   const signed = name.slice(0, name.lastIndexOf(`/${other.tenant_id}`))
   throw new DataError(
