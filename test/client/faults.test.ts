@@ -231,3 +231,35 @@ test('an id that would lead to another path is refused before it is sent', async
   for (const id of ['', '.', '..'])
     assert.throws(() => custos.memory.getStore(id), /store_id is missing or not an id/)
 })
+
+test('a frame or a line that is no JSON ends the reading with an error of the client', async () => {
+  let asked = 0
+  const server = createServer((request, response) => {
+    asked += 1
+    const isStream = request.url?.includes('stream')
+    response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'text/plain' })
+    response.end(isStream ? 'id: 0.1\nevent: x\ndata: {"a":\n\n' : '{"a":\n')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const custos = new Custos({ url: urlOf(server), apiKey })
+    const reads: readonly AsyncIterable<unknown>[] = [
+      custos.streams.events({ from: 'start' }),
+      custos.memory.export('default'),
+    ]
+    for (const read of reads)
+      await assert.rejects(
+        async () => {
+          for await (const _ of read);
+        },
+        (error) => {
+          assert.ok(error instanceof CustosError, String(error))
+          assert.match(error.message, /did not answer like a Custos service/)
+          return true
+        },
+      )
+    assert.equal(asked, reads.length)
+  } finally {
+    await stop(server)
+  }
+})

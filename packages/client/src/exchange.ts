@@ -261,21 +261,28 @@ const TEXT_TYPES = /^(?:image\/|text\/plain)/
 
 async function readJson(response: Response, url: string): Promise<unknown> {
   const text = await response.text()
-  if (TEXT_TYPES.test(response.headers.get('content-type') ?? '')) return text
+  return TEXT_TYPES.test(response.headers.get('content-type') ?? '') ? text : parseJson(text, url)
+}
+
+/** Of what is no JSON: undefined, or CustosError where it should come from the service at `url`. */
+export function parseJson(text: string, url?: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new CustosError(`${url} did not answer like a Custos service: check \`url\``)
+    if (url) throw new CustosError(unlikeCustos(url))
+    return undefined
   }
 }
 
+const unlikeCustos = (url: string) => `${url} did not answer like a Custos service: check \`url\``
+
 /** The members of an answer that are numbers: positions, counts and budgets. */
-function figuresOf(data: unknown): Record<string, number> {
-  const figures: Record<string, number> = {}
-  for (const [name, value] of Object.entries(record(data)))
-    if (typeof value === 'number') figures[name] = value
-  return figures
-}
+const figuresOf = (data: unknown): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(record(data)).filter(
+      (pair): pair is [string, number] => typeof pair[1] === 'number',
+    ),
+  )
 
 async function refusalOf(response: Response, id: string, url: string): Promise<CustosError> {
   const { status, headers, type } = response
@@ -284,7 +291,7 @@ async function refusalOf(response: Response, id: string, url: string): Promise<C
     return new CustosError(`${url} redirects elsewhere: pass the final address as \`url\``)
   }
   const text = await response.text()
-  const body = parsed(text)
+  const body = parseJson(text)
   const { error, title, detail } = record(body)
   const seconds = headers.get('retry-after')
   return apiError({
@@ -296,22 +303,12 @@ async function refusalOf(response: Response, id: string, url: string): Promise<C
         ? 'bad_request'
         : 'unavailable') as RefusalCode,
     title: typeof title === 'string' ? title : response.statusText,
-    detail:
-      detailText(detail) ??
-      (error ? '' : `${url} did not answer like a Custos service: check \`url\``),
+    detail: detailText(detail) ?? (error ? '' : unlikeCustos(url)),
     requestId: headers.get('x-request-id'),
     ...(seconds !== null && /^\d+$/.test(seconds) && { retryAfterMs: Number(seconds) * 1_000 }),
     body: body ?? text,
     operation: id,
   })
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function detailText(detail: unknown): string | undefined {

@@ -2,7 +2,7 @@
 
 import { jitter, sleep } from './ambient.ts'
 import { ConnectionError } from './errors.ts'
-import type { Exchange } from './exchange.ts'
+import { type Exchange, parseJson } from './exchange.ts'
 import { textOf } from './reply-lines.ts'
 
 /** One frame of an event stream. */
@@ -31,7 +31,7 @@ export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<EventFrame<T>, void, undefined> {
-    const { id, options } = this.#exchange
+    const { client, id, options } = this.#exchange
     const { signal } = options
     let last: string | undefined
     let answered = false
@@ -39,7 +39,7 @@ export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
       try {
         const texts = await this.#connect(last)
         answered = true
-        for await (const frame of framesOf<T>(texts)) {
+        for await (const frame of framesOf<T>(texts, client.url)) {
           signal?.throwIfAborted()
           if (frame.id !== '') last = frame.id
           yield frame
@@ -72,27 +72,21 @@ export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
 
 async function* framesOf<T>(
   texts: AsyncIterable<string>,
+  url: string,
 ): AsyncGenerator<EventFrame<T>, void, undefined> {
   let rest = ''
   for await (const text of texts) {
     const frames = `${rest}${text}`.split('\n\n')
     rest = frames.pop() ?? ''
     for (const frame of frames) {
-      const fields = fieldsOf(frame)
-      const { id = '', event = 'message' } = fields
+      const { id = '', event = 'message', data } = fieldsOf(frame)
       // The contract states the shape of the data.
-      if (fields.data !== undefined) yield { id, event, data: JSON.parse(fields.data) as T }
+      if (data !== undefined) yield { id, event, data: parseJson(data, url) as T }
     }
   }
 }
 
 export const eventFrames = (exchange: Exchange): EventFrames<never> => new EventFrames(exchange)
 
-function fieldsOf(frame: string): { id?: string; event?: string; data?: string } {
-  const fields: Record<string, string> = {}
-  for (const line of frame.split('\n')) {
-    const at = line.indexOf(': ')
-    if (at > 0) fields[line.slice(0, at)] = line.slice(at + 2)
-  }
-  return fields
-}
+const fieldsOf = (frame: string): { id?: string; event?: string; data?: string } =>
+  Object.fromEntries(frame.split('\n').map((line) => line.split(/: (.*)/s)))

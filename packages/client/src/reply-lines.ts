@@ -3,7 +3,7 @@
 import { isBrowser } from './ambient.ts'
 import type { Answer } from './call-result.ts'
 import { ConnectionError, CustosError } from './errors.ts'
-import type { Exchange, SentBody } from './exchange.ts'
+import { type Exchange, parseJson, type SentBody } from './exchange.ts'
 import type { Limit } from './limit.ts'
 
 /** The largest body that is collected where the platform cannot send a stream. */
@@ -33,20 +33,20 @@ export class Lines<T> implements AsyncIterable<T> {
 
   /** Sends the request; `data` are the lines, unless the body is read from the response. */
   withResponse(): Promise<Answer<AsyncIterable<T>>> {
-    const { id } = this.#exchange
-    return this.#exchange.run((response, limit) => parseLines<T>(response, limit, id), false)
+    const exchange = this.#exchange
+    return exchange.run((response, limit) => parseLines<T>(response, limit, exchange), false)
   }
 }
 
 export const lines = (exchange: Exchange): Lines<never> => new Lines(exchange)
 
-async function* parseLines<T>(response: Response, limit: Limit, id: string) {
+async function* parseLines<T>(response: Response, limit: Limit, { id, client }: Exchange) {
   let rest = ''
   for await (const text of textOf(response, limit, id)) {
     const complete = `${rest}${text}`.split('\n')
     rest = complete.pop() ?? ''
     // The contract states the shape of a line.
-    for (const line of complete) if (line !== '') yield JSON.parse(line) as T
+    for (const line of complete) if (line !== '') yield parseJson(line, client.url) as T
   }
   if (rest !== '') throw new ConnectionError(`${id}: the answer ended within a line`)
 }
