@@ -45,6 +45,11 @@ const SAID: readonly [what: string, sentence: RegExp, act: () => unknown][] = [
   ['no options', /url must be an http or https address/, () => untyped()],
   ['an option of another client', /url must be an http/, () => untyped({ baseUrl: service.url })],
   ['no scheme', /such as http:\/\/127\.0\.0\.1:8420/, () => untyped({ url: '127.0.0.1:8420' })],
+  [
+    'half a character in an id',
+    /^memory\.get_store: store_id is missing or not an id$/,
+    () => untyped({ url: service.url, apiKey }).call('getStore', 'a\ud800'),
+  ],
   ['an empty key', /^apiKey is empty/, () => untyped({ url: service.url, apiKey: '' })],
   [
     'another port',

@@ -232,3 +232,19 @@ test('a run waits for a person where a policy says so, and gives its answer', as
   const unknown = await called(client, 'run_status', { run_id: 'f'.repeat(32) })
   assert.equal(unknown.failed, true)
 })
+
+test('an id or a text that no request can carry is refused in words', async () => {
+  await using scene = await openScene()
+  const { client } = scene
+  const lone = 'a\ud800'
+  for (const [name, args, said] of [
+    ['decision_replay', { decision_id: lone }, 'decisions.replay: decision_id is missing or not'],
+    ['run_status', { run_id: lone }, 'orchestrator.get_run: run_id is missing or not an id'],
+    ['proof_get', { kind: 'certificate', id: lone }, 'erasure.get: certificate_id is missing or'],
+    ['memory_search', { query: lone }, 'body.query: Lone surrogates are not allowed.'],
+  ] as const) {
+    const { failed, text } = await called(client, name, args)
+    assert.equal(failed, true, name)
+    assert.ok(text.startsWith(said), text)
+  }
+})

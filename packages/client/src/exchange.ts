@@ -216,10 +216,12 @@ function record(value: unknown): Record<string, unknown> {
   return (value ?? {}) as Record<string, unknown>
 }
 
-// `.` and `..` would leave the path of the operation, and nothing would name another one.
+// `.` and `..` would leave the path of the operation, and nothing would name another one. A lone
+// surrogate (`\p{Cs}`) cannot be written in an address.
 function pathText(id: string, name: string, value: unknown): string {
   const text = `${value ?? ''}`
-  if (/^\.{0,2}$/.test(text)) throw new CustosError(`${id}: ${name} is missing or not an id`)
+  if (/^\.{0,2}$|\p{Cs}/u.test(text))
+    throw new CustosError(`${id}: ${name} is missing or not an id`)
   return encodeURIComponent(text)
 }
 

@@ -92,7 +92,7 @@ function refused(error: unknown): CallToolResult {
     const wait = retry_after_s === undefined ? '' : ` retry_after_s: ${retry_after_s}.`
     const policies = policiesOf(error.body)
     const named = policies.length === 0 ? '' : ` Policies: ${policies.join(', ')}.`
-    const said = title === detail ? title : `${title}. ${detail}`
+    const said = [...new Set([title, detail])].filter((text) => text !== '').join('. ')
     return failed(`${said}.${named}${wait}`.replaceAll('..', '.'), {
       code,
       status,
