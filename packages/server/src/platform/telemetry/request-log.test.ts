@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 import type { Logger } from '../logger.ts'
 import { openTracer } from './tracer.ts'
@@ -164,15 +164,28 @@ test('spans have the names and attributes of the conventions, and no content', a
     for (const secret of ['eculiar', key]) assert.ok(!text.includes(secret), secret)
 })
 
-test('spans that the collector does not take are counted in the log', async (t) => {
-  const refusing = createServer((_, response) => response.writeHead(400).end())
-  await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve))
-  t.after(() => refusing.close())
-  const { port } = refusing.address() as AddressInfo
+/** Ends `count` spans at once; returns how many the log says were lost. */
+async function lossesOf(t: TestContext, count: number, status: number): Promise<number> {
+  const collector = createServer((_, response) => response.writeHead(status).end())
+  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
+  t.after(() => collector.close())
+  const { port } = collector.address() as AddressInfo
   const tracer = await openTracer(`http://127.0.0.1:${port}`, { version: 'x', logger })
   const ended = { name: 'peculiar', started_ms: 0, parent: null, attributes: {}, failed: false }
-  for (const _ of [1, 2]) tracer.record(ended)
+  const before = lines.length
+  for (let i = 0; i < count; i += 1) tracer.record(ended)
   await tracer.stop()
-  const losses = lines.filter(({ event }) => event === 'traces.not_sent')
-  assert.deepEqual(losses, [{ level: 'warn', event: 'traces.not_sent', fields: { spans_lost: 2 } }])
+  const losses = lines.slice(before).filter(({ event }) => event === 'traces.not_sent')
+  return losses.reduce((sum, { fields }) => sum + Number(fields['spans_lost']), 0)
+}
+
+test('spans that the collector does not take are counted in the log', async (t) => {
+  assert.equal(await lossesOf(t, 2, 400), 2)
+  assert.equal(await lossesOf(t, 2, 200), 0)
+})
+
+test('spans that find no room in the queue are counted in the log', async (t) => {
+  // The queue has room for 2,048, and the first 512 have left it.
+  assert.equal(await lossesOf(t, 3_000, 200), 3_000 - 2_048 - 512)
+  assert.equal(await lossesOf(t, 3_000, 400), 3_000)
 })

@@ -39,7 +39,7 @@ export async function openTracer(
 ): Promise<Tracer> {
   const { api, sdk, resources, otlp } = await loadPackages()
   const exporter = new otlp.OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` })
-  const tellLosses = noteLosses(exporter, logger)
+  const losses = noteLosses(exporter, logger)
   const named = { 'service.name': 'custos', 'service.version': version }
   const detected = resources.detectResources({ detectors: [resources.envDetector] })
   const provider = new sdk.BasicTracerProvider({
@@ -63,40 +63,65 @@ export async function openTracer(
       const kind = api.SpanKind.SERVER
       const startTime = performance.timeOrigin + started_ms
       const span = tracer.startSpan(name, { kind, attributes, startTime }, around)
+      if (span.isRecording()) losses.note(span)
       if (failed) span.setStatus({ code: api.SpanStatusCode.ERROR })
       span.end(performance.timeOrigin + performance.now())
       return span.spanContext().traceId
     },
     async stop() {
       const late = new Promise<void>((resolve) => setTimeout(resolve, STOP_MS).unref())
-      await Promise.race([provider.shutdown().catch(() => {}), late])
-      tellLosses()
+      // A batch that fails ends the shutdown; the results of the others are waited for.
+      const flushed = provider.shutdown().catch(() => exporter.forceFlush())
+      await Promise.race([flushed.catch(() => {}), late])
+      losses.end()
     },
   }
 }
 
 /**
- * Logs how many spans the collector did not take, at most once in a while. Returns what logs the
- * rest.
+ * Logs how many spans the collector did not take, and how many found no room in the queue, at most
+ * once in a while. The queue keeps the order and drops the newest: what ended before a span that is
+ * exported, and was not exported, is lost.
  */
-function noteLosses(exporter: SpanExporter, logger: Logger): () => void {
+function noteLosses(exporter: SpanExporter, logger: Logger) {
   const send = exporter.export.bind(exporter)
+  const numbers = new WeakMap<object, number>()
+  let last_ended = 0
+  let last_exported = 0
   let spans_lost = 0
   let again_ms = Number.NEGATIVE_INFINITY
+  const countSkipped = (upTo: number, exported: number) => {
+    spans_lost += upTo - last_exported - exported
+    last_exported = upTo
+  }
   const tell = () => {
     if (spans_lost === 0) return
     logger.warn('traces.not_sent', { spans_lost })
     spans_lost = 0
     again_ms = performance.now() + LOSSES_MS
   }
-  exporter.export = (spans, ended) =>
+  exporter.export = (spans, ended) => {
+    const last = spans.at(-1)
+    countSkipped((last && numbers.get(last)) ?? last_exported + spans.length, spans.length)
     send(spans, (result) => {
       // SUCCESS of @opentelemetry/core.
       if (result.code !== 0) spans_lost += spans.length
       if (performance.now() >= again_ms) tell()
       ended(result)
     })
-  return tell
+  }
+  return {
+    /** Of each span, before it ends. */
+    note(span: object): void {
+      last_ended += 1
+      numbers.set(span, last_ended)
+    },
+    /** Logs the rest, once nothing is exported any more. */
+    end(): void {
+      countSkipped(last_ended, 0)
+      tell()
+    },
+  }
 }
 
 /** Optional: installed only by those who use them. */
