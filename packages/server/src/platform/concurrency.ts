@@ -62,6 +62,8 @@ export async function retryOnConflict<T>(
 interface KeyedQueue {
   /** Runs `act` once all earlier work of the key has ended, whether it failed or not. */
   run<T>(key: string, act: () => Promise<T>): Promise<T>
+  /** Whether work of the key runs or waits. */
+  has(key: string): boolean
   /** Resolves when all work queued so far, of every key, has ended. Never rejects. */
   idle(): Promise<void>
 }
@@ -81,6 +83,7 @@ export function keyedQueue(): KeyedQueue {
         if (last.get(key) === ended) last.delete(key)
       }
     },
+    has: (key) => last.has(key),
     async idle() {
       await Promise.all(last.values())
     },

@@ -34,7 +34,8 @@ const numbers = perKernel(() => new Map<string, FencingToken>())
 /**
  * Runs `act` once every earlier erasure of the tenant has ended, whether it failed or not: those of
  * this process in the order of the calls, those of other processes by a lease. Calls do not nest.
- * Refuses `unavailable` where another process has the lease for `wait_ms` (default: a minute).
+ * Refuses `unavailable` where another process has the lease for `wait_ms` (default: a minute); with
+ * 0, at once, and also where this process erases for the tenant.
  */
 export async function runErasure<T>(
   kernel: Kernel,
@@ -42,6 +43,7 @@ export async function runErasure<T>(
   act: () => Promise<T>,
   { wait_ms }: { wait_ms?: number } = {},
 ): Promise<T> {
+  if (wait_ms === 0 && queue(kernel).has(tenant_id)) throw leaseLostRefusal()
   const numbered = () => withNumber(kernel, tenant_id, act)
   return queue(kernel).run(tenant_id, () =>
     runUnderLease(kernel, `${PREFIX}${tenant_id}`, numbered, { wait_ms }),

@@ -71,7 +71,7 @@ export async function runUnderLease<T>(
     const since = performance.now()
     const claimed = await tryClaim(kernel, request, claimInOrder)
     if (claimed === 'acquired') return runAndRelease(kernel, request, { act, since })
-    if (performance.now() > deadline) {
+    if (performance.now() >= deadline) {
       await leaveQueue(kernel, request).catch(() => kernel.logger.warn('lease.not_dropped', {}))
       throw leaseLostRefusal()
     }

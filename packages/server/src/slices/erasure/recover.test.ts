@@ -203,3 +203,44 @@ test('a tenant whose recovery cannot begin is tried again, and delays no other',
   }
   assert.deepEqual([asked, takeInterrupted(kernel)], [['t1', 't2', 't1'], []])
 })
+
+test('a recovery waits for no erasure that runs, here or in another process', {
+  timeout: 20_000,
+}, async (t) => {
+  const [one, two] = await openTwoKernels(t)
+  const { kernel } = one
+  const tenants = ['t1', 't2', 't3']
+  for (const tenant_id of tenants) await ensureTenant(kernel, { tenant_id })
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const running: Promise<void>[] = []
+  for (const [runner, tenant_id] of [
+    [two.kernel, 't1'],
+    [kernel, 't2'],
+  ] as const)
+    await new Promise<void>((begun) => {
+      const act = () => {
+        begun()
+        return held
+      }
+      running.push(runErasure(runner, tenant_id, act))
+    })
+  for (const tenant_id of tenants) noteInterruption(kernel, tenant_id, new Refusal('unavailable'))
+  const { ledger } = kernel.keyring
+  const issue = ledger.issueFencingToken.bind(ledger)
+  const asked: string[] = []
+  t.mock.method(ledger, 'issueFencingToken', (tenant_id: string) => {
+    asked.push(tenant_id)
+    return issue(tenant_id)
+  })
+  let now = performance.now()
+  t.mock.method(performance, 'now', () => now)
+  const recover = () => recoverInterrupted(kernel, new AbortController().signal)
+  // The clock stands still: a wait for the lease or for the erasure would never end.
+  await recover()
+  assert.deepEqual(asked, ['t3'])
+  release()
+  await Promise.all(running)
+  now += 10_000
+  await recover()
+  assert.deepEqual([asked, takeInterrupted(kernel)], [['t3', 't1', 't2'], []])
+})

@@ -207,14 +207,12 @@ export async function recoverInterrupted(kernel: Kernel, stopping: AbortSignal):
     else if (!stopping.aborted) await recoverInTurn(kernel, tenant_id)
 }
 
-/** How long the recovery of one tenant waits for another process, and others with it. */
-const RECOVERY_WAIT_MS = 2_000
-
-// A tenant whose lease another process has is tried again later, and delays no other.
+// A tenant with an erasure under way, here or in another process, is tried again later, and delays
+// no other.
 async function recoverInTurn(kernel: Kernel, tenant_id: string): Promise<void> {
   const recover = () => tryRecover(kernel, tenant_id)
   try {
-    await runErasure(kernel, tenant_id, recover, { wait_ms: RECOVERY_WAIT_MS })
+    await runErasure(kernel, tenant_id, recover, { wait_ms: 0 })
   } catch (error) {
     const passes = noteInterruption(kernel, tenant_id, error)
     // A tenant that has just moved to another cluster refuses too.
