@@ -142,6 +142,9 @@ function refuseOtherSite(call: Call<typeof contract.authorize>): void {
     call.refuse('origin_refused', 'a sign-in is begun on the sign-in page of the service')
 }
 
+/** When a person may try again whose identity provider does not answer. */
+const PROVIDER_RETRY_S = 5
+
 async function leadOut(
   call: Call<typeof contract.authorize>,
   connection: OpenConnection,
@@ -151,7 +154,7 @@ async function leadOut(
     return await authorizationUrl(call.kernel, connection, login)
   } catch (error) {
     if (error instanceof ProviderError)
-      return call.refuse('idp_unavailable', undefined, { retry_after_s: 5 })
+      return call.refuse('idp_unavailable', undefined, { retry_after_s: PROVIDER_RETRY_S })
     throw error
   }
 }
@@ -198,7 +201,9 @@ export const callback: Handler<typeof contract.callback> = async (call, { query 
   } catch (error) {
     if (!(error instanceof ProviderError || error instanceof NotAdmitted)) throw error
     await noteRefusal(kernel, connection, error.reason)
-    return call.refuse(CODES[error.reason] ?? 'login_refused')
+    const passes = error.reason === 'provider_unavailable'
+    const extras = passes ? { retry_after_s: PROVIDER_RETRY_S } : {}
+    return call.refuse(CODES[error.reason] ?? 'login_refused', undefined, extras)
   }
 }
 

@@ -142,6 +142,7 @@ describe("'identity.authorize' and 'identity.callback'", () => {
     own.fail(true)
     const answer = await late.ask('GET', callbackPath(own.answer(location)))
     assert.equal(codeOf(answer), '503 idp_unavailable')
+    assert.ok(Number(answer.headers.get('retry-after')) >= 1)
     assert.equal((await browser.ask('GET', '/v1/portal/me')).status, 200)
     assert.deepEqual(await reasonsOf(tenant.api_key), ['provider_unavailable'])
   })
@@ -369,7 +370,11 @@ describe('what is refused', () => {
         headers: { 'x-forwarded-for': `1.2.3.4, ${address}` },
       })
     for (let i = 0; i < 10; i += 1) assert.equal((await start(`8.8.8.${i}`)).status, 302)
-    assert.equal(codeOf(await start('8.8.8.200')), '429 rate_limited')
+    const refused = await start('8.8.8.200')
+    assert.equal(codeOf(refused), '429 rate_limited')
+    // Until the minute of the service is over.
+    const wait_s = Number(refused.headers.get('retry-after'))
+    assert.ok(Number.isInteger(wait_s) && wait_s >= 1 && wait_s <= 60, String(wait_s))
     assert.equal((await start('8.8.9.1')).status, 302)
   })
 })
