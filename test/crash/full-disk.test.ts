@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { spawnCustos } from '../../packages/cli/src/testing/run.ts'
 import { openScene } from '../../packages/server/src/testing/erasure-scene.ts'
 
 const disk = mkdtempSync(join(tmpdir(), 'custos-disk-'))
@@ -89,3 +90,24 @@ fullDiskTest(
     }
   },
 )
+
+fullDiskTest('a start on a full disk ends with one line that says so', async () => {
+  const small = join(disk, 'small')
+  mkdirSync(small)
+  // The keyring has room; the database runs out of it at one of its steps.
+  for (const size of ['64k', '512k', '1600k']) {
+    assert.equal(
+      spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', small]).status,
+      0,
+    )
+    try {
+      const dir = join(small, 'data')
+      const { status, stderr } = await spawnCustos(['serve', '--port', '0', '--data-dir', dir])
+      const told = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
+      assert.deepEqual([status, told.length], [1, 1], stderr)
+      assert.match(told[0] ?? '', /^custos serve: .*the disk is full/)
+    } finally {
+      spawnSync('umount', ['-l', small])
+    }
+  }
+})

@@ -28,8 +28,9 @@ async function reportFailure(name: string, error: unknown): Promise<number> {
     console.error(`custos ${name}: ${error.message}${await nearestOption(error)}`)
     return 2
   }
-  if (!(error instanceof Error) || !(await isExpected(error))) throw error
-  console.error(`custos ${name}: ${error.message}`)
+  const text = error instanceof Error ? await expectedText(error) : null
+  if (text === null) throw error
+  console.error(`custos ${name}: ${text}`)
   return 1
 }
 
@@ -40,12 +41,15 @@ async function nearestOption({ option }: UsageError): Promise<string> {
   return nearest === null ? '' : `; did you mean --${nearest}?`
 }
 
-async function isExpected(error: Error): Promise<boolean> {
-  // Errors of the system, such as a missing file or a port in use, have a clear message.
-  if (error instanceof CommandError || ('code' in error && 'syscall' in error)) return true
+/** What an operator can act on, in one line; null: a bug, which shows its stack. */
+async function expectedText(error: Error): Promise<string | null> {
+  if (error instanceof CommandError) return error.message
   // The command that threw an OperatorError has loaded the server already.
-  const { OperatorError } = await import('@custos/server')
-  return error instanceof OperatorError
+  const { describeStorageFault, OperatorError } = await import('@custos/server')
+  if (error instanceof OperatorError) return error.message
+  // Errors of the system, such as a missing file or a port in use, have a clear message.
+  const isOfSystem = 'code' in error && 'syscall' in error
+  return describeStorageFault(error) ?? (isOfSystem ? error.message : null)
 }
 
 /** Runs one command line and returns the exit status. */

@@ -29,6 +29,15 @@ export function storageFault(error: unknown): 'full' | 'io' | null {
   return sqliteFault(error) ?? storageFault(error.cause)
 }
 
+/** The same in a line for operators; null: no fault of a disk. */
+export function describeStorageFault(error: Error): string | null {
+  const fault = storageFault(error)
+  if (fault === null) return null
+  return fault === 'full'
+    ? `the disk is full: free space, then try again (${error.message})`
+    : `a file cannot be opened, read or written (${error.message})`
+}
+
 export const refusalOfStorage = (fault: 'full' | 'io'): Refusal =>
   fault === 'full'
     ? new Refusal('storage_full', undefined, { retry_after_s: 30 })
