@@ -1,7 +1,7 @@
 // What the embedded engine promises beyond what every engine does.
 
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
@@ -82,4 +82,21 @@ test('the schema has no table of another engine', () => {
   const names = connection.all('select name from migrations', []).map((row) => Object(row).name)
   assert(names.length > 1 && !names.includes('0002-tenant-locks'))
   connection.close()
+})
+
+test('a write to a data file that was removed or replaced is refused, not lost', async () => {
+  await db.transact('t1', (tx) => put(tx, 'kept'))
+  const away = `${path}.away`
+  const refused = () =>
+    assert.rejects(
+      db.transact('t1', (tx) => put(tx, 'lost')),
+      { code: 'unavailable', message: /removed or replaced: restart the service/ },
+    )
+  renameSync(path, away)
+  await refused()
+  copyFileSync(away, path)
+  await refused()
+  renameSync(away, path)
+  await db.transact('t1', (tx) => put(tx, 'kept too'))
+  assert.deepEqual(await operations('t1'), ['kept', 'kept too'])
 })

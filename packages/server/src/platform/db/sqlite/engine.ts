@@ -1,5 +1,6 @@
 // The embedded engine: group commit on one writer connection, snapshots on a few readers.
 
+import { statSync } from 'node:fs'
 import type { Clock } from '../../clock.ts'
 import { Refusal } from '../../refusal.ts'
 import { sqliteFault } from '../../storage-fault.ts'
@@ -38,6 +39,9 @@ export class SqliteEngine implements Database {
   #running: Promise<void> = Promise.resolve()
   #commits = 0
   #units = 0
+  readonly #path: string
+  /** The number of the file that was opened; undefined: unknown. */
+  readonly #file: bigint | null | undefined
   readonly #clock: Clock
   readonly #onCommit: OnCommit
   readonly #onLateFailure: OnLateFailure
@@ -50,6 +54,8 @@ export class SqliteEngine implements Database {
     this.source = { engine: 'sqlite', path }
     this.#clock = clock
     this.#writer = new SqliteConnection(path, 'write')
+    this.#path = path
+    this.#file = findFileNumber(path)
     this.#readers = Array.from({ length: READERS }, () => new SqliteConnection(path, 'read'))
     this.#onCommit = options.onCommit ?? (() => {})
     this.#onLateFailure = options.onLateFailure ?? (() => {})
@@ -125,6 +131,7 @@ export class SqliteEngine implements Database {
     const shared = { connection: this.#writer, clock: this.#clock, state }
     let done: DoneUnit[] = []
     try {
+      this.#requireFile()
       this.#writer.step('BEGIN IMMEDIATE')
       done = await this.#runUnits(batch, shared)
       await this.#flush(shared)
@@ -137,6 +144,15 @@ export class SqliteEngine implements Database {
     this.#units += done.length
     this.#announce(done, state)
     this.#onCommit(done.length, (performance.now() - begun_ms) / 1_000)
+  }
+
+  // Writes to a file that was removed or replaced succeed, and are lost when the process ends.
+  #requireFile(): void {
+    const file = findFileNumber(this.#path)
+    if (file === this.#file || file === undefined || this.#file === undefined) return
+    throw new Refusal('unavailable', 'the data file was removed or replaced: restart the service', {
+      retry_after_s: 5,
+    })
   }
 
   async #runUnits(batch: readonly QueuedUnit[], shared: Batch): Promise<DoneUnit[]> {
@@ -231,4 +247,13 @@ function runMissing(connection: SqliteConnection): string[] {
     connection.run('insert into migrations (name) values (?)', [name])
   }
   return missing.map(({ name }) => name)
+}
+
+/** Null: there is no file; undefined: the directory cannot be read now. */
+function findFileNumber(path: string): bigint | null | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? null
+  } catch {
+    return undefined
+  }
 }
