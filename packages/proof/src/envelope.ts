@@ -101,6 +101,8 @@ function detectRecord(json: PlainObject): Envelope | null {
   if (has(json, 'receipt_id', 'step_id')) return { type: 'receipt', receipt: json }
   if (isObject(json['execution_receipt'])) return detectRecord(json['execution_receipt'])
   if (isObject(json['decision'])) return detectRecord(json['decision'])
+  // The destruction of a tenant as the API answers it.
+  if (isObject(json['certificate'])) return detectRecord(json['certificate'])
   return detectRegistryRecord(json)
 }
 

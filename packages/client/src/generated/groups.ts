@@ -293,10 +293,11 @@ export interface CgrGroup {
    *
    * Use it when an agent certifies or rejects something. One judgment counts per agent and
    * referent: the same decision again returns the existing record with `idempotent`, another one
-   * replaces it until the referent has an outcome. Signed by `agent_key`, the decision counts for
-   * the key; without the signature it counts for a separate unproven agent, so that nobody can add
-   * to the record of a key they do not have. The reply carries a signed receipt, which `POST
-   * /v1/gcrumbs/verify` and the offline verifier check.
+   * replaces it, with `judgments_final` of `PUT /v1/cgr/settings` only until the referent is `paid`
+   * or `default`. Signed by `agent_key`, the decision counts for the key; without the signature it
+   * counts for a separate unproven agent, so that nobody can add to the record of a key they do not
+   * have. The reply carries a signed receipt, which `POST /v1/gcrumbs/verify` and the offline
+   * verifier check.
    */
   decide(body: types.CgrDecideBody, options?: CallOptions): Pending<types.CgrDecideReply>
   /**

@@ -7160,7 +7160,7 @@ export type ItemsBatchBody = {
     query?: string | null
     /**
      * Conditions on top-level members of the value, all of which hold: a value to equal, or an
-     * object of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte` (as numbers), `$in`, `$nin`
+     * object of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte` (of numbers), `$in`, `$nin`
      */
     filter?: { [key: string]: unknown } | null
     /** The most items to return; default: 10 */
@@ -7272,7 +7272,7 @@ export type ItemsSearchBody = {
   query?: string | null
   /**
    * Conditions on top-level members of the value, all of which hold: a value to equal, or an object
-   * of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte` (as numbers), `$in`, `$nin`
+   * of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte` (of numbers), `$in`, `$nin`
    */
   filter?: { [key: string]: unknown } | null
   /** The most items to return; default: 10 */

@@ -101,7 +101,7 @@ const searchFields = {
     about(
       JsonObject,
       'Conditions on top-level members of the value, all of which hold: a value to equal, or an ' +
-        'object of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte` (as numbers), `$in`, `$nin`',
+        'object of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte` (of numbers), `$in`, `$nin`',
     ),
   ),
   limit: Type.Optional(

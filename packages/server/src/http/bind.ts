@@ -128,11 +128,10 @@ function createFastify(kernel: Kernel, patience: RequestDeadlines): FastifyInsta
   })
   server.server.headersTimeout = patience.requestMs
   server.addHook('onRequest', ({ raw }, reply, done) => {
-    const hosts = countHosts(raw)
-    if (hosts === 1 || (hosts === 0 && raw.httpVersion === '1.0')) return done()
+    const problem = explainHeaders(raw)
+    if (problem === null) return done()
     reply.hijack()
-    const refusal = new Refusal('bad_request', 'A request must name one host (RFC 9112, 3.2)')
-    sendUnrouted(kernel, raw, reply.raw, refusal)
+    sendUnrouted(kernel, raw, reply.raw, new Refusal('bad_request', problem))
   })
   return server
 }
@@ -153,12 +152,17 @@ function closeUnused(server: FastifyInstance): void {
   })
 }
 
-/** Node keeps the first of several. */
-function countHosts({ rawHeaders }: IncomingMessage): number {
-  let hosts = 0
-  for (let i = 0; i < rawHeaders.length; i += 2)
-    if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') hosts += 1
-  return hosts
+/** Of several hosts or credentials Node keeps the first: a proxy may have meant another one. */
+function explainHeaders({ rawHeaders, httpVersion }: IncomingMessage): string | null {
+  let [hosts, credentials] = [0, 0]
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? ''
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+    if (name.length === 13 && name.toLowerCase() === 'authorization') credentials += 1
+  }
+  if (hosts !== 1 && (hosts > 1 || httpVersion !== '1.0'))
+    return 'A request must name one host (RFC 9112, 3.2)'
+  return credentials > 1 ? 'A request must have one header Authorization' : null
 }
 
 // Bodies stay on the connection until the caller is known: the endpoint reads them.

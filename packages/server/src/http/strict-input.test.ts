@@ -184,6 +184,12 @@ test('a request that names two hosts is refused, even if both are the same', asy
   assert.equal(await statusOf(`${get}\r\n`), 'HTTP/1.1 400')
 })
 
+test('a request with two headers Authorization is refused: nobody can tell who calls', async () => {
+  const get = 'GET /health HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer one\r\n'
+  assert.equal(await statusOf(`${get}\r\n`), 'HTTP/1.1 200')
+  assert.equal(await statusOf(`${get}authorization: Bearer two\r\n\r\n`), 'HTTP/1.1 400')
+})
+
 const Item = Type.Object({ name: Type.String(), labels: Type.Optional(JsonObject) })
 const open = Type.Object({
   items: Type.Optional(Type.Array(Item)),

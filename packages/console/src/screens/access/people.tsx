@@ -24,8 +24,8 @@ import { Time } from '../../parts/time.tsx'
 
 const ROLES = [
   ['viewer', 'Viewer: reads memories, decisions and artifacts'],
-  ['auditor', 'Auditor: reads everything'],
-  ['approver', 'Approver: reads, and decides approval requests'],
+  ['auditor', 'Auditor: reads all but certificates, runs, keys and people'],
+  ['approver', 'Approver: reads, approves; manages approvers, holds and reports'],
   ['operator_of_stores', 'Operator of stores: reads, writes and erases memories'],
   ['admin', 'Admin: everything, but neither makes nor changes owners'],
   ['owner', 'Owner: everything in the tenant'],

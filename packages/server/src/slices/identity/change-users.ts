@@ -214,29 +214,34 @@ export async function revokeKeys(
   return revoked
 }
 
-// The secret first, as with every row: a crash leaves a person without name who can be removed.
+/**
+ * Decided first, so that a refusal changes nothing; then the secret goes, then the row: a crash
+ * leaves somebody who may do nothing and can be removed again.
+ */
 export const removeUser: Handler<typeof contract.remove_user> = async (call, { params, query }) => {
   const { kernel, tenant_id, principal } = call
-  const { secret_no } = await call.read(async (db) => {
-    const row = await loadUser(call, db, params.user_id)
-    await requireOwner(call, db, row)
-    return row
+  const { user_id } = params
+  const { secret_no, revoked_keys } = await call.transact(async (tx) => {
+    const row = await loadUser(call, tx, user_id)
+    await requireOwner(call, tx, row)
+    await endSessionsOf(kernel, tx, user_id)
+    const revoked_keys = query.keep_keys ? 0 : await revokeKeys(kernel, tx, user_id, null)
+    await deleteIdentities(tx, user_id)
+    const barred = { state: 'invited', invitation_hash: null, invited_until_us: tx.now() } as const
+    await updateUser(tx, user_id, barred)
+    return { secret_no: row.secret_no, revoked_keys }
   })
   if (secret_no !== REDACTED_SECRET)
     await kernel.keyring.destroySecrets(tenant_id, 'decision', [secret_no])
   return call.transact(async (tx) => {
-    const row = await loadUser(call, tx, params.user_id)
-    await requireOwner(call, tx, row)
-    await endSessionsOf(kernel, tx, row.user_id)
-    const revoked_keys = query.keep_keys ? 0 : await revokeKeys(kernel, tx, row.user_id, null)
-    await deleteIdentities(tx, row.user_id)
-    await deleteUser(tx, row.user_id)
+    if (!(await findUser(tx, user_id))) return call.refuse('user_not_found')
+    await deleteUser(tx, user_id)
     meter(tx, call.operation.id)
     await appendCrumb(tx, {
       event_type: 'user.removed',
-      subject: row.user_id,
+      subject: user_id,
       payload: { revoked_keys, removed_by: actorOf(principal) },
     })
-    return { user_id: row.user_id, removed: true as const, revoked_keys }
+    return { user_id, removed: true as const, revoked_keys }
   })
 }

@@ -226,6 +226,21 @@ describe("'identity.update_user' and 'identity.remove_user'", () => {
     assert.equal((await demote()).status, 200)
   })
 
+  test('of two owners who are removed at once one stays, with name and address', async () => {
+    const { tenant, owner } = await ofOwner()
+    const { api_key: key } = tenant
+    const other = await enter(bySession(tenant, owner.browser), { roles: ['owner'], name: 'Ada' })
+    const ids = [owner.user_id, other.user_id]
+    const answers = await Promise.all(
+      ids.map((id) => service.request('DELETE', `/v1/portal/users/${id}`, { key })),
+    )
+    assert.deepEqual(answers.map(codeOf).toSorted(), ['200 ok', '409 last_owner'])
+    const { users } = (await service.request('GET', '/v1/portal/users', { key })).body
+    assert.equal(users.length, 1)
+    assert.match(users[0].email, /@example\.com$/)
+    assert.equal(users[0].state, 'active')
+  })
+
   test('other roles end the sessions and the keys that may do more', async () => {
     const { tenant, owner } = await ofOwner()
     const admin = await enter(bySession(tenant, owner.browser), { roles: ['admin'] })

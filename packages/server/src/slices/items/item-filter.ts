@@ -7,10 +7,10 @@ type Json = Readonly<Record<string, unknown>>
 const OPERATORS: Readonly<Record<string, (value: unknown, wanted: unknown) => boolean>> = {
   $eq: isDeepStrictEqual,
   $ne: (value, wanted) => !isDeepStrictEqual(value, wanted),
-  $gt: (value, wanted) => Number(value) > Number(wanted),
-  $gte: (value, wanted) => Number(value) >= Number(wanted),
-  $lt: (value, wanted) => Number(value) < Number(wanted),
-  $lte: (value, wanted) => Number(value) <= Number(wanted),
+  $gt: (value, wanted) => isNumber(value) && isNumber(wanted) && value > wanted,
+  $gte: (value, wanted) => isNumber(value) && isNumber(wanted) && value >= wanted,
+  $lt: (value, wanted) => isNumber(value) && isNumber(wanted) && value < wanted,
+  $lte: (value, wanted) => isNumber(value) && isNumber(wanted) && value <= wanted,
   $in: isAmong,
   $nin: (value, wanted) => !isAmong(value, wanted),
 }
@@ -22,6 +22,8 @@ export function explainFilter(filter: Json): string | null {
       if (!Object.hasOwn(OPERATORS, operator)) return 'an operator of the filter is unknown'
       if (/^\$n?in$/.test(operator) && !Array.isArray(operand))
         return `${operator} of the filter takes a list`
+      if (/^\$[gl]te?$/.test(operator) && !isNumber(operand))
+        return `${operator} of the filter takes a number`
     }
   }
   return null
@@ -42,6 +44,8 @@ function operatorsOf(wanted: unknown): [string, unknown][] {
   const entries = Object.entries(wanted)
   return entries.some(([name]) => name.startsWith('$')) ? entries : []
 }
+
+const isNumber = (value: unknown): value is number => typeof value === 'number'
 
 function isAmong(value: unknown, wanted: unknown): boolean {
   return Array.isArray(wanted) && wanted.some((one) => isDeepStrictEqual(value, one))

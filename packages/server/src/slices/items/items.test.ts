@@ -170,8 +170,23 @@ test('a filter compares top-level members, as values and by operators', async ()
   assert.deepEqual(await found({ n: { $in: [1, 9] } }), ['1'])
   assert.deepEqual(await found({ n: { $nin: [1, 9] } }), ['2', '3'])
   assert.deepEqual(await found({ missing: { $eq: 1 } }), [])
-  for (const filter of [{ n: { $like: 1 } }, { n: { $in: 1 } }])
+  for (const filter of [{ n: { $like: 1 } }, { n: { $in: 1 } }, { n: { $lt: '9' } }])
     assert.equal((await send('search', { namespace_prefix: [], filter }, store_id)).status, 422)
+})
+
+test('a comparison finds numbers alone, never an unknown or a text like a number', async () => {
+  const store_id = await newStore()
+  for (const [key, n] of Object.entries({ zero: 0, five: 5, none: null, text: '3', no: false }))
+    await ok('put', { ...name(key), value: { n } }, store_id)
+  await ok('put', { ...name('empty'), value: { n: [] } }, store_id)
+  const found = async (n: Body) =>
+    keysOf(await ok('search', { namespace_prefix: [], filter: { n } }, store_id))
+  assert.deepEqual(await found({ $lt: 30 }), ['zero', 'five'])
+  assert.deepEqual(await found({ $gte: 0 }), ['zero', 'five'])
+  const path = `/v1/stores/${store_id}/items/search`
+  const raw = '{"namespace_prefix": [], "filter": {"n": -0.0}}'
+  const negative = await scene.service.request('POST', path, { key: scene.api_key, raw })
+  assert.deepEqual(keysOf(negative.body), ['zero'])
 })
 
 test('a query ranks current versions by what is indexed of them', async () => {

@@ -127,7 +127,8 @@ function parseSearch(store_id: string, body: SearchItems, loc: Loc): ItemSearch 
     store_id,
     prefix: body.namespace_prefix,
     query: body.query || null,
-    filter: body.filter ?? null,
+    // Written as values are: they have one zero.
+    filter: body.filter ? JSON.parse(JSON.stringify(body.filter)) : null,
     limit: body.limit ?? limits.item_search.default,
     offset: body.offset ?? 0,
     budget_tokens: body.budget_tokens ?? null,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { verifyEnvelope } from '@custos/proof'
+import { detectEnvelope, verifyEnvelope } from '@custos/proof'
 import { countRows, tenantTables } from '../../platform/db/migrations/tenant-tables.sql.ts'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { OPERATOR_KEY } from '../../testing/harness.ts'
@@ -46,8 +46,7 @@ async function assertDestroyed(scene: Scene): Promise<void> {
   const { body } = await destruction(scene)
   assert.equal(body.status, 'destroyed')
   const keys = kernel.keyring.publishedKeys()
-  const record = body.certificate
-  const verdict = await verifyEnvelope({ type: 'record', kind: 'tenant_erasure', record }, { keys })
+  const verdict = await verifyEnvelope(detectEnvelope(body), { keys })
   assert.equal(verdict.valid, true, verdict.reason)
   assert.deepEqual(await kernel.keyring.ledger.listRequested(), [])
 }

@@ -329,6 +329,23 @@ test('an override ends when it was said to', async () => {
   assert.equal(body.limits.max_stores, 2)
 })
 
+test('where no plan has limits, no override is shown as if it held', async () => {
+  const free = await startTestService()
+  try {
+    const { tenant_id, api_key } = await free.createTenant()
+    const path = `/v1/cloud/tenants/${tenant_id}`
+    const body = { overrides: { memories: 0 } }
+    const changed = await free.request('PUT', path, { key: OPERATOR_KEY, body })
+    const written = await free.request('POST', '/v1/stores/default/write', {
+      key: api_key,
+      body: { content: 'one more' },
+    })
+    assert.deepEqual([written.status, changed.body.limits.max_memories], [200, null])
+  } finally {
+    await free.stop()
+  }
+})
+
 test('usage is shown by month, by name or by number', async () => {
   const tenant = await makeTenant('starter')
   await tenant.told(200, 'POST', write, { content: 'counted' })

@@ -105,7 +105,9 @@ const statusOf = ({ requested_us, move_state }: Partial<TenantState>) => {
 /** A tenant as every reply shows it. */
 export function showTenant(kernel: Kernel, tenant: TenantRow & Partial<TenantState>) {
   const { tenant_id, name, plan, created_us, destroyed_us = null } = tenant
-  const limits = limitsAt(kernel.settings.plans, tenant, kernel.clock.now())
+  const { plans } = kernel.settings
+  // What is shown holds: where no plan has limits, no override of these does.
+  const limits = limitsAt(plans, plans === null ? null : tenant, kernel.clock.now())
   return {
     tenant_id,
     id: tenant_id,

@@ -117,6 +117,22 @@ test('an agent is deleted once it has no run, and then its words open no longer'
   assert.equal(types.filter((type) => type === 'agent.changed').length, 3)
 })
 
+test('an agent whose deletion was cut off hides no other one, and is deleted again', async () => {
+  const tenant = await scene.tenant()
+  const path = `/orchestrator/agents/${tenant.agent_id}`
+  const other = await tenant.ok('POST', '/orchestrator/agents', { name: 'b', model_id: 'model-b' })
+  const sql = 'update agents set enabled = 0 where agent_id = ? returning secret_no'
+  const [row] = await rawSql(scene.service, sql, [tenant.agent_id])
+  const numbers = [Number(row?.['secret_no'])]
+  await scene.service.kernel.keyring.destroySecrets(tenant.tenant_id, 'decision', numbers)
+  const { agents, count } = await tenant.ok('GET', '/orchestrator/agents')
+  assert.deepEqual([agents, count], [[other], 1])
+  assert.equal((await tenant.ask('GET', path)).body.error, 'agent_not_found')
+  assert.equal((await tenant.ask('PUT', path, { name: 'c' })).body.error, 'agent_not_found')
+  await tenant.ok('DELETE', path)
+  assert.equal((await tenant.ask('DELETE', path)).status, 404)
+})
+
 test('roles and numbers are those of the rows', async () => {
   const tenant = await scene.tenant()
   const { roles } = await tenant.ok('GET', '/orchestrator/roles')

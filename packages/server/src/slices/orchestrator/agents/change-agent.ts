@@ -62,7 +62,9 @@ async function storeNext(call: Call<Update>, agent_id: string, body: UpdateBody)
   return call.transact(async (tx) => {
     const now = await findAgent(tx, agent_id)
     if (!now) return call.refuse('agent_not_found')
-    if (now.version !== row.version || now.secret_no !== row.secret_no) throw new Conflict('agent')
+    const same = now.version === row.version && now.secret_no === row.secret_no
+    // A deletion that has begun must not be undone by what was read before it.
+    if (!same || now.enabled !== row.enabled) throw new Conflict('agent')
     if (change.name_key !== undefined) {
       const other = await findAgentByName(tx, change.name_key)
       if (other && other.agent_id !== agent_id) return call.refuse('name_taken')

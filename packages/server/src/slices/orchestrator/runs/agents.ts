@@ -74,16 +74,18 @@ export const agentNameKey = async (
   name: string,
 ): Promise<string> => (await keyring.tenant(tenant_id)).label(`agent name\n${name}`)
 
+/** Without those being deleted: disabled, their secret destroyed, their row still there. */
 async function openAgents(
   kernel: Kernel,
   tenant_id: string,
   rows: readonly AgentRow[],
 ): Promise<OpenAgent[]> {
   const words = await agentColumn.openAll(kernel, tenant_id, rows)
-  return rows.map((row, i) => {
+  return rows.flatMap((row, i) => {
     const opened = words[i]
-    if (!opened) throw new Refusal('unavailable', 'an agent cannot be opened')
-    return { row, words: opened }
+    if (opened) return [{ row, words: opened }]
+    if (row.enabled === 0) return []
+    throw new Refusal('unavailable', 'an agent cannot be opened')
   })
 }
 
@@ -216,10 +218,9 @@ export const listAgentPage: Handler<typeof contract.list_agents> = async (call, 
   const { enabled_only = false } = query
   const rows = await call.read((db) => listAgents(db, { ...page, enabled_only }))
   const opened = await openAgents(call.kernel, call.tenant_id, rows)
-  return page.envelope(
-    'agents',
-    opened.map((agent) => showAgent(agent, call.tenant_id)),
-  )
+  const shown = opened.map((agent) => showAgent(agent, call.tenant_id))
+  const { next_cursor } = page.envelope('agents', rows)
+  return { ...page.envelope('agents', shown), next_cursor }
 }
 
 export const getAgent: Handler<typeof contract.get_agent> = async (call, { params }) => {
