@@ -35,3 +35,13 @@ scene('an address that no screen has says so', async ({ visit, local }) => {
   await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
   await end()
 })
+
+scene('a machine without a network reads from its own service and writes to it', async (given) => {
+  const { page, end } = await given.visit('/stores')
+  await page.evaluate("dispatchEvent(new Event('offline'))")
+  await page.getByRole('button', { name: 'New store' }).click()
+  await page.getByLabel('Name').fill('Without a network')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Without a network' }).waitFor()
+  await end()
+})
