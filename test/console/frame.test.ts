@@ -45,3 +45,15 @@ scene('a machine without a network reads from its own service and writes to it',
   await page.getByRole('heading', { level: 1, name: 'Without a network' }).waitFor()
   await end()
 })
+
+scene('a screen whose style has gone, as after an update, is opened anew', async (given) => {
+  const { page, end } = await given.visit('/health', { statuses: [404] })
+  const gone = page.waitForResponse((response) => response.status() === 404)
+  await page.route('**/assets/evidence-*.css', (route) => route.fulfill({ status: 404 }), {
+    times: 1,
+  })
+  await page.getByRole('link', { name: 'Evidence' }).click()
+  await gone
+  await page.getByRole('heading', { level: 1, name: 'Evidence' }).waitFor()
+  await end()
+})

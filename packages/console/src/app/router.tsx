@@ -13,9 +13,19 @@ import { SCREENS } from './screens.ts'
 
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFoundState })
 
+/**
+ * The router reloads the page once where a module is gone, as after an update of the service. A
+ * style sheet that is gone is a failure of another name.
+ */
+function failToImport(error: Error): never {
+  const name = 'Failed to fetch dynamically imported module'
+  if (error.message.startsWith(name)) throw error
+  throw new Error(`${name}: ${error.message}`, { cause: error })
+}
+
 const screens = SCREENS.flatMap(({ path, load }) => {
   if (!load) return []
-  const component = lazyRouteComponent(async () => ({ default: await load() }))
+  const component = lazyRouteComponent(async () => ({ default: await load().catch(failToImport) }))
   return [createRoute({ getParentRoute: () => root, path, component })]
 })
 
