@@ -92,7 +92,8 @@ function refused(error: unknown): CallToolResult {
     const wait = retry_after_s === undefined ? '' : ` retry_after_s: ${retry_after_s}.`
     const policies = policiesOf(error.body)
     const named = policies.length === 0 ? '' : ` Policies: ${policies.join(', ')}.`
-    const said = title === detail ? title : `${title}. ${detail}`
+    // What was invalid has no title of its own.
+    const said = title === detail || title === '' ? detail : `${title}. ${detail}`
     return failed(`${said}.${named}${wait}`.replaceAll('..', '.'), {
       code,
       status,
