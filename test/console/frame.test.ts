@@ -35,3 +35,25 @@ scene('an address that no screen has says so', async ({ visit, local }) => {
   await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
   await end()
 })
+
+scene('a machine without a network reads from its own service and writes to it', async (given) => {
+  const { page, end } = await given.visit('/stores')
+  await page.evaluate("dispatchEvent(new Event('offline'))")
+  await page.getByRole('button', { name: 'New store' }).click()
+  await page.getByLabel('Name').fill('Without a network')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Without a network' }).waitFor()
+  await end()
+})
+
+scene('a screen whose style has gone, as after an update, is opened anew', async (given) => {
+  const { page, end } = await given.visit('/health', { statuses: [404] })
+  const gone = page.waitForResponse((response) => response.status() === 404)
+  await page.route('**/assets/evidence-*.css', (route) => route.fulfill({ status: 404 }), {
+    times: 1,
+  })
+  await page.getByRole('link', { name: 'Evidence' }).click()
+  await gone
+  await page.getByRole('heading', { level: 1, name: 'Evidence' }).waitFor()
+  await end()
+})

@@ -96,3 +96,20 @@ scene('a key that is limited to one store sees the screens it may use', async (g
   assert.ok(names.includes('Stores'))
   for (const hidden of ['Tenants', 'Runs', 'Webhooks']) assert.ok(!names.includes(hidden), hidden)
 })
+
+scene('a link to a screen beyond the rights says which scope it needs', async (given) => {
+  const owner = await prepare(given)
+  const reader = await newKey(given.local, owner, { name: 'reader', class: 'read_only' })
+  const { page, accessible, end } = await visitWith(given, reader, '/access')
+  for (const [path, scope] of [
+    ['/access', 'keys:admin'],
+    ['/webhooks', 'webhooks:admin'],
+    ['/tenants', 'admin:platform'],
+  ]) {
+    await page.goto(`${given.local.url}/console${path}`)
+    await page.getByText(`It needs the scope ${scope}.`).waitFor()
+    assert.equal(await page.locator('main').getByRole('button').count(), 0)
+  }
+  await accessible()
+  await end()
+})

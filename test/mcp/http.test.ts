@@ -168,6 +168,14 @@ test('a store that is missing, or not of this key, is one sentence with its code
   }
 })
 
+test('an argument that the service does not take is one sentence about it', async () => {
+  const client = await openV2()
+  const { failed, text } = await called(client, 'memory_search', { query: 'x'.repeat(300_000) })
+  assert.equal(failed, true)
+  assert.match(text, /^body\.query: [^\n]+ has more than 262144 bytes\.$/)
+  await client.close()
+})
+
 test('a key of one namespace reads and writes it, and is offered no other', async () => {
   const made = await service.request('POST', '/v1/keys', {
     key: tenant.api_key,

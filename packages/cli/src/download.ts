@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { realpath, rename, rm, stat } from 'node:fs/promises'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { CommandError } from './command.ts'
@@ -36,11 +36,15 @@ async function save(
   output: string | undefined,
 ): Promise<void> {
   if (output === undefined) return pipeline(from, through, process.stdout, { end: false })
-  const draft = `${output}.${randomBytes(4).toString('hex')}`
+  const there = await stat(output).catch(() => null)
+  // A rename would put a file in the place of /dev/stdout, or of a link.
+  if (there && !there.isFile()) return pipeline(from, through, createWriteStream(output))
+  const file = there ? await realpath(output) : output
+  const draft = `${file}.${randomBytes(4).toString('hex')}`
   try {
-    const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true })
-    await pipeline(from, through, file)
-    await rename(draft, output)
+    const options = { flags: 'wx', mode: 0o600, flush: true }
+    await pipeline(from, through, createWriteStream(draft, options))
+    await rename(draft, file)
   } finally {
     await rm(draft, { force: true })
   }

@@ -77,6 +77,9 @@ export async function checkLooks({ visit }: Scene, path: string): Promise<void> 
     await accessible()
     await fits()
   }
+  // The same window at 400 %, less its scroll bar.
+  await page.setViewportSize({ width: 305, height: 225 })
+  await fits()
   await end()
 }
 

@@ -50,3 +50,47 @@ scene('a read-only key sees screens without the buttons it may not use', async (
   assert.equal(await page.getByRole('button', { name: 'New store' }).count(), 0)
   await end()
 })
+
+scene('a sign-in in one tab is one in the others, which keep nothing of before', async (given) => {
+  const [first, second] = [
+    await newKey(given.local, { name: 'first', class: 'tenant' }),
+    await newKey(given.local, { name: 'second', class: 'tenant' }),
+  ]
+  await given.local.call('POST', '/v1/stores', { name: 'Of the first' }, first)
+  const { page, end } = await given.visit('/stores', { statuses: [401] })
+  const other = await page.context().newPage()
+  await other.goto(page.url())
+  await page.getByLabel('API key').fill(first)
+  await page.keyboard.press('Enter')
+  await other.getByRole('link', { name: 'Of the first' }).waitFor()
+
+  await page.context().clearCookies()
+  await page.reload()
+  await page.getByLabel('API key').fill(second)
+  await page.keyboard.press('Enter')
+  await other.getByRole('link', { name: 'Of the first' }).waitFor({ state: 'detached' })
+  await other.getByRole('button', { name: 'New store' }).click()
+  await other.getByLabel('Name').fill('Of the second')
+  await other.keyboard.press('Enter')
+  await other.getByRole('heading', { level: 1, name: 'Of the second' }).waitFor()
+  await end()
+})
+
+scene('a session that ends while it is used says so', async (given) => {
+  const key = await newKey(given.local, { name: 'short', class: 'tenant' })
+  const { page, end } = await given.visit('/stores', { statuses: [401] })
+  assert.equal(await page.getByText('Your session has ended').count(), 0)
+  await page.getByLabel('API key').fill(key)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Stores' }).waitFor()
+  await page.context().clearCookies()
+  await page.getByRole('link', { name: 'Overview' }).click()
+  await page.getByText('Your session has ended').waitFor()
+  await page.getByLabel('API key').fill(key)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in to Custos' }).waitFor()
+  assert.equal(await page.getByText('Your session has ended').count(), 0)
+  await end()
+})

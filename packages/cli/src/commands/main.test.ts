@@ -230,3 +230,24 @@ test('other files in the data directory are not touched', async (t) => {
   for (const name of ['notes.txt', 'photos/one.jpg'])
     assert.equal(readFileSync(join(data_dir, name), 'utf8'), name)
 })
+
+test('output that is lost is a failure, and a reader that has enough is none', async (t) => {
+  const { url } = await serveLocally(t)
+  const into = async (stdout: number | 'pipe', ...args: string[]) => {
+    const child = spawn(process.execPath, [BIN, ...args], { stdio: ['ignore', stdout, 'pipe'] })
+    child.stdout?.destroy()
+    let stderr = ''
+    child.stderr?.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString()
+    })
+    const [status] = await once(child, 'close')
+    return { status, stderr }
+  }
+  const full = openSync('/dev/full', 'w')
+  t.after(() => closeSync(full))
+  const lost = await into(full, 'report', 'list', '--url', url)
+  assert.equal(lost.status, 1)
+  assert.match(lost.stderr, /^custos: the output could not be written: ENOSPC[^\n]*\n$/)
+  assert.deepEqual(await into('pipe', 'report', 'list', '--url', url), { status: 0, stderr: '' })
+  assert.equal((await into('pipe', 'export', 'default', '--url', url)).stderr, '')
+})

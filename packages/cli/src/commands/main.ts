@@ -28,6 +28,7 @@ async function reportFailure(name: string, error: unknown): Promise<number> {
     console.error(`custos ${name}: ${error.message}${await nearestOption(error)}`)
     return 2
   }
+  if (error instanceof Error && isClosedPipe(error)) return 1
   const text = error instanceof Error ? await expectedText(error) : null
   if (text === null) throw error
   console.error(`custos ${name}: ${text}`)
@@ -52,8 +53,26 @@ async function expectedText(error: Error): Promise<string | null> {
   return describeStorageFault(error) ?? (isOfSystem ? error.message : null)
 }
 
+/** A reader that has enough, as `| head`, closes the pipe. */
+const isClosedPipe = (error: Error): boolean => 'code' in error && error.code === 'EPIPE'
+
 /** Runs one command line and returns the exit status. */
 export async function runCli(argv: readonly string[]): Promise<number> {
+  let lost: Error | undefined
+  const noteLost = (error: Error) => {
+    lost ??= error
+  }
+  process.stdout.on('error', noteLost)
+  const status = await runLine(argv)
+  // What was printed may still be on its way, and its error with it.
+  await new Promise((sent) => process.stdout.write('', sent))
+  process.stdout.off('error', noteLost)
+  if (!lost || isClosedPipe(lost) || status !== 0) return status
+  console.error(`custos: the output could not be written: ${lost.message}`)
+  return 1
+}
+
+async function runLine(argv: readonly string[]): Promise<number> {
   const [name, ...args] = argv
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     console.log(usage())

@@ -1,11 +1,13 @@
 // Commands that call a running service: tenant, export, import, demo.
 
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync, lstatSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import { runCustos, spawnCustos, tempDirectory } from '../testing/run.ts'
 import {
   type Answer,
@@ -84,6 +86,23 @@ test('an export is imported elsewhere with refs, versions and times', async (t) 
     input: '{"content":"from a pipe"}\n',
   })
   assert.match(again.stdout + again.stderr, /1 memories imported|404/)
+})
+
+test('an export into a pipe or through a link goes where the name leads', async (t) => {
+  const { url } = await serveLocally(t)
+  const dir = tempDirectory()
+  const [pipe, link, real] = [join(dir, 'pipe'), join(dir, 'link'), join(dir, 'real')]
+  execFileSync('mkfifo', [pipe])
+  writeFileSync(real, 'older')
+  symlinkSync(real, link)
+  const read = promisify(execFile)('timeout', ['10', 'cat', pipe])
+  for (const output of [pipe, link]) {
+    const ran = await runCustos(['export', 'default', '-o', output, '--url', url])
+    assert.equal(ran.status, 0, ran.stderr)
+  }
+  assert.match((await read).stdout, /^\{"custos_export":1,/)
+  assert.match(readFileSync(real, 'utf8'), /^\{"custos_export":1,/)
+  assert.ok(lstatSync(pipe).isFIFO() && lstatSync(link).isSymbolicLink())
 })
 
 test('an invalid line, a missing file and an unknown store are one-line errors', async (t) => {

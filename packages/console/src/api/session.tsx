@@ -32,7 +32,7 @@ export interface Session {
 
 type Entry =
   | { readonly state: 'loading' }
-  | { readonly state: 'out' }
+  | { readonly state: 'out'; readonly ended: boolean }
   | { readonly state: 'failed'; readonly error: unknown }
   | { readonly state: 'in'; readonly caller: Caller }
 
@@ -55,7 +55,7 @@ async function load(): Promise<Entry> {
     const caller = await call(client, identityMe)
     return { state: 'in', caller }
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return { state: 'out' }
+    if (error instanceof ApiError && error.status === 401) return { state: 'out', ended: false }
     return { state: 'failed', error }
   }
 }
@@ -63,12 +63,17 @@ async function load(): Promise<Entry> {
 export interface SessionGateProps {
   readonly loading: ReactNode
   readonly signIn: (ways: {
+    /** The session has ended while it was used. */
+    readonly ended: boolean
     withKey(api_key: string): Promise<void>
     withInvitation(invitation: string): Promise<void>
   }) => ReactNode
   readonly failed: (error: unknown) => ReactNode
   readonly children: ReactNode
 }
+
+/** The tabs of a browser share the cookie, so that a sign-in in one of them is one in all. */
+const tabs = new BroadcastChannel('custos.session')
 
 /** Shows its children to a caller, and the sign-in form to everybody else. */
 export function SessionGate({ loading, signIn, failed, children }: SessionGateProps) {
@@ -82,10 +87,23 @@ export function SessionGate({ loading, signIn, failed, children }: SessionGatePr
     // What another caller saw is not shown to the next one.
     whenSignedOut(() => {
       queries.clear()
-      enter({ state: 'out' })
+      keepCsrfToken(null)
+      setEntry((last) => ({
+        state: 'out',
+        ended: last.state === 'in' || (last.state === 'out' && last.ended),
+      }))
     })
+    tabs.onmessage = async () => {
+      const next = await load()
+      queries.clear()
+      enter(next)
+    }
     void load().then(enter)
   }, [enter, queries])
+  const signedIn = (caller: Caller) => {
+    enter({ state: 'in', caller })
+    tabs.postMessage('signed in')
+  }
   const session = useMemo((): Session | null => {
     if (entry.state !== 'in') return null
     const { caller } = entry
@@ -95,7 +113,7 @@ export function SessionGate({ loading, signIn, failed, children }: SessionGatePr
       async signOut() {
         await call(client, identityLogout)
         queries.clear()
-        enter({ state: 'out' })
+        enter({ state: 'out', ended: false })
       },
     }
   }, [entry, enter, queries])
@@ -103,12 +121,18 @@ export function SessionGate({ loading, signIn, failed, children }: SessionGatePr
   if (entry.state === 'failed') return failed(entry.error)
   if (!session)
     return signIn({
+      ended: entry.state === 'out' && entry.ended,
       async withKey(api_key) {
-        enter({ state: 'in', caller: await call(client, identitySignIn, { api_key }) })
+        signedIn(await call(client, identitySignIn, { api_key }))
       },
       async withInvitation(invitation) {
-        enter({ state: 'in', caller: await call(client, identityAccept, { invitation }) })
+        signedIn(await call(client, identityAccept, { invitation }))
       },
     })
-  return <SessionContext value={session}>{children}</SessionContext>
+  return (
+    // Of another session: nothing of what was shown or typed before stays.
+    <SessionContext key={session.caller.csrf_token} value={session}>
+      {children}
+    </SessionContext>
+  )
 }

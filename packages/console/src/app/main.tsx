@@ -19,7 +19,10 @@ const queries = new QueryClient({
       // The client repeats what may be repeated; a refusal stays one.
       retry: (count, error) => !(error instanceof ApiError) && count < 1,
       refetchOnWindowFocus: true,
+      networkMode: 'always',
     },
+    // A service on this machine answers without a network; what waited for one would be done later.
+    mutations: { networkMode: 'always' },
   },
 })
 

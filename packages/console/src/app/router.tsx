@@ -7,15 +7,57 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router'
-import { ErrorState, LoadingState, NotFoundState } from '../parts/states.tsx'
+import { useSession } from '../api/session.tsx'
+import css from '../parts/page-header.module.css'
+import { EmptyState, ErrorState, LoadingState, NotFoundState } from '../parts/states.tsx'
 import { Frame } from './frame.tsx'
-import { SCREENS } from './screens.ts'
+import { isVisible, SCREENS, type ScreenEntry } from './screens.ts'
 
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFoundState })
 
-const screens = SCREENS.flatMap(({ path, load }) => {
+/**
+ * The router reloads the page once where a module is gone, as after an update of the service. A
+ * style sheet that is gone is a failure of another name.
+ */
+function failToImport(error: Error): never {
+  const name = 'Failed to fetch dynamically imported module'
+  if (error.message.startsWith(name)) throw error
+  throw new Error(`${name}: ${error.message}`, { cause: error })
+}
+
+/** A link led to a screen that the navigation does not show. */
+function NoRightState({ title, scope, whole }: ScreenEntry) {
+  const { can } = useSession()
+  return (
+    <>
+      <title>{`${title} · Custos`}</title>
+      <header className={css['header']}>
+        <h1>{title}</h1>
+      </header>
+      <EmptyState title="Your rights do not include this screen">
+        {scope && !can(scope) ? (
+          <p>
+            It needs the scope <code>{scope}</code>.{' '}
+            {scope === 'admin:platform'
+              ? 'Only the operator of the service has it.'
+              : 'An administrator of the tenant can give it to you.'}
+          </p>
+        ) : (
+          whole && <p>It is about the whole tenant, and you may use some of its stores.</p>
+        )}
+      </EmptyState>
+    </>
+  )
+}
+
+const screens = SCREENS.flatMap((screen) => {
+  const { path, load } = screen
   if (!load) return []
-  const component = lazyRouteComponent(async () => ({ default: await load() }))
+  const Shown = lazyRouteComponent(async () => ({ default: await load().catch(failToImport) }))
+  const component = Object.assign(
+    () => (isVisible(screen, useSession()) ? <Shown /> : <NoRightState {...screen} />),
+    { preload: async () => Shown.preload?.() },
+  )
   return [createRoute({ getParentRoute: () => root, path, component })]
 })
 

@@ -1,6 +1,6 @@
 // The list of all screens: one row each. A screen that has no `load` is not built and not linked.
 
-import type { ComponentType } from 'react'
+import type { FunctionComponent } from 'react'
 import type { Scope, Session } from '../api/session.tsx'
 
 /** The groups of the navigation, in their order. */
@@ -16,7 +16,7 @@ export interface ScreenEntry {
   readonly scope?: Scope
   /** A key that is limited to some stores does not see it. */
   readonly whole?: true
-  readonly load?: () => Promise<ComponentType>
+  readonly load?: () => Promise<FunctionComponent>
 }
 
 const overview = () => import('../screens/overview/overview.tsx').then((m) => m.Overview)

@@ -14,11 +14,12 @@ import css from './sign-in.module.css'
 const TENANT = 'tenant'
 
 export function SignIn(ways: Parameters<SessionGateProps['signIn']>[0]) {
-  const { withKey, withInvitation } = ways
+  const { ended, withKey, withInvitation } = ways
   return (
     <main className={css['page']}>
       <div className={css['card']}>
         <h1>Sign in to Custos</h1>
+        {ended && <p role="status">Your session has ended. Sign in again to go on here.</p>}
         <p>
           With an API key of your tenant. The browser keeps a session that ends with the key; the
           key itself is not kept.

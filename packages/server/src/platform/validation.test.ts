@@ -1,8 +1,9 @@
-// Which declared name is suggested for a misspelt one.
+// What is said about invalid requests, and which name is suggested for a misspelt one.
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { findNearestName } from './validation.ts'
+import { items } from '@custos/contract'
+import { findNearestName, Shape } from './validation.ts'
 
 const NAMES = ['preview', 'allowed_stores', 'expires_at', 'enabled', 'until', 'find', 'limit', 'to']
 
@@ -31,4 +32,22 @@ test('nothing is suggested for a name that is far from all', () => {
 test('the nearest of several near names is suggested', () => {
   assert.equal(findNearestName('valid_untl', ['valid_from', 'valid_until']), 'valid_until')
   assert.equal(findNearestName('store_id', ['store_ids', 'store']), 'store_ids')
+})
+
+test('of several kinds of members, the one that is named is explained, and no other', () => {
+  const shape = new Shape(items.batch.body, 'body')
+  const problemsOf = (...given: object[]) =>
+    shape
+      .findProblems({ operations: given })
+      .map(({ loc, msg }) => `${loc.slice(3).join('.')}: ${msg}`)
+  const search = { op: 'search', namespace_prefix: ['users'], offset: 0 }
+  assert.deepEqual(problemsOf({ ...search, limit: 0 }), ['limit: must be >= 1'])
+  assert.deepEqual(problemsOf({ ...search, limit: 0, filter: 5, offset: -1, limti: 1 }), [
+    'limti: there is no such property; did you mean `limit`?',
+    'filter: must be object',
+    'limit: must be >= 1',
+    'offset: must be >= 0',
+  ])
+  const many = Array.from({ length: 100 }, () => ({ op: 'put', key: 'k', value: {} }))
+  assert.deepEqual([...new Set(problemsOf(...many))], ['namespace: Field required'])
 })

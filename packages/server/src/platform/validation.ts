@@ -19,10 +19,12 @@ export interface Detail {
 }
 
 const DETAILS_MAX = 20
+/** Each branch of a union has its own, and most of them are dropped. */
+const ERRORS_MAX = 10 * DETAILS_MAX
 const SEGMENT_CHARS_MAX = 100
 const NONE: readonly Detail[] = []
 
-Settings.Set({ maxErrors: DETAILS_MAX })
+Settings.Set({ maxErrors: ERRORS_MAX })
 Format.Set('timestamp', (text) => parseTime(text) !== null)
 Format.Set('date_or_time', (text) => parseDateOrTime(text) !== null)
 Format.Set('label', isWithoutControls)
@@ -58,7 +60,8 @@ export class Shape {
   findProblems(value: unknown): readonly Detail[] {
     this.#validator ??= Compile(this.#schema)
     if (this.#validator.Check(value)) return NONE
-    return this.#explain(this.#validator.Errors(value), value).slice(0, DETAILS_MAX)
+    const errors = this.#validator.Errors(value)
+    return this.#explain(errors.slice(0, endOf(errors)), value).slice(0, DETAILS_MAX)
   }
 
   #explain(errors: readonly TLocalizedValidationError[], value: unknown): Detail[] {
@@ -123,6 +126,14 @@ const EXTRA = '/additionalProperties'
 const isExtra = ({ keyword, schemaPath }: TLocalizedValidationError): boolean =>
   keyword === 'boolean' && schemaPath.endsWith(EXTRA)
 
+/** Where the errors of a union begin that the limit has cut off: nothing says which to drop. */
+function endOf(errors: readonly TLocalizedValidationError[]): number {
+  if (errors.length < ERRORS_MAX) return errors.length
+  const whole = errors.findLastIndex(({ keyword }) => keyword === 'anyOf') + 1
+  const cut = errors.findIndex(({ schemaPath }, i) => i >= whole && schemaPath.includes('/anyOf/'))
+  return cut > 0 ? cut : errors.length
+}
+
 /** Drops the errors of those branches of a union that the caller most likely did not mean. */
 function keepLikelyBranches(
   errors: readonly TLocalizedValidationError[],
@@ -137,6 +148,9 @@ function keepLikelyBranches(
       errors,
     )
 }
+
+/** Where a branch fixes the value of a member. */
+const CONSTANT = /^\/anyOf\/\d+\/properties\/[^/]+$/
 
 function keepLikelyBranch(
   errors: readonly TLocalizedValidationError[],
@@ -160,8 +174,17 @@ function keepLikelyBranch(
       ),
   )
   if (ofType.length === 0) return errors
-  const fewest = Math.min(...ofType.map(([, own]) => own.length))
-  const [nearest] = ofType.find(([, own]) => own.length === fewest) ?? []
+  // A member such as `op` names the branch that is meant, however wrong the others are.
+  const named = ofType.filter(
+    ([, own]) =>
+      !own.some(
+        ({ keyword, schemaPath }) =>
+          keyword === 'const' && CONSTANT.test(schemaPath.slice(union.schemaPath.length)),
+      ),
+  )
+  const candidates = named.length === 0 ? ofType : named
+  const fewest = Math.min(...candidates.map(([, own]) => own.length))
+  const [nearest] = candidates.find(([, own]) => own.length === fewest) ?? []
   const likely = isObject(value) ? [nearest] : ofType.map(([branch]) => branch)
   return errors.filter((error) => {
     const branch = branchOf(error)
