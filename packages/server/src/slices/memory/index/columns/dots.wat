@@ -1,5 +1,5 @@
-;; Dot products of int8 vectors with one query. vector-memory.ts has the bytes of this module; a test
-;; disassembles them and compares with this text.
+;; Dot products of int8 vectors with one query; vector-memory.ts calls it. `npm run generate`
+;; assembles the module.
 (module
   (type (func (param i32 i32 i32 i32 i32)))
   (import "m" "m" (memory 1 4096 shared))

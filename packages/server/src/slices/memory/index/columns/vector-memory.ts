@@ -2,6 +2,7 @@
 // dot products that are computed where the vectors are.
 
 import assert from 'node:assert/strict'
+import { DOTS_MODULE } from './generated/wasm-modules.ts'
 
 /** Vectors are padded with zeros to a multiple of this many dimensions. */
 export const STEP = 16
@@ -18,21 +19,10 @@ declare namespace WebAssembly {
   }
   class Instance {
     constructor(module: Module, imports: { m: { m: Memory } })
-    readonly exports: { readonly dots: DotsFunction }
+    readonly exports: { readonly dots: (...addresses: readonly number[]) => void }
   }
   function validate(bytes: Uint8Array): boolean
 }
-
-/** Takes five addresses, the parameters in `dots.wat`. */
-type DotsFunction = (...addresses: readonly number[]) => void
-
-/** The module in `dots.wat`; a test holds the two together. */
-export const DOTS_MODULE = Buffer.from(
-  'AGFzbQEAAAABCQFgBX9/f39/AAIKAQFtAW0CAwGAIAMCAQAHCAEEZG90cwAACpYBAZMBAgJ7AX8CQANAIAAgAU8NAUEA' +
-    '/REhBUEA/REhBiACIQcDQCAA/QEAACAH/QAAAP26ASAF/a4BIQUgAP0BAAggB/0AABD9ugEgBv2uASEGIABBEGohACAH' +
-    'QSBqIgcgA0kNAAsgBSAG/a4BIQUgBCAF/RsAIAX9GwFqIAX9GwJqIAX9GwNqNgIAIARBBGohBAwACwsL',
-  'base64',
-)
 
 const PAGE_BYTES = 0x10000
 /** Of a memory, as `dots.wat` has it: 256 MiB. */
@@ -62,7 +52,8 @@ export interface VectorBlock {
  */
 class VectorMemory {
   readonly #memory = new WebAssembly.Memory({ initial: 1, maximum: PAGES_MAX, shared: true })
-  readonly #dots: DotsFunction
+  /** Takes five addresses, the parameters in `dots.wat`. */
+  readonly #dots: WebAssembly.Instance['exports']['dots']
   readonly #query: Int16Array
   readonly #results: Int32Array
   /** By class: offsets of free blocks of BLOCK_BYTES_MIN * 2 ** class bytes. */
