@@ -18,7 +18,7 @@ export async function wasmSources(): Promise<[path: string, text: string][]> {
       .sort()
       .map((name) => {
         const text = readFileSync(join(ROOT, folder, name), 'utf8')
-        const module = parseWat(name, text, { simd: true, threads: true })
+        const module = parseWat(name, text, { relaxed_simd: true, simd: true, threads: true })
         return constantOf(name, Buffer.from(module.toBinary({}).buffer))
       })
     return [`${folder}/generated/wasm-modules.ts`, `${HEADER}${constants.join('')}`]

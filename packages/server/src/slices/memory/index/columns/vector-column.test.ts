@@ -8,6 +8,7 @@ import { VectorColumn } from './vector-column.ts'
 import { allocateBlock, freeBlock, type VectorBlock } from './vector-memory.ts'
 
 const byte = fc.integer({ min: -128, max: 127 })
+const queried = fc.integer({ min: -127, max: 127 })
 
 /** As on a machine without SIMD. */
 const allocatePlain = (bytes: number): VectorBlock => ({ bytes: new Int8Array(bytes), place: null })
@@ -24,8 +25,9 @@ test('every slot gets the sum of products, for any length, with SIMD and without
     .tuple(fc.integer({ min: 1, max: 70 }), fc.integer({ min: 1, max: 20 }))
     .chain(([dimensions, count]) => {
       const vector = fc.array(byte, { minLength: dimensions, maxLength: dimensions })
+      const query = fc.array(queried, { minLength: dimensions, maxLength: dimensions })
       const entry = fc.tuple(fc.nat(700), vector)
-      return fc.tuple(vector, fc.array(entry, { minLength: count, maxLength: count }))
+      return fc.tuple(query, fc.array(entry, { minLength: count, maxLength: count }))
     })
   fc.assert(
     fc.property(shape, fc.nat(700), ([query, entries], cleared) => {
@@ -53,11 +55,12 @@ test('every slot gets the sum of products, for any length, with SIMD and without
 test('the extremes of 4,096 dimensions stay within 32 bits', () => {
   const lowest = new Int8Array(4_096).fill(-128)
   const out = new Int32Array(1)
-  for (const column of columns()) {
-    column.set(0, lowest)
-    finish(column.denseScores(lowest, 1, out))
-    assert.equal(out[0], 4_096 * 128 * 128)
-  }
+  for (const column of columns())
+    for (const extreme of [-127, 127]) {
+      column.set(0, lowest)
+      finish(column.denseScores(new Int8Array(4_096).fill(extreme), 1, out))
+      assert.equal(out[0], 4_096 * -128 * extreme)
+    }
 })
 
 test('blocks in use never overlap, and a freed one is zeros wherever it is used again', () => {

@@ -34,10 +34,11 @@ const BLOCK_BYTES_MIN = 4_096
 export const BLOCK_BYTES_MAX = PAGE_BYTES
 const CLASSES = Math.log2(BLOCK_BYTES_MAX / BLOCK_BYTES_MIN) + 1
 
-/** The first page of a memory is working memory: the widened query, then results of a block. */
+/** The first page of a memory is working memory: the query in two parts, then results of a block. */
 const QUERY_DIMENSIONS_MAX = 8_192
 const RESULTS_AT = QUERY_DIMENSIONS_MAX * 2
-const RESULTS_BYTES = (BLOCK_BYTES_MAX / STEP) * 4
+/** As many as vectors fit into a block, a multiple of four. */
+const RESULTS_MAX = BLOCK_BYTES_MAX / STEP
 
 /** Room for vectors: zeros when it is allocated, and again when it is freed. */
 export interface VectorBlock {
@@ -54,7 +55,7 @@ class VectorMemory {
   readonly #memory = new WebAssembly.Memory({ initial: 1, maximum: PAGES_MAX, shared: true })
   /** Takes five addresses, the parameters in `dots.wat`. */
   readonly #dots: WebAssembly.Instance['exports']['dots']
-  readonly #query: Int16Array
+  readonly #query: Uint8Array
   readonly #results: Int32Array
   /** By class: offsets of free blocks of BLOCK_BYTES_MIN * 2 ** class bytes. */
   readonly #free = Array.from({ length: CLASSES }, () => new Set<number>())
@@ -65,8 +66,8 @@ class VectorMemory {
     const { exports } = new WebAssembly.Instance(module, { m: { m: this.#memory } })
     this.#dots = exports.dots
     const { buffer } = this.#memory
-    this.#query = new Int16Array(buffer, 0, QUERY_DIMENSIONS_MAX)
-    this.#results = new Int32Array(buffer, RESULTS_AT, RESULTS_BYTES / 4)
+    this.#query = new Uint8Array(buffer, 0, QUERY_DIMENSIONS_MAX * 2)
+    this.#results = new Int32Array(buffer, RESULTS_AT, RESULTS_MAX)
   }
 
   get isWorthKeeping(): boolean {
@@ -93,9 +94,13 @@ class VectorMemory {
     this.#free[joined]?.add(at)
   }
 
-  /** To be called before `run`, in the same search. */
+  /** To be called before `run`, in the same search. The query has no number below -127. */
   setQuery(query: Int8Array): void {
-    this.#query.set(query)
+    for (let from = 0; from < query.length; from += STEP)
+      for (let at = from; at < from + STEP; at++) {
+        this.#query[from + at] = Math.max(0, query[at] ?? 0)
+        this.#query[from + STEP + at] = Math.max(0, -(query[at] ?? 0))
+      }
   }
 
   /**
@@ -107,7 +112,7 @@ class VectorMemory {
     stride: number,
     { out, at, count }: { out: Int32Array; at: number; count: number },
   ): void {
-    this.#dots(offset, offset + count * stride, 0, stride * 2, RESULTS_AT)
+    this.#dots(offset, offset + count * stride, 0, stride, RESULTS_AT)
     out.set(this.#results.subarray(0, count), at)
   }
 
