@@ -10,6 +10,7 @@ import { compactJson } from './compact-json.ts'
 import { errorPages } from './error-pages.ts'
 import { pythonOperations } from './python-operations.ts'
 import { commandsPage, configurationPage } from './reference-pages.ts'
+import { wasmSources } from './wasm-modules.ts'
 
 export const ERRORS = 'docs/errors'
 
@@ -22,6 +23,7 @@ export async function generatedFiles(): Promise<Map<string, string>> {
   ])
   const operations = allOperations()
   for (const [path, text] of clientSources(operations)) files.set(path, text)
+  for (const [path, text] of await wasmSources()) files.set(path, text)
   files.set('python/custos-memory/src/custos_memory/_operations.py', pythonOperations(operations))
   for (const [name, text] of errorPages(operations)) files.set(`${ERRORS}/${name}`, text)
   return files

@@ -1,5 +1,5 @@
-;; Adds token vectors, each times its factor, to sums. static-model.ts has the bytes of this module; a
-;; test disassembles them and compares with this text.
+;; Adds token vectors, each times its factor, to sums; token-vectors.ts calls it. `npm run generate`
+;; assembles the module.
 (module
   (type (func (param i32 i32 i32 i32)))
   (import "m" "m" (memory 1))

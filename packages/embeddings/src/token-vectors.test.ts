@@ -1,16 +1,9 @@
 // Sums of token vectors: the same with SIMD and without, and nothing of a text stays.
 
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { linesOfModule, linesOfText } from './testing/wasm-text.ts'
-import {
-  makeTokenVectors,
-  PlainTokenVectors,
-  SimdTokenVectors,
-  SUMS_MODULE,
-} from './token-vectors.ts'
+import { makeTokenVectors, PlainTokenVectors, SimdTokenVectors } from './token-vectors.ts'
 
 const DIMENSIONS = 32
 const TOKENS = 50
@@ -67,9 +60,4 @@ describe('sums with SIMD and without', () => {
 
 test('a number of dimensions that the module cannot add is added in plain code', () => {
   assert(makeTokenVectors(2, factors, vectors) instanceof PlainTokenVectors)
-})
-
-test('the bytes of the SIMD module are those of its text', () => {
-  const text = readFileSync(new URL('./sums.wat', import.meta.url), 'utf8')
-  assert.deepEqual(linesOfText(text), linesOfModule(SUMS_MODULE))
 })

@@ -1,6 +1,8 @@
 // The vectors of tokens, and sums of them: with SIMD, by a small WebAssembly module, or in plain
 // code. Sums of integers within 32 bits do not depend on their order, so both give the same.
 
+import { SUMS_MODULE } from './generated/wasm-modules.ts'
+
 /** In plain code, which says what the sums are. */
 export class PlainTokenVectors {
   readonly #factors: Uint8Array
@@ -52,15 +54,6 @@ declare namespace WebAssembly {
   }
   function validate(bytes: Uint8Array): boolean
 }
-
-/** The module in `sums.wat`; a test holds the two together. */
-export const SUMS_MODULE = Buffer.from(
-  'AGFzbQEAAAABCAFgBH9/f38AAggBAW0BbQIAAQMCAQAHBwEDYWRkAAAKywEByAECA38GewNAIAL9AAAAIQcgAv0AABAh' +
-    'CCAC/QAAICEJIAL9AAAwIQogACEFA0AgBSgAACAEaiEGIAX9CAAEIQsgBv0BAAAgC/2VASIM/acBIAf9rgEhByAM/agB' +
-    'IAj9rgEhCCAG/QEACCAL/ZUBIgz9pwEgCf2uASEJIAz9qAEgCv2uASEKIAVBCGoiBSABSQ0ACyACIAf9CwAAIAIgCP0L' +
-    'ABAgAiAJ/QsAICACIAr9CwAwIAJBwABqIQIgBEEQaiIEIANJDQALCw==',
-  'base64',
-)
 
 /** Dimensions that the module adds at a time. */
 const STEP = 16

@@ -46,7 +46,7 @@ function filled(): Partition {
 test('an observer is told only of memories whose score a term raises', () => {
   const partition = filled()
   partition.analysePending()
-  const scratch = takeScratch(partition.columns.used)
+  const scratch = takeScratch(partition)
   const visible = finish(findVisible(partition, requestFor(''), scratch))
   const watched = new Uint8Array(partition.columns.used).fill(1)
   let told = 0

@@ -92,7 +92,7 @@ export function explainScores(
   const terms = partition.analyser.analyseQuery(options.query)
   const named = terms.slice(0, EXPLAIN_TERMS_MAX)
   const vector = options.vector?.some((value) => value !== 0) ? options.vector : null
-  const scratch = takeScratch(partition.columns.used)
+  const scratch = takeScratch(partition)
   try {
     const visible = finish(findVisible(partition, options, scratch))
     const observer = new ExplainedGains(partition, { refs, named })

@@ -16,12 +16,7 @@ import {
   type SearchScratch,
 } from './lexical-scores.ts'
 import { type Partition, PIECE_TERMS_MIN } from './partition.ts'
-
-/** A share as a fraction of whole numbers. Chosen by measurement, see docs/decisions/0022. */
-interface Share {
-  readonly numerator: number
-  readonly denominator: number
-}
+import { HIDDEN, ScoreBounds, SESSION, type Share, shareOf } from './score-bounds.ts'
 
 /** The score of two equal vectors, as a share of the best term score of any visible fact. */
 const LIKENESS: Share = { numerator: 3, denominator: 2 }
@@ -39,11 +34,6 @@ const QUESTION_TERMS_MAX = 16
 const PIECE: Share = { numerator: 1, denominator: 5 }
 /** Pieces of one message at most. */
 const PIECES_MAX = 16
-/** What a fact gets of the best score in its session. */
-const SESSION: Share = { numerator: 3, denominator: 20 }
-
-const shareOf = (score: number, { numerator, denominator }: Share): number =>
-  Math.floor((score * numerator) / denominator)
 
 const LIKENESS_DIVISOR = LIKENESS.denominator * LENT_LIKENESS.denominator * DOT_MAX
 
@@ -68,12 +58,6 @@ export interface ScoreParts {
   readonly recency: number
 }
 
-/** To find which slots are likely the best pays where there are this many for each. */
-const SLOTS_A_LIKELY = 64
-
-/** The sum of a slot that is not visible. */
-const HIDDEN = Number.NEGATIVE_INFINITY
-
 /** How a query names a fact: it mentions a speaker of the query, or is spoken by one. */
 const MENTIONS = 1
 const SPEAKS = 2
@@ -89,17 +73,6 @@ export interface FusionInput {
   /** The vectors are not of the bundled model. */
   readonly uncalibrated: boolean
   readonly scratch: SearchScratch
-}
-
-/**
- * No score alone is above `factor` times the slot's sum, `perDotAround` for each unit of a
- * neighbour's dot product, which is `dotMax` at most, and `rest`.
- */
-interface ScoreBounds {
-  readonly factor: number
-  readonly perDotAround: number
-  readonly rest: number
-  readonly dotMax: number
 }
 
 /** Scores of the visible slots of one search, in score units. Valid until the next search. */
@@ -123,8 +96,6 @@ export class FusedScores {
   readonly #dots: Int32Array
   readonly #lexical: Float64Array
   readonly #neighbour: Float64Array
-  /** By slot: the sum of words and likeness that bounds its score; minus infinity: not visible. */
-  readonly #sums: Float64Array
   /** What a unit of dot product adds to the score, over LIKENESS_DIVISOR; 0 without a vector. */
   readonly #perDot: number
   /** Of the heaviest terms of the query, in score units. */
@@ -133,9 +104,7 @@ export class FusedScores {
   readonly #isCalibrated: boolean
   /** By session: what its facts get of the best of their scores. Below 0: not computed. */
   readonly #sessionBonus: Float64Array
-  /** By session: what its facts get of the best of their scores, at most. */
-  readonly #bonusMax: Float64Array
-  #bounds: ScoreBounds = { factor: 1, perDotAround: 0, rest: Infinity, dotMax: 0 }
+  readonly #bounds: ScoreBounds
 
   constructor(partition: Partition, scored: FusionInput) {
     this.#partition = partition
@@ -150,24 +119,23 @@ export class FusedScores {
     this.#before = partition.sessions.before
     this.#after = partition.sessions.after
     this.#hasDates = scored.dates.length > 0
-    this.#dots = scratch.dots
+    this.#dots = scratch.passes.dots
     this.#lexical = scored.scores.lexical
     this.#neighbour = scored.scores.neighbour
-    this.#sums = scratch.sums
     this.#perDot = vector === null ? 0 : this.bestScore * LIKENESS.numerator
     this.#named = this.#findNamed()
     this.#queryWeight = Math.max(1, this.#weighQuery())
     this.#isCalibrated = vector !== null && !scored.uncalibrated
     this.#sessionBonus = new Float64Array(partition.sessions.count).fill(-1)
-    this.#bonusMax = new Float64Array(partition.sessions.count)
     this.#alone = scratch.alone.fill(Number.NaN, 0, partition.columns.used)
+    this.#bounds = new ScoreBounds(partition, scratch.passes, this.#findFactors())
   }
 
   /** To be run before anything else: compares the vectors. */
   *prepare(): Steps<void> {
-    const { scratch, vector } = this.#scored
+    const { vector } = this.#scored
     const { columns, vectors } = this.#partition
-    if (vector !== null) yield* vectors.denseScores(vector, columns.used, scratch.dots)
+    if (vector !== null) yield* vectors.denseScores(vector, columns.used, this.#dots)
   }
 
   /**
@@ -202,7 +170,7 @@ export class FusedScores {
     const best = new TopK(limit)
     for (let at = 0; at < candidates.size; at++) {
       const slot = candidates.at(at)
-      const bound = (rests[at] ?? 0) + this.#boundBonus(slot, this.#scoreAlone(slot))
+      const bound = (rests[at] ?? 0) + this.#bounds.bonusMax(slot, this.#scoreAlone(slot))
       if (bound < lowest || (best.full && bound < best.lowest)) continue
       // The first of a session goes over all of it.
       if ((this.#sessionBonus[this.#sessions[slot] ?? NO_SESSION] ?? 0) < 0) yield
@@ -217,95 +185,63 @@ export class FusedScores {
    * highest values of all facts do not leave it out.
    */
   *#findCandidates(limit: number): Steps<number> {
-    const { candidates, rests, sums } = this.#scored.scratch
-    const { refs, used } = this.#partition.columns
-    let reached = this.#findLeast(yield* this.#boundScores(limit), limit)
-    const { factor, perDotAround, rest, dotMax } = this.#bounds
-    const aroundMax = rest + perDotAround * dotMax
+    const { scratch, visible } = this.#scored
+    const { candidates, rests } = scratch
+    const { refs } = this.#partition.columns
+    const bounds = this.#bounds
+    const bests = new Float64Array(this.#sessionBonus.length).fill(HIDDEN)
+    let lowest = this.#findLeast(yield* bounds.sumUp(visible, limit), limit, bests)
     const least = new TopK(limit)
-    yield* overSlots(used, (from, to) => {
-      let lowest = reached
-      for (let slot = from; slot < to; slot++) {
-        const own = factor * (sums[slot] ?? HIDDEN)
-        if (own + aroundMax + this.#boundBonus(slot, own + aroundMax) < lowest) continue
-        if (own === HIDDEN) continue
-        const most = own + rest + perDotAround * this.#aroundOf(slot)
-        if (most + this.#boundBonus(slot, most) < lowest) continue
-        const alone = this.#scoreAlone(slot)
-        if (alone + this.#boundBonus(slot, alone) < lowest) continue
-        const rank = alone - this.#messageLoss(slot)
-        rests[candidates.size] = rank
-        candidates.push(slot)
-        least.offer(rank + shareOf(alone, SESSION), refs[slot] ?? 0, slot)
-        if (least.full && least.lowest > lowest) lowest = least.lowest
-      }
-      reached = lowest
+    yield* bounds.select(lowest, bests, (slot) => {
+      const sum = bounds.sums[slot] ?? HIDDEN
+      const session = this.#sessions[slot] ?? NO_SESSION
+      const best = bests[session] ?? HIDDEN
+      if (best !== HIDDEN && bounds.aloneMax(sum) >= best)
+        bests[session] = Math.max(best, this.#scoreAlone(slot))
+      const most = bounds.aloneBeside(sum, this.#aroundOf(slot))
+      if (most + bounds.bonusMax(slot, most) < lowest) return
+      const alone = this.#scoreAlone(slot)
+      if (alone + bounds.bonusMax(slot, alone) < lowest) return
+      const rank = alone - this.#messageLoss(slot)
+      rests[candidates.size] = rank
+      candidates.push(slot)
+      least.offer(rank + shareOf(alone, SESSION), refs[slot] ?? 0, slot)
+      if (least.full && least.lowest > lowest) lowest = least.lowest
     })
-    return reached
+    for (const [session, best] of bests.entries())
+      if (best !== HIDDEN) this.#sessionBonus[session] = shareOf(best, SESSION)
+    return lowest
   }
 
-  /** What `limit` of the slots reach at least; minus infinity for fewer. */
-  #findLeast(slots: TopK, limit: number): number {
+  /**
+   * What `limit` of the slots reach at least; minus infinity for fewer. Notes the best scores of
+   * their sessions.
+   */
+  #findLeast(slots: TopK, limit: number, bests: Float64Array): number {
     const least = new TopK(limit)
     for (const { slot } of slots.drain()) {
       const alone = this.#scoreAlone(slot)
       least.offer(alone - this.#messageLoss(slot) + shareOf(alone, SESSION), 0, slot)
+      const session = this.#sessions[slot] ?? NO_SESSION
+      if (session !== NO_SESSION) bests[session] = Math.max(bests[session] ?? HIDDEN, alone)
     }
     return least.full ? least.lowest : Number.NEGATIVE_INFINITY
   }
 
-  /** Sets the bounds; returns the `limit` slots that are likely the best, none of few slots. */
-  *#boundScores(limit: number): Steps<TopK> {
-    const { dates, visible } = this.#scored
-    const { refs, used } = this.#partition.columns
-    const [lexical, neighbour, sums] = [this.#lexical, this.#neighbour, this.#sums]
-    const [dots, sessions, sumOf] = [this.#dots, this.#sessions, this.#bonusMax]
-    const perDot = (this.#perDot * LENT_LIKENESS.denominator) / LIKENESS_DIVISOR
-    const likely = new TopK(limit * SLOTS_A_LIKELY > used ? 0 : limit)
-    const reached = { dot: 0, sum: Number.NEGATIVE_INFINITY }
-    yield* overSlots(used, (from, to) => {
-      // Variables of this function are faster than those of the function around it.
-      let { dot: dotMax, sum: lowest } = reached
-      for (let slot = from; slot < to; slot++) {
-        sums[slot] = HIDDEN
-        if (visible[slot] === 0) continue
-        const dot = dots[slot] ?? 0
-        const words = (lexical[slot] ?? 0) + (neighbour[slot] ?? 0)
-        const sum = words + perDot * Math.max(0, dot)
-        sums[slot] = sum
-        if (dot > dotMax) dotMax = dot
-        // A session without a fact above the last value of `lowest` is bound by that value.
-        if (sum <= lowest) continue
-        const session = sessions[slot] ?? NO_SESSION
-        if (session !== NO_SESSION && sum > (sumOf[session] ?? 0)) sumOf[session] = sum
-        likely.offer(sum, refs[slot] ?? 0, slot)
-        if (likely.full) lowest = likely.lowest
-      }
-      Object.assign(reached, { dot: dotMax, sum: lowest })
-    })
-
+  /** How a score is bounded: by the shares that a fact can get of it. */
+  #findFactors(): ConstructorParameters<typeof ScoreBounds>[2] {
+    const { dates } = this.#scored
     const shares = [...(this.#isAnyNamed ? [SPOKEN] : []), ...(dates.length > 0 ? [DATED] : [])]
     const factor = shares.reduce((sum, one) => sum + one.numerator / one.denominator, 1)
-    const perDotAround = (factor * this.#perDot * LENT_LIKENESS.numerator) / LIKENESS_DIVISOR
+    const perDot = this.#perDot / LIKENESS_DIVISOR
     const datedMax = dates.length > 0 ? shareOf(this.bestScore, DATED) : 0
-    // A unit more than the exact bounds: they are computed with rounding.
-    this.#bounds = { factor, perDotAround, rest: datedMax + 2, dotMax: reached.dot }
-    for (const [session, sum] of sumOf.entries())
-      this.#bonusMax[session] = this.#boundShare(Math.max(sum, reached.sum))
-    return likely
-  }
-
-  /** What a fact can get of a session, at most, whose highest sum this is. */
-  #boundShare(sum: number): number {
-    const { factor, perDotAround, rest, dotMax } = this.#bounds
-    return shareOf(factor * sum + perDotAround * dotMax + rest, SESSION) + 1
-  }
-
-  /** What a slot can get of its session. @param aloneMax its score alone, or a bound on it */
-  #boundBonus(slot: number, aloneMax: number): number {
-    const session = this.#sessions[slot] ?? NO_SESSION
-    if (session === NO_SESSION) return shareOf(aloneMax, SESSION) + 1
-    return this.#bonusMax[session] ?? 0
+    return {
+      perDot: perDot * LENT_LIKENESS.denominator,
+      factor,
+      perDotAround: factor * perDot * LENT_LIKENESS.numerator,
+      // A unit more than the exact bounds: they are computed with rounding.
+      rest: datedMax + 2,
+    }
   }
 
   /** The highest dot product of the two neighbours in the session, at least 0. */
@@ -373,7 +309,7 @@ export class FusedScores {
    */
   likenessOf(slot: number): { dot: number; neighbour: number; score: number } {
     if (this.#scored.vector === null) return { dot: 0, neighbour: 0, score: 0 }
-    const dot = this.#scored.scratch.dots[slot] ?? 0
+    const dot = this.#dots[slot] ?? 0
     return { dot, neighbour: this.#aroundOf(slot), score: this.#scoreLikeness(slot) }
   }
 
@@ -449,14 +385,12 @@ export class FusedScores {
 
   /** The best score, without those of others, of the visible facts in the session of a slot. */
   #bestAround(slot: number): number {
-    const [sums, visible] = [this.#sums, this.#visible]
-    const { factor, perDotAround, rest, dotMax } = this.#bounds
-    const aroundMax = rest + perDotAround * dotMax
+    const { sums } = this.#bounds
     let best = 0
     for (const links of [this.#before, this.#after])
       for (let next = slot; next !== NO_SLOT; next = links[next] ?? NO_SLOT)
         // A fact that was put after the sums were written is not visible.
-        if (visible[next] !== 0 && factor * (sums[next] ?? HIDDEN) + aroundMax >= best)
+        if (this.#visible[next] !== 0 && this.#bounds.aloneMax(sums[next] ?? HIDDEN) >= best)
           best = Math.max(best, this.#scoreAlone(next))
     return best
   }

@@ -2,6 +2,7 @@
 // of what their neighbours in the session score.
 
 import { speakerFeature } from './analysis.ts'
+import { ScorePasses } from './columns/score-passes.ts'
 import { NO_SLOT } from './columns/slot-columns.ts'
 import { overSlots, type Steps } from './columns/steps.ts'
 import { type Postings, readFrequency, readSlot } from './columns/term-index.ts'
@@ -190,8 +191,8 @@ class LexicalSearch implements LexicalScores {
     this.statistics = partition.statisticsAt(now_us)
     this.#contributions = new ContributionCache(this.statistics.averageLength)
     this.chains = new VisibleNeighbours(partition, visible, scratch)
-    this.lexical = scratch.lexical
-    this.neighbour = scratch.neighbour
+    this.lexical = scratch.passes.lexical
+    this.neighbour = scratch.passes.neighbour
     this.#own = scratch.own
     this.#lent = scratch.lent
     this.matched = scratch.matched
@@ -327,24 +328,14 @@ const SPARSE_ONE_IN = 16
  * wrote. It holds scores and slots, nothing of any content.
  */
 export class SearchScratch {
-  readonly lexical: Float64Array
-  readonly neighbour: Float64Array
+  readonly passes: ScorePasses
   readonly own: Int32Array
   readonly lent: Int32Array
   readonly before: Int32Array
   readonly after: Int32Array
-  /** Dot products with the query. Written before they are read, never reset. */
-  readonly dots: Int32Array
-  /** What bounds fused scores. Written before they are read, never reset. */
-  readonly sums: Float64Array
   /** Fused scores, and which slots the query names. Written before they are read, never reset. */
   readonly alone: Float64Array
   readonly named: Uint8Array
-  /**
-   * Flags of visible slots, before and after a filter. Written before they are read, never reset.
-   */
-  readonly valid: Uint8Array
-  readonly filtered: Uint8Array
   readonly matched: SlotList
   readonly owners: SlotList
   readonly borrowers: SlotList
@@ -357,18 +348,13 @@ export class SearchScratch {
 
   constructor(capacity: number) {
     this.capacity = capacity
-    this.lexical = new Float64Array(capacity)
-    this.neighbour = new Float64Array(capacity)
+    this.passes = new ScorePasses(capacity)
     this.own = new Int32Array(capacity)
     this.lent = new Int32Array(capacity)
     this.before = new Int32Array(capacity).fill(UNKNOWN)
     this.after = new Int32Array(capacity).fill(UNKNOWN)
-    this.dots = new Int32Array(capacity)
-    this.sums = new Float64Array(capacity)
     this.alone = new Float64Array(capacity)
     this.named = new Uint8Array(capacity)
-    this.valid = new Uint8Array(capacity)
-    this.filtered = new Uint8Array(capacity)
     this.matched = new SlotList(capacity)
     this.owners = new SlotList(capacity)
     this.borrowers = new SlotList(capacity)
@@ -379,12 +365,13 @@ export class SearchScratch {
 
   /** Clears what a search has written. */
   reset(): void {
+    const { lexical, neighbour } = this.passes
     const isDense = this.matched.size * SPARSE_ONE_IN > this.capacity
-    if (isDense) for (const scores of [this.lexical, this.neighbour]) scores.fill(0)
+    if (isDense) for (const scores of [lexical, neighbour]) scores.fill(0)
     for (let at = 0; !isDense && at < this.matched.size; at++) {
       const slot = this.matched.at(at)
-      this.lexical[slot] = 0
-      this.neighbour[slot] = 0
+      lexical[slot] = 0
+      neighbour[slot] = 0
     }
     for (let at = 0; at < this.owners.size; at++) this.own[this.owners.at(at)] = 0
     for (let at = 0; at < this.borrowers.size; at++) this.lent[this.borrowers.at(at)] = 0
@@ -399,13 +386,19 @@ export class SearchScratch {
 }
 
 const CAPACITY_MIN = 1_024
-let sharedScratch = new SearchScratch(CAPACITY_MIN)
+let sharedScratch: SearchScratch | null = null
 
-/** Clear working memory for `slots` slots; the search that takes it must reset it. */
-export function takeScratch(slots: number): SearchScratch {
-  if (sharedScratch.capacity < slots) sharedScratch = new SearchScratch(Math.ceil(slots * 1.5))
+/** Clear working memory for a partition; the search that takes it must reset it. */
+export function takeScratch(partition: Partition): SearchScratch {
+  const room = countRoom(partition)
+  if (sharedScratch === null || sharedScratch.capacity < room)
+    sharedScratch = new SearchScratch(Math.max(CAPACITY_MIN, Math.ceil(room * 1.5)))
   return sharedScratch
 }
+
+/** The capacity that a search of a partition needs. */
+export const countRoom = ({ columns, sessions }: Partition): number =>
+  Math.max(columns.used, sessions.count)
 
 /**
  * The neighbours of a fact in its session among the facts a search can see, unless both are pieces

@@ -8,6 +8,7 @@ import { TopK } from './columns/top-k.ts'
 import { findDateRanges } from './date-expressions.ts'
 import { FusedScores, type FusionInput, type ScoreParts } from './fused-scores.ts'
 import {
+  countRoom,
   SCORE_UNIT,
   SearchScratch,
   type SimilarTerms,
@@ -63,7 +64,7 @@ const RECENCY_STEPS = 0x10000
  * newest facts first.
  */
 export const rankFacts = (partition: Partition, options: SearchOptions): RankedFact[] =>
-  finish(rankInSteps(partition, options, takeScratch(partition.columns.used)))
+  finish(rankInSteps(partition, options, takeScratch(partition)))
 
 /**
  * As `rankFacts`. Between two steps facts may be put, and their validity may change: the ranking is
@@ -100,17 +101,17 @@ const SLOTS_PUT_MAX = 0x10000
 
 /** Working memory of a search in steps: another search may run between two of them. */
 export const makeHeldScratch = (partition: Partition): SearchScratch =>
-  new SearchScratch(Math.ceil(partition.columns.used * 1.25) + SLOTS_PUT_MAX)
+  new SearchScratch(Math.ceil(countRoom(partition) * 1.25) + SLOTS_PUT_MAX)
 
 /** Whether the working memory is large enough for a search of the partition in steps. */
-export const hasRoom = ({ capacity }: SearchScratch, { columns }: Partition): boolean =>
-  capacity >= columns.used + SLOTS_PUT_MAX
+export const hasRoom = ({ capacity }: SearchScratch, partition: Partition): boolean =>
+  capacity >= countRoom(partition) + SLOTS_PUT_MAX
 
 /** Flags that no other search changes, and none for slots of facts that are put meanwhile. */
 function holdVisible(
   visible: Uint8Array,
   used: number,
-  { valid, filtered }: SearchScratch,
+  { passes: { valid, filtered } }: SearchScratch,
 ): Uint8Array {
   const flags = visible.subarray(0, used)
   const held = visible === valid ? filtered : valid
@@ -143,7 +144,7 @@ function* rankScored(
 export function* findVisible(
   partition: Partition,
   options: SearchOptions,
-  { valid, filtered }: SearchScratch,
+  { passes: { valid, filtered } }: SearchScratch,
 ): Steps<Uint8Array> {
   let visible = yield* findValid(partition, options, valid)
   for (const feature of listMetadataFeatures(options.filter ?? {})) {

@@ -27,9 +27,11 @@ const sparse = fc.array(fc.option(change, { nil: undefined }), { maxLength: 40, 
 /** As a search of a larger partition may leave it: what is never reset is high. */
 function usedScratch(partition: Partition): SearchScratch {
   const scratch = makeHeldScratch(partition)
-  const { sums, alone, dots, named, valid, filtered, rests } = scratch
-  for (const left of [sums, alone, rests, dots]) left.fill(1e9)
-  for (const flags of [named, valid, filtered]) flags.fill(1)
+  const { alone, named, rests, passes } = scratch
+  for (const left of [alone, rests, passes.sums, passes.dots]) left.fill(1e9)
+  for (const left of [passes.sessionMaxima, passes.leasts, passes.dotMax]) left.fill(1e9)
+  for (const left of [passes.sessions, passes.selected]) left.fill(0)
+  for (const flags of [named, passes.valid, passes.filtered]) flags.fill(1)
   return scratch
 }
 

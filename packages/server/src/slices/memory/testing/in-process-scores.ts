@@ -65,7 +65,7 @@ export async function openScores(facts: readonly PlainFact[]): Promise<ScoredFac
 }
 
 function sumsOf(partition: Partition, facts: number, query: string): Float64Array {
-  const scratch = takeScratch(partition.columns.used)
+  const scratch = takeScratch(partition)
   const visible = new Uint8Array(partition.columns.used).fill(1)
   const sums = new Float64Array(facts)
   try {

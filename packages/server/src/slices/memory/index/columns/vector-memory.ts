@@ -2,6 +2,7 @@
 // dot products that are computed where the vectors are.
 
 import assert from 'node:assert/strict'
+import { DOTS_MODULE } from './generated/wasm-modules.ts'
 
 /** Vectors are padded with zeros to a multiple of this many dimensions. */
 export const STEP = 16
@@ -18,21 +19,10 @@ declare namespace WebAssembly {
   }
   class Instance {
     constructor(module: Module, imports: { m: { m: Memory } })
-    readonly exports: { readonly dots: DotsFunction }
+    readonly exports: { readonly dots: (...addresses: readonly number[]) => void }
   }
   function validate(bytes: Uint8Array): boolean
 }
-
-/** Takes five addresses, the parameters in `dots.wat`. */
-type DotsFunction = (...addresses: readonly number[]) => void
-
-/** The module in `dots.wat`; a test holds the two together. */
-export const DOTS_MODULE = Buffer.from(
-  'AGFzbQEAAAABCQFgBX9/f39/AAIKAQFtAW0CAwGAIAMCAQAHCAEEZG90cwAACpYBAZMBAgJ7AX8CQANAIAAgAU8NAUEA' +
-    '/REhBUEA/REhBiACIQcDQCAA/QEAACAH/QAAAP26ASAF/a4BIQUgAP0BAAggB/0AABD9ugEgBv2uASEGIABBEGohACAH' +
-    'QSBqIgcgA0kNAAsgBSAG/a4BIQUgBCAF/RsAIAX9GwFqIAX9GwJqIAX9GwNqNgIAIARBBGohBAwACwsL',
-  'base64',
-)
 
 const PAGE_BYTES = 0x10000
 /** Of a memory, as `dots.wat` has it: 256 MiB. */
@@ -44,10 +34,11 @@ const BLOCK_BYTES_MIN = 4_096
 export const BLOCK_BYTES_MAX = PAGE_BYTES
 const CLASSES = Math.log2(BLOCK_BYTES_MAX / BLOCK_BYTES_MIN) + 1
 
-/** The first page of a memory is working memory: the widened query, then results of a block. */
+/** The first page of a memory is working memory: the query in two parts, then results of a block. */
 const QUERY_DIMENSIONS_MAX = 8_192
 const RESULTS_AT = QUERY_DIMENSIONS_MAX * 2
-const RESULTS_BYTES = (BLOCK_BYTES_MAX / STEP) * 4
+/** As many as vectors fit into a block, a multiple of four. */
+const RESULTS_MAX = BLOCK_BYTES_MAX / STEP
 
 /** Room for vectors: zeros when it is allocated, and again when it is freed. */
 export interface VectorBlock {
@@ -62,8 +53,9 @@ export interface VectorBlock {
  */
 class VectorMemory {
   readonly #memory = new WebAssembly.Memory({ initial: 1, maximum: PAGES_MAX, shared: true })
-  readonly #dots: DotsFunction
-  readonly #query: Int16Array
+  /** Takes five addresses, the parameters in `dots.wat`. */
+  readonly #dots: WebAssembly.Instance['exports']['dots']
+  readonly #query: Uint8Array
   readonly #results: Int32Array
   /** By class: offsets of free blocks of BLOCK_BYTES_MIN * 2 ** class bytes. */
   readonly #free = Array.from({ length: CLASSES }, () => new Set<number>())
@@ -74,8 +66,8 @@ class VectorMemory {
     const { exports } = new WebAssembly.Instance(module, { m: { m: this.#memory } })
     this.#dots = exports.dots
     const { buffer } = this.#memory
-    this.#query = new Int16Array(buffer, 0, QUERY_DIMENSIONS_MAX)
-    this.#results = new Int32Array(buffer, RESULTS_AT, RESULTS_BYTES / 4)
+    this.#query = new Uint8Array(buffer, 0, QUERY_DIMENSIONS_MAX * 2)
+    this.#results = new Int32Array(buffer, RESULTS_AT, RESULTS_MAX)
   }
 
   get isWorthKeeping(): boolean {
@@ -102,9 +94,13 @@ class VectorMemory {
     this.#free[joined]?.add(at)
   }
 
-  /** To be called before `run`, in the same search. */
+  /** To be called before `run`, in the same search. The query has no number below -127. */
   setQuery(query: Int8Array): void {
-    this.#query.set(query)
+    for (let from = 0; from < query.length; from += STEP)
+      for (let at = from; at < from + STEP; at++) {
+        this.#query[from + at] = Math.max(0, query[at] ?? 0)
+        this.#query[from + STEP + at] = Math.max(0, -(query[at] ?? 0))
+      }
   }
 
   /**
@@ -116,7 +112,7 @@ class VectorMemory {
     stride: number,
     { out, at, count }: { out: Int32Array; at: number; count: number },
   ): void {
-    this.#dots(offset, offset + count * stride, 0, stride * 2, RESULTS_AT)
+    this.#dots(offset, offset + count * stride, 0, stride, RESULTS_AT)
     out.set(this.#results.subarray(0, count), at)
   }
 
