@@ -37,8 +37,9 @@ async function save(
 ): Promise<void> {
   if (output === undefined) return pipeline(from, through, process.stdout, { end: false })
   const there = await stat(output).catch(() => null)
-  // A rename would put a file in the place of /dev/stdout, or of a link.
-  if (there && !there.isFile()) return pipeline(from, through, createWriteStream(output))
+  // A rename would put a file in the place of a device, or of what /dev/stdout is appended to.
+  if ((there && !there.isFile()) || /^\/(dev\/(std|fd\/)|proc\/)/.test(output))
+    return pipeline(from, through, createWriteStream(output, { flags: 'a' }))
   const file = there ? await realpath(output) : output
   const draft = `${file}.${randomBytes(4).toString('hex')}`
   try {

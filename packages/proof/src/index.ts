@@ -2,6 +2,7 @@
 
 export * from './core/canonical.ts'
 export * from './core/digest.ts'
+export * from './core/duplicate-keys.ts'
 export * from './core/encoding.ts'
 export * from './core/errors.ts'
 export * from './core/keys.ts'

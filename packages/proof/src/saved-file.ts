@@ -1,6 +1,7 @@
 // Recognises the documents in the text of a saved file and verifies each: what `custos verify` and
 // the verify page share.
 import { sha256 } from './core/digest.ts'
+import { locateDuplicateKey } from './core/duplicate-keys.ts'
 import { fromBase64, fromHex, toHex } from './core/encoding.ts'
 import { type PublishedKey, readKeys } from './core/keys.ts'
 import { isObject } from './core/shape.ts'
@@ -30,8 +31,9 @@ export function readSavedDocuments(saved: string): SavedDocument[] {
   const text = withoutMark(saved)
   if (text.startsWith(TLOG_PROOF)) return [{ kind: 'tlog_proof', where: '', text }]
   if (SIGNED_NOTE.test(text)) return [{ kind: 'checkpoint', where: '', text }]
-  const whole = parse(text)
-  if (whole === undefined) return readLines(text)
+  const { value: whole, reason } = parse(text)
+  if (reason === NOT_JSON) return readLines(text)
+  if (reason !== null) return [{ kind: 'unknown', where: '', reason }]
   return isBundle(whole)
     ? whole.documents.map((document, i) => recogniseDocument(document, `document ${i + 1}`))
     : [recogniseDocument(whole, '')]
@@ -48,8 +50,13 @@ const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '')
 function readLines(text: string): SavedDocument[] {
   const lines = text.split('\n').map((line, i) => ({ line: line.trim(), where: `line ${i + 1}` }))
   const filled = lines.filter(({ line }) => line !== '')
-  if (filled.length < 2) return [{ kind: 'unknown', where: '', reason: 'not JSON' }]
-  const values = filled.map(({ line, where }) => ({ where, value: parse(line) }))
+  if (filled.length < 2) return [{ kind: 'unknown', where: '', reason: NOT_JSON }]
+  const values = filled.map(({ line, where }) => ({ where, ...parse(line) }))
+  // Of a file with such a line nothing else is said.
+  const doubled = values.flatMap(({ where, reason }): SavedDocument[] =>
+    reason === null || reason === NOT_JSON ? [] : [{ kind: 'unknown', where, reason }],
+  )
+  if (doubled.length > 0) return doubled
   const read = values.map(({ value }) => value)
   if (isRunBundle(read)) return [{ kind: 'run', where: '', lines: read }]
   // Log entries are verified as one sequence, and a manifest together with its certificates.
@@ -58,10 +65,10 @@ function readLines(text: string): SavedDocument[] {
   if (chain && whole) return [{ kind: 'json', where: '', envelope: chain }]
   return values
     .filter(({ value }, i) => i > 0 || !isExportHeader(value))
-    .map(({ value, where }) =>
-      value === undefined
-        ? { kind: 'unknown', where, reason: 'not JSON' }
-        : recogniseDocument(value, where),
+    .map(({ value, where, reason }) =>
+      reason === null
+        ? recogniseDocument(value, where)
+        : { kind: 'unknown', where, reason: NOT_JSON },
     )
 }
 
@@ -75,12 +82,19 @@ function isExportHeader(value: unknown): boolean {
   return isObject(value) && Object.hasOwn(value, 'custos_export')
 }
 
-function parse(text: string): unknown {
+const NOT_JSON = 'not JSON'
+
+/** `reason`: why the text says nothing; null: it says `value`. */
+function parse(text: string): { value: unknown; reason: string | null } {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch {
-    return undefined
+    return { value: undefined, reason: NOT_JSON }
   }
+  const loc = locateDuplicateKey(text, value)
+  if (loc === null) return { value, reason: null }
+  return { value: undefined, reason: `the key ${loc.join('.')} occurs twice` }
 }
 
 export type TrustedInputs = {
@@ -333,7 +347,7 @@ const PURPOSES = [
  * none for any other text.
  */
 export function readKeyList(text: string): readonly PublishedKey[] {
-  const parsed = parse(withoutMark(text))
+  const { value: parsed } = parse(withoutMark(text))
   return readKeys(isObject(parsed) ? parsed['keys'] : parsed)
 }
 

@@ -73,6 +73,18 @@ scene('a sign-in in one tab is one in the others, which keep nothing of before',
   await other.getByLabel('Name').fill('Of the second')
   await other.keyboard.press('Enter')
   await other.getByRole('heading', { level: 1, name: 'Of the second' }).waitFor()
+
+  // As one that led through another site does: the page that it comes back to loads.
+  await other.goto(page.url())
+  await page.context().clearCookies()
+  const begin = `fetch('/v1/portal/session', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '${JSON.stringify({ api_key: first })}',
+  }).then(({ status }) => status)`
+  assert.equal(await page.evaluate(begin), 201)
+  await page.reload()
+  await other.getByRole('link', { name: 'Of the first' }).waitFor()
   await end()
 })
 

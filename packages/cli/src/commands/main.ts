@@ -28,7 +28,8 @@ async function reportFailure(name: string, error: unknown): Promise<number> {
     console.error(`custos ${name}: ${error.message}${await nearestOption(error)}`)
     return 2
   }
-  if (error instanceof Error && isClosedPipe(error)) return 1
+  // That of another file, as of `-o`, is told.
+  if (error instanceof Error && isClosedPipe(error) && lostOutput.length > 0) return 1
   const text = error instanceof Error ? await expectedText(error) : null
   if (text === null) throw error
   console.error(`custos ${name}: ${text}`)
@@ -56,18 +57,21 @@ async function expectedText(error: Error): Promise<string | null> {
 /** A reader that has enough, as `| head`, closes the pipe. */
 const isClosedPipe = (error: Error): boolean => 'code' in error && error.code === 'EPIPE'
 
+/** Why what was printed did not arrive, if it did not. */
+const lostOutput: Error[] = []
+const noteLost = (error: Error): void => void lostOutput.push(error)
+
 /** Runs one command line and returns the exit status. */
 export async function runCli(argv: readonly string[]): Promise<number> {
-  let lost: Error | undefined
-  const noteLost = (error: Error) => {
-    lost ??= error
-  }
+  lostOutput.length = 0
   process.stdout.on('error', noteLost)
   const status = await runLine(argv)
   // What was printed may still be on its way, and its error with it.
   await new Promise((sent) => process.stdout.write('', sent))
   process.stdout.off('error', noteLost)
-  if (!lost || isClosedPipe(lost) || status !== 0) return status
+  // A service goes on without its output.
+  const [lost] = lostOutput
+  if (!lost || isClosedPipe(lost) || status !== 0 || argv[0] === 'serve') return status
   console.error(`custos: the output could not be written: ${lost.message}`)
   return 1
 }

@@ -1,14 +1,23 @@
 // Commands that call a running service: tenant, export, import, demo.
 
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
-import { existsSync, lstatSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { runCustos, spawnCustos, tempDirectory } from '../testing/run.ts'
+import { BIN, runCustos, spawnCustos, tempDirectory } from '../testing/run.ts'
 import {
   type Answer,
   OPERATOR_KEY,
@@ -103,6 +112,14 @@ test('an export into a pipe or through a link goes where the name leads', async 
   assert.match((await read).stdout, /^\{"custos_export":1,/)
   assert.match(readFileSync(real, 'utf8'), /^\{"custos_export":1,/)
   assert.ok(lstatSync(pipe).isFIFO() && lstatSync(link).isSymbolicLink())
+  const all = openSync(join(dir, 'all'), 'a')
+  t.after(() => closeSync(all))
+  writeFileSync(all, 'older\n')
+  const args = [BIN, 'export', 'default', '-o', '/dev/stdout', '--url', url]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', all, 'inherit'] })
+  const [status] = await once(child, 'close')
+  assert.equal(status, 0)
+  assert.match(readFileSync(join(dir, 'all'), 'utf8'), /^older\n\{"custos_export":1,/)
 })
 
 test('an invalid line, a missing file and an unknown store are one-line errors', async (t) => {

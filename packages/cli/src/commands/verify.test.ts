@@ -171,6 +171,21 @@ describe('verify', () => {
     }
   })
 
+  test('a document with a key twice is invalid: readers may differ on which counts', async () => {
+    const twice = (name: string) => (files.get(name) ?? '').replace(/^\{/, '{"tenant_id":"other",')
+    const certificate = await verify(pathTo('twice.json', twice('certificate.json')))
+    assert.equal(certificate.status, 1)
+    assert.match(certificate.stdout, /the key tenant_id occurs twice/)
+    const lines = `${files.get('certificate.json')}\n${twice('certificate.json')}\n`
+    const line = await verify(pathTo('twice.ndjson', lines))
+    assert.equal(line.status, 1)
+    assert.match(line.stdout, /line 2[\s\S]*the key tenant_id occurs twice/)
+    const entry = pathTo('twice-entry.json', twice('entry.json'))
+    const proof = await verify(path('proof.tlog-proof'), '--entry', entry)
+    assert.equal(proof.status, 1)
+    assert.match(proof.stderr, /twice-entry\.json has a key that occurs twice in an object\n$/)
+  })
+
   test('the file - is standard input', async () => {
     const input = files.get('certificate.json') ?? ''
     const ran = await spawnCustos(['verify', '-', '--keys', path('keys.json')], { input })

@@ -3,6 +3,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { text as readStream } from 'node:stream/consumers'
 import {
+  locateDuplicateKey,
   type PublishedKey,
   parseWitnessKey,
   readKeyList,
@@ -117,12 +118,15 @@ async function readAuthority(file: string | undefined): Promise<TrustedInputs['t
 }
 
 async function readEntry(file: string): Promise<unknown> {
+  const text = await readText(file)
   try {
-    return JSON.parse(await readText(file))
+    const entry: unknown = JSON.parse(text)
+    if (locateDuplicateKey(text, entry) === null) return entry
   } catch (error) {
     if (error instanceof SyntaxError) throw new CommandError(`${file} is not JSON`)
     throw error
   }
+  throw new CommandError(`${file} has a key that occurs twice in an object`)
 }
 
 async function readText(file: string): Promise<string> {

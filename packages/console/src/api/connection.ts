@@ -10,6 +10,8 @@ export function keepCsrfToken(token: string | null): void {
   csrfToken = token
 }
 
+export const holdsCsrfToken = (token: unknown): boolean => token === csrfToken
+
 /** Called when the service no longer accepts the session. */
 export function whenSignedOut(act: () => void): void {
   onSignedOut = act

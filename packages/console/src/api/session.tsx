@@ -19,7 +19,7 @@ import {
   useMemo,
   useState,
 } from 'react'
-import { client, keepCsrfToken, whenSignedOut } from './connection.ts'
+import { client, holdsCsrfToken, keepCsrfToken, whenSignedOut } from './connection.ts'
 
 export type Scope = Caller['scopes'][number]
 
@@ -72,11 +72,14 @@ export interface SessionGateProps {
   readonly children: ReactNode
 }
 
-/** The tabs of a browser share the cookie, so that a sign-in in one of them is one in all. */
+/**
+ * The tabs of a browser share the cookie, so that a sign-in in one of them is one in all. Each
+ * tells the others its CSRF token: every session has another one.
+ */
 const tabs = new BroadcastChannel('custos.session')
 
-/** Shows its children to a caller, and the sign-in form to everybody else. */
-export function SessionGate({ loading, signIn, failed, children }: SessionGateProps) {
+/** The state of the session, which other tabs and refused requests change too. */
+function useEntry() {
   const [entry, setEntry] = useState<Entry>({ state: 'loading' })
   const queries = useQueryClient()
   const enter = useCallback((next: Entry) => {
@@ -93,16 +96,27 @@ export function SessionGate({ loading, signIn, failed, children }: SessionGatePr
         ended: last.state === 'in' || (last.state === 'out' && last.ended),
       }))
     })
-    tabs.onmessage = async () => {
+    tabs.onmessage = async ({ data }) => {
+      if (holdsCsrfToken(data)) return
       const next = await load()
       queries.clear()
       enter(next)
     }
-    void load().then(enter)
+    // A sign-in elsewhere leads back to a page that loads.
+    void load().then((next) => {
+      enter(next)
+      if (next.state === 'in') tabs.postMessage(next.caller.csrf_token)
+    })
   }, [enter, queries])
+  return { entry, enter, queries }
+}
+
+/** Shows its children to a caller, and the sign-in form to everybody else. */
+export function SessionGate({ loading, signIn, failed, children }: SessionGateProps) {
+  const { entry, enter, queries } = useEntry()
   const signedIn = (caller: Caller) => {
     enter({ state: 'in', caller })
-    tabs.postMessage('signed in')
+    tabs.postMessage(caller.csrf_token)
   }
   const session = useMemo((): Session | null => {
     if (entry.state !== 'in') return null

@@ -141,13 +141,20 @@ function listenHost(env: Environment, name: 'CUSTOS_HOST' | 'CUSTOS_METRICS_HOST
   throw wrong(name, 'must be an address or a host name, without scheme, port and path')
 }
 
+/** Of a browser extension or a desktop program, such as chrome-extension://abc. */
+const OTHER_ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^/?#@*\s]+$/
+
 /** As requests name them: other spellings would match no request. */
 function allowedHosts(env: Environment): string[] {
   return list(env.CUSTOS_ALLOWED_HOSTS).map((given) => {
-    const entry = given.toLowerCase().replace(/^(https?:.*)\/$/, '$1')
-    const url = URL.parse(/^https?:/.test(entry) ? entry : `http://${entry}`)
-    const names = [url?.origin, url?.hostname, `${url?.hostname}:${/\d*$/.exec(entry)?.[0]}`]
-    if (names.includes(entry) && !entry.includes('*')) return entry
+    const entry = given.toLowerCase()
+    const isWeb = /^https?:/.test(entry)
+    const url = URL.parse(isWeb ? entry : `http://${entry}`)
+    const names = [url?.hostname, `${url?.hostname}:${/\d*$/.exec(entry)?.[0]}`]
+    if (!entry.includes('*')) {
+      if (isWeb && url?.href === `${url?.origin}/`) return url.origin
+      if (!isWeb && (names.includes(entry) || OTHER_ORIGIN.test(entry))) return entry
+    }
     throw wrong(
       'CUSTOS_ALLOWED_HOSTS',
       'must be host names, host:port or origins, such as memory.internal or http://localhost:3000',

@@ -40,20 +40,23 @@ test('pages for people are on, or off, and nothing between', () => {
 
 test('hosts and origins that no request could name are refused at the start', () => {
   const { allowed_hosts } = parseConfig({
-    CUSTOS_ALLOWED_HOSTS: 'Memory.internal, box:8420,[fd00::1]:80,http://localhost:3000/',
+    CUSTOS_ALLOWED_HOSTS:
+      'Memory.internal, box:8420,[fd00::1]:80,http://localhost:3000/,https://box:443,chrome-extension://Abc',
   })
   assert.deepEqual(allowed_hosts, [
     'memory.internal',
     'box:8420',
     '[fd00::1]:80',
     'http://localhost:3000',
+    'https://box',
+    'chrome-extension://abc',
   ])
   for (const host of ['::1', '[::1]', 'fe80::1%eth0', 'my_box.lan', '0.0.0.0'])
     assert.equal(parseConfig({ CUSTOS_HOST: host, CUSTOS_METRICS_PORT: '1' }).host, host)
   const wrong = {
     CUSTOS_ALLOWED_HOSTS: [
-      ...['box/', 'box/path', '*.internal', 'u@box', 'ftp://box', '::1', 'box:x', 'a b'],
-      ...['http://box/path', 'http://box?x', 'https://box:443', 'http://u@box', 'http://*.box'],
+      ...['box/', 'box/path', '*.internal', 'u@box', 'ftp://box/', '::1', 'box:x', 'a b'],
+      ...['http://box/path', 'http://box?x', 'tauri://*', 'http://u@box', 'http://*.box'],
     ],
     CUSTOS_HOST: ['http://127.0.0.1', '127.0.0.1:80', 'localhost/', '*', 'u@localhost'],
     CUSTOS_PUBLIC_URL: ['box.example', 'https://*.example', 'https://u@box.example', 'https://b/x'],

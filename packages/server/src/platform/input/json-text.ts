@@ -2,6 +2,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { limits } from '@custos/contract'
+import { locateDuplicateKey } from '@custos/proof'
 import { Refusal } from '../refusal.ts'
 import { type Detail, type Loc, validationDetail } from '../validation.ts'
 
@@ -59,9 +60,9 @@ export function findJsonProblem(text: string, value: unknown): Detail | null {
   // In valid UTF-8 only an escape can bring in U+0000, a lone surrogate or a disguised key.
   const found = inspect(value, 1, text.includes('\\u'))
   if (found !== null) return found
-  // A parser keeps the last of two equal keys: then the text has more keys than the value.
-  if (countKeysOf(text) === countMembers(value)) return null
-  return { loc: locateDuplicate(text), msg: 'This key occurs twice', type: 'duplicate_key' }
+  const loc = locateDuplicateKey(text, value)
+  if (loc === null) return null
+  return { loc: loc.map(shortenSegment), msg: 'This key occurs twice', type: 'duplicate_key' }
 }
 
 // The location grows while the recursion unwinds: nothing is built for a good body.
@@ -116,79 +117,8 @@ const problem = (type: string, msg: string): Detail => ({ loc: [], msg, type })
 
 const within = (segment: string | number, { loc, ...rest }: Detail): Detail => ({
   ...rest,
-  loc: [typeof segment === 'string' ? shorten(segment) : segment, ...loc],
+  loc: [shortenSegment(segment), ...loc],
 })
 
-const shorten = (key: string): string => key.slice(0, KEY_CHARS_MAX).toWellFormed()
-
-function countMembers(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0
-  const members = Object.values(value)
-  let count = Array.isArray(value) ? 0 : members.length
-  for (const member of members) count += countMembers(member)
-  return count
-}
-
-/** The keys of a valid JSON text: texts with a colon behind them. Jumps from quote to quote. */
-function countKeysOf(text: string): number {
-  let keys = 0
-  for (let start = text.indexOf('"'); start >= 0; ) {
-    const end = endOfText(text, start)
-    if (isKey(text, end)) keys += 1
-    start = text.indexOf('"', end + 1)
-  }
-  return keys
-}
-
-const BACKSLASH = 0x5c
-const COLON = 0x3a
-const SPACE = 0x20
-
-/** The quote that closes the one at `start`. */
-function endOfText(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1)
-  while (isEscaped(text, end)) end = text.indexOf('"', end + 1)
-  return end
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let before = at - 1
-  while (text.charCodeAt(before) === BACKSLASH) before -= 1
-  return (at - before) % 2 === 0
-}
-
-function isKey(text: string, end: number): boolean {
-  let next = end + 1
-  while (text.charCodeAt(next) <= SPACE) next += 1
-  return text.charCodeAt(next) === COLON
-}
-
-/** Where the first key of a valid JSON text is that its object has already. */
-function locateDuplicate(text: string): (string | number)[] {
-  const loc: (string | number)[] = []
-  /** The keys so far of each open object; null: an array. */
-  const open: (Set<string> | null)[] = []
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text[at]
-    const last = loc.at(-1)
-    if (char === '{' || char === '[') {
-      open.push(char === '{' ? new Set() : null)
-      loc.push(char === '{' ? '' : 0)
-    } else if (char === '}' || char === ']') {
-      open.pop()
-      loc.pop()
-    } else if (char === ',' && typeof last === 'number') loc.splice(-1, 1, last + 1)
-    else if (char === '"') {
-      const end = endOfText(text, at)
-      const keys = open.at(-1)
-      if (keys && isKey(text, end)) {
-        const key: string = JSON.parse(text.slice(at, end + 1))
-        loc.splice(-1, 1, shorten(key))
-        if (keys.has(key)) break
-        keys.add(key)
-      }
-      at = end
-    }
-  }
-  return loc
-}
+const shortenSegment = (segment: string | number): string | number =>
+  typeof segment === 'string' ? segment.slice(0, KEY_CHARS_MAX).toWellFormed() : segment

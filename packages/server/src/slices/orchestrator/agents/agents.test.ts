@@ -3,7 +3,7 @@
 // 'orchestrator.stats', 'orchestrator.list_agents', 'orchestrator.get_agent'
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import { AGENT_ROLES } from '@custos/contract'
 import { rawSql } from '../../../testing/raw-sql.ts'
 import { openRunScene } from '../testing/run-scene.ts'
@@ -121,14 +121,16 @@ test('an agent whose deletion was cut off hides no other one, and is deleted aga
   const tenant = await scene.tenant()
   const path = `/orchestrator/agents/${tenant.agent_id}`
   const other = await tenant.ok('POST', '/orchestrator/agents', { name: 'b', model_id: 'model-b' })
-  const sql = 'update agents set enabled = 0 where agent_id = ? returning secret_no'
-  const [row] = await rawSql(scene.service, sql, [tenant.agent_id])
-  const numbers = [Number(row?.['secret_no'])]
-  await scene.service.kernel.keyring.destroySecrets(tenant.tenant_id, 'decision', numbers)
+  const { name } = await tenant.ok('GET', path)
+  const keyring = scene.service.kernel.keyring
+  mock.method(keyring, 'destroySecrets', () => Promise.reject(new Error('cut off')), { times: 1 })
+  assert.equal((await tenant.ask('DELETE', path)).status, 500)
   const { agents, count } = await tenant.ok('GET', '/orchestrator/agents')
   assert.deepEqual([agents, count], [[other], 1])
   assert.equal((await tenant.ask('GET', path)).body.error, 'agent_not_found')
-  assert.equal((await tenant.ask('PUT', path, { name: 'c' })).body.error, 'agent_not_found')
+  for (const change of [{ name: 'c' }, { enabled: true }])
+    assert.equal((await tenant.ask('PUT', path, change)).body.error, 'agent_not_found')
+  await tenant.ok('POST', '/orchestrator/agents', { name, model_id: 'model-a' })
   await tenant.ok('DELETE', path)
   assert.equal((await tenant.ask('DELETE', path)).status, 404)
 })

@@ -11,6 +11,7 @@ import {
   type AgentPayload,
   agentColumn,
   agentNameKey,
+  deletedNameKey,
   labelDefinition,
   loadAgent,
   refuseLimited,
@@ -64,7 +65,7 @@ async function storeNext(call: Call<Update>, agent_id: string, body: UpdateBody)
     if (!now) return call.refuse('agent_not_found')
     const same = now.version === row.version && now.secret_no === row.secret_no
     // A deletion that has begun must not be undone by what was read before it.
-    if (!same || now.enabled !== row.enabled) throw new Conflict('agent')
+    if (!same || now.name_key !== row.name_key) throw new Conflict('agent')
     if (change.name_key !== undefined) {
       const other = await findAgentByName(tx, change.name_key)
       if (other && other.agent_id !== agent_id) return call.refuse('name_taken')
@@ -92,7 +93,10 @@ function changeWords(words: AgentPayload, body: UpdateBody): AgentPayload {
   }
 }
 
-/** Disabled first, so that no run begins; then its secret; a crash leaves what can be repeated. */
+/**
+ * Disabled and without its name first, so that no run begins and nothing enables it; then its
+ * secret goes; a crash leaves what can be repeated.
+ */
 export const deleteAgent: Handler<typeof contract.delete_agent> = async (call, { params }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
@@ -102,7 +106,7 @@ export const deleteAgent: Handler<typeof contract.delete_agent> = async (call, {
     if (!row) return call.refuse('agent_not_found')
     const live = await countLiveRunsOf(tx, agent_id)
     if (live > 0) return call.refuse('wrong_state', `${live} runs of the agent are under way`)
-    if (row.enabled === 1) await updateAgent(tx, agent_id, { enabled: 0 })
+    await updateAgent(tx, agent_id, { enabled: 0, name_key: deletedNameKey(agent_id) })
     return row
   })
   if (secret_no !== REDACTED_SECRET)

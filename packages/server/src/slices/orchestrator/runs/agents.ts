@@ -74,18 +74,21 @@ export const agentNameKey = async (
   name: string,
 ): Promise<string> => (await keyring.tenant(tenant_id)).label(`agent name\n${name}`)
 
-/** Without those being deleted: disabled, their secret destroyed, their row still there. */
+/** In place of the key of its name: the agent is being deleted, and its name is free. */
+export const deletedNameKey = (agent_id: string): string => `deleted ${agent_id}`
+
+/** Without those being deleted: their secret is destroyed, or will be. */
 async function openAgents(
   kernel: Kernel,
   tenant_id: string,
   rows: readonly AgentRow[],
 ): Promise<OpenAgent[]> {
-  const words = await agentColumn.openAll(kernel, tenant_id, rows)
-  return rows.flatMap((row, i) => {
+  const kept = rows.filter((row) => row.name_key !== deletedNameKey(row.agent_id))
+  const words = await agentColumn.openAll(kernel, tenant_id, kept)
+  return kept.map((row, i) => {
     const opened = words[i]
-    if (opened) return [{ row, words: opened }]
-    if (row.enabled === 0) return []
-    throw new Refusal('unavailable', 'an agent cannot be opened')
+    if (!opened) throw new Refusal('unavailable', 'an agent cannot be opened')
+    return { row, words: opened }
   })
 }
 

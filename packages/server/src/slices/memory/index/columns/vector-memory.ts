@@ -34,7 +34,7 @@ const BLOCK_BYTES_MIN = 4_096
 export const BLOCK_BYTES_MAX = PAGE_BYTES
 const CLASSES = Math.log2(BLOCK_BYTES_MAX / BLOCK_BYTES_MIN) + 1
 
-/** The first page of a memory is working memory: the query in two parts, then results of a block. */
+/** The first page of a memory is working memory: a query in two parts, then results of a block. */
 const QUERY_DIMENSIONS_MAX = 8_192
 const RESULTS_AT = QUERY_DIMENSIONS_MAX * 2
 /** As many as vectors fit into a block, a multiple of four. */
