@@ -32,7 +32,7 @@ export function OneMemory() {
   return (
     <>
       <PageHeader
-        title={`Memory ${ref}`}
+        title={`Memory ${params['ref']}`}
         about={
           <>
             In store{' '}
