@@ -74,3 +74,18 @@ test('this machine runs the module, not the plain code', () => {
   // The buffer of a WebAssembly memory cannot be transferred; another one can.
   assert.throws(() => structuredClone(buffer, { transfer: [buffer] }), { name: 'DataCloneError' })
 })
+
+/** The last test of this file: the process asks for no memory after it. */
+test('a process that has no addresses left asks for a memory once', (t) => {
+  let attempts = 0
+  const wasm = Reflect.get(globalThis, 'WebAssembly')
+  const memory = t.mock.method(wasm, 'Memory', function refuse() {
+    attempts += 1
+    throw new RangeError('could not allocate memory')
+  })
+  const refused = [new ScorePasses(1), new ScorePasses(2)]
+  memory.mock.restore()
+  assert.equal(attempts, 1)
+  for (const { sums } of [...refused, new ScorePasses(3)])
+    structuredClone(sums.buffer, { transfer: [sums.buffer as ArrayBuffer] })
+})

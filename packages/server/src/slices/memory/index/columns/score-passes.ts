@@ -132,11 +132,16 @@ export class ScorePasses {
   }
 }
 
+/** Each attempt in vain collects all garbage, which takes longer than the passes: one is enough. */
+let isRefused = false
+
 /** `exports` is null where the process has no addresses left for such a memory. */
 function openMemory(bytes: number): {
   buffer: ArrayBuffer
   exports: WebAssembly.Instance['exports'] | null
 } {
+  const plain = () => ({ buffer: new ArrayBuffer(bytes), exports: null })
+  if (isRefused) return plain()
   const pages = Math.ceil(bytes / PAGE_BYTES)
   try {
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages })
@@ -144,7 +149,8 @@ function openMemory(bytes: number): {
     const { exports } = new WebAssembly.Instance(module, { m: { m: memory } })
     return { buffer: memory.buffer, exports }
   } catch (error) {
-    if (error instanceof RangeError) return { buffer: new ArrayBuffer(bytes), exports: null }
-    throw error
+    if (!(error instanceof RangeError)) throw error
+    isRefused = true
+    return plain()
   }
 }
