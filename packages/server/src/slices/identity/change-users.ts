@@ -227,7 +227,7 @@ export const removeUser: Handler<typeof contract.remove_user> = async (call, { p
     await endSessionsOf(kernel, tx, user_id)
     const revoked_keys = query.keep_keys ? 0 : await revokeKeys(kernel, tx, user_id, null)
     await deleteIdentities(tx, user_id)
-    const barred = { state: 'invited', invitation_hash: null, invited_until_us: tx.now() } as const
+    const barred = { state: 'invited', invitation_hash: null, invited_until_us: null } as const
     await updateUser(tx, user_id, barred)
     return { secret_no: row.secret_no, revoked_keys }
   })

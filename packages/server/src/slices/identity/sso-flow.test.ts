@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startTestService } from '../../testing/harness.ts'
+import { type Answer, startTestService } from '../../testing/harness.ts'
+import { rawSql } from '../../testing/raw-sql.ts'
 import { Browser } from './testing/browser.ts'
+import { startForgingProvider } from './testing/forging-provider.ts'
 import { CLIENT, ProviderVisit, startOpenIdProvider } from './testing/open-id-provider.ts'
-import { begin, connect, SSO_EGRESS } from './testing/sso-scene.ts'
+import { begin, connect, SSO_EGRESS, walk } from './testing/sso-scene.ts'
 
 test('a person signs in, gets other roles, and is signed out by the provider', async (t) => {
   const service = await startTestService({ config: { egress: SSO_EGRESS } })
@@ -65,4 +67,46 @@ test('a person signs in, gets other roles, and is signed out by the provider', a
     }
     assert.fail('the session did not end')
   })
+})
+
+test('an invitation is not taken by somebody who is removed meanwhile', async (t) => {
+  const service = await startTestService({ config: { egress: SSO_EGRESS } })
+  t.after(() => service.stop())
+  const provider = await startForgingProvider(t)
+  const { tenant, connection_id } = await connect(service, provider.issuer, { create_users: false })
+  const { tenant_id, api_key: key } = tenant
+  const email = 'ben@corp.example'
+  const path = `/v1/cloud/tenants/${tenant_id}`
+  const body = { email, roles: ['auditor'] }
+  const { user_id } = (await service.request('POST', `${path}/users`, { key, body })).body.user
+  await service.request('PUT', `${path}/sso/connections/${connection_id}/domains`, {
+    key: service.operator_key,
+    body: { domains: ['corp.example'] },
+  })
+  const { db, keyring } = service.kernel
+  const { promise: barred, resolve: bar } = Promise.withResolvers<void>()
+  const { promise: refused, resolve: refuse } = Promise.withResolvers<void>()
+  const destroy = keyring.destroySecrets.bind(keyring)
+  t.mock.method(keyring, 'destroySecrets', async (...args: Parameters<typeof destroy>) => {
+    bar()
+    await refused
+    return destroy(...args)
+  })
+  const transact = db.transact.bind(db) as (...args: unknown[]) => Promise<unknown>
+  let removal: Promise<Answer> | undefined
+  t.mock.method(db, 'transact', async (...args: unknown[]) => {
+    // Where the person has been looked up, and is not admitted yet.
+    if (args[0] === tenant_id && removal === undefined) {
+      removal = service.request('DELETE', `/v1/portal/users/${user_id}`, { key })
+      await barred
+    }
+    return transact(...args)
+  })
+  const claims = { sub: 'b', email, email_verified: true }
+  const answer = await walk(new Browser(service), provider, { connection_id }, { claims })
+  refuse()
+  assert.equal(answer.body?.error, 'login_refused')
+  assert.equal((await removal)?.status, 200)
+  const sql = 'select user_id from sso_identities where user_id = ?'
+  assert.deepEqual(await rawSql(service, sql, [user_id]), [])
 })

@@ -145,7 +145,9 @@ export async function admitPerson(
   if (!row) throw new Conflict('record')
   const change: Partial<UserRow> = {}
   if (!fresh && texts) {
-    if (row.state !== 'invited' || row.secret_no !== texts.secret_no) throw new Conflict('record')
+    // Whoever is being removed has no open invitation any more.
+    const isOpen = row.state === 'invited' && row.invited_until_us !== null
+    if (!isOpen || row.secret_no !== texts.secret_no) throw new Conflict('record')
     Object.assign(change, {
       state: 'active',
       invitation_hash: null,
