@@ -2,7 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { realpath, rename, rm, stat } from 'node:fs/promises'
+import { readlink, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { CommandError } from './command.ts'
@@ -40,7 +41,7 @@ async function save(
   // A rename would put a file in the place of a device, or of what /dev/stdout is appended to.
   if ((there && !there.isFile()) || /^\/(dev\/(std|fd\/)|proc\/)/.test(output))
     return pipeline(from, through, createWriteStream(output, { flags: 'a' }))
-  const file = there ? await realpath(output) : output
+  const file = await followLinks(output)
   const draft = `${file}.${randomBytes(4).toString('hex')}`
   try {
     const options = { flags: 'wx', mode: 0o600, flush: true }
@@ -48,6 +49,18 @@ async function save(
     await rename(draft, file)
   } finally {
     await rm(draft, { force: true })
+  }
+}
+
+/** Also where no file is yet. Throws where links lead in a circle. */
+async function followLinks(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    const target = await readlink(path).catch(() => null)
+    if (target === null) return path
+    if (error instanceof Error && 'code' in error && error.code === 'ELOOP') throw error
+    return followLinks(resolve(dirname(path), target))
   }
 }
 

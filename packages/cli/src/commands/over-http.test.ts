@@ -122,6 +122,19 @@ test('an export into a pipe or through a link goes where the name leads', async 
   assert.match(readFileSync(join(dir, 'all'), 'utf8'), /^older\n\{"custos_export":1,/)
 })
 
+test('an export is written where links lead, though no file is there yet', async (t) => {
+  const { url } = await serveLocally(t)
+  const dir = tempDirectory()
+  const [early, circle] = [join(dir, 'early'), join(dir, 'circle')]
+  symlinkSync('later', early)
+  symlinkSync('circle', circle)
+  const statusOf = async (output: string) =>
+    (await runCustos(['export', 'default', '-o', output, '--url', url])).status
+  assert.deepEqual([await statusOf(early), await statusOf(circle)], [0, 1])
+  assert.match(readFileSync(join(dir, 'later'), 'utf8'), /^\{"custos_export":1,/)
+  assert.ok(lstatSync(early).isSymbolicLink() && lstatSync(circle).isSymbolicLink())
+})
+
 test('an invalid line, a missing file and an unknown store are one-line errors', async (t) => {
   const { url } = await serveLocally(t)
   const file = join(tempDirectory(), 'bad.ndjson')
