@@ -135,9 +135,12 @@ export function parseConfig(env: Environment): Config {
   }
 }
 
+/** Letters of every script, as the resolver takes them; a dot at the end names the root. */
+const HOST_NAME = /^[\p{L}\p{M}\p{N}_-]+(\.[\p{L}\p{M}\p{N}_-]+)*\.?$/u
+
 function listenHost(env: Environment, name: 'CUSTOS_HOST' | 'CUSTOS_METRICS_HOST'): string {
   const given = env[name] ?? '127.0.0.1'
-  if (isIP(given) !== 0 || given === '[::1]' || /^[\w-]+(\.[\w-]+)*$/.test(given)) return given
+  if (isIP(given) !== 0 || given === '[::1]' || HOST_NAME.test(given)) return given
   throw wrong(name, 'must be an address or a host name, without scheme, port and path')
 }
 

@@ -51,7 +51,8 @@ test('hosts and origins that no request could name are refused at the start', ()
     'https://box',
     'chrome-extension://abc',
   ])
-  for (const host of ['::1', '[::1]', 'fe80::1%eth0', 'my_box.lan', '0.0.0.0'])
+  const listening = ['::1', '[::1]', 'fe80::1%eth0', 'my_box.lan', '0.0.0.0', 'box.lan.', 'bücher']
+  for (const host of listening)
     assert.equal(parseConfig({ CUSTOS_HOST: host, CUSTOS_METRICS_PORT: '1' }).host, host)
   const wrong = {
     CUSTOS_ALLOWED_HOSTS: [
