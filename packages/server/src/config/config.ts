@@ -140,7 +140,9 @@ const HOST_NAME = /^[\p{L}\p{M}\p{N}_-]+(\.[\p{L}\p{M}\p{N}_-]+)*\.?$/u
 
 function listenHost(env: Environment, name: 'CUSTOS_HOST' | 'CUSTOS_METRICS_HOST'): string {
   const given = env[name] ?? '127.0.0.1'
-  if (isIP(given) !== 0 || given === '[::1]' || HOST_NAME.test(given)) return given
+  const address = given.replace(/^\[(.*)\]$/, '$1')
+  if (isIP(address) !== 0) return address
+  if (HOST_NAME.test(given)) return given
   throw wrong(name, 'must be an address or a host name, without scheme, port and path')
 }
 
@@ -188,7 +190,7 @@ function indexDir(env: Environment): string | null {
 }
 
 function isLoopback(host: string): boolean {
-  if (host === 'localhost' || host === '::1' || host === '[::1]') return true
+  if (host === 'localhost' || host === '::1') return true
   return isIP(host) === 4 && host.startsWith('127.')
 }
 

@@ -145,7 +145,7 @@ export async function admitPerson(
   if (!row) throw new Conflict('record')
   const change: Partial<UserRow> = {}
   if (!fresh && texts) {
-    // Whoever is being removed has no open invitation any more.
+    // A person who is being removed has no open invitation any more.
     const isOpen = row.state === 'invited' && row.invited_until_us !== null
     if (!isOpen || row.secret_no !== texts.secret_no) throw new Conflict('record')
     Object.assign(change, {
