@@ -594,12 +594,23 @@ def verify(lines, keys):
     return check_texts(keys, head, entries, kinds["receipt"], texts, certificates)
 
 
+def parse(line):
+    return json.loads(line, object_pairs_hook=members)
+
+
+def members(pairs):
+    # Of two equal keys the parser would keep the last, and another reader the first.
+    if len(dict(pairs)) < len(pairs):
+        raise Invalid("a key occurs twice in an object")
+    return dict(pairs)
+
+
 def main(bundle_path, keys_path):
     with open(keys_path, encoding="utf-8") as file:
         keys = json.load(file)["keys"]
     try:
         with open(bundle_path, encoding="utf-8") as file:
-            lines = [json.loads(line) for line in file if line.strip()]
+            lines = [parse(line) for line in file if line.strip()]
         gone = verify(lines, keys)
     except Invalid as problem:
         sys.exit(f"not valid: {problem}")

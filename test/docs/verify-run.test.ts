@@ -181,8 +181,11 @@ async function erasedRun(): Promise<SavedRun> {
 }
 
 /** What each of the two says. */
-async function judge({ lines, keys }: SavedRun): Promise<[boolean, boolean, string]> {
-  const text = lines.map((line) => JSON.stringify(line)).join('\n')
+async function judge(
+  { lines, keys }: SavedRun,
+  alter = (text: string): string => text,
+): Promise<[boolean, boolean, string]> {
+  const text = alter(lines.map((line) => JSON.stringify(line)).join('\n'))
   const [document] = readSavedDocuments(text)
   assert.ok(document)
   const ours = await verifySavedDocument(document, { keys, entry: undefined })
@@ -205,6 +208,12 @@ test('both verifiers accept runs of both executors, and one with erased texts', 
   }
   const [ours, theirs] = await judge({ ...client, keys: [] })
   assert.deepEqual([ours, theirs], [false, false])
+})
+
+test('both verifiers refuse a key that occurs twice, of which parsers keep the last', async () => {
+  const [ours, theirs, said] = await judge(client, (text) => text.replace('{', '{"type":"other",'))
+  assert.deepEqual([ours, theirs], [false, false], said)
+  assert.match(said, /occurs twice.*occurs twice/s)
 })
 
 const COMPENSATION = `

@@ -9,16 +9,21 @@ import { pipeline } from 'node:stream/promises'
 import { CommandError } from './command.ts'
 import { formatBytes, startProgress } from './output.ts'
 
-/** @param output the file; undefined: standard output */
+/**
+ * @param output the file; undefined: standard output
+ * @returns `file`: where it is now; null: it went to standard output, which nothing may follow
+ */
 export async function saveDownload(
   { body }: Response,
   title: string,
   output: string | undefined,
-): Promise<{ readonly lines: number; readonly bytes: number }> {
+): Promise<{ readonly lines: number; readonly bytes: number; readonly file: string | null }> {
+  // Opened by its name, standard output would lose what a file has of it already.
+  const file = output === undefined || output === '/dev/stdout' ? null : output
   if (!body) throw new CommandError('the service sent no body')
   const counter = countLines(title)
   try {
-    await save([Readable.fromWeb(body), counter.stream], output)
+    await save([Readable.fromWeb(body), counter.stream], file)
   } catch (error) {
     // fetch throws a TypeError when the connection ends before the body does.
     if (error instanceof TypeError)
@@ -27,16 +32,16 @@ export async function saveDownload(
   } finally {
     counter.end()
   }
-  return { lines: counter.lines(), bytes: counter.bytes() }
+  return { lines: counter.lines(), bytes: counter.bytes(), file }
 }
 
 // Written under another name until it is complete, so that an interrupted stream leaves no file
 // that looks complete.
 async function save(
   [from, through]: readonly [Readable, Transform],
-  output: string | undefined,
+  output: string | null,
 ): Promise<void> {
-  if (output === undefined) return pipeline(from, through, process.stdout, { end: false })
+  if (output === null) return pipeline(from, through, process.stdout, { end: false })
   const there = await stat(output).catch(() => null)
   // A rename would put a file in the place of a device, or of what /dev/stdout is appended to.
   if ((there && !there.isFile()) || /^\/(dev\/(std|fd\/)|proc\/)/.test(output))
@@ -60,7 +65,7 @@ async function followLinks(path: string): Promise<string> {
     const target = await readlink(path).catch(() => null)
     if (target === null) return path
     if (error instanceof Error && 'code' in error && error.code === 'ELOOP') throw error
-    return followLinks(resolve(dirname(path), target))
+    return followLinks(resolve(await realpath(dirname(path)), target))
   }
 }
 

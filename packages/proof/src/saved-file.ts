@@ -94,7 +94,10 @@ function parse(text: string): { value: unknown; reason: string | null } {
   }
   const loc = locateDuplicateKey(text, value)
   if (loc === null) return { value, reason: null }
-  return { value: undefined, reason: `the key ${loc.join('.')} occurs twice` }
+  // A name that may forge a line of what is printed is not shown.
+  const shown = loc.join('.')
+  const name = /^[\w.-]{1,100}$/.test(shown) ? `the key ${shown}` : 'a key'
+  return { value: undefined, reason: `${name} occurs twice` }
 }
 
 export type TrustedInputs = {

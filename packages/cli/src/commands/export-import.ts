@@ -30,12 +30,11 @@ async function runExport(args: readonly string[]): Promise<number> {
     output: { type: 'string', short: 'o' },
   })
   requirePositionals(positionals, 'STORE')
-  const { lines, bytes } = await useClient(values, 'tenant', async (custos) => {
+  const { lines, bytes, file } = await useClient(values, 'tenant', async (custos) => {
     const { response } = await custos.memory.export(positionals[0] ?? '').withResponse()
     return saveDownload(response, 'export', values.output)
   })
-  if (values.output !== undefined)
-    console.log(`${lines - 1} memories, ${formatBytes(bytes)}, ${values.output}`)
+  if (file !== null) console.log(`${lines - 1} memories, ${formatBytes(bytes)}, ${file}`)
   return 0
 }
 

@@ -186,6 +186,7 @@ const bundle = defineVerb(BUNDLE_OPTIONS, ['RUN_ID'], async (custos, { values, p
   const lines: string[] = []
   for await (const line of custos.orchestrator.bundle(positionals[0] ?? ''))
     lines.push(`${JSON.stringify(line)}\n`)
-  const { bytes } = await saveDownload(new Response(lines.join('')), 'bundle', values.output)
-  if (values.output !== undefined) console.log(`${values.output}: ${formatBytes(bytes)}`)
+  const whole = new Response(lines.join(''))
+  const { bytes, file } = await saveDownload(whole, 'bundle', values.output)
+  if (file !== null) console.log(`${file}: ${formatBytes(bytes)}`)
 })

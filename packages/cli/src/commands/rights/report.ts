@@ -76,7 +76,7 @@ async function save(
   request: { report_id: string; format?: string | undefined; output?: string | undefined },
 ): Promise<void> {
   const { report_id, format = 'json', output } = request
-  const file = await custos.reports.download(report_id, unchecked({ format }))
-  const { bytes } = await saveDownload(new Response(file.bytes()), 'report', output)
-  if (output !== undefined) console.log(`${output}: ${formatBytes(bytes)}`)
+  const report = await custos.reports.download(report_id, unchecked({ format }))
+  const { bytes, file } = await saveDownload(new Response(report.bytes()), 'report', output)
+  if (file !== null) console.log(`${file}: ${formatBytes(bytes)}`)
 }

@@ -179,6 +179,6 @@ const isFile = (reply: unknown): reply is FileReply =>
   typeof reply === 'object' && reply !== null && 'bytes' in reply
 
 async function save(response: Response, title: string, output: string | undefined): Promise<void> {
-  const { bytes } = await saveDownload(response, title, output)
-  if (output !== undefined) console.log(`${output}: ${formatBytes(bytes)}`)
+  const { bytes, file } = await saveDownload(response, title, output)
+  if (file !== null) console.log(`${file}: ${formatBytes(bytes)}`)
 }

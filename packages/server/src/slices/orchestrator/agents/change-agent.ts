@@ -41,6 +41,7 @@ async function storeNext(call: Call<Update>, agent_id: string, body: UpdateBody)
   const known = await call.read((db) => loadAgent(kernel, db, agent_id))
   if (!known) return call.refuse('agent_not_found')
   const { row } = known
+  if (row.name_key === deletedNameKey(agent_id)) return call.refuse('agent_not_found')
   const words = changeWords(known.words, body)
   const numbers = {
     max_steps: body.max_steps ?? row.max_steps,
@@ -94,8 +95,8 @@ function changeWords(words: AgentPayload, body: UpdateBody): AgentPayload {
 }
 
 /**
- * Disabled and without its name first, so that no run begins and nothing enables it; then its
- * secret goes; a crash leaves what can be repeated.
+ * Disabled first, so that it begins no run, and without its name, so that no change of it passes;
+ * then its secret goes. A crash leaves a disabled agent whose deletion can be repeated.
  */
 export const deleteAgent: Handler<typeof contract.delete_agent> = async (call, { params }) => {
   refuseLimited(call)

@@ -77,18 +77,18 @@ export const agentNameKey = async (
 /** In place of the key of its name: the agent is being deleted, and its name is free. */
 export const deletedNameKey = (agent_id: string): string => `deleted ${agent_id}`
 
-/** Without those being deleted: their secret is destroyed, or will be. */
+/** Without those whose deletion has destroyed their secret, also where a crash cut it off. */
 async function openAgents(
   kernel: Kernel,
   tenant_id: string,
   rows: readonly AgentRow[],
 ): Promise<OpenAgent[]> {
-  const kept = rows.filter((row) => row.name_key !== deletedNameKey(row.agent_id))
-  const words = await agentColumn.openAll(kernel, tenant_id, kept)
-  return kept.map((row, i) => {
+  const words = await agentColumn.openAll(kernel, tenant_id, rows)
+  return rows.flatMap((row, i) => {
     const opened = words[i]
-    if (!opened) throw new Refusal('unavailable', 'an agent cannot be opened')
-    return { row, words: opened }
+    if (opened) return [{ row, words: opened }]
+    if (row.enabled === 0) return []
+    throw new Refusal('unavailable', 'an agent cannot be opened')
   })
 }
 
