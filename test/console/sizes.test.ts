@@ -9,7 +9,7 @@ import { consoleScene } from './testing/scene.ts'
 
 const DIST = join(import.meta.dirname, '../../packages/console/dist')
 const KB = 1_000
-const BUDGETS = { shell: 135 * KB, first: 210 * KB, route: 46 * KB }
+const BUDGETS = { shell: 135 * KB, first: 210 * KB, route: 47 * KB }
 
 const gzipBytes = (file: string): number => gzipSync(readFileSync(join(DIST, file))).length
 const sum = (files: readonly string[]): number =>
@@ -33,7 +33,7 @@ test('the shell is at most 135 KB, and no part of it names another origin', () =
   assert.doesNotMatch(html, /https?:|<script>|<style/)
 })
 
-test('what a further screen adds is at most 46 KB', () => {
+test('what a further screen adds is at most 47 KB', () => {
   const shell = new Set(shellFiles())
   for (const file of readdirSync(join(DIST, 'assets'))) {
     const path = `assets/${file}`

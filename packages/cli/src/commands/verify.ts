@@ -3,7 +3,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { text as readStream } from 'node:stream/consumers'
 import {
-  locateDuplicateKey,
+  hasDuplicateKey,
   type PublishedKey,
   parseWitnessKey,
   readKeyList,
@@ -121,7 +121,7 @@ async function readEntry(file: string): Promise<unknown> {
   const text = await readText(file)
   try {
     const entry: unknown = JSON.parse(text)
-    if (locateDuplicateKey(text, entry) === null) return entry
+    if (!hasDuplicateKey(text, entry)) return entry
   } catch (error) {
     if (error instanceof SyntaxError) throw new CommandError(`${file} is not JSON`)
     throw error

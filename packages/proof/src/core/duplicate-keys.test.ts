@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { locateDuplicateKey } from './duplicate-keys.ts'
+import { hasDuplicateKey, locateDuplicateKey } from './duplicate-keys.ts'
 
-const locate = (text: string) => locateDuplicateKey(text, JSON.parse(text))
+const locate = (text: string) =>
+  hasDuplicateKey(text, JSON.parse(text)) ? locateDuplicateKey(text) : null
 
 test('a key that occurs twice is located, also written with an escape', () => {
   assert.deepEqual(locate('{"a":1,"a":1}'), ['a'])
@@ -18,16 +19,13 @@ test('no text without such a key is found to have one', () => {
   fc.assert(
     fc.property(fc.json(), fc.constantFrom(0, 2), (text, spaces) => {
       const value: unknown = JSON.parse(text)
-      assert.equal(locateDuplicateKey(JSON.stringify(value, null, spaces), value), null)
+      assert.equal(hasDuplicateKey(JSON.stringify(value, null, spaces), value), false)
     }),
   )
 })
 
 test('a text that is nested a hundred thousand levels deep is read', () => {
   const depth = 100_000
-  const value: unknown = JSON.parse('{"a":'.repeat(depth) + '1'.concat('}'.repeat(depth)))
-  assert.equal(
-    locateDuplicateKey('{"a":'.repeat(depth) + '1'.concat('}'.repeat(depth)), value),
-    null,
-  )
+  const text = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
+  assert.equal(hasDuplicateKey(text, JSON.parse(text)), false)
 })

@@ -2,13 +2,13 @@
 // so that two readers may see two values (RFC 8259, section 4).
 
 /**
- * Where the first key is that its object has already, from the whole text on; null: there is none.
+ * Whether an object of the text has a key twice.
  * @param text valid JSON
  * @param value what `JSON.parse` made from it
  */
-export function locateDuplicateKey(text: string, value: unknown): (string | number)[] | null {
+export function hasDuplicateKey(text: string, value: unknown): boolean {
   // A parser keeps the last of two equal keys: then the text has more keys than the value.
-  return countKeysOf(text) === countMembers(value) ? null : locateDuplicate(text)
+  return countKeysOf(text) !== countMembers(value)
 }
 
 /** Without recursion: nothing bounds how deep a saved file is nested. */
@@ -59,8 +59,8 @@ function isKey(text: string, end: number): boolean {
   return text.charCodeAt(next) === COLON
 }
 
-/** Where the first key of a valid JSON text is that its object has already. */
-function locateDuplicate(text: string): (string | number)[] {
+/** Where the first key is, from the whole text on, that its object has already. */
+export function locateDuplicateKey(text: string): (string | number)[] {
   const loc: (string | number)[] = []
   /** The keys so far of each open object; null: an array. */
   const open: (Set<string> | null)[] = []

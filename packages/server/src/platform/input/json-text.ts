@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { limits } from '@custos/contract'
-import { locateDuplicateKey } from '@custos/proof'
+import { hasDuplicateKey, locateDuplicateKey } from '@custos/proof'
 import { Refusal } from '../refusal.ts'
 import { type Detail, type Loc, validationDetail } from '../validation.ts'
 
@@ -60,9 +60,9 @@ export function findJsonProblem(text: string, value: unknown): Detail | null {
   // In valid UTF-8 only an escape can bring in U+0000, a lone surrogate or a disguised key.
   const found = inspect(value, 1, text.includes('\\u'))
   if (found !== null) return found
-  const loc = locateDuplicateKey(text, value)
-  if (loc === null) return null
-  return { loc: loc.map(shortenSegment), msg: 'This key occurs twice', type: 'duplicate_key' }
+  if (!hasDuplicateKey(text, value)) return null
+  const loc = locateDuplicateKey(text).map(shortenSegment)
+  return { loc, msg: 'This key occurs twice', type: 'duplicate_key' }
 }
 
 // The location grows while the recursion unwinds: nothing is built for a good body.
