@@ -46,7 +46,7 @@ scene('a machine without a network reads from its own service and writes to it',
   await end()
 })
 
-scene('a screen whose style has gone, as after an update, is opened anew', async (given) => {
+scene('a screen whose style has gone, as after an update, is loaded again', async (given) => {
   const { page, end } = await given.visit('/health', { statuses: [404] })
   const gone = page.waitForResponse((response) => response.status() === 404)
   await page.route('**/assets/evidence-*.css', (route) => route.fulfill({ status: 404 }), {

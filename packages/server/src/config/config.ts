@@ -335,7 +335,7 @@ function metrics(env: Environment): MetricsConfig {
   if (port === undefined && env.CUSTOS_METRICS_HOST !== undefined)
     throw wrong('CUSTOS_METRICS_HOST', 'requires CUSTOS_METRICS_PORT')
   const number = port === undefined ? null : integer(env, 'CUSTOS_METRICS_PORT')
-  const hosts = [env.CUSTOS_HOST ?? '127.0.0.1', host]
+  const hosts = [listenHost(env, 'CUSTOS_HOST'), host]
   const shared = hosts[0] === hosts[1] || hosts.some((one) => one === '0.0.0.0' || one === '::')
   if (number && shared && number === integer(env, 'CUSTOS_PORT'))
     throw wrong('CUSTOS_METRICS_PORT', 'must be another port than CUSTOS_PORT')

@@ -24,6 +24,7 @@ test('a setting of metrics or traces that cannot be used is refused', () => {
     { CUSTOS_METRICS_PORT: 'http' },
     { CUSTOS_METRICS_HOST: '10.0.0.1' },
     { CUSTOS_METRICS_PORT: '8420' },
+    { CUSTOS_HOST: '[::1]', CUSTOS_METRICS_HOST: '::1', CUSTOS_METRICS_PORT: '8420' },
     { CUSTOS_METRICS_PUBLIC: 'yes' },
     { CUSTOS_METRICS_COMPAT: '2' },
     { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },
