@@ -10,7 +10,7 @@ export interface BackupTask {
 }
 
 // Posted by backup.ts only.
-const { from, to } = workerData as BackupTask
+const { from, to }: BackupTask = workerData
 const connection = new SqliteConnection(from, 'read')
 try {
   // One snapshot, without the free pages that may still hold what was deleted.

@@ -144,3 +144,18 @@ export async function waitAtMost<T>(work: Promise<T>, ms: number, otherwise: () 
     clearTimeout(timer)
   }
 }
+
+/**
+ * A function that runs `load` on its first call and returns the same promise from then on. After a
+ * rejection the next call loads again: what was missing (a file descriptor, memory) may be back.
+ */
+export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined
+  return () => {
+    loaded ??= load().catch((error: unknown) => {
+      loaded = undefined
+      throw error
+    })
+    return loaded
+  }
+}

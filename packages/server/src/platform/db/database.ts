@@ -1,6 +1,6 @@
 // The interface of a database engine: units of work and snapshots, one tenant at a time.
 
-import type { TenantDb, Tx } from './tenant-db.ts'
+import type { Query, TenantDb, Tx } from './tenant-db.ts'
 
 /** The tenant id of work on the control tables that belongs to no tenant. */
 export const PLATFORM = ''
@@ -34,6 +34,22 @@ export interface Database {
   transact<T>(tenant_id: string, unit: (tx: Tx) => Promise<T>): Promise<T>
   /** Reads on one committed snapshot. */
   read<T>(tenant_id: string, query: (db: TenantDb) => Promise<T>): Promise<T>
+  /**
+   * The one row of a query over many rows, such as a count, on what is committed now. The embedded
+   * engine runs it in a thread of its own, so that no other request waits for it.
+   * @param query builds the query; the handle runs none
+   */
+  sum<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O | undefined>
   stats(): DatabaseStats
   close(): Promise<void>
+}
+
+/** How many rows a query counts, beside the main thread; see `Database.sum`. */
+export async function countRows(
+  db: Database,
+  tenant_id: string,
+  query: (db: TenantDb) => Query<{ count: number }>,
+): Promise<number> {
+  const row = await db.sum(tenant_id, query)
+  return Number(row?.count ?? 0)
 }

@@ -1,6 +1,7 @@
 // The worker: takes due jobs of each queue under a lease and runs them to their end.
 
 import type { Clock } from '../clock.ts'
+import { loadOnce } from '../concurrency.ts'
 import { type Database, PLATFORM } from '../db/database.ts'
 import {
   countOpenJobs,
@@ -17,7 +18,6 @@ import {
 } from '../db/jobs.sql.ts'
 import type { Tx } from '../db/tenant-db.ts'
 import type { Ids } from '../ids.ts'
-import { loadOnce } from '../load-once.ts'
 import type { Logger } from '../logger.ts'
 import {
   type CancelResult,

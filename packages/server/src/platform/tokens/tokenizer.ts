@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
-import { loadOnce } from '../load-once.ts'
+import { loadOnce } from '../concurrency.ts'
 import { RankedTokens } from './ranked-tokens.ts'
 
 export type TokenizerName = 'o200k_base' | 'chars'

@@ -2,7 +2,7 @@
 // Stripe's API, so Stripe's client library is used for both.
 
 import type Stripe from 'stripe'
-import { loadOnce } from '../../platform/load-once.ts'
+import { loadOnce } from '../../platform/concurrency.ts'
 import { OperatorError } from '../../platform/operator-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
 

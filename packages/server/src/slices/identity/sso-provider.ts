@@ -3,10 +3,10 @@
 import { hash } from 'node:crypto'
 import type { JSONWebKeySet } from 'jose'
 import type * as OpenidClient from 'openid-client'
+import { loadOnce } from '../../platform/concurrency.ts'
 import { EgressError } from '../../platform/egress/connection.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { perKernel } from '../../platform/kernel/kernel.ts'
-import { loadOnce } from '../../platform/load-once.ts'
 import { LruCache } from '../../platform/lru-cache.ts'
 import { type Claims, isOfThisLogin, SKEW_S } from './sso-claims.ts'
 import {

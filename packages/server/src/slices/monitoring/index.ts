@@ -5,7 +5,7 @@ import type { monitoring as contract, monitoring, platform, Usage } from '@custo
 import { CLOCK_ADVICE, formatTime, parseTime, secondsAhead } from '../../platform/clock.ts'
 import { waitAtMost } from '../../platform/concurrency.ts'
 import { findTenant, listServedIds } from '../../platform/db/control.sql.ts'
-import { PLATFORM } from '../../platform/db/database.ts'
+import { countRows, PLATFORM } from '../../platform/db/database.ts'
 import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { PROBE_WAIT_MS, probeStorage } from '../../platform/kernel/storage-probe.ts'
@@ -61,25 +61,26 @@ const stats: Handler<typeof contract.stats> = async (call) => {
   }
 }
 
-const countsOf = (kernel: Kernel, tenant_id: string, store_ids: readonly string[]) =>
-  kernel.db.read(
-    tenant_id,
-    async (db): Promise<Counts> => ({
-      stores: await countStores(db, store_ids),
-      memories: await countFacts(db, store_ids),
-      decisions: await countDecisions(db, store_ids),
-    }),
-  )
+async function countsOf(
+  { db }: Kernel,
+  tenant_id: string,
+  store_ids: readonly string[],
+): Promise<Counts> {
+  const [stores, memories, decisions] = await Promise.all([
+    countRows(db, tenant_id, (handle) => countStores(handle, store_ids)),
+    countRows(db, tenant_id, (handle) => countFacts(handle, store_ids)),
+    countRows(db, tenant_id, (handle) => countDecisions(handle, store_ids)),
+  ])
+  return { stores, memories, decisions }
+}
 
-const wholeOf = (kernel: Kernel, tenant_id: string) =>
-  kernel.db.read(
-    tenant_id,
-    async (db): Promise<TenantTotals> => ({
-      certificates: await countCertificates(db),
-      log_size: await logSize(db),
-      usage: await loadUsage(db, calendarMonth(kernel.clock.now(), 0).period),
-    }),
-  )
+const wholeOf = async (kernel: Kernel, tenant_id: string): Promise<TenantTotals> => ({
+  certificates: await countRows(kernel.db, tenant_id, countCertificates),
+  ...(await kernel.db.read(tenant_id, async (db) => ({
+    log_size: await logSize(db),
+    usage: await loadUsage(db, calendarMonth(kernel.clock.now(), 0).period),
+  }))),
+})
 
 function total(all: readonly (Counts & TenantTotals)[]): Counts & TenantTotals {
   const sum = (pick: (numbers: Counts & TenantTotals) => number) =>

@@ -5,29 +5,23 @@ import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
+type Stores = readonly string[]
+
 /** Rows of the stores; of every store when none is named. */
-async function countIn(
-  db: TenantDb,
-  table: 'stores' | 'facts' | 'decisions',
-  store_ids: readonly string[],
-): Promise<number> {
+function countIn(db: TenantDb, table: 'stores' | 'facts' | 'decisions', store_ids: Stores) {
   const all = from(db, table).select((e) => e.fn.countAll<number>().as('count'))
-  const row = await db.first(store_ids.length === 0 ? all : all.where('store_id', 'in', store_ids))
-  return Number(row?.count ?? 0)
+  return store_ids.length === 0 ? all : all.where('store_id', 'in', store_ids)
 }
 
-type Stores = readonly string[]
 export const countStores = (db: TenantDb, ids: Stores) => countIn(db, 'stores', ids)
 export const countFacts = (db: TenantDb, ids: Stores) => countIn(db, 'facts', ids)
 export const countDecisions = (db: TenantDb, ids: Stores) => countIn(db, 'decisions', ids)
 
 /** Without those of self-tests. */
-export async function countCertificates(db: TenantDb): Promise<number> {
-  const counted = from(db, 'certificates')
+export const countCertificates = (db: TenantDb) =>
+  from(db, 'certificates')
     .select((e) => e.fn.countAll<number>().as('count'))
     .where('certificate_id', 'not in', from(db, 'self_test_certificates').select('certificate_id'))
-  return Number((await db.first(counted))?.count ?? 0)
-}
 
 /** Entries of the tenant's log. */
 export async function logSize(db: TenantDb): Promise<number> {

@@ -4,7 +4,7 @@ import { Pool } from 'pg'
 import type { Clock } from '../../clock.ts'
 import { BatchState, type OnLateFailure } from '../batch-state.ts'
 import type { Database, DatabaseSource, DatabaseStats, OnCommit } from '../database.ts'
-import type { TenantDb, Tx } from '../tenant-db.ts'
+import type { Query, TenantDb, Tx } from '../tenant-db.ts'
 import {
   connectionOf,
   PostgresConnection,
@@ -124,6 +124,10 @@ export class PostgresEngine implements Database {
       this.#tell(error)
       throw asRefusal(error)
     }
+  }
+
+  sum<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O | undefined> {
+    return this.read(tenant_id, (db) => db.first(query(db)))
   }
 
   stats(): DatabaseStats {

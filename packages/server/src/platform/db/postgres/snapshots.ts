@@ -3,7 +3,7 @@
 import { Client } from 'pg'
 import { type DatabaseSource, type DatabaseStats, PLATFORM } from '../database.ts'
 import { NO_POOL, readOnly, type Snapshots } from '../sqlite/snapshots.ts'
-import type { TenantDb } from '../tenant-db.ts'
+import type { Query, TenantDb } from '../tenant-db.ts'
 import { connectionOf, PostgresConnection, postgresTypes } from './connection.ts'
 import { asPostgresError } from './error.ts'
 import { PostgresTenantDb } from './handle.ts'
@@ -63,6 +63,10 @@ export class PostgresSnapshots implements Snapshots {
     const sql = `select set_config('app.tenant_id', $1, true)`
     await this.#connection.query({ sql }, [tenant_id])
     return query(new PostgresTenantDb(tenant_id, { connection: this.#connection, named: false }))
+  }
+
+  sum<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O | undefined> {
+    return this.read(tenant_id, (db) => db.first(query(db)))
   }
 
   stats(): DatabaseStats {

@@ -11,7 +11,7 @@ interface Task {
 }
 
 // Given by startCheckpointer only.
-const task = workerData as Task
+const task: Task = workerData
 const db = new DatabaseSync(task.path, { timeout: 2_000 })
 db.exec('PRAGMA synchronous = FULL')
 db.exec('PRAGMA secure_delete = ON')

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
 import { systemClock } from '../../clock.ts'
-import { from, insertInto, type Tx } from '../tenant-db.ts'
+import { from, insertInto, type TenantDb, type Tx } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
 import { migrateSqlite, SqliteEngine } from './engine.ts'
 import { findInstance } from './instance.ts'
@@ -44,6 +44,32 @@ test('units of several tenants that arrive together share one commit', async () 
   assert.equal(db.stats().commits, 1)
   assert.deepEqual(await operations('t1'), ['u0', 'u3'])
   assert.deepEqual(await operations('t2'), ['u1'])
+})
+
+const countUsage = (db: TenantDb) =>
+  from(db, 'usage').select((e) => e.fn.countAll<number>().as('count'))
+
+test('a sum is over what the tenant has committed, and nobody waits for it', async () => {
+  await db.transact('t1', (tx) => put(tx, 'one'))
+  await db.transact('t2', (tx) => put(tx, 'another'))
+  let done = false
+  const sum = db.sum('t1', countUsage).finally(() => {
+    done = true
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(done, false, 'it ran before the next turn of the event loop')
+  assert.deepEqual(await sum, { count: 1 })
+  await db.transact('t1', (tx) => put(tx, 'two'))
+  assert.deepEqual(await db.sum('t1', countUsage), { count: 2 })
+})
+
+test('a sum that cannot be read is refused, and so is one after the end', async () => {
+  renameSync(path, `${path}.moved`)
+  await assert.rejects(db.sum('t1', countUsage), { code: 'unavailable' })
+  renameSync(`${path}.moved`, path)
+  await db.close()
+  await assert.rejects(db.sum('t1', countUsage), { code: 'unavailable' })
+  db = new SqliteEngine(path, systemClock())
 })
 
 test('migrations that stop in the middle leave no table behind', () => {

@@ -4,13 +4,15 @@ import { statSync } from 'node:fs'
 import type { Clock } from '../../clock.ts'
 import { Refusal } from '../../refusal.ts'
 import { sqliteFault } from '../../storage-fault.ts'
+import { WorkerRequests } from '../../worker-requests.ts'
 import { BatchState, type OnLateFailure } from '../batch-state.ts'
 import type { Database, DatabaseSource, DatabaseStats, OnCommit } from '../database.ts'
 import { laterDdl, tableDdl } from '../migrations/ddl.ts'
 import { migrationsOf, requireKnown } from '../migrations/migrations.ts'
-import type { TenantDb, Tx } from '../tenant-db.ts'
+import type { Query, TenantDb, Tx } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
 import { asRefusal, type Batch, SqliteTenantDb, SqliteTx } from './handle.ts'
+import type { sum } from './sum-worker.ts'
 
 const BATCH_UNITS_MAX = 256
 const READERS = 4
@@ -33,6 +35,9 @@ export class SqliteEngine implements Database {
   readonly #writer: SqliteConnection
   readonly #readers: SqliteConnection[]
   readonly #waitingReads: ((connection: SqliteConnection) => void)[] = []
+  readonly #sums = new WorkerRequests<Parameters<typeof sum>[0], ReturnType<typeof sum>>(
+    new URL('./sum-worker.ts', import.meta.url),
+  )
   #queue: QueuedUnit[] = []
   #scheduled = false
   #closed = false
@@ -86,6 +91,16 @@ export class SqliteEngine implements Database {
     }
   }
 
+  async sum<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O | undefined> {
+    if (this.#closed) throw new Refusal('unavailable')
+    const handle = new SqliteTenantDb(tenant_id, this.#writer)
+    handle.end()
+    const { sql, parameters } = query(handle).compile()
+    const { row, failure } = await this.#sums.ask({ path: this.#path, sql, parameters })
+    if (failure) throw asRefusal(Object.assign(new Error(failure.message), failure))
+    return row as O | undefined
+  }
+
   stats(): DatabaseStats {
     return {
       engine: 'sqlite',
@@ -107,6 +122,7 @@ export class SqliteEngine implements Database {
     }
     await this.#running
     this.#closed = true
+    await this.#sums.close()
     for (const reader of this.#readers) reader.close()
     this.#writer.close()
   }

@@ -1,7 +1,7 @@
 // For looking only: one connection whose reads all see the snapshot last taken.
 
 import type { Database, DatabaseSource, DatabaseStats } from '../database.ts'
-import type { TenantDb } from '../tenant-db.ts'
+import type { Query, TenantDb } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
 import { SqliteTenantDb } from './handle.ts'
 
@@ -43,6 +43,10 @@ export class SqliteSnapshots implements Snapshots {
 
   read<T>(tenant_id: string, query: (db: TenantDb) => Promise<T>): Promise<T> {
     return query(new SqliteTenantDb(tenant_id, this.#connection))
+  }
+
+  sum<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O | undefined> {
+    return this.read(tenant_id, (db) => db.first(query(db)))
   }
 
   stats(): DatabaseStats {

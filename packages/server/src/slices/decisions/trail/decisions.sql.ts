@@ -123,19 +123,17 @@ export const listDecisions = (db: TenantDb, filter: DecisionFilter, page: Decisi
 
 /** Totals of the tenant's decisions. */
 export const sumDecisions = (db: TenantDb, filter: DecisionFilter) =>
-  db.first(
-    filterDecisions(db, filter).select((e) => [
-      e.fn.countAll<number>().as('total'),
-      e.fn.count<number>('model_id').distinct().as('models'),
-      e.fn.count<number>('store_id').distinct().as('stores'),
-      e.fn.count<number>('session_label').distinct().as('sessions'),
-      e.fn.avg<number | null>('latency_ms').as('latency_ms'),
-      // As floating point: a sum of counts may exceed 2^53.
-      e.fn.sum<number | null>(e.cast('token_count', 'double precision')).as('tokens'),
-      e.fn.min<number | null>('logged_us').as('first_us'),
-      e.fn.max<number | null>('logged_us').as('last_us'),
-    ]),
-  )
+  filterDecisions(db, filter).select((e) => [
+    e.fn.countAll<number>().as('total'),
+    e.fn.count<number>('model_id').distinct().as('models'),
+    e.fn.count<number>('store_id').distinct().as('stores'),
+    e.fn.count<number>('session_label').distinct().as('sessions'),
+    e.fn.avg<number | null>('latency_ms').as('latency_ms'),
+    // As floating point: a sum of counts may exceed 2^53.
+    e.fn.sum<number | null>(e.cast('token_count', 'double precision')).as('tokens'),
+    e.fn.min<number | null>('logged_us').as('first_us'),
+    e.fn.max<number | null>('logged_us').as('last_us'),
+  ])
 
 /** Ascending seqs, above `after_seq`, of decisions that used any of the refs. */
 export async function listDecisionsUsing(

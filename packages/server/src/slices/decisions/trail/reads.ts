@@ -172,11 +172,12 @@ export const stats: Handler<typeof decisions.stats> = async (call) => {
   }
 }
 
-const sumVisible = (call: Call<typeof decisions.stats>) =>
-  call.read(async (db) => {
-    const which = await buildDecisionFilter(call.kernel, call.principal, db, {})
-    return which === 'none' ? undefined : sumDecisions(db, which)
-  })
+async function sumVisible(call: Call<typeof decisions.stats>) {
+  const { kernel, principal, tenant_id } = call
+  const which = await call.read((db) => buildDecisionFilter(kernel, principal, db, {}))
+  if (which === 'none') return undefined
+  return kernel.db.sum(tenant_id, (db) => sumDecisions(db, which))
+}
 
 function round(ms: number | null): number | null {
   if (ms === null || !Number.isFinite(ms)) return null

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { withPostgres } from '../../../platform/db/postgres/connection.ts'
 import { SqliteConnection } from '../../../platform/db/sqlite/connection.ts'
 import { migrateSqlite } from '../../../platform/db/sqlite/engine.ts'
+import { SqliteTenantDb } from '../../../platform/db/sqlite/handle.ts'
 import { rowsRead } from '../../../platform/db/testing/rows-read.ts'
 import { openPostgres } from '../../../testing/postgres.ts'
 import {
@@ -16,6 +17,8 @@ import {
   placeAfter,
   sinceStatement,
 } from './facts.sql.ts'
+import { listDigestsAmong, listSessionsOf } from './session-digests.sql.ts'
+import { listChainRefs } from './validity.sql.ts'
 
 const FACTS = 5_000
 /** More than one statement's worth. */
@@ -102,16 +105,44 @@ test('what is new in a store is found without reading the rest of it, in whole p
   }
 })
 
-test('the embedded engine finds what is new in a store by an index', () => {
+/** How the embedded engine finds the rows of each statement, without sorting and its own tables. */
+function recordPlans() {
   const connection = new SqliteConnection(':memory:', 'write')
+  migrateSqlite(connection)
+  const plans: string[] = []
+  const explain = (query: string, values: readonly unknown[]) => {
+    for (const row of connection.all(`explain query plan ${query}`, values))
+      plans.push(String(Object(row).detail))
+    return connection.all(query, values)
+  }
+  const planned = Object.assign(Object.create(connection), { all: explain, run: explain })
+  return { db: new SqliteTenantDb('t1', planned), plans, close: () => connection.close() }
+}
+
+test('the embedded engine finds what is new in a store by an index', async () => {
+  const { db, plans, close } = recordPlans()
   try {
-    migrateSqlite(connection)
-    const page = { store_id: 's', ...placeAfter(7), limit: PAGE }
-    const values = sinceStatement.bind('t1', page)
-    const plan = connection.all(`explain query plan ${sinceStatement.sql}`, values)
-    const details = plan.map((row) => String(Object(row).detail)).join('\n')
+    await db.allOf(sinceStatement, { store_id: 's', ...placeAfter(7), limit: PAGE })
+    const details = plans.join('\n')
     assert.match(details, /SEARCH facts USING INDEX facts_by_store_id_sealed_seq .*sealed_seq>/)
   } finally {
-    connection.close()
+    close()
+  }
+})
+
+test('the embedded engine finds versions, sessions and sources by their keys', async () => {
+  const { db, plans, close } = recordPlans()
+  try {
+    await listChainRefs(db, 7, PAGE)
+    await listSessionsOf(db, [7, 8])
+    await listDigestsAmong(db, [7])
+    await listDigestsAmong(db, [7, 8])
+    const searches = plans.filter((detail) =>
+      /^(SEARCH|SCAN) (?!CONSTANT|chain|sides)/.test(detail),
+    )
+    assert.ok(searches.length > 5, plans.join('\n'))
+    for (const detail of searches) assert.match(detail, /\(tenant_id=\? AND /)
+  } finally {
+    close()
   }
 })

@@ -104,7 +104,8 @@ export const findValidFrom = async (db: TenantDb, ref: number): Promise<number |
 
 /**
  * Rows are read as they are asked for, so that the limit ends the walk. Each row has two links, one
- * for each `side`: PostgreSQL takes one recursive term only.
+ * for each `side`: PostgreSQL takes one recursive term only. SQLite reads the tables of a cross
+ * join in their order; otherwise it would read all versions of the tenant for each link.
  */
 const chainStatement = statement<{ ref: number; limit: number }>()((k, p) =>
   k
@@ -117,10 +118,11 @@ const chainStatement = statement<{ ref: number; limit: number }>()((k, p) =>
         .union(
           walk
             .selectFrom('chain')
-            .innerJoin('validity', 'validity.ref', 'chain.ref')
-            .innerJoin(SIDES, (join) => join.onTrue())
+            .crossJoin('validity')
+            .crossJoin(SIDES)
             .select(sql<number>`${LINK}`.as('ref'))
             .where('validity.tenant_id', '=', p.tenant_id)
+            .whereRef('validity.ref', '=', 'chain.ref')
             .where(LINK, 'is not', null),
         ),
     )

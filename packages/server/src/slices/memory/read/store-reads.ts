@@ -1,6 +1,7 @@
 // Reads of stores: lists, one store, capabilities, statistics; and the flush barrier.
 
 import type { memory, Store } from '@custos/contract'
+import { countRows } from '../../../platform/db/database.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -16,12 +17,14 @@ import {
   type StoreSettings,
 } from '../stores/store-settings.ts'
 import {
+  countErased,
   countFacts,
-  countStore,
   findStore,
   listStores as findStores,
   type StoreRow,
   sumFactBytes,
+  sumFacts,
+  sumVersions,
 } from '../stores/stores.sql.ts'
 import { type CountedStore, loadStoreCounts } from './store-counts.ts'
 
@@ -40,10 +43,10 @@ const showDefaultStore = (kernel: Kernel): Store => ({
   state: 'active',
 })
 
-export const listStores: Handler<typeof memory.list_stores> = (call, { query }) =>
-  call.read(async (db) => {
-    const allowed = call.principal.allowed_stores
-    const page = pageOf(query, 100)
+export const listStores: Handler<typeof memory.list_stores> = async (call, { query }) => {
+  const allowed = call.principal.allowed_stores
+  const page = pageOf(query, 100)
+  const stores = await call.read(async (db) => {
     const rows = await findStores(db, { ...page, allowed })
     const isLastPage = rows.length < page.limit
     const default_added = isLastPage && (await isDefaultListedHere(db, allowed, rows, page.offset))
@@ -53,10 +56,16 @@ export const listStores: Handler<typeof memory.list_stores> = (call, { query }) 
       return description ? [showStore(row, description)] : []
     })
     if (default_added) stores.push(showDefaultStore(call.kernel))
-    const fact_count = await countFacts(db, allowed)
-    const total_bytes = fact_count <= BYTES_COUNTED_MAX ? await sumFactBytes(db, allowed) : null
-    return { ...page.envelope('stores', stores), tenant_stats: { fact_count, total_bytes } }
+    return stores
   })
+  const fact_count = await countFactsOf(call, allowed)
+  const few = fact_count <= BYTES_COUNTED_MAX
+  const total_bytes = few ? await call.read((db) => sumFactBytes(db, allowed)) : null
+  return { ...page.envelope('stores', stores), tenant_stats: { fact_count, total_bytes } }
+}
+
+const countFactsOf = ({ kernel, tenant_id }: Call, stores: readonly string[]): Promise<number> =>
+  countRows(kernel.db, tenant_id, (db) => countFacts(db, stores))
 
 /**
  * Whether `default`, before its first write, is listed after these last rows. It is listed after
@@ -74,20 +83,22 @@ async function isDefaultListedHere(
   return (await findStores(db, { limit: 1, offset: offset - 1, allowed })).length > 0
 }
 
-export const getStore: Handler<typeof memory.get_store> = (call, { params }) =>
-  call.read(async (db) => {
+export const getStore: Handler<typeof memory.get_store> = async (call, { params }) => {
+  const { row, description } = await call.read(async (db) => {
     const row = await findStore(db, params.store_id)
-    if (!row) {
-      if (params.store_id !== DEFAULT_STORE) return call.refuse('store_not_found')
-      return { ...showDefaultStore(call.kernel), state: 'active' as const, facts: 0 }
-    }
-    const [description] = await openDescriptions(call.kernel, db.tenant_id, [row])
-    if (!description) return call.refuse('store_not_found')
-    const facts = await countFacts(db, [row.store_id])
-    const shown = { ...showStore(row, description), facts }
-    if (row.state === 'active') return { ...shown, state: 'active' as const }
-    return { ...shown, state: 'deleting' as const, deletion: { facts_left: facts } }
+    const [description] = row ? await openDescriptions(call.kernel, db.tenant_id, [row]) : []
+    return { row, description }
   })
+  if (!row) {
+    if (params.store_id !== DEFAULT_STORE) return call.refuse('store_not_found')
+    return { ...showDefaultStore(call.kernel), state: 'active' as const, facts: 0 }
+  }
+  if (!description) return call.refuse('store_not_found')
+  const facts = await countFactsOf(call, [row.store_id])
+  const shown = { ...showStore(row, description), facts }
+  if (row.state === 'active') return { ...shown, state: 'active' as const }
+  return { ...shown, state: 'deleting' as const, deletion: { facts_left: facts } }
+}
 
 export const capabilities: Handler<typeof memory.capabilities> = (call, { params }) =>
   call.read(async (db) => {
@@ -125,11 +136,9 @@ export const ingestionStats: Handler<typeof memory.ingestion_stats> = async (cal
 
 // Builds no index: statistics of many stores would otherwise evict the indexes in use.
 export const stats: Handler<typeof memory.stats> = async (call, { params }) => {
-  const { store, ...seen } = await call.read(async (db) => {
-    const store = await loadReadableStore(call.kernel, db, params.store_id)
-    return { store, ...(await loadStoreNumbers(call, db, store)) }
-  })
+  const store = await call.read((db) => loadReadableStore(call.kernel, db, params.store_id))
   const { store_id } = store
+  const seen = await loadStoreNumbers(call, store)
   const counts = await loadStoreCounts(call.kernel, toCountedStore(call, store), { build: false })
   return { store_id, ...seen, ...showIngestion(call, store_id), ...counts }
 }
@@ -137,11 +146,26 @@ export const stats: Handler<typeof memory.stats> = async (call, { params }) => {
 const toCountedStore = ({ tenant_id }: Call, { row }: ReadableStore): CountedStore | null =>
   row ? { tenant_id, store_id: row.store_id, head_seq: row.head_seq } : null
 
-async function loadStoreNumbers(call: Call, db: TenantDb, { store_id, embedder }: StoreSettings) {
-  const space = call.kernel.embedders.spaceOf(embedder)
-  const at = { at_us: call.kernel.clock.now(), space_mark: space?.mark ?? null }
-  const { embedded, ...counted } = await countStore(db, store_id, at)
-  const missing = space === null ? 0 : counted.facts - embedded
-  const vectors = { space: space?.name ?? null, embedded, missing }
-  return { ...counted, vectors, index: storeIndexes(call.kernel).describe(db.tenant_id, store_id) }
+async function loadStoreNumbers(
+  { kernel, tenant_id }: Call,
+  { store_id, embedder }: StoreSettings,
+) {
+  const space = kernel.embedders.spaceOf(embedder)
+  const at = { at_us: kernel.clock.now(), space_mark: space?.mark ?? null }
+  const [facts, versions, erased] = await Promise.all([
+    kernel.db.sum(tenant_id, (db) => sumFacts(db, store_id, at)),
+    kernel.db.sum(tenant_id, (db) => sumVersions(db, store_id, at.at_us)),
+    countRows(kernel.db, tenant_id, (db) => countErased(db, store_id)),
+  ])
+  const [live, embedded] = [Number(facts?.facts ?? 0), Number(facts?.embedded ?? 0)]
+  const missing = space === null ? 0 : live - embedded
+  return {
+    facts: live,
+    tokens: Number(facts?.tokens ?? 0),
+    current: Number(versions?.current ?? 0),
+    superseded: Number(versions?.superseded ?? 0),
+    erased,
+    vectors: { space: space?.name ?? null, embedded, missing },
+    index: storeIndexes(kernel).describe(tenant_id, store_id),
+  }
 }

@@ -125,10 +125,9 @@ export function listStores(
   return db.all(selected.orderBy('created_us').orderBy('store_id').limit(limit).offset(offset))
 }
 
-export async function countFacts(db: TenantDb, stores: readonly string[]): Promise<number> {
+export function countFacts(db: TenantDb, stores: readonly string[]) {
   const all = from(db, 'facts').select((e) => e.fn.countAll<number>().as('count'))
-  const selected = stores.length === 0 ? all : all.where('store_id', 'in', stores)
-  return Number((await db.first(selected))?.count ?? 0)
+  return stores.length === 0 ? all : all.where('store_id', 'in', stores)
 }
 
 /** Bytes of sealed facts. Reads every row: for tenants with few facts only. */
@@ -139,52 +138,37 @@ export async function sumFactBytes(db: TenantDb, stores: readonly string[]): Pro
   return Number((await db.first(selected))?.bytes ?? 0)
 }
 
-/**
- * Counts of a store, without what has expired at `at_us`; `embedded` are the live facts with a
- * vector of the space.
- */
-export async function countStore(
+/** Live facts without those that have expired at `at_us`; `embedded` have a vector of the space. */
+export const sumFacts = (
   db: TenantDb,
   store_id: string,
   { at_us, space_mark }: { at_us: number; space_mark: number | null },
-) {
-  const facts = await db.first(
-    from(db, 'facts')
-      .select((e) => [
-        e.fn.countAll<number>().as('facts'),
-        sql<number>`coalesce(sum(token_count), 0)`.as('tokens'),
-        sql<number>`coalesce(sum(case when space_mark = ${space_mark} then 1 else 0 end), 0)`.as(
-          'embedded',
-        ),
-      ])
-      .where('store_id', '=', store_id)
-      .where('state', '=', 0)
-      .where('ref', 'not in', expiredRefs(db, store_id, at_us)),
-  )
-  const versions = await db.first(
-    from(db, 'validity')
-      .select([
-        sql<number>`coalesce(sum(case when valid_from_us <= ${at_us} and
-          (valid_until_us is null or valid_until_us > ${at_us}) then 1 else 0 end), 0)`.as(
-          'current',
-        ),
-        sql<number>`count(superseded_by)`.as('superseded'),
-      ])
-      .where('store_id', '=', store_id)
-      .where('until_seq', 'is', null)
-      .where('ref', 'not in', expiredRefs(db, store_id, at_us)),
-  )
-  const tombstones = await db.first(
-    from(db, 'tombstones')
-      .select((e) => e.fn.countAll<number>().as('erased'))
-      .where('store_id', '=', store_id),
-  )
-  return {
-    facts: Number(facts?.facts ?? 0),
-    tokens: Number(facts?.tokens ?? 0),
-    current: Number(versions?.current ?? 0),
-    superseded: Number(versions?.superseded ?? 0),
-    erased: Number(tombstones?.erased ?? 0),
-    embedded: Number(facts?.embedded ?? 0),
-  }
-}
+) =>
+  from(db, 'facts')
+    .select((e) => [
+      e.fn.countAll<number>().as('facts'),
+      sql<number>`coalesce(sum(token_count), 0)`.as('tokens'),
+      sql<number>`coalesce(sum(case when space_mark = ${space_mark} then 1 else 0 end), 0)`.as(
+        'embedded',
+      ),
+    ])
+    .where('store_id', '=', store_id)
+    .where('state', '=', 0)
+    .where('ref', 'not in', expiredRefs(db, store_id, at_us))
+
+/** Validity versions on record, without those of facts that have expired at `at_us`. */
+export const sumVersions = (db: TenantDb, store_id: string, at_us: number) =>
+  from(db, 'validity')
+    .select([
+      sql<number>`coalesce(sum(case when valid_from_us <= ${at_us} and
+        (valid_until_us is null or valid_until_us > ${at_us}) then 1 else 0 end), 0)`.as('current'),
+      sql<number>`count(superseded_by)`.as('superseded'),
+    ])
+    .where('store_id', '=', store_id)
+    .where('until_seq', 'is', null)
+    .where('ref', 'not in', expiredRefs(db, store_id, at_us))
+
+export const countErased = (db: TenantDb, store_id: string) =>
+  from(db, 'tombstones')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('store_id', '=', store_id)
