@@ -158,6 +158,12 @@ const proof: Operation = {
     get(`/v1/gcrumbs/epochs/${epoch_number}/proof?seq=${(index * 7) % tree_size}`),
 }
 
+const statistics: Operation = {
+  name: 'statistics of a store',
+  connections: 1,
+  make: () => get('/v1/stores/default/stats'),
+}
+
 const access: Operation = {
   name: 'access of a person',
   connections: 1,
@@ -236,6 +242,11 @@ export const scenarios: readonly Scenario[] = [
   retrieveIn(stages['10k'], 10, { ceilings: ['bare'] }),
   scenario(erase, stages['10k'], { goals: [{ kind: 'times_before', min: 3 }] }),
   retrieveIn(stages['100k'], 40),
+  scenario(statistics, stages['100k'], {
+    name: 'statistics at 100k',
+    others: true,
+    goals: [{ kind: 'other_ms', max: OTHERS_MAX_MS }],
+  }),
   ...[score, log, erase, write].flatMap(inLargeStore),
   retrieveIn(stages['1M'], 250, { long: true }),
 ]

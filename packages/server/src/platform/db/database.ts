@@ -35,21 +35,21 @@ export interface Database {
   /** Reads on one committed snapshot. */
   read<T>(tenant_id: string, query: (db: TenantDb) => Promise<T>): Promise<T>
   /**
-   * The one row of a query over many rows, such as a count, on what is committed now. The embedded
+   * The few rows of a query over many, such as counts, on what is committed now. The embedded
    * engine runs it in a thread of its own, so that no other request waits for it.
    * @param query builds the query; the handle runs none
    */
-  sum<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O | undefined>
+  sums<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O[]>
   stats(): DatabaseStats
   close(): Promise<void>
 }
 
-/** How many rows a query counts, beside the main thread; see `Database.sum`. */
+/** How many rows a query counts, beside the main thread; see `Database.sums`. */
 export async function countRows(
   db: Database,
   tenant_id: string,
   query: (db: TenantDb) => Query<{ count: number }>,
 ): Promise<number> {
-  const row = await db.sum(tenant_id, query)
+  const [row] = await db.sums(tenant_id, query)
   return Number(row?.count ?? 0)
 }

@@ -34,12 +34,8 @@ export const insertSelfTestCertificate = (tx: Tx, certificate_id: string) =>
     ),
   )
 
-export async function countSelfTests(db: TenantDb): Promise<number> {
-  const row = await db.first(
-    from(db, 'self_test_certificates').select((e) => e.fn.countAll<number>().as('count')),
-  )
-  return Number(row?.count ?? 0)
-}
+export const countSelfTests = (db: TenantDb) =>
+  from(db, 'self_test_certificates').select((e) => e.fn.countAll<number>().as('count'))
 
 const certificateStatement = statement<{ certificate_id: string }>()((k, p) =>
   k
@@ -130,22 +126,16 @@ export const listCertificates = (db: TenantDb, limit: number, offset: number) =>
 
 /** Without those of self-tests. */
 export const countByOutcome = (db: TenantDb) =>
-  db.all(
-    from(db, 'certificates')
-      .select((e) => [
-        'subject_kind',
-        'outcome',
-        e.fn.countAll<number>().as('count'),
-        e.fn.min('completed_us').as('first_us'),
-        e.fn.max('completed_us').as('last_us'),
-      ])
-      .where(
-        'certificate_id',
-        'not in',
-        from(db, 'self_test_certificates').select('certificate_id'),
-      )
-      .groupBy(['subject_kind', 'outcome']),
-  )
+  from(db, 'certificates')
+    .select((e) => [
+      'subject_kind',
+      'outcome',
+      e.fn.countAll<number>().as('count'),
+      e.fn.min('completed_us').as('first_us'),
+      e.fn.max('completed_us').as('last_us'),
+    ])
+    .where('certificate_id', 'not in', from(db, 'self_test_certificates').select('certificate_id'))
+    .groupBy(['subject_kind', 'outcome'])
 
 export async function countStanding(db: TenantDb): Promise<number> {
   const row = await db.first(

@@ -4,6 +4,7 @@
 import type { decisionErasure, erasure, memoryErasure } from '@custos/contract'
 import { verifyCertificate } from '@custos/proof'
 import { formatTime, parseTime } from '../../platform/clock.ts'
+import { countRows } from '../../platform/db/database.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Call, fileReply, type Handler, type HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
@@ -116,13 +117,13 @@ async function scanVisible(
 }
 
 const stats: Handler<typeof erasure.stats> = async (call) => {
-  const { allowed_stores } = call.principal
+  const { kernel, tenant_id, principal } = call
   const { rows, self_tests } =
-    allowed_stores.length === 0
-      ? await call.read(async (db) => ({
-          rows: await countByOutcome(db),
-          self_tests: await countSelfTests(db),
-        }))
+    principal.allowed_stores.length === 0
+      ? {
+          rows: await kernel.db.sums(tenant_id, countByOutcome),
+          self_tests: await countRows(kernel.db, tenant_id, countSelfTests),
+        }
       : await countVisible(call)
   const count = (fits: (row: OutcomeCount) => boolean): number =>
     rows.filter(fits).reduce((sum, row) => sum + Number(row.count), 0)
@@ -145,7 +146,7 @@ const least = (a: number, b: number): number => Math.min(a, b)
 const most = (a: number, b: number): number => Math.max(a, b)
 const timeOf = (us: number): string | null => (Number.isFinite(us) ? formatTime(us) : null)
 
-type OutcomeCount = Awaited<ReturnType<typeof countByOutcome>>[number]
+type OutcomeCount = Awaited<ReturnType<ReturnType<typeof countByOutcome>['execute']>>[number]
 
 // Every certificate is its own row here: the columns do not say which store it belongs to.
 async function countVisible(

@@ -99,31 +99,32 @@ function sumOf<R>(rows: readonly R[], member: (row: R) => number | string | null
   return rows.reduce((sum, row) => sum + Number(member(row) ?? 0), 0)
 }
 
-const showStats: Handler<typeof contract.stats> = (call) => {
+const showStats: Handler<typeof contract.stats> = async (call) => {
   refuseLimited(call)
-  return call.read(async (db) => {
-    const agents = await countAgentsByEnabled(db)
-    const runs = await sumRunsByState(db)
-    const steps = await countStepsByState(db)
-    const calls = await countCallsByState(db)
-    const denied = ({ state }: { readonly state: string }) => state === 'denied'
-    return {
-      agents_total: sumOf(agents, ({ count }) => count),
-      agents_active: sumOf(agents, ({ enabled, count }) => enabled * Number(count)),
-      runs_total: sumOf(runs, ({ count }) => count),
-      runs_active: sumOf(runs, ({ live }) => live),
-      runs: Object.fromEntries(runs.map(({ state, count }) => [state, Number(count)])),
-      steps_total: sumOf(steps, ({ count }) => count),
-      steps_denied: sumOf(steps.filter(denied), ({ count }) => count),
-      steps_escalated: sumOf(steps, ({ escalated }) => escalated),
-      calls_total: sumOf(calls, ({ count }) => count),
-      calls_denied: sumOf(calls.filter(denied), ({ count }) => count),
-      calls_escalated: sumOf(calls, ({ escalated }) => escalated),
-      receipts_total: sumOf(runs, ({ receipts }) => receipts),
-      tokens_total: sumOf(runs, ({ tokens }) => tokens),
-      cost_micro_total: sumOf(runs, ({ cost_micro }) => cost_micro),
-    }
-  })
+  const { kernel, tenant_id } = call
+  const [agents, runs, steps, calls] = await Promise.all([
+    kernel.db.sums(tenant_id, countAgentsByEnabled),
+    kernel.db.sums(tenant_id, sumRunsByState),
+    kernel.db.sums(tenant_id, countStepsByState),
+    kernel.db.sums(tenant_id, countCallsByState),
+  ])
+  const denied = ({ state }: { readonly state: string }) => state === 'denied'
+  return {
+    agents_total: sumOf(agents, ({ count }) => count),
+    agents_active: sumOf(agents, ({ enabled, count }) => enabled * Number(count)),
+    runs_total: sumOf(runs, ({ count }) => count),
+    runs_active: sumOf(runs, ({ live }) => live),
+    runs: Object.fromEntries(runs.map(({ state, count }) => [state, Number(count)])),
+    steps_total: sumOf(steps, ({ count }) => count),
+    steps_denied: sumOf(steps.filter(denied), ({ count }) => count),
+    steps_escalated: sumOf(steps, ({ escalated }) => escalated),
+    calls_total: sumOf(calls, ({ count }) => count),
+    calls_denied: sumOf(calls.filter(denied), ({ count }) => count),
+    calls_escalated: sumOf(calls, ({ escalated }) => escalated),
+    receipts_total: sumOf(runs, ({ receipts }) => receipts),
+    tokens_total: sumOf(runs, ({ tokens }) => tokens),
+    cost_micro_total: sumOf(runs, ({ cost_micro }) => cost_micro),
+  }
 }
 
 export { runDeltas } from './managed/run-deltas.ts'

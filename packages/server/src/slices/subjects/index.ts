@@ -213,10 +213,8 @@ async function* listLabels(kernel: Kernel, tenant_id: string): AsyncGenerator<Js
       const text = JSON.stringify(label)
       return !seen.has(text) && seen.add(text)
     })
-  const [stores, decided] = await kernel.db.read(tenant_id, async (db) => [
-    await listStoreIds(db),
-    await listDecisionLabels(db),
-  ])
+  const stores = await kernel.db.read(tenant_id, listStoreIds)
+  const decided = await kernel.db.sums(tenant_id, listDecisionLabels)
   yield unseen(stores.map((store_id) => ({ store_id })))
   yield unseen(decided.flatMap(({ store_id, model_id }) => [{ store_id }, { model_id }]))
   for (let after = ''; ; ) {

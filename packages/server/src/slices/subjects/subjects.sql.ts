@@ -238,13 +238,11 @@ export const listVersions = (db: TenantDb, refs: readonly number[]) =>
 
 /** The stores and models that decisions name. */
 export const listDecisionLabels = (db: TenantDb) =>
-  db.all(
-    from(db, 'decisions')
-      .select(['store_id', 'model_id'])
-      .distinct()
-      .orderBy('store_id')
-      .orderBy('model_id'),
-  )
+  from(db, 'decisions')
+    .select(['store_id', 'model_id'])
+    .distinct()
+    .orderBy('store_id')
+    .orderBy('model_id')
 
 /** A batch of all certificates, in the order of their ids. */
 export const listRecordsAfter = (db: TenantDb, after: string, limit: number) =>

@@ -126,8 +126,8 @@ export class PostgresEngine implements Database {
     }
   }
 
-  sum<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O | undefined> {
-    return this.read(tenant_id, (db) => db.first(query(db)))
+  sums<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O[]> {
+    return this.read(tenant_id, (db) => db.all(query(db)))
   }
 
   stats(): DatabaseStats {

@@ -65,8 +65,8 @@ export class PostgresSnapshots implements Snapshots {
     return query(new PostgresTenantDb(tenant_id, { connection: this.#connection, named: false }))
   }
 
-  sum<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O | undefined> {
-    return this.read(tenant_id, (db) => db.first(query(db)))
+  sums<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O[]> {
+    return this.read(tenant_id, (db) => db.all(query(db)))
   }
 
   stats(): DatabaseStats {

@@ -49,26 +49,26 @@ test('units of several tenants that arrive together share one commit', async () 
 const countUsage = (db: TenantDb) =>
   from(db, 'usage').select((e) => e.fn.countAll<number>().as('count'))
 
-test('a sum is over what the tenant has committed, and nobody waits for it', async () => {
+test('sums are over what the tenant has committed, and nobody waits for them', async () => {
   await db.transact('t1', (tx) => put(tx, 'one'))
   await db.transact('t2', (tx) => put(tx, 'another'))
   let done = false
-  const sum = db.sum('t1', countUsage).finally(() => {
+  const sums = db.sums('t1', countUsage).finally(() => {
     done = true
   })
   await new Promise((resolve) => setImmediate(resolve))
-  assert.equal(done, false, 'it ran before the next turn of the event loop')
-  assert.deepEqual(await sum, { count: 1 })
+  assert.equal(done, false, 'they ran before the next turn of the event loop')
+  assert.deepEqual(await sums, [{ count: 1 }])
   await db.transact('t1', (tx) => put(tx, 'two'))
-  assert.deepEqual(await db.sum('t1', countUsage), { count: 2 })
+  assert.deepEqual(await db.sums('t1', countUsage), [{ count: 2 }])
 })
 
-test('a sum that cannot be read is refused, and so is one after the end', async () => {
+test('sums that cannot be read are refused, and so are those after the end', async () => {
   renameSync(path, `${path}.moved`)
-  await assert.rejects(db.sum('t1', countUsage), { code: 'unavailable' })
+  await assert.rejects(db.sums('t1', countUsage), { code: 'unavailable' })
   renameSync(`${path}.moved`, path)
   await db.close()
-  await assert.rejects(db.sum('t1', countUsage), { code: 'unavailable' })
+  await assert.rejects(db.sums('t1', countUsage), { code: 'unavailable' })
   db = new SqliteEngine(path, systemClock())
 })
 

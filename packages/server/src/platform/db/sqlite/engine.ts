@@ -12,7 +12,8 @@ import { migrationsOf, requireKnown } from '../migrations/migrations.ts'
 import type { Query, TenantDb, Tx } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
 import { asRefusal, type Batch, SqliteTenantDb, SqliteTx } from './handle.ts'
-import type { sum } from './sum-worker.ts'
+import { writeStatistics } from './statistics.ts'
+import type { sumUp } from './sum-worker.ts'
 
 const BATCH_UNITS_MAX = 256
 const READERS = 4
@@ -35,7 +36,7 @@ export class SqliteEngine implements Database {
   readonly #writer: SqliteConnection
   readonly #readers: SqliteConnection[]
   readonly #waitingReads: ((connection: SqliteConnection) => void)[] = []
-  readonly #sums = new WorkerRequests<Parameters<typeof sum>[0], ReturnType<typeof sum>>(
+  readonly #sums = new WorkerRequests<Parameters<typeof sumUp>[0], ReturnType<typeof sumUp>>(
     new URL('./sum-worker.ts', import.meta.url),
   )
   #queue: QueuedUnit[] = []
@@ -91,14 +92,14 @@ export class SqliteEngine implements Database {
     }
   }
 
-  async sum<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O | undefined> {
+  async sums<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O[]> {
     if (this.#closed) throw new Refusal('unavailable')
     const handle = new SqliteTenantDb(tenant_id, this.#writer)
     handle.end()
     const { sql, parameters } = query(handle).compile()
-    const { row, failure } = await this.#sums.ask({ path: this.#path, sql, parameters })
+    const { rows = [], failure } = await this.#sums.ask({ path: this.#path, sql, parameters })
     if (failure) throw asRefusal(Object.assign(new Error(failure.message), failure))
-    return row as O | undefined
+    return rows as O[]
   }
 
   stats(): DatabaseStats {
@@ -239,6 +240,7 @@ export function migrateSqlite(connection: SqliteConnection): string[] {
   connection.exec('BEGIN IMMEDIATE')
   try {
     const missing = runMissing(connection)
+    writeStatistics(connection)
     connection.exec('COMMIT')
     return missing
   } catch (error) {

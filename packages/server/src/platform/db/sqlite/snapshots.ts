@@ -45,8 +45,8 @@ export class SqliteSnapshots implements Snapshots {
     return query(new SqliteTenantDb(tenant_id, this.#connection))
   }
 
-  sum<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O | undefined> {
-    return this.read(tenant_id, (db) => db.first(query(db)))
+  sums<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O[]> {
+    return this.read(tenant_id, (db) => db.all(query(db)))
   }
 
   stats(): DatabaseStats {

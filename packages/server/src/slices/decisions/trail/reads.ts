@@ -176,7 +176,8 @@ async function sumVisible(call: Call<typeof decisions.stats>) {
   const { kernel, principal, tenant_id } = call
   const which = await call.read((db) => buildDecisionFilter(kernel, principal, db, {}))
   if (which === 'none') return undefined
-  return kernel.db.sum(tenant_id, (db) => sumDecisions(db, which))
+  const [sums] = await kernel.db.sums(tenant_id, (db) => sumDecisions(db, which))
+  return sums
 }
 
 function round(ms: number | null): number | null {

@@ -1,7 +1,6 @@
 // SQL of sessions in stores that make digests: their memories, their digests, and the memories that
 // each digest was made from.
 
-import { type SqlBool, sql } from 'kysely'
 import { insertRowsStatement, refsStatement } from '../../../platform/db/bulk-statements.ts'
 import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
@@ -114,8 +113,8 @@ export async function listNewestRefs(
 const sessionsStatement = refsStatement()((k, p, isListed) =>
   k
     .selectFrom('session_facts')
-    // Without `distinct`, for which SQLite would read all of the tenant in the order of an index.
     .select(['store_id', 'session_mac'])
+    .distinct()
     .where('tenant_id', '=', p.tenant_id)
     .where(isListed),
 )
@@ -139,15 +138,6 @@ export const listDigestsUsing = (db: TenantDb, refs: readonly number[]) =>
 /** Refs in one query of `listDigestsAmong`. */
 const IN_MAX = 500
 
-/**
- * The sources of digests and extracted facts. A list of keys: SQLite would otherwise read all
- * sources of the tenant, which it takes for few.
- */
-const sourcesOf = (db: TenantDb, refs: readonly number[]) =>
-  sql<SqlBool>`(ref, digest_ref) in (${from(db, 'digest_sources')
-    .select(['ref', 'digest_ref'])
-    .where('digest_ref', 'in', refs)})`
-
 /** Those of the refs that are digests. */
 export async function listDigestsAmong(
   db: TenantDb,
@@ -159,7 +149,7 @@ export async function listDigestsAmong(
       from(db, 'digest_sources')
         .select('digest_ref')
         .distinct()
-        .where(sourcesOf(db, refs.slice(at, at + IN_MAX)))
+        .where('digest_ref', 'in', refs.slice(at, at + IN_MAX))
         .where('extracted', 'is', null),
     )
     for (const { digest_ref } of rows) found.add(digest_ref)
@@ -172,7 +162,7 @@ export async function deleteExtractedSources(tx: Tx, refs: readonly number[]): P
   for (let at = 0; at < refs.length; at += IN_MAX)
     await tx.run(
       deleteFrom(tx, 'digest_sources')
-        .where(sourcesOf(tx, refs.slice(at, at + IN_MAX)))
+        .where('digest_ref', 'in', refs.slice(at, at + IN_MAX))
         .where('extracted', 'is not', null),
     )
 }

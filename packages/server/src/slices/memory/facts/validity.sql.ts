@@ -104,8 +104,7 @@ export const findValidFrom = async (db: TenantDb, ref: number): Promise<number |
 
 /**
  * Rows are read as they are asked for, so that the limit ends the walk. Each row has two links, one
- * for each `side`: PostgreSQL takes one recursive term only. SQLite reads the tables of a cross
- * join in their order; otherwise it would read all versions of the tenant for each link.
+ * for each `side`: PostgreSQL takes one recursive term only.
  */
 const chainStatement = statement<{ ref: number; limit: number }>()((k, p) =>
   k
@@ -118,11 +117,10 @@ const chainStatement = statement<{ ref: number; limit: number }>()((k, p) =>
         .union(
           walk
             .selectFrom('chain')
-            .crossJoin('validity')
-            .crossJoin(SIDES)
+            .innerJoin('validity', 'validity.ref', 'chain.ref')
+            .innerJoin(SIDES, (join) => join.onTrue())
             .select(sql<number>`${LINK}`.as('ref'))
             .where('validity.tenant_id', '=', p.tenant_id)
-            .whereRef('validity.ref', '=', 'chain.ref')
             .where(LINK, 'is not', null),
         ),
     )

@@ -152,9 +152,9 @@ async function loadStoreNumbers(
 ) {
   const space = kernel.embedders.spaceOf(embedder)
   const at = { at_us: kernel.clock.now(), space_mark: space?.mark ?? null }
-  const [facts, versions, erased] = await Promise.all([
-    kernel.db.sum(tenant_id, (db) => sumFacts(db, store_id, at)),
-    kernel.db.sum(tenant_id, (db) => sumVersions(db, store_id, at.at_us)),
+  const [[facts], [versions], erased] = await Promise.all([
+    kernel.db.sums(tenant_id, (db) => sumFacts(db, store_id, at)),
+    kernel.db.sums(tenant_id, (db) => sumVersions(db, store_id, at.at_us)),
     countRows(kernel.db, tenant_id, (db) => countErased(db, store_id)),
   ])
   const [live, embedded] = [Number(facts?.facts ?? 0), Number(facts?.embedded ?? 0)]

@@ -22,45 +22,31 @@ export const deleteAgentRow = (tx: Tx, agent_id: string) =>
   tx.run(deleteFrom(tx, 'agents').where('agent_id', '=', agent_id))
 
 export const countAgentsByEnabled = (db: TenantDb) =>
-  db.all(
-    from(db, 'agents')
-      .select('enabled')
-      .select((e) => e.fn.countAll<number>().as('count'))
-      .groupBy('enabled'),
-  )
+  from(db, 'agents')
+    .select('enabled')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .groupBy('enabled')
 
 export const sumRunsByState = (db: TenantDb) =>
-  db.all(
-    from(db, 'runs')
-      .select('state')
-      .select((e) => [
-        e.fn.countAll<number>().as('count'),
-        e.fn.count<number>('check_us').as('live'),
-        e.fn.sum<number>('receipts').as('receipts'),
-        e.fn.sum<number>('spent_tokens').as('tokens'),
-        e.fn.sum<number>('spent_cost_micro').as('cost_micro'),
-      ])
-      .groupBy('state'),
-  )
+  from(db, 'runs')
+    .select('state')
+    .select((e) => [
+      e.fn.countAll<number>().as('count'),
+      e.fn.count<number>('check_us').as('live'),
+      e.fn.sum<number>('receipts').as('receipts'),
+      e.fn.sum<number>('spent_tokens').as('tokens'),
+      e.fn.sum<number>('spent_cost_micro').as('cost_micro'),
+    ])
+    .groupBy('state')
 
-export const countStepsByState = (db: TenantDb) =>
-  db.all(
-    from(db, 'run_steps')
-      .select('state')
-      .select((e) => [
-        e.fn.countAll<number>().as('count'),
-        e.fn.count<number>('action_id').as('escalated'),
-      ])
-      .groupBy('state'),
-  )
+const countByState = (db: TenantDb, table: 'run_steps' | 'run_calls') =>
+  from(db, table)
+    .select('state')
+    .select((e) => [
+      e.fn.countAll<number>().as('count'),
+      e.fn.count<number>('action_id').as('escalated'),
+    ])
+    .groupBy('state')
 
-export const countCallsByState = (db: TenantDb) =>
-  db.all(
-    from(db, 'run_calls')
-      .select('state')
-      .select((e) => [
-        e.fn.countAll<number>().as('count'),
-        e.fn.count<number>('action_id').as('escalated'),
-      ])
-      .groupBy('state'),
-  )
+export const countStepsByState = (db: TenantDb) => countByState(db, 'run_steps')
+export const countCallsByState = (db: TenantDb) => countByState(db, 'run_calls')
