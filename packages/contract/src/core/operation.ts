@@ -79,8 +79,8 @@ export interface OperationSpec {
   readonly ends?: true
   /** The reply may also be a file of one of these types: see FileReply. */
   readonly file_types?: readonly FileType[]
-  /** The reply may also be a stream of NDJSON lines: see StreamReply. */
-  readonly may_stream?: true
+  /** The reply may be streamed, as NDJSON lines or as the document it is: see StreamReply. */
+  readonly may_stream?: 'application/x-ndjson' | 'application/json'
   /** Refusals in addition to COMMON_REFUSALS. */
   readonly refuses: readonly RefusalCode[]
   /**
@@ -261,7 +261,7 @@ type FileOf<S extends OperationSpec> = S['file_types'] extends readonly FileType
   ? FileReply
   : never
 
-type StreamOf<S extends OperationSpec> = S['may_stream'] extends true ? StreamReply : never
+type StreamOf<S extends OperationSpec> = S['may_stream'] extends string ? StreamReply : never
 
 export type ReplyOf<S extends OperationSpec> = S['reply_type'] extends 'application/x-ndjson'
   ? StreamReply | FileOf<S>

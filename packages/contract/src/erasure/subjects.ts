@@ -447,7 +447,7 @@ export const subjects = {
     }),
     status: 200,
     reply: Manifest,
-    may_stream: true,
+    may_stream: 'application/x-ndjson',
     file_types: ['application/pdf'],
     refuses: ['subject_request_not_found', 'wrong_state'],
   }),

@@ -254,6 +254,7 @@ export const memory = {
       count: count('Number of items in this page'),
       next_cursor: Nullable(Type.String()),
     }),
+    may_stream: 'application/json',
     refuses: ['store_not_found', 'capability_not_supported', 'rejected'],
   }),
   flush: operation({

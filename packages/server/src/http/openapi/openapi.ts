@@ -192,7 +192,7 @@ function success(operation: OperationSpec, parts: OpenapiParts): Json {
       content: {
         [reply_type]: { schema: parts.schemas.write(reply) },
         ...fileTypes(operation),
-        ...(operation.may_stream ? { 'application/x-ndjson': {} } : {}),
+        ...(operation.may_stream === 'application/x-ndjson' ? { [operation.may_stream]: {} } : {}),
       },
     },
     ...(accepted ? { 202: json('The operation was accepted and is not finished', accepted) } : {}),

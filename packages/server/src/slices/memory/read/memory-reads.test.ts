@@ -37,8 +37,9 @@ test('the audit shows every memory of every namespace once, superseded ones too'
 
 test('the audit is written as JSON.stringify writes it, whole and in pages', async () => {
   for (const query of ['', '?limit=3', '?offset=500']) {
-    const { text, body } = await scene.api('GET', `${base}/audit${query}`)
+    const { text, body, headers } = await scene.api('GET', `${base}/audit${query}`)
     assert.equal(text, JSON.stringify(body))
+    assert.equal(headers.get('content-length'), null, 'it is sent while it is read')
     assert.deepEqual(Object.keys(body), ['memories', 'count', 'next_cursor'])
   }
 })

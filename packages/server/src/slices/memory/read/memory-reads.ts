@@ -13,9 +13,7 @@ import {
   type StorePart,
 } from '../../../platform/namespace.ts'
 import { pageOf } from '../../../platform/page.ts'
-import { rawJson } from '../../../platform/raw-json.ts'
 import { Refusal } from '../../../platform/refusal.ts'
-import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { showMemory } from '../facts/fact-document.ts'
 import {
   ERASING,
@@ -77,30 +75,39 @@ function readCursor(cursor: string): number {
 const EMPTY: MemoryPage = { memories: [], next: null }
 
 // GMP requires everything in one reply; with a limit there are pages. Each chunk is read on its own
-// snapshot and written as JSON at once: a long audit blocks neither other requests nor the
-// checkpoints of the database.
+// snapshot and sent: a long audit blocks neither other requests nor the checkpoints of the
+// database, and is nowhere as a whole.
 export const audit: Handler<typeof memory.audit> = async (call, { params, query }) => {
-  const { kernel } = call
   const start = await call.read(async (db) => {
-    const store = await loadReadableStore(kernel, db, params.store_id)
+    const store = await loadReadableStore(call.kernel, db, params.store_id)
     requireCapability(store, 'audit', call.operation.id)
-    return findPageStart(db, params, query, kernel.clock.now())
+    return findPageStart(db, params, query, call.kernel.clock.now())
   })
-  const limit = query.limit ?? Number.MAX_SAFE_INTEGER
-  const pace = yieldBetweenChunks()
-  const texts: string[] = []
-  let next = start
-  while (next !== null && texts.length < limit) {
-    const chunk = { after: next, limit: Math.min(PAGE_MEMORIES, limit - texts.length) }
-    const page: MemoryPage = await call.read((db) => pageMemories(kernel, db, params, chunk))
-    for (const shown of page.memories) texts.push(JSON.stringify(shown))
+  const { limit = Number.MAX_SAFE_INTEGER } = query
+  return streamed({
+    type: 'application/json; charset=utf-8',
+    stream: writeAudit(call, params, { start, limit }),
+  })
+}
+
+/** The text of the reply. */
+async function* writeAudit(
+  call: Call,
+  part: { readonly store_id: string },
+  { start, limit }: { readonly start: number | null; readonly limit: number },
+): AsyncGenerator<string> {
+  let [next, count] = [start, 0]
+  yield '{"memories":['
+  while (next !== null && count < limit) {
+    const chunk = { after: next, limit: Math.min(PAGE_MEMORIES, limit - count) }
+    const page: MemoryPage = await call.read((db) => pageMemories(call.kernel, db, part, chunk))
+    for (const shown of page.memories) {
+      yield `${count === 0 ? '' : ','}${JSON.stringify(shown)}`
+      count += 1
+    }
     next = page.next
-    await pace()
   }
-  const end = { count: texts.length, next_cursor: writeCursor(next) }
-  return rawJson(`{"memories":[${texts.join(',')}],${JSON.stringify(end).slice(1)}`, {
-    count: texts.length,
-  })
+  yield `],${JSON.stringify({ count, next_cursor: writeCursor(next) }).slice(1)}`
 }
 
 export const listMemories: Handler<typeof memory.memories> = (call, { params, query }) =>
