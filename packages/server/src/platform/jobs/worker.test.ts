@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openTestKernel } from '../../testing/kernel.ts'
+import { movedClock } from '../../testing/skewed-clock.ts'
 import { openTwoKernels } from '../../testing/two-kernels.ts'
 import { PLATFORM } from '../db/database.ts'
 import { findJob, listDueJobs, releaseLeases } from '../db/jobs.sql.ts'
@@ -59,6 +60,30 @@ test('a process that loses a job to another stops, and leaves it to that one', a
   await other.jobs.idle()
   assert.deepEqual(seen, [true, 1, 'running'])
   assert.deepEqual([runs, await stateOf(one, job)], [1, 'done'])
+})
+
+test('a process does not begin a job that it is at, whatever its clock says', async (t) => {
+  const clock = movedClock()
+  const [{ kernel }] = await openTwoKernels(t, { clock })
+  const told = Promise.withResolvers<undefined>()
+  const begun = Promise.withResolvers<void>()
+  let runs = 0
+  const runner = () => {
+    runs += 1
+    begun.resolve()
+    return told.promise
+  }
+  kernel.jobs.register('long', runner, { queue: 'outbound' })
+  const job = await enqueue(kernel, 'long')
+  kernel.jobs.start()
+  await begun.promise
+  // As after a suspended machine has resumed: the lease is over before it can be renewed.
+  clock.forward(3_600_000_000)
+  kernel.jobs.start()
+  await delay(LEASE_MS)
+  told.resolve(undefined)
+  await kernel.jobs.idle()
+  assert.deepEqual([runs, await stateOf(kernel, job)], [1, 'done'])
 })
 
 test('a job that pauses goes on behind the others, and has not failed', async (t) => {

@@ -181,16 +181,19 @@ export class JobWorker implements JobQueue {
     if (db.stats().engine === 'sqlite') await this.#releaseLeases()
   }
 
-  /** Those of them that nobody else took. */
+  /** Those of them that nobody is at. */
   async #lease(rows: readonly JobRow[]): Promise<Running[]> {
     const { db, clock, lease_ms } = this.#parts
-    const job_ids = rows.map(({ job_id }) => job_id)
+    // After a suspended machine has resumed, leases may be over before they are renewed.
+    const left = rows.filter(({ job_id }) => !this.#running.has(job_id))
+    if (left.length === 0) return []
+    const job_ids = left.map(({ job_id }) => job_id)
     return db.transact(PLATFORM, async (tx) => {
       const now_us = clock.now()
       const held_us = now_us + lease_ms * 1_000
       const lease = { now_us, until_us: held_us, shared: db.shared }
       const taken = await leaseJobs(tx, job_ids, lease)
-      return rows
+      return left
         .filter(({ job_id }) => taken.has(job_id))
         .map((row) => {
           const cancellable = this.traitsOf(row.kind).cancellable === true
