@@ -364,6 +364,23 @@ test("'webhooks.rotate_secret' both secrets sign until the overlap ends", async 
   assert.ok(!stored.includes('words of the receiver'))
 })
 
+test("'webhooks.rotate_secret' keeps five secrets, the newest", async (t) => {
+  const scene = await startScene(t)
+  const receiver = await startReceiver(t)
+  const { webhook_id, secret } = await scene.create(receiver, { events: ['store.created'] })
+  const secrets = [secret]
+  for (let i = 0; i < 5; i += 1)
+    secrets.push((await scene.ok('POST', `/v1/webhooks/${webhook_id}/rotate-secret`)).secret)
+  await scene.append()
+  await receiver.until(1)
+  const [delivery] = receiver.received
+  assert.ok(delivery)
+  assert.deepEqual(
+    secrets.map((one) => verifiedBy(one, delivery)),
+    [0, 1, 1, 1, 1, 1],
+  )
+})
+
 test('v1a deliveries verify by the published key of the service', async (t) => {
   const scene = await startScene(t)
   const receiver = await startReceiver(t)
