@@ -2006,7 +2006,8 @@ export interface WebhooksGroup {
   /**
    * Replaces the secret; both sign until the overlap ends.
    *
-   * Use it when a secret may have leaked. Not available for `v1a`.
+   * Use it when a secret may have leaked. At most five secrets sign at once: a sixth ends the
+   * oldest before its time. Not available for `v1a`.
    */
   rotateSecret(webhookId: string, body?: types.WebhooksRotateSecretBody, options?: CallOptions): Pending<types.WebhooksRotateSecretReply>
   /**

@@ -283,7 +283,9 @@ export const webhooks = {
     method: 'POST',
     path: `${endpoint}/rotate-secret`,
     summary: 'Replaces the secret; both sign until the overlap ends',
-    description: 'Use it when a secret may have leaked. Not available for `v1a`.',
+    description:
+      'Use it when a secret may have leaked. At most five secrets sign at once: a sixth ends the ' +
+      'oldest before its time. Not available for `v1a`.',
     params,
     body: Type.Object({
       overlap_hours: Type.Optional(

@@ -165,11 +165,33 @@ export const updateJob = (tx: Tx, job_id: string, change: Partial<JobChange>): P
       .where('state', 'in', ['queued', 'running']),
   )
 
-/** Queues a running job again: due at `until_us`, or at once if it was woken since it started. */
+/** As `updateJob`, by the process whose lease ends at `held_us`; 0 also if it has lost the job. */
+export const updateHeldJob = (
+  tx: Tx,
+  job_id: string,
+  { held_us, ...change }: Partial<JobChange> & { readonly held_us: number },
+): Promise<number> =>
+  tx.run(
+    builder
+      .updateTable('jobs')
+      .set(change)
+      .where('job_id', '=', job_id)
+      .where('state', '=', 'running')
+      .where('lease_until_us', '=', held_us),
+  )
+
+/**
+ * Queues a running job again, by the process whose lease ends at `held_us`: due at `until_us`, or
+ * at once if it was woken since it started.
+ */
 export async function pauseJob(
   tx: Tx,
   job_id: string,
-  { until_us, updated_us }: { readonly until_us: number; readonly updated_us: number },
+  {
+    held_us,
+    until_us,
+    updated_us,
+  }: { readonly held_us: number; readonly until_us: number; readonly updated_us: number },
 ): Promise<void> {
   const paused = { state: 'queued', error: null, attempts: 0, updated_us }
   const query = (lease_until_us: number) =>
@@ -178,6 +200,7 @@ export async function pauseJob(
       .set({ ...paused, lease_until_us })
       .where('job_id', '=', job_id)
       .where('state', '=', 'running')
+      .where('lease_until_us', '=', held_us)
   if ((await tx.run(query(until_us).where('woken', 'is', null))) === 0)
     await tx.run(query(0).where('woken', '=', 1))
 }

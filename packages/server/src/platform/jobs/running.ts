@@ -1,10 +1,17 @@
-// Runs one job: renews its lease, and notices that it was cancelled.
+// Runs one job: renews its lease, and notices that it was cancelled, or taken by another process.
 
 import type { Clock } from '../clock.ts'
 import type { Database } from '../db/database.ts'
-import { findJob, type JobChange, updateJob } from '../db/jobs.sql.ts'
+import {
+  findJob,
+  type JobChange,
+  NEVER_US,
+  pauseJob,
+  updateHeldJob,
+  updateJob,
+} from '../db/jobs.sql.ts'
 import type { Tx } from '../db/tenant-db.ts'
-import { type Job, type JobContext, JobEnded } from './queue.ts'
+import { type Job, type JobContext, JobEnded, type JobPause } from './queue.ts'
 
 const DONE = { state: 'done', error: null, lease_until_us: 0 } as const
 /** Renewals within the period of a lease. */
@@ -17,6 +24,8 @@ interface RunningParts {
   readonly clock: Clock
   readonly lease_ms: number
   readonly cancellable: boolean
+  /** End of the lease it begins with. */
+  readonly held_us: number
 }
 
 export class Running implements JobContext {
@@ -25,10 +34,15 @@ export class Running implements JobContext {
   readonly #abort = new AbortController()
   #stopping = false
   #cancelled = false
+  /** Another process has the lease if its end is not this one. */
+  #held_us: number
+  /** Changes follow one another: each knows the lease by the one before. */
+  #changing: Promise<unknown> = Promise.resolve()
 
   constructor(job: Job, parts: RunningParts) {
     this.job = job
     this.#parts = parts
+    this.#held_us = parts.held_us
   }
 
   get stopping(): boolean {
@@ -81,13 +95,48 @@ export class Running implements JobContext {
     }
   }
 
-  /** Changes nothing of a job that has ended. */
-  async save(change: Partial<JobChange>): Promise<void> {
+  /** No failure: whatever there was of them is forgotten. */
+  pause({ again_ms }: JobPause): Promise<void> {
     const { db, clock } = this.#parts
     const { job_id, tenant_id } = this.job
-    await db.transact(tenant_id, (tx) =>
-      updateJob(tx, job_id, { ...change, updated_us: clock.now() }),
+    const updated_us = clock.now()
+    const until_us = again_ms === null ? NEVER_US : updated_us + Math.ceil(again_ms * 1_000)
+    return this.#inTurn(() =>
+      db.transact(tenant_id, (tx) =>
+        pauseJob(tx, job_id, { held_us: this.#held_us, until_us, updated_us }),
+      ),
     )
+  }
+
+  /**
+   * Changes nothing of a job that has ended or that another process has taken.
+   * @param also in the same unit, where it changes something
+   */
+  save(change: Partial<JobChange>, also?: (tx: Tx) => Promise<void>): Promise<void> {
+    const { db, clock } = this.#parts
+    const { job_id, tenant_id } = this.job
+    return this.#inTurn(async () => {
+      const held = { ...change, held_us: this.#held_us, updated_us: clock.now() }
+      const changed = await db.transact(tenant_id, async (tx) => {
+        const rows = await updateHeldJob(tx, job_id, held)
+        if (rows === 1) await also?.(tx)
+        return rows
+      })
+      if (changed === 1) this.#held_us = change.lease_until_us ?? this.#held_us
+      else await this.#lost()
+    })
+  }
+
+  #inTurn(act: () => Promise<void>): Promise<void> {
+    const done = this.#changing.then(act)
+    this.#changing = done.catch(() => {})
+    return done
+  }
+
+  /** As when the process stops: somebody else goes on, if there is anything left. */
+  async #lost(): Promise<void> {
+    await this.#poll()
+    if (!this.#cancelled) this.stop()
   }
 
   async #poll(): Promise<void> {

@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { openTestKernel } from '../../testing/kernel.ts'
+import { movedClock } from '../../testing/skewed-clock.ts'
 import { openTwoKernels } from '../../testing/two-kernels.ts'
 import { PLATFORM } from '../db/database.ts'
-import { findJob, listDueJobs } from '../db/jobs.sql.ts'
+import { findJob, listDueJobs, releaseLeases } from '../db/jobs.sql.ts'
 import type { Tx } from '../db/tenant-db.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { type Job, type JobContext, JobEnded, type JobTraits, QUEUES } from './queue.ts'
@@ -27,6 +29,61 @@ test('a job whose step outlasts its lease is not begun by another process', asyn
   for (const kernel of [one, other]) kernel.jobs.start()
   await one.jobs.idle()
   assert.equal(runs, 1)
+})
+
+test('a process that loses a job to another stops, and leaves it to that one', async (t) => {
+  const [{ kernel: one }, { kernel: other }] = await openTwoKernels(t, { lease_ms: LEASE_MS })
+  const pausing = { again_ms: 0 }
+  const first = Promise.withResolvers<JobContext>()
+  one.jobs.register('long', async (context) => {
+    first.resolve(context)
+    const end = performance.now() + 4 * LEASE_MS
+    while (!context.stopping && performance.now() < end) await delay(20)
+    return pausing
+  })
+  let runs = 0
+  const told = Promise.withResolvers<undefined>()
+  other.jobs.register('long', () => {
+    runs += 1
+    return told.promise
+  })
+  const job = await enqueue(one, 'long')
+  one.jobs.start()
+  const { stopping } = await first.promise
+  assert.equal(stopping, false)
+  // As if `one` had stood still for longer than its lease.
+  await one.db.transact(PLATFORM, releaseLeases)
+  other.jobs.start()
+  await delay(3 * LEASE_MS)
+  const seen = [(await first.promise).stopping, runs, await stateOf(one, job)]
+  told.resolve(undefined)
+  await other.jobs.idle()
+  assert.deepEqual(seen, [true, 1, 'running'])
+  assert.deepEqual([runs, await stateOf(one, job)], [1, 'done'])
+})
+
+test('a process does not begin a job that it is at, whatever its clock says', async (t) => {
+  const clock = movedClock()
+  const [{ kernel }] = await openTwoKernels(t, { clock })
+  const told = Promise.withResolvers<undefined>()
+  const begun = Promise.withResolvers<void>()
+  let runs = 0
+  const runner = () => {
+    runs += 1
+    begun.resolve()
+    return told.promise
+  }
+  kernel.jobs.register('long', runner, { queue: 'outbound' })
+  const job = await enqueue(kernel, 'long')
+  kernel.jobs.start()
+  await begun.promise
+  // As after a suspended machine has resumed: the lease is over before it can be renewed.
+  clock.forward(3_600_000_000)
+  kernel.jobs.start()
+  await delay(LEASE_MS)
+  told.resolve(undefined)
+  await kernel.jobs.idle()
+  assert.deepEqual([runs, await stateOf(kernel, job)], [1, 'done'])
 })
 
 test('a job that pauses goes on behind the others, and has not failed', async (t) => {

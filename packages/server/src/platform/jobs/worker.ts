@@ -10,8 +10,6 @@ import {
   type JobRow,
   leaseJobs,
   listDueJobs,
-  NEVER_US,
-  pauseJob,
   releaseLeases,
   updateJob,
   wakeJob,
@@ -23,7 +21,6 @@ import {
   type CancelResult,
   type Job,
   JobEnded,
-  type JobPause,
   type JobQueue,
   type JobRunner,
   type JobState,
@@ -77,7 +74,7 @@ export class JobWorker implements JobQueue {
       (name) =>
         new WorkQueue(QUEUES[name], {
           take: (room, except_tenants) => this.#take(name, room, except_tenants),
-          run: (job) => this.#runLeased(job),
+          run: (leased) => this.#runLeased(leased),
           failed: (error) => this.#logFailure('jobs.poll_failed', error),
         }),
     )
@@ -148,7 +145,11 @@ export class JobWorker implements JobQueue {
   }
 
   // A kind that this process does not know is left to one of a newer version.
-  async #take(queue: QueueName, room: number, except_tenants: readonly string[]): Promise<Job[]> {
+  async #take(
+    queue: QueueName,
+    room: number,
+    except_tenants: readonly string[],
+  ): Promise<Running[]> {
     const { db, clock } = this.#parts
     const kinds = [...this.#kinds].flatMap(([kind, { traits }]) =>
       (traits.queue ?? 'common') === queue ? [kind] : [],
@@ -163,7 +164,7 @@ export class JobWorker implements JobQueue {
       if (due.length === 0) break
       const chosen = firstOfEach(due).slice(0, room)
       const leased = await this.#lease(chosen)
-      if (leased.length > 0) return leased.map(toJob)
+      if (leased.length > 0) return leased
       // Others are at these now, and take what else the tenants have.
       tried.push(...chosen.map(({ tenant_id }) => tenant_id))
     }
@@ -180,22 +181,29 @@ export class JobWorker implements JobQueue {
     if (db.stats().engine === 'sqlite') await this.#releaseLeases()
   }
 
-  /** Those of them that nobody else took. */
-  async #lease(rows: readonly JobRow[]): Promise<JobRow[]> {
+  /** Those of them that nobody is at. */
+  async #lease(rows: readonly JobRow[]): Promise<Running[]> {
     const { db, clock, lease_ms } = this.#parts
-    const job_ids = rows.map(({ job_id }) => job_id)
-    const taken = await db.transact(PLATFORM, (tx) => {
+    // After a suspended machine has resumed, leases may be over before they are renewed.
+    const left = rows.filter(({ job_id }) => !this.#running.has(job_id))
+    if (left.length === 0) return []
+    const job_ids = left.map(({ job_id }) => job_id)
+    return db.transact(PLATFORM, async (tx) => {
       const now_us = clock.now()
-      const until_us = now_us + lease_ms * 1_000
-      return leaseJobs(tx, job_ids, { now_us, until_us, shared: db.shared })
+      const held_us = now_us + lease_ms * 1_000
+      const lease = { now_us, until_us: held_us, shared: db.shared }
+      const taken = await leaseJobs(tx, job_ids, lease)
+      return left
+        .filter(({ job_id }) => taken.has(job_id))
+        .map((row) => {
+          const cancellable = this.traitsOf(row.kind).cancellable === true
+          return new Running(toJob(row), { db, clock, lease_ms, cancellable, held_us })
+        })
     })
-    return rows.filter(({ job_id }) => taken.has(job_id))
   }
 
-  async #runLeased(job: Job): Promise<void> {
-    const { db, clock, lease_ms } = this.#parts
-    const cancellable = this.traitsOf(job.kind).cancellable === true
-    const running = new Running(job, { db, clock, lease_ms, cancellable })
+  async #runLeased(running: Running): Promise<void> {
+    const { job } = running
     this.#running.set(job.job_id, running)
     // Stopped in between: nobody told it.
     if (this.#stopping) running.stop()
@@ -218,34 +226,24 @@ export class JobWorker implements JobQueue {
     if (!runner) throw new Error('no runner for this kind of job')
     const pause = await running.during(() => runner(running))
     if (running.cancelled) return
-    if (pause) await this.#pause(running, pause)
+    if (pause) await running.pause(pause)
     else if (this.#stopping) await running.save({ lease_until_us: 0 })
     else await running.finish()
   }
 
-  // No failure: whatever there was of them is forgotten.
-  #pause({ job: { job_id, tenant_id } }: Running, { again_ms }: JobPause): Promise<void> {
-    const { db, clock } = this.#parts
-    const updated_us = clock.now()
-    const until_us = again_ms === null ? NEVER_US : updated_us + Math.ceil(again_ms * 1_000)
-    return db.transact(tenant_id, (tx) => pauseJob(tx, job_id, { until_us, updated_us }))
-  }
-
-  async #failed({ job }: Running, error: unknown): Promise<void> {
-    const { db, clock, logger } = this.#parts
+  async #failed(running: Running, error: unknown): Promise<void> {
+    const { job } = running
+    const { clock, logger } = this.#parts
     const last = job.attempts + 1 >= ATTEMPTS_MAX
     const reason = error instanceof Error ? error.name : 'unknown'
     logger.error('jobs.failed', { job_id: job.job_id, kind: job.kind, reason, last })
-    const now = clock.now()
     const change = {
       state: last ? 'failed' : 'queued',
       error: reason,
-      lease_until_us: now + Math.min(60, 2 ** job.attempts) * 1_000_000,
-      updated_us: now,
+      lease_until_us: clock.now() + Math.min(60, 2 ** job.attempts) * 1_000_000,
     }
-    await db.transact(job.tenant_id, async (tx) => {
-      const changed = await updateJob(tx, job.job_id, change)
-      if (last && changed === 1) await this.traitsOf(job.kind).abandon?.(tx, job)
+    await running.save(change, async (tx) => {
+      if (last) await this.traitsOf(job.kind).abandon?.(tx, job)
     })
   }
 }
@@ -257,9 +255,9 @@ const ROUND_MAX = 500
 
 interface QueueSource {
   /** Takes the leases of `room` jobs that have been due longest, of each tenant at most one. */
-  take(room: number, except_tenants: readonly string[]): Promise<readonly Job[]>
+  take(room: number, except_tenants: readonly string[]): Promise<readonly Running[]>
   /** Resolves when the job has ended or paused; never rejects. */
-  run(job: Job): Promise<void>
+  run(leased: Running): Promise<void>
   /** Taking failed; it is tried again after a while. */
   failed(error: unknown): void
 }
@@ -325,7 +323,7 @@ class WorkQueue {
     }
   }
 
-  async #next(room: number): Promise<readonly Job[]> {
+  async #next(room: number): Promise<readonly Running[]> {
     const { per_tenant } = this.#limits
     const full = [...this.#places].flatMap(([tenant, jobs]) => (jobs < per_tenant ? [] : [tenant]))
     const { size } = this.#served
@@ -335,14 +333,14 @@ class WorkQueue {
       jobs = await this.#source.take(room, full)
     }
     if (this.#served.size + jobs.length > ROUND_MAX) this.#served.clear()
-    for (const { tenant_id } of jobs) this.#served.add(tenant_id)
+    for (const { job } of jobs) this.#served.add(job.tenant_id)
     return jobs
   }
 
-  #begin(job: Job): void {
-    const { tenant_id } = job
+  #begin(leased: Running): void {
+    const { tenant_id } = leased.job
     this.#places.set(tenant_id, (this.#places.get(tenant_id) ?? 0) + 1)
-    const run = this.#source.run(job).finally(() => {
+    const run = this.#source.run(leased).finally(() => {
       this.#running.delete(run)
       const left = (this.#places.get(tenant_id) ?? 1) - 1
       if (left === 0) this.#places.delete(tenant_id)

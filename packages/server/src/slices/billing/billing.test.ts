@@ -78,6 +78,18 @@ const deliver = (raw: string, signature: string | null, name = 'stripe-signature
 
 const signed = (raw: string) => deliver(raw, signEvent(raw, 'whsec_now', now_s()))
 
+test("of several 'billing.checkout' at once one opens a page, which counts", async () => {
+  const payer = await makePayer()
+  const checkout = () => payer.ask('POST', '/cloud/billing/checkout', {})
+  const answers = await Promise.all([checkout(), checkout(), checkout(), checkout()])
+  const opened = answers.filter(({ status }) => status === 200)
+  const refused = answers.filter(({ body }) => body.error === 'wrong_state')
+  assert.deepEqual([opened.length, refused.length], [1, 3])
+  await provider().pay(opened[0]?.body.session_id)
+  const { status, plan } = await payer.subscription()
+  assert.deepEqual([status, plan], ['active', 'pro'])
+})
+
 test("a plan is in force from 'billing.checkout' and payment to 'billing.cancel'", async () => {
   const payer = await makePayer()
   assert.deepEqual(

@@ -67,6 +67,9 @@ export const billingHandlers: HandlersOf<typeof contract> = {
       await requireLive(tx)
       const before = (await findSubscription(tx)) ?? NEW
       if (isPaidFor(before)) throw new Refusal('wrong_state', 'the tenant has a subscription now')
+      // What is paid on a page that is not noted would be lost: nobody is told of this one.
+      if (before.session_id !== stored.session_id)
+        throw new Refusal('wrong_state', 'another page was opened meanwhile: ask again')
       if (!(await bindObject(tx, session_id))) throw new Refusal('payment_unavailable')
       const opened = { status: 'checkout_open', subscription_id: null, plan, session_id } as const
       await saveSubscription(tx, { ...before, ...opened, fetched_us: tx.now() })

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
 import { movedClock } from '../../testing/skewed-clock.ts'
 import { scrape } from '../monitoring/testing/scrape.ts'
@@ -33,6 +35,21 @@ async function isNoted(scene: WebhookScene, webhook_id: string, { received }: Re
   const sent = deliveries.reduce((sum, { attempts }) => sum + attempts, 0)
   return deliveries.every(({ attempts }) => attempts > 0) && sent === received.length
 }
+
+/** The rows as they were 200 ms ago. */
+const late = async <R>(rows: Promise<R>): Promise<R> => {
+  const found = await rows
+  await delay(200)
+  return found
+}
+
+const bound = (db: TenantDb): TenantDb => ({
+  tenant_id: db.tenant_id,
+  all: (query) => db.all(query),
+  first: (query) => db.first(query),
+  allOf: (statement, params) => db.allOf(statement, params),
+  firstOf: (statement, params) => db.firstOf(statement, params),
+})
 
 test('a receiver gets each entry once, signed, as it is on the log', async (t) => {
   const scene = await startScene(t)
@@ -97,6 +114,26 @@ test('an endpoint gets its events only, under the names it subscribed to', async
   await scene.create(early, { events: ['tenant.created', 'store.created'], from_seq: 0 })
   await early.until(2)
   assert.equal(sequenceOf(early)[0], 0)
+})
+
+test('what ends while an endpoint looks for what is due is not sent again', async (t) => {
+  const step = (name: string) => (name === 'webhook.sent' ? delay(150) : undefined)
+  const scene = await startScene(t, { step })
+  const { db } = scene.service.kernel
+  const read = db.read.bind(db)
+  // As over a network: what was read comes after another connection has committed.
+  db.read = (tenant_id, query) =>
+    read(tenant_id, (on) => query({ ...bound(on), all: (rows) => late(on.all(rows)) }))
+  const receiver = await startReceiver(t)
+  const { webhook_id } = await scene.create(receiver, { events: ['store.created'] })
+  for (let i = 0; i < 3; i += 1) {
+    await scene.append()
+    await receiver.until(i + 1)
+    await poll(async () => (await deliveriesOf(scene, webhook_id))[0].status === 'delivered')
+  }
+  // The endpoint looks once more before it pauses.
+  await delay(500)
+  assert.equal(sequenceOf(receiver).length, 3)
 })
 
 test('a receiver that fails three times gets it a fourth time, with the same id', async (t) => {
@@ -325,6 +362,23 @@ test("'webhooks.rotate_secret' both secrets sign until the overlap ends", async 
   assert.match(headers['x-grafomem-signature'] ?? '', /^t=\d+,v1=[0-9a-f]{64}$/)
   const stored = JSON.stringify(await deliveriesOf(scene, webhook_id))
   assert.ok(!stored.includes('words of the receiver'))
+})
+
+test("'webhooks.rotate_secret' keeps five secrets, the newest", async (t) => {
+  const scene = await startScene(t)
+  const receiver = await startReceiver(t)
+  const { webhook_id, secret } = await scene.create(receiver, { events: ['store.created'] })
+  const secrets = [secret]
+  for (let i = 0; i < 5; i += 1)
+    secrets.push((await scene.ok('POST', `/v1/webhooks/${webhook_id}/rotate-secret`)).secret)
+  await scene.append()
+  await receiver.until(1)
+  const [delivery] = receiver.received
+  assert.ok(delivery)
+  assert.deepEqual(
+    secrets.map((one) => verifiedBy(one, delivery)),
+    [0, 1, 1, 1, 1, 1],
+  )
 })
 
 test('v1a deliveries verify by the published key of the service', async (t) => {

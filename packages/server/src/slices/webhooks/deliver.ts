@@ -74,6 +74,8 @@ class EndpointRun {
     let until = performance.now() + RUN_MS
     let started = 0
     while (!this.#context.stopping) {
+      // Before the snapshots below: they show as open what ends while they are read.
+      const sending = new Set(this.#sending.keys())
       const state = await this.#load()
       if (state === null) return undefined
       const texts = await this.#open(state.row)
@@ -92,7 +94,7 @@ class EndpointRun {
         // What hangs keeps the place in any case.
         until = performance.now() + RUN_MS
       }
-      const due = await this.#listDue(state.row)
+      const due = await this.#listDue(state.row, sending)
       started += due.length
       for (const delivery of due) this.#start(state.row, texts, delivery)
       if (this.#sending.size === 0) return took ? { again_ms: 0 } : this.#pause(state)
@@ -142,18 +144,18 @@ class EndpointRun {
   }
 
   /** What is due and not under way, as far as there is room to send it. */
-  #listDue(row: WebhookRow): Promise<readonly DeliveryRow[]> {
+  #listDue(row: WebhookRow, sending: ReadonlySet<string>): Promise<readonly DeliveryRow[]> {
     const now_us = this.#kernel.clock.now()
     return this.#kernel.db.read(this.#tenant_id, async (db) => {
       if (row.state === 'failing') {
-        if (this.#sending.size > 0 || now_us < row.next_probe_us) return []
+        if (sending.size > 0 || now_us < row.next_probe_us) return []
         const probe = await findProbe(db, row.webhook_id)
         return probe ? [probe] : []
       }
-      const limit = SENDS_AT_ONCE + this.#sending.size
+      const limit = SENDS_AT_ONCE + sending.size
       const due = await listDue(db, row.webhook_id, { now_us, limit })
-      const waiting = due.filter(({ delivery_id }) => !this.#sending.has(delivery_id))
-      return waiting.slice(0, SENDS_AT_ONCE - this.#sending.size)
+      const waiting = due.filter(({ delivery_id }) => !sending.has(delivery_id))
+      return waiting.slice(0, SENDS_AT_ONCE - sending.size)
     })
   }
 
