@@ -75,10 +75,11 @@ export async function explainUnreadable<T>(
   }
 }
 
+/** A move opens the databases of two clusters: none is named by its setting. */
 async function explainPostgres(error: unknown): Promise<unknown> {
   const { PostgresError } = await import('../../platform/db/postgres/error.ts')
   if (!(error instanceof PostgresError)) return error
-  return new OfflineError(`the database of CUSTOS_DATABASE_URL: ${error.message}`)
+  return new OfflineError(`the database: ${error.message}`)
 }
 
 /** The message of an error of SQLite, or of one it caused; null: another error. */
