@@ -16,7 +16,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { searchFiles } from '../demo/story.ts'
 import { type CommandResult, runCustos, spawnCustos, tempDirectory } from '../testing/run.ts'
-import { type LocalService, serveLocally, writeSampleData } from '../testing/serve-locally.ts'
+import {
+  type LocalService,
+  OPERATOR_KEY,
+  serveLocally,
+  writeSampleData,
+} from '../testing/serve-locally.ts'
 
 interface Pair {
   readonly data: string
@@ -443,6 +448,21 @@ test('a rehearsal of a damaged backup fails and leaves nothing behind', async (t
     [unnamed.status, unnamed.stderr],
     [2, 'custos restore: --rehearse needs --keyring FILE\n'],
   )
+})
+
+test('a rehearsal checks the log of an off-boarded tenant too', async (t) => {
+  const live = await serveLocally(t)
+  const made = await live.call('POST', '/v1/cloud/tenants', { name: 'one' }, OPERATOR_KEY)
+  const destroy = `/v1/admin/tenants/${made.tenant_id}/destroy-key`
+  await live.call('POST', destroy, { confirm: `destroy ${made.tenant_id}` }, OPERATOR_KEY)
+  const { data, keyring } = await backUp(live.data_dir)
+  const database = new DatabaseSync(data)
+  const forge = `update breadcrumbs set record = replace(record, '"20', '"19') where tenant_id = ?`
+  database.prepare(forge).run(made.tenant_id)
+  database.close()
+  const ran = await restore(live.data_dir, '--rehearse', '--data', data, '--keyring', keyring)
+  assert.equal(ran.status, 1, ran.stdout + ran.stderr)
+  assert.match(ran.stdout, new RegExp(`^${made.tenant_id}: log entry \\d+: `, 'm'))
 })
 
 test('a backup where no directory can be made is refused and ends', async (t) => {

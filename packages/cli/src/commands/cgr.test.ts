@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { runCustos, tempDirectory } from '../testing/run.ts'
-import { serveLocally } from '../testing/serve-locally.ts'
+import { OPERATOR_KEY, serveLocally } from '../testing/serve-locally.ts'
 
 test('the sums of a running service are those of its log, until one is changed', async (t) => {
   const { data_dir, call, stop } = await serveLocally(t)
@@ -37,6 +37,22 @@ test('the sums of a running service are those of its log, until one is changed',
   assert.ok(!changed.stdout.includes('secret name'))
   const checked = await runCustos(['fsck', '--data-dir', data_dir])
   assert.match(checked.stdout, /reputation cgr_agents [0-9a-f]{64}: n_success is 2/)
+})
+
+test('the scores of an off-boarded tenant, which went with it, are no difference', async (t) => {
+  const { data_dir, call } = await serveLocally(t)
+  const made = await call('POST', '/v1/cloud/tenants', { name: 'one' }, OPERATOR_KEY)
+  const review = { invoice_ref: 'one', reviewer_handle: 'r', rating: 0.5 }
+  await call('POST', '/v1/governed/reviews', review, made.api_key)
+  const path = `/v1/admin/tenants/${made.tenant_id}`
+  const confirm = `destroy ${made.tenant_id}`
+  await call('POST', `${path}/destroy-key`, { confirm }, OPERATOR_KEY)
+  const removed = async () =>
+    (await call('GET', `${path}/destruction`, undefined, OPERATOR_KEY)).removal.state === 'removed'
+  while (!(await removed())) await new Promise((done) => setTimeout(done, 20))
+  const ran = await runCustos(['cgr', 'recompute', '--data-dir', data_dir])
+  assert.deepEqual([ran.status, ran.stderr], [0, ''], ran.stdout)
+  assert.match(ran.stdout, /^[0-9a-f]{32} +\d+ +0 +0 +0 +1 +[0-9a-f]{64} +0$/m)
 })
 
 test('wrong usage and missing data are one-line errors', async () => {

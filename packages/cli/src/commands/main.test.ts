@@ -15,6 +15,7 @@ import {
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { CLIENT_SETTINGS, SETTINGS } from '@custos/server'
+import { createDatabase } from '../../../server/src/testing/postgres.ts'
 import { BIN, runCustos, spawnCustos, tempDirectory } from '../testing/run.ts'
 import { serveLocally } from '../testing/serve-locally.ts'
 import { commands } from './index.ts'
@@ -87,6 +88,28 @@ test('a setting that cannot be used stops the start with one line, without its v
     assert.equal(ran.status, 1, name)
     assert.match(ran.stderr, new RegExp(`^custos serve: ${name} must [^\n]+\n$`))
     assert.ok(!ran.stderr.includes(value) || value.length < 3, name)
+  }
+})
+
+test('a database that does not answer, or refuses, ends what reads it with one line', async () => {
+  const away = 'postgres://127.0.0.1:1/custos'
+  const { url, drop } = await createDatabase()
+  const empty = await createDatabase()
+  const env = { CUSTOS_MASTER_KEY: '5a'.repeat(32), CUSTOS_KEYRING_URL: url }
+  const endsWithLine = async (command: string, CUSTOS_DATABASE_URL: string) => {
+    const name = command.split(' ')
+    const ran = await runCustos(name, { env: { ...env, CUSTOS_DATABASE_URL } })
+    const line = `^custos ${name[0]}: the database: [^\n]+\n$`
+    assert.deepEqual([ran.status, ran.stdout], [1, ''], command)
+    assert.match(ran.stderr, new RegExp(line), command)
+  }
+  try {
+    const made = await runCustos(['migrate'], { env: { ...env, CUSTOS_DATABASE_URL: url } })
+    assert.equal(made.status, 0, made.stderr)
+    for (const command of ['fsck', 'cgr recompute', 'key list']) await endsWithLine(command, away)
+    for (const command of ['fsck', 'cgr recompute']) await endsWithLine(command, empty.url)
+  } finally {
+    await Promise.all([drop(), empty.drop()])
   }
 })
 

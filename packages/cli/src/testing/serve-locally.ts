@@ -8,6 +8,9 @@ export const OPERATOR_KEY = 'operator-key-of-the-cli-tests-0123'
 
 /** The members that tests read from answers; each operation has only some of them. */
 export interface Answer {
+  readonly tenant_id: string
+  readonly api_key: string
+  readonly removal: { readonly state: string }
   readonly digest: string
   readonly ref: number
   readonly content: string

@@ -165,6 +165,7 @@ test('move refuses arguments and settings that it cannot use, and changes nothin
     [[tenant_id, '--to', 'eu-2'], settings(), 2, /--clusters FILE or CUSTOS_CLUSTERS/],
     [[tenant_id, ...to], noDestination, 2, /set CUSTOS_TO_DATABASE_URL/],
     [[tenant_id, '--to', 'eu-9', '--clusters', table], settings(), 1, /has no cluster eu-9/],
+    [[tenant_id, '--to', 'eu-1', '--clusters', table], settings(), 1, /is served at .* already/],
     [['nobody', ...to], settings(), 1, /not served by the cluster of CUSTOS_DATABASE_URL/],
     [[tenant_id, '--abort', ...to], settings(), 1, /no move of the tenant was begun/],
     // A data directory is neither the one side nor the other.

@@ -50,7 +50,8 @@ export async function moveTenant(rest: readonly string[], flags: MoveFlags): Pro
   const table = readClusters(path)
   if (flags.to === undefined) throw new UsageError('name the cluster to move to with --to NAME')
   const { name, url: address } = loadCluster(table, flags.to)
-  const move = { ...ends(), tenant_id, address }
+  const served_at = clusterOf(table, tenant_id).url
+  const move = { ...ends(), tenant_id, address, served_at }
   if (flags.abort) {
     await abortTenantMove(move)
     console.error('the move was taken back: the tenant is served where it was')

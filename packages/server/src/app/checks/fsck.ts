@@ -48,10 +48,12 @@ const LEDGER_PAGE = 500
 export async function runFsck(config: Config, options: FsckOptions = {}): Promise<TenantReport[]> {
   const open = await openReadOnly(config)
   try {
-    const reports: TenantReport[] = []
-    const tenants = await explainUnreadable(config, () => tenantsOf(open, options.tenant_id))
-    for (const tenant_id of tenants) reports.push(await checkTenant(open, tenant_id, options))
-    return reports
+    return await explainUnreadable(config, async () => {
+      const reports: TenantReport[] = []
+      for (const tenant_id of await tenantsOf(open, options.tenant_id))
+        reports.push(await checkTenant(open, tenant_id, options))
+      return reports
+    })
   } finally {
     await open.close()
   }
@@ -215,13 +217,16 @@ export async function runRecompute(
   const { kernel, snapshots } = open
   try {
     const reports: TenantReputation[] = []
+    const destroyed = await kernel.keyring.listDestroyedTenants()
     await explainUnreadable(config, async () => {
       for (const tenant_id of await tenantsOf(open, options.tenant_id)) {
         await snapshots.takeSnapshot()
         const show = (entry: number) => options.progress?.(`${tenant_id}, entry ${entry}`)
         const found = await kernel.db.read(tenant_id, (db) => recompute(db, show))
         await snapshots.release()
-        reports.push({ tenant_id, ...found })
+        // Their tables were emptied with the tenant; the log stays.
+        const removed = destroyed.includes(tenant_id)
+        reports.push({ tenant_id, ...found, ...(removed ? { differences: [] } : {}) })
       }
     })
     return reports

@@ -59,6 +59,8 @@ export interface TenantMove {
   readonly tenant_id: string
   /** Base URL of the destination, which callers of the source are told. */
   readonly address: string
+  /** Base URL of the source, where it is known: callers are never sent back there. */
+  readonly served_at?: string
 }
 
 interface MoveOptions {
@@ -215,6 +217,8 @@ function requireAddress(mark: Mark, address: string): Mark {
 /** Marks the tenant on both sides, unless an interrupted run has. */
 async function begin(task: Task, known: Mark | null): Promise<Mark> {
   const { from, to, tenant_id, move, keys } = task
+  if (move.address === move.served_at)
+    throw new MoveError(`the tenant is served at ${move.address} already: nothing was changed`)
   await requireServed(task)
   const arriving = await findMark(to, tenant_id)
   const there = await findKeysOf(keys.to, tenant_id)

@@ -54,8 +54,9 @@ export async function openReadOnly(config: Config): Promise<ReadOnlyKernel> {
 }
 
 /**
- * Runs `act`; a file that the system or SQLite cannot open or read is an OfflineError with the
- * reason in one line. SQLite's messages are fixed texts: they quote nothing of the data.
+ * Runs `act`; a file that the system or SQLite cannot open or read, and what PostgreSQL refuses, is
+ * an OfflineError with the reason in one line. SQLite's messages are fixed texts, and those of a
+ * PostgresError name no values: they quote nothing of the data.
  */
 export async function explainUnreadable<T>(
   { postgres, data_dir }: Config,
@@ -64,13 +65,21 @@ export async function explainUnreadable<T>(
   try {
     return await act()
   } catch (error) {
+    if (postgres !== null) throw await explainPostgres(error)
     const cause = unreadableCause(error)
-    if (cause === null || postgres !== null) throw error
+    if (cause === null) throw error
     throw new OfflineError(
       `the database or the keyring in ${data_dir} cannot be read (${cause}): ` +
         'check its permissions, or restore a backup',
     )
   }
+}
+
+/** A move opens the databases of two clusters: none is named by its setting. */
+async function explainPostgres(error: unknown): Promise<unknown> {
+  const { PostgresError } = await import('../../platform/db/postgres/error.ts')
+  if (!(error instanceof PostgresError)) return error
+  return new OfflineError(`the database: ${error.message}`)
 }
 
 /** The message of an error of SQLite, or of one it caused; null: another error. */

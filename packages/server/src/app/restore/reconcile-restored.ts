@@ -51,8 +51,9 @@ interface State {
 
 async function statesOf(kernel: Kernel): Promise<Map<string, State>> {
   const states = new Map<string, State>()
-  for (const tenant_id of await kernel.keyring.listTenants())
-    states.set(tenant_id, await kernel.db.read(tenant_id, stateOf))
+  const { keyring } = kernel
+  const tenants = [...(await keyring.listTenants()), ...(await keyring.listDestroyedTenants())]
+  for (const tenant_id of tenants) states.set(tenant_id, await kernel.db.read(tenant_id, stateOf))
   return states
 }
 

@@ -36,10 +36,19 @@ const CONTROL_GRANTS: Readonly<Record<keyof typeof controlTables, readonly strin
 const isControl = (name: string): name is keyof typeof controlTables =>
   Object.hasOwn(CONTROL_GRANTS, name)
 
+/** Statements that give the role its rights on a table. */
+export const grantDdl = ({ name }: TableSpec): string[] =>
+  (isControl(name) ? CONTROL_GRANTS[name] : ['select, insert, update, delete']).map((rights) =>
+    rightDdl(name, rights),
+  )
+
+export const rightDdl = (table: string, rights: string): string =>
+  `grant ${rights} on "${table}" to ${APP_ROLE}`
+
 /** Statements that open a new table to the role: all of it, or one tenant's rows at a time. */
-export function accessDdl({ name, primary_key }: TableSpec): string[] {
-  if (isControl(name))
-    return CONTROL_GRANTS[name].map((grant) => `grant ${grant} on "${name}" to ${APP_ROLE}`)
+export function accessDdl(table: TableSpec): string[] {
+  const { name, primary_key } = table
+  if (isControl(name)) return grantDdl(table)
   if (primary_key[0] !== 'tenant_id') throw new Error(`${name} is no tenant's and no control table`)
   const own = `tenant_id = current_setting('app.tenant_id', true)`
   return [
@@ -47,7 +56,7 @@ export function accessDdl({ name, primary_key }: TableSpec): string[] {
     // The owner too, so that a mistaken login shows nothing.
     `alter table "${name}" force row level security`,
     `create policy "${name}_tenant" on "${name}" using (${own}) with check (${own})`,
-    `grant select, insert, update, delete on "${name}" to ${APP_ROLE}`,
+    ...grantDdl(table),
   ]
 }
 
@@ -70,6 +79,18 @@ export async function ensureRole(connection: PostgresConnection): Promise<void> 
     throw new RoleUnfit(`the role ${APP_ROLE} may log in or bypass row security: alter or drop it`)
   await connection.step(`grant usage on schema ${await currentSchema(connection)} to ${APP_ROLE}`)
   if (!(await maySetRole(connection))) await connection.step(`grant ${APP_ROLE} to current_user`)
+}
+
+/** Whether the role is there and may read these tables; one that is not there is left out. */
+export async function hasRights(
+  connection: PostgresConnection,
+  tables: readonly string[],
+): Promise<boolean> {
+  const sql = `select coalesce(
+    has_schema_privilege(to_regrole($1), current_schema(), 'usage')
+    and bool_and(has_table_privilege(to_regrole($1), to_regclass(quote_ident(name)), 'select')),
+    false) as has from unnest($2::text[]) as name`
+  return Boolean((await connection.query({ sql }, [APP_ROLE, tables])).rows[0].has)
 }
 
 async function currentSchema(connection: PostgresConnection): Promise<string> {

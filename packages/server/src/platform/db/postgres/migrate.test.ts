@@ -113,6 +113,22 @@ test('a role that may create tables and roles but is no superuser can migrate an
     }),
   ))
 
+test('a migrated database whose restore left out the rights of the role gets them again', () =>
+  withDatabase(async ({ url }) => {
+    await withPostgres(url, migratePostgres)
+    const rights = () => withPostgres(url, (c) => c.query({ sql: RIGHTS }, [APP_ROLE]))
+    const { rows: before } = await rights()
+    await withPostgres(url, (c) => c.step(`drop owned by ${APP_ROLE}`))
+    assert.deepEqual((await rights()).rows, [])
+    assert.deepEqual(await withPostgres(url, migratePostgres), [])
+    assert.deepEqual((await rights()).rows, before)
+  }))
+
+const RIGHTS = `select table_name, column_name, privilege_type
+  from information_schema.column_privileges where grantee = $1
+  union select table_name, null, privilege_type
+  from information_schema.table_privileges where grantee = $1 order by 1, 2, 3`
+
 async function migrateElsewhere(): Promise<void> {
   await withDatabase(async ({ url }) => {
     await withPostgres(url, migratePostgres)

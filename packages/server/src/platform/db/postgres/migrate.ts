@@ -4,7 +4,7 @@
 import { OperatorError } from '../../operator-error.ts'
 import { laterDdl, type Migration, tableDdl } from '../migrations/ddl.ts'
 import { migrationsOf, requireKnown } from '../migrations/migrations.ts'
-import { APP_ROLE, accessDdl, ensureRole, readerDdl } from './access.ts'
+import { accessDdl, ensureRole, grantDdl, hasRights, readerDdl, rightDdl } from './access.ts'
 import type { PostgresConnection } from './connection.ts'
 import { PostgresError } from './error.ts'
 
@@ -22,14 +22,17 @@ const NEEDED =
 const CONFLICTS: readonly (string | null)[] = ['23505', '42710', '42P07', '40001', '40P01', 'XX000']
 
 /**
- * Runs the missing migrations in one transaction; returns their names. Throws SchemaTooNew,
+ * Runs the missing migrations in one transaction; returns their names. Gives the role of requests
+ * its rights again where a restore on another server has left them out. Throws SchemaTooNew,
  * MigrationNeeded or RoleUnfit.
  */
 export async function migratePostgres(connection: PostgresConnection): Promise<string[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const missing = await findMissing(connection)
-      return missing.length === 0 ? [] : await migrate(connection)
+      if (missing.length > 0) return await migrate(connection)
+      if (!(await hasRights(connection, tableNames()))) await giveRights(connection)
+      return []
     } catch (error) {
       await connection.step('rollback')
       const code = error instanceof PostgresError ? error.code : null
@@ -59,7 +62,7 @@ async function migrate(connection: PostgresConnection): Promise<string[]> {
   await connection.step('lock table migrations in exclusive mode')
   const missing = await findMissing(connection)
   await ensureRole(connection)
-  await connection.step(`grant select on migrations to ${APP_ROLE}`)
+  await connection.step(rightDdl('migrations', 'select'))
   for (const migration of missing) {
     const { name, tables } = migration
     for (const table of tables)
@@ -69,9 +72,26 @@ async function migrate(connection: PostgresConnection): Promise<string[]> {
     for (const { table, reader } of migration.readers ?? [])
       await connection.step(readerDdl(table, reader))
     for (const { table, rights } of migration.grants ?? [])
-      await connection.step(`grant ${rights} on "${table}" to ${APP_ROLE}`)
+      await connection.step(rightDdl(table, rights))
     await connection.query({ sql: 'insert into migrations (name) values ($1)' }, [name])
   }
   await connection.commit()
   return missing.map(({ name }) => name)
+}
+
+const tableNames = (): string[] => [
+  'migrations',
+  ...migrationsOf('postgres').flatMap(({ tables }) => tables.map(({ name }) => name)),
+]
+
+async function giveRights(connection: PostgresConnection): Promise<void> {
+  await connection.step('begin')
+  await connection.step('lock table migrations in exclusive mode')
+  await ensureRole(connection)
+  await connection.step(rightDdl('migrations', 'select'))
+  for (const { tables, grants = [] } of migrationsOf('postgres')) {
+    for (const table of tables) for (const ddl of grantDdl(table)) await connection.step(ddl)
+    for (const { table, rights } of grants) await connection.step(rightDdl(table, rights))
+  }
+  await connection.commit()
 }

@@ -73,8 +73,8 @@ export class PostgresSnapshots implements Snapshots {
     return { engine: 'postgres', commits: 0, units: 0, queued: 0, pool: NO_POOL }
   }
 
+  /** Ends a snapshot with the connection: to commit one that failed would throw its error again. */
   async close(): Promise<void> {
-    await this.release()
     await this.#client.end()
   }
 }
