@@ -46,10 +46,11 @@ export const listOfWebhook: Handler<typeof contract.deliveries> = (call, { param
   call.read(async (db) => {
     await loadWebhook(call, db, params.webhook_id)
     const page = pageOf(query, limits.deliveries_page.default)
-    const { limit, offset } = page
     const { status, event } = query
-    const rows = await listDeliveries(db, params.webhook_id, { status, event, limit, offset })
-    return page.envelope('deliveries', rows.map(showDelivery))
+    const rows = await listDeliveries(db, params.webhook_id, { status, event, ...page })
+    const last = rows.at(-1)
+    const end = last ? { at: last.created_us, id: last.delivery_id } : null
+    return page.envelope('deliveries', rows.map(showDelivery), end)
   })
 
 export function showDelivery(row: DeliveryRow): WebhookDelivery {

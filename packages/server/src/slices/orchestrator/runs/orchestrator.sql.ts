@@ -2,9 +2,11 @@
 
 import type { Database } from '../../../platform/db/database.ts'
 import { listTenantsWith } from '../../../platform/db/engines/first-of-each.ts'
+import { newestFirst } from '../../../platform/db/newest-first.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
+import type { Page } from '../../../platform/page.ts'
 
 export type AgentRow = Omit<Tables['agents'], 'tenant_id'>
 export type RunRow = Omit<Tables['runs'], 'tenant_id'>
@@ -25,10 +27,7 @@ const AGENT = [
   'updated_us',
 ] as const
 
-interface PageOfRows {
-  readonly limit: number
-  readonly offset: number
-}
+type PageOfRows = Pick<Page, 'limit' | 'offset'>
 
 export const insertAgent = (tx: Tx, row: AgentRow) => tx.run(insertInto(tx, 'agents', row))
 
@@ -67,12 +66,14 @@ export const findRun = (db: TenantDb, run_id: string): Promise<RunRow | undefine
   db.first(from(db, 'runs').selectAll().where('run_id', '=', run_id))
 
 /** Newest first. */
-export function listRuns(db: TenantDb, state: RunRow['state'] | null, page: PageOfRows) {
+export function listRuns(
+  db: TenantDb,
+  state: RunRow['state'] | null,
+  page: PageOfRows & Pick<Page, 'after'>,
+) {
   const all = from(db, 'runs').selectAll()
   const some = state === null ? all : all.where('state', '=', state)
-  return db.all(
-    some.orderBy('created_us', 'desc').orderBy('run_id').limit(page.limit).offset(page.offset),
-  )
+  return db.all(newestFirst(some, { time: 'created_us', id: 'run_id' }, page))
 }
 
 export const updateRun = (tx: Tx, run_id: string, change: Partial<RunRow>) =>
