@@ -1,6 +1,6 @@
 // SQL of approvers: who may sign decisions, the revoked ones included.
 
-import { newestFirst } from '../../platform/db/newest-first.ts'
+import { pageByTime } from '../../platform/db/page-by-time.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 import type { Page } from '../../platform/page.ts'
@@ -32,9 +32,9 @@ export const listApprovers = (
   page: Pick<Page, 'limit' | 'offset' | 'after'>,
 ): Promise<ApproverRow[]> =>
   db.all(
-    newestFirst(
+    pageByTime(
       from(db, 'approvers').select(COLUMNS),
-      { time: 'created_us', id: 'approver_id' },
+      { time: 'created_us', order: 'newest', id: 'approver_id' },
       page,
     ),
   )

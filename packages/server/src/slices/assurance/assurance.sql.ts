@@ -2,7 +2,7 @@
 
 import type { Database } from '../../platform/db/database.ts'
 import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
-import { newestFirst } from '../../platform/db/newest-first.ts'
+import { pageByTime } from '../../platform/db/page-by-time.ts'
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import {
@@ -117,7 +117,11 @@ export const listRunning = (db: TenantDb) =>
 /** Newest first. */
 export const listRuns = (db: TenantDb, page: Pick<Page, 'limit' | 'offset' | 'after'>) =>
   db.all(
-    newestFirst(from(db, 'assurance_runs').select(RUN), { time: 'started_us', id: 'run_id' }, page),
+    pageByTime(
+      from(db, 'assurance_runs').select(RUN),
+      { time: 'started_us', order: 'newest', id: 'run_id' },
+      page,
+    ),
   )
 
 /** Newest first. */

@@ -2,7 +2,7 @@
 
 import type { Database } from '../../platform/db/database.ts'
 import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
-import { newestFirst } from '../../platform/db/newest-first.ts'
+import { pageByTime } from '../../platform/db/page-by-time.ts'
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
@@ -52,7 +52,7 @@ export function listApprovals(db: TenantDb, page: ApprovalPage): Promise<Approva
   else if (state === 'expired')
     query = query.where('state', 'in', ['expired', 'pending']).where('expires_us', '<=', now_us)
   else if (state !== 'all') query = query.where('state', '=', state)
-  return db.all(newestFirst(query, { time: 'issued_us', id: 'request_id' }, page))
+  return db.all(pageByTime(query, { time: 'issued_us', order: 'newest', id: 'request_id' }, page))
 }
 
 /** Pending approval requests that are overdue, oldest first. */

@@ -1,7 +1,7 @@
 // SQL of records: rows, which of them are live, and changes of status.
 
 import type { RecordKind } from '@custos/proof'
-import { newestFirst } from '../../platform/db/newest-first.ts'
+import { pageByTime } from '../../platform/db/page-by-time.ts'
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
@@ -113,9 +113,9 @@ export const listIds = (
   page: Pick<Page, 'limit' | 'offset' | 'after'>,
 ): Promise<Pick<RecordRow, 'record_id' | 'created_us'>[]> =>
   db.all(
-    newestFirst(
+    pageByTime(
       from(db, 'records').select(['record_id', 'created_us']).where('kind', '=', kind),
-      { time: 'created_us', id: 'record_id' },
+      { time: 'created_us', order: 'newest', id: 'record_id' },
       page,
     ),
   )

@@ -27,7 +27,9 @@ export const listAll: Handler<typeof contract.list> = (call, { query }) => {
     const texts = await endpointColumn.openAll(call.kernel, call.tenant_id, rows)
     const size = await logSize(db)
     const shown = rows.map((row, i) => showWebhook(row, texts[i] ?? null, size))
-    return page.envelope('webhooks', shown)
+    const last = rows.at(-1)
+    const end = last ? { at: last.created_us, id: last.webhook_id } : null
+    return page.envelope('webhooks', shown, end)
   })
 }
 

@@ -2,7 +2,7 @@
 
 import type { Database } from '../../platform/db/database.ts'
 import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
-import { newestFirst } from '../../platform/db/newest-first.ts'
+import { pageByTime } from '../../platform/db/page-by-time.ts'
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import {
@@ -61,14 +61,13 @@ export const findWebhook = (db: TenantDb, webhook_id: string) =>
   db.first(from(db, 'webhooks').select(WEBHOOK).where('webhook_id', '=', webhook_id))
 
 /** Oldest first. */
-export const listWebhooks = (db: TenantDb, { limit, offset }: { limit: number; offset: number }) =>
+export const listWebhooks = (db: TenantDb, page: Pick<Page, 'limit' | 'offset' | 'after'>) =>
   db.all(
-    from(db, 'webhooks')
-      .select(WEBHOOK)
-      .orderBy('created_us')
-      .orderBy('webhook_id')
-      .limit(limit)
-      .offset(offset),
+    pageByTime(
+      from(db, 'webhooks').select(WEBHOOK),
+      { time: 'created_us', order: 'oldest', id: 'webhook_id' },
+      page,
+    ),
   )
 
 /** In the order of their ids, after `after`. */
@@ -160,7 +159,7 @@ export function listDeliveries(db: TenantDb, webhook_id: string, page: DeliveryP
   let query = deliveriesOf(db, webhook_id).select(DELIVERY)
   if (status !== undefined) query = query.where('status', '=', status)
   if (event !== undefined) query = query.where('event_type', '=', event)
-  return db.all(newestFirst(query, { time: 'created_us', id: 'delivery_id' }, page))
+  return db.all(pageByTime(query, { time: 'created_us', order: 'newest', id: 'delivery_id' }, page))
 }
 
 /** Due at `now_us`, the longest first. */

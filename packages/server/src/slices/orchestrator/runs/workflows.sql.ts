@@ -1,6 +1,6 @@
 // SQL of workflows.
 
-import { newestFirst } from '../../../platform/db/newest-first.ts'
+import { pageByTime } from '../../../platform/db/page-by-time.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import {
   deleteFrom,
@@ -46,7 +46,7 @@ export function listWorkflowPage(
       : status === 'created'
         ? all.where('run_id', 'is', null)
         : all.where('run_id', 'in', from(db, 'runs').select('run_id').where('state', '=', status))
-  return db.all(newestFirst(some, { time: 'created_us', id: 'workflow_id' }, page))
+  return db.all(pageByTime(some, { time: 'created_us', order: 'newest', id: 'workflow_id' }, page))
 }
 
 export const listWorkflowsAfter = (db: TenantDb, after: string, limit: number) =>
