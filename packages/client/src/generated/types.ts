@@ -8340,7 +8340,10 @@ export type MemoryRetrieveReply = {
   tokens_used: number
   /** The budget that was applied */
   budget_tokens: number
-  /** Ranked memories that were skipped because they did not fit */
+  /**
+   * Memories that did not fit and rank above the last one returned, or, with none returned, all
+   * that were tried; those below the last one are not counted
+   */
   dropped: number
   /** Ranked memories left out, as a returned one has exactly their content */
   duplicates: number

@@ -207,8 +207,8 @@ export const assurance = {
     description:
       'Use it to have the service check itself regularly. The first run is due after one ' +
       'interval; after a downtime a single run replaces all that were missed. `conformance` ' +
-      'requires an interval of at least an hour, because it writes to stores of its own. Results ' +
-      'are not sent anywhere: read `/v1/assurance/drift`.',
+      'requires an interval of at least an hour, because it writes to stores of its own. To be ' +
+      'told of results, create a webhook for `assurance.drift` and `assurance.fail`.',
     body: Type.Object({
       interval_min: Type.Optional({ ...Interval, default: 60 }),
       checks: Type.Optional(Checks),

@@ -219,7 +219,10 @@ export const memory = {
       }),
       tokens_used: count('Tokens of the returned memories'),
       budget_tokens: count('The budget that was applied'),
-      dropped: count('Ranked memories that were skipped because they did not fit'),
+      dropped: count(
+        'Memories that did not fit and rank above the last one returned, or, with none returned, ' +
+          'all that were tried; those below the last one are not counted',
+      ),
       duplicates: count('Ranked memories left out, as a returned one has exactly their content'),
       log_seq: Count,
       tokenizer: Tokenizer,

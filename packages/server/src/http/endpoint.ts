@@ -342,9 +342,10 @@ export class Endpoint {
   }
 
   #assertMediaType({ headers }: IncomingMessage): void {
-    const encoding = headers['content-encoding'] ?? 'identity'
-    if (encoding === 'identity' && mediaType(headers['content-type']) === this.#bodyType) return
-    throw new Refusal('unsupported_media_type', `The body must be ${this.#bodyType}`)
+    if (mediaType(headers['content-type']) !== this.#bodyType)
+      throw new Refusal('unsupported_media_type', `The body must be ${this.#bodyType}`)
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity')
+      throw new Refusal('unsupported_media_type', 'The body must not be compressed')
   }
 
   /** For a tenant that another cluster serves: the refusal that has its address. */

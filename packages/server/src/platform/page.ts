@@ -11,10 +11,19 @@ export interface PageQuery {
 export interface Page {
   readonly limit: number
   readonly offset: number
-  /** The list's envelope; a full page carries the cursor of the next one. */
+  /**
+   * The last row of the page before, by its time or log position and the id of rows with times. The
+   * rows behind it are the page then, not those from `offset` on.
+   */
+  readonly after: { readonly at: number; readonly id: string } | null
+  /**
+   * The list's envelope; a full page carries the cursor of the next one. With `end`, that one has
+   * the rows behind it, whatever was added to the list or left it in the meantime.
+   */
   envelope<const K extends string, T>(
     key: K,
     items: T[],
+    end?: Page['after'],
   ): { [P in K]: T[] } & {
     count: number
     limit: number
@@ -26,25 +35,34 @@ export interface Page {
 /** Refuses a cursor that this service did not make. */
 export function pageOf(query: PageQuery | undefined, fallback: number): Page {
   const limit = query?.limit ?? fallback
-  const offset = query?.cursor === undefined ? (query?.offset ?? 0) : readCursor(query.cursor)
+  const { offset, after } =
+    query?.cursor === undefined
+      ? { offset: query?.offset ?? 0, after: null }
+      : readCursor(query.cursor)
   return {
     limit,
     offset,
-    envelope: (key, items) => ({
+    after,
+    envelope: (key, items, end = null) => ({
       // The item array comes first: existing clients page by the first list they find.
       ...({ [key]: items } as { [P in typeof key]: typeof items }),
       count: items.length,
       limit,
       offset,
-      next_cursor: items.length === limit ? writeCursor(offset + limit) : null,
+      next_cursor: items.length === limit ? writeCursor(offset + limit, end) : null,
     }),
   }
 }
 
-const writeCursor = (offset: number): string => Buffer.from(`o${offset}`).toString('base64url')
+function writeCursor(offset: number, end: Page['after']): string {
+  const behind = end === null ? '' : `.${end.at}.${end.id}`
+  return Buffer.from(`o${offset}${behind}`).toString('base64url')
+}
 
-function readCursor(cursor: string): number {
-  const match = /^o(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString())
+function readCursor(cursor: string): Pick<Page, 'offset' | 'after'> {
+  const text = Buffer.from(cursor, 'base64url').toString()
+  const match = /^o(\d{1,15})(?:\.(\d{1,16})\.([0-9a-f]{0,64}))?$/.exec(text)
   if (!match) throw new Refusal('rejected', 'the cursor is not one this list gave')
-  return Number(match[1])
+  const [, offset, at, id = ''] = match
+  return { offset: Number(offset), after: at === undefined ? null : { at: Number(at), id } }
 }

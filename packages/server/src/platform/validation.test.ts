@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { items } from '@custos/contract'
+import { items, memory } from '@custos/contract'
 import { findNearestName, Shape } from './validation.ts'
 
 const NAMES = ['preview', 'allowed_stores', 'expires_at', 'enabled', 'until', 'find', 'limit', 'to']
@@ -32,6 +32,12 @@ test('nothing is suggested for a name that is far from all', () => {
 test('the nearest of several near names is suggested', () => {
   assert.equal(findNearestName('valid_untl', ['valid_from', 'valid_until']), 'valid_until')
   assert.equal(findNearestName('store_id', ['store_ids', 'store']), 'store_ids')
+})
+
+test('a time that is out of range is told the range', () => {
+  const shape = new Shape(memory.retrieve.body, 'body')
+  const problems = shape.findProblems({ query: 'q', as_of: '9999-12-31T23:59:59Z' })
+  assert.match(problems[0]?.msg ?? '', /from 1700 to 2254/)
 })
 
 test('of several kinds of members, the one that is named is explained, and no other', () => {

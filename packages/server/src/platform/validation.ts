@@ -267,9 +267,9 @@ function typeOf(error: TLocalizedValidationError): string {
 function messageOf(error: TLocalizedValidationError): string {
   if (error.keyword === 'enum') return `must be one of ${error.params.allowedValues.join(', ')}`
   if (error.keyword === 'format' && error.params.format === 'timestamp')
-    return 'must be an RFC 3339 time with an offset'
+    return 'must be an RFC 3339 time with an offset, from 1700 to 2254'
   if (error.keyword === 'format' && error.params.format === 'date_or_time')
-    return 'must be an ISO 8601 date or time'
+    return 'must be an ISO 8601 date or time, from 1700 to 2254'
   if (error.keyword === 'format' && error.params.format === 'label')
     return 'must not contain control characters'
   if (error.keyword === 'pattern' && error.params.pattern === NOT_BLANK)

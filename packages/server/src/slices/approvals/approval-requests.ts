@@ -44,9 +44,11 @@ export const requests: Handler<typeof contract.requests> = async (call, { query 
   const filter = { state: query.status ?? 'pending', now_us, ...page }
   const rows = await call.read((db) => listApprovals(db, filter))
   const opened = await openApprovals(kernel, tenant_id, rows)
+  const last = rows.at(-1)
   return page.envelope(
     'requests',
     opened.map((request) => showRequest(request, now_us)),
+    last ? { at: last.issued_us, id: last.request_id } : null,
   )
 }
 

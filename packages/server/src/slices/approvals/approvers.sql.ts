@@ -1,7 +1,9 @@
 // SQL of approvers: who may sign decisions, the revoked ones included.
 
+import { pageByTime } from '../../platform/db/page-by-time.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+import type { Page } from '../../platform/page.ts'
 
 export type ApproverRow = Omit<Tables['approvers'], 'tenant_id'>
 
@@ -27,15 +29,14 @@ export const findApproverByKey = (
 /** Newest first. */
 export const listApprovers = (
   db: TenantDb,
-  { limit, offset }: { limit: number; offset: number },
+  page: Pick<Page, 'limit' | 'offset' | 'after'>,
 ): Promise<ApproverRow[]> =>
   db.all(
-    from(db, 'approvers')
-      .select(COLUMNS)
-      .orderBy('created_us', 'desc')
-      .orderBy('approver_id')
-      .limit(limit)
-      .offset(offset),
+    pageByTime(
+      from(db, 'approvers').select(COLUMNS),
+      { time: 'created_us', order: 'newest', id: 'approver_id' },
+      page,
+    ),
   )
 
 export async function countApprovers(db: TenantDb): Promise<number> {

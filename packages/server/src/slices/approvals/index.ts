@@ -71,7 +71,9 @@ const ENROLLED = 'the key is enrolled already; an approver that was revoked can 
 const approvers: Handler<typeof contract.approvers> = async (call, { query }) => {
   const page = pageOf(query, limits.records_page.default)
   const rows = await call.read((db) => listApprovers(db, page))
-  return page.envelope('approvers', await showApprovers(call.kernel, call.tenant_id, rows))
+  const last = rows.at(-1)
+  const end = last ? { at: last.created_us, id: last.approver_id } : null
+  return page.envelope('approvers', await showApprovers(call.kernel, call.tenant_id, rows), end)
 }
 
 const approver: Handler<typeof contract.approver> = async (call, { params }) => {

@@ -2,6 +2,7 @@
 
 import type { Database } from '../../platform/db/database.ts'
 import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
+import { pageByTime } from '../../platform/db/page-by-time.ts'
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import {
@@ -12,6 +13,7 @@ import {
   type Tx,
   update,
 } from '../../platform/db/tenant-db.ts'
+import type { Page } from '../../platform/page.ts'
 
 export type ScheduleRow = Row<'assurance_schedules'>
 export type RunRow = Row<'assurance_runs'>
@@ -113,14 +115,13 @@ export const listRunning = (db: TenantDb) =>
   db.all(from(db, 'assurance_runs').select(RUN).where('status', '=', 'running'))
 
 /** Newest first. */
-export const listRuns = (db: TenantDb, { limit, offset }: { limit: number; offset: number }) =>
+export const listRuns = (db: TenantDb, page: Pick<Page, 'limit' | 'offset' | 'after'>) =>
   db.all(
-    from(db, 'assurance_runs')
-      .select(RUN)
-      .orderBy('started_us', 'desc')
-      .orderBy('run_id')
-      .limit(limit)
-      .offset(offset),
+    pageByTime(
+      from(db, 'assurance_runs').select(RUN),
+      { time: 'started_us', order: 'newest', id: 'run_id' },
+      page,
+    ),
   )
 
 /** Newest first. */

@@ -228,7 +228,9 @@ const runs: Handler<typeof assurance.runs> = async (call, { query }) => {
   refuseLimited(call)
   const page = pageOf(query, limits.assurance_runs_page.default)
   const rows = await call.read((db) => listRuns(db, page))
-  return page.envelope('runs', rows.map(showSummary))
+  const last = rows.at(-1)
+  const end = last ? { at: last.started_us, id: last.run_id } : null
+  return page.envelope('runs', rows.map(showSummary), end)
 }
 
 const getRun: Handler<typeof assurance.get_run> = async (call, { params }) => {
@@ -264,7 +266,7 @@ const stats: Handler<typeof assurance.stats> = async (call) => {
   const { counted, scheduled, last } = await call.read(async (db) => ({
     counted: await countRuns(db),
     scheduled: await listSchedules(db),
-    last: await listRuns(db, { limit: 1, offset: 0 }),
+    last: await listRuns(db, { limit: 1, offset: 0, after: null }),
   }))
   const of = (wanted: string) => Number(counted.find(({ status }) => status === wanted)?.count ?? 0)
   const [newest] = last

@@ -232,6 +232,20 @@ test('erasure.list pages newest first, by offset and by cursor, within its bound
     assert.equal((await readScene.api('GET', `/v1/erasure?limit=${limit}`)).status, 200)
 })
 
+test('an erasure between two pages doubles no certificate, also for a limited key', async () => {
+  const body = { name: 'one store', class: 'tenant', allowed_stores: [readScene.store_id] }
+  const { api_key } = (await readScene.api('POST', '/v1/keys', body)).body
+  for (const key of [readScene.api_key, api_key]) {
+    const list = async (query: string) =>
+      (await readScene.service.request('GET', `/v1/erasure?${query}`, { key })).body
+    const { certificates } = await list('limit=4')
+    const first = await list('limit=2')
+    await readScene.issue(await readScene.write(`erased between pages of ${key.length} letters`))
+    const next = await list(`limit=2&cursor=${first.next_cursor}`)
+    assert.deepEqual([...first.certificates, ...next.certificates], certificates)
+  }
+})
+
 test('erasure.stats counts by outcome and knows the first and the last time', async () => {
   await readScene.issue(987_001)
   const { body } = await readScene.api('GET', '/v1/erasure/stats')

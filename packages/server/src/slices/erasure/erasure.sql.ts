@@ -6,6 +6,7 @@ import { firstRowPerTenant, type TenantParams } from '../../platform/db/engines/
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
+import type { Page } from '../../platform/page.ts'
 
 /** A unique index allows one standing certificate for a subject: a second one inserts nothing. */
 export const insertCertificates = insertRowsStatement<Row<'certificates'>>((k, rows, tenant_id) =>
@@ -114,15 +115,23 @@ export const findCertificates = (db: TenantDb, certificate_ids: readonly string[
   )
 
 /** Newest first. */
-export const listCertificates = (db: TenantDb, limit: number, offset: number) =>
-  db.all(
-    from(db, 'certificates')
-      .select('record')
-      .orderBy('completed_us', 'desc')
-      .orderBy('certificate_id', 'desc')
-      .limit(limit)
-      .offset(offset),
+export function listCertificates(
+  db: TenantDb,
+  { limit, offset, after }: Pick<Page, 'limit' | 'offset' | 'after'>,
+) {
+  const rows = from(db, 'certificates')
+    .select(['certificate_id', 'completed_us', 'record'])
+    .orderBy('completed_us', 'desc')
+    .orderBy('certificate_id', 'desc')
+    .limit(limit)
+  if (after === null) return db.all(rows.offset(offset))
+  const { at, id } = after
+  return db.all(
+    rows
+      .where('completed_us', '<=', at)
+      .where((e) => e.or([e('completed_us', '<', at), e('certificate_id', '<', id)])),
   )
+}
 
 /** Without those of self-tests. */
 export const countByOutcome = (db: TenantDb) =>

@@ -8,7 +8,7 @@ import { countRows } from '../../platform/db/database.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Call, fileReply, type Handler, type HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { pageOf } from '../../platform/page.ts'
+import { type Page, pageOf } from '../../platform/page.ts'
 import { printPdf } from '../jobs/index.ts'
 import {
   certificateDigest,
@@ -83,35 +83,39 @@ const verify: Handler<typeof erasure.verify> = async (call, { params }) => {
 
 const list: Handler<typeof erasure.list> = async (call, { query }) => {
   const page = pageOf(query, PAGE_DEFAULT)
-  const rows = await call.read((db) => {
-    if (call.principal.allowed_stores.length === 0)
-      return listCertificates(db, page.limit, page.offset).then((found) =>
-        found.map(({ record }) => parseCertificate(record)),
-      )
-    return scanVisible(call, db, page)
-  })
+  const found = await call.read((db) =>
+    call.principal.allowed_stores.length === 0 ? listParsed(db, page) : scanVisible(call, db, page),
+  )
   const keys = call.kernel.keyring.publishedKeys()
-  const shown = await Promise.all(rows.map((stored) => showCertificate(stored, keys)))
-  return page.envelope('certificates', shown)
+  const shown = await Promise.all(found.map(({ stored }) => showCertificate(stored, keys)))
+  return page.envelope('certificates', shown, found.at(-1)?.place)
+}
+
+async function listParsed(db: TenantDb, page: Pick<Page, 'limit' | 'offset' | 'after'>) {
+  const rows = await listCertificates(db, page)
+  return rows.map(({ record, completed_us, certificate_id }) => ({
+    stored: parseCertificate(record),
+    place: { at: completed_us, id: certificate_id },
+  }))
 }
 
 // The store is inside the signed record, so a limited credential's page is found by reading.
 async function scanVisible(
   call: Pick<Call, 'principal'>,
   db: TenantDb,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<StoredCertificate[]> {
-  const found: StoredCertificate[] = []
-  let skip = offset
-  for (let at = 0; found.length < limit; at += SCAN_ROWS) {
-    const rows = await listCertificates(db, SCAN_ROWS, at)
-    const visible = rows
-      .map(({ record }) => parseCertificate(record))
-      .filter((c) => isVisible(call, c))
+  { limit, offset, after }: Pick<Page, 'limit' | 'offset' | 'after'>,
+): ReturnType<typeof listParsed> {
+  const found: Awaited<ReturnType<typeof listParsed>> = []
+  let skip = after === null ? offset : 0
+  let scanned = after
+  while (found.length < limit) {
+    const rows = await listParsed(db, { limit: SCAN_ROWS, offset: 0, after: scanned })
+    const visible = rows.filter(({ stored }) => isVisible(call, stored))
     const skipped = Math.min(skip, visible.length)
     skip -= skipped
     found.push(...visible.slice(skipped, skipped + limit - found.length))
     if (rows.length < SCAN_ROWS) break
+    scanned = rows.at(-1)?.place ?? null
   }
   return found
 }
@@ -153,9 +157,9 @@ async function countVisible(
   call: Pick<Call, 'principal' | 'read'>,
 ): Promise<{ rows: OutcomeCount[]; self_tests: number }> {
   return call.read(async (db) => {
-    const everything = { limit: Number.MAX_SAFE_INTEGER, offset: 0 }
+    const everything = { limit: Number.MAX_SAFE_INTEGER, offset: 0, after: null }
     const visible = await scanVisible(call, db, everything)
-    const counted = visible.filter((certificate) => !isSelfTest(certificate))
+    const counted = visible.map(({ stored }) => stored).filter((stored) => !isSelfTest(stored))
     const rows = counted.map(({ outcome, fact_ref, erasure_completed_at }) => {
       const at = parseTime(erasure_completed_at) ?? 0
       const subject_kind = fact_ref === null ? 'decision' : 'fact'

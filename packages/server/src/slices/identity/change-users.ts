@@ -103,10 +103,12 @@ export const listPeople: Handler<typeof contract.users> = (call, { query }) =>
     refuseLimited(call)
     const page = pageOf(query, limits.page.default)
     const rows = await listUsers(db, page)
+    const last = rows.at(-1)
     const texts = await personColumn.openAll(call.kernel, call.tenant_id, rows)
     return page.envelope(
       'users',
       rows.map((row, i) => showUser(row, texts[i] ?? null)),
+      last ? { at: last.created_us, id: last.user_id } : null,
     )
   })
 

@@ -1,5 +1,6 @@
 // SQL of people.
 
+import { pageByTime } from '../../platform/db/page-by-time.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import {
   deleteFrom,
@@ -9,6 +10,7 @@ import {
   type Tx,
   update,
 } from '../../platform/db/tenant-db.ts'
+import type { Page } from '../../platform/page.ts'
 
 export type UserRow = Omit<Tables['users'], 'tenant_id'>
 
@@ -38,14 +40,13 @@ export const findInvited = (db: TenantDb, invitation_hash: Uint8Array) =>
   db.first(from(db, 'users').select(USER).where('invitation_hash', '=', invitation_hash))
 
 /** Oldest first. */
-export const listUsers = (db: TenantDb, { limit, offset }: { limit: number; offset: number }) =>
+export const listUsers = (db: TenantDb, page: Pick<Page, 'limit' | 'offset' | 'after'>) =>
   db.all(
-    from(db, 'users')
-      .select(USER)
-      .orderBy('created_us')
-      .orderBy('user_id')
-      .limit(limit)
-      .offset(offset),
+    pageByTime(
+      from(db, 'users').select(USER),
+      { time: 'created_us', order: 'oldest', id: 'user_id' },
+      page,
+    ),
   )
 
 /** In the order of their ids, after `after`. */

@@ -2,6 +2,7 @@
 
 import type { BatchOperation, items } from '@custos/contract'
 import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
+import { validationDetail } from '../../platform/validation.ts'
 import { loadReadableStore } from '../memory/index.ts'
 import { changeItems, changeOf, loadChangedStore, nameOf } from './change-items.ts'
 import { admitReads, answerRead, get, type ItemRead, namespaces, search } from './reads.ts'
@@ -29,6 +30,7 @@ const batch: Handler<Items['batch']> = async (call, { params, body }) => {
   if (operations.every(isRead))
     await call.read((db) => loadReadableStore(call.kernel, db, store_id))
   else await loadChangedStore(call, store_id)
+  const last = lastChanges(operations)
   const reads = operations.flatMap((operation, i) =>
     isRead(operation) ? [{ read: operation, loc: ['body', 'operations', i], i }] : [],
   )
@@ -41,9 +43,6 @@ const batch: Handler<Items['batch']> = async (call, { params, body }) => {
   await call.read(async (db) => {
     for (const { i, ...one } of reads) results.set(i, await answerRead(call, db, store_id, one))
   })
-  const last = new Map<string, number>()
-  for (const [i, operation] of operations.entries())
-    if (!isRead(operation)) last.set(nameOf(operation), i)
   const changes = [...last.values()].flatMap((i) => {
     const operation = operations[i]
     const change = operation && changeOf(operation, ['body', 'operations', i])
@@ -67,6 +66,21 @@ const batch: Handler<Items['batch']> = async (call, { params, body }) => {
     }),
     count: operations.length,
   }
+}
+
+/** The position of the last change of each name; refuses a condition that it does not repeat. */
+function lastChanges(operations: readonly BatchOperation[]): Map<string, number> {
+  const last = new Map<string, number>()
+  for (const [i, operation] of operations.entries())
+    if (!isRead(operation)) last.set(nameOf(operation), i)
+  for (const [i, operation] of operations.entries()) {
+    if (operation.op !== 'put' || operation.if_ref === undefined) continue
+    const holds = operations[last.get(nameOf(operation)) ?? i]
+    if (holds?.op === 'put' && holds.if_ref === operation.if_ref) continue
+    const message = 'a later operation changes the item: it would not have this condition'
+    throw validationDetail(['body', 'operations', i, 'if_ref'], message, 'value_error')
+  }
+  return last
 }
 
 type ItemResult =

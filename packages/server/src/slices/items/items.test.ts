@@ -275,6 +275,20 @@ test('a batch that fails in part changes nothing', async () => {
   assert.deepEqual(keysOf(await ok('search', { namespace_prefix: [] }, store_id)), ['x'])
 })
 
+test('a batch takes no condition that its last change of the name does not have', async () => {
+  const store_id = await newStore()
+  const { ref } = await ok('put', { ...name('x'), value: { n: 0 } }, store_id)
+  const first = { op: 'put', ...name('x'), value: { n: 1 }, if_ref: ref + 1 }
+  const last = { op: 'put', ...name('x'), value: { n: 2 } }
+  for (const other of [last, { op: 'delete', ...name('x') }, { ...last, if_ref: ref }]) {
+    const { status, body } = await send('batch', { operations: [first, other] }, store_id)
+    assert.deepEqual([status, body.detail[0].loc], [422, ['body', 'operations', 0, 'if_ref']])
+  }
+  const operations = [first, { ...last, if_ref: ref + 1 }]
+  assert.equal((await send('batch', { operations }, store_id)).body.error, 'item_changed')
+  assert.deepEqual((await ok('get', name('x'), store_id)).item.value, { n: 0 })
+})
+
 test('a retry of a put, a deletion or a batch does not repeat it', async () => {
   const store_id = await newStore()
   const path = `/v1/stores/${store_id}/items`

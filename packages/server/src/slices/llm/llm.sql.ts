@@ -1,5 +1,6 @@
 // SQL of providers of models.
 
+import { pageByTime } from '../../platform/db/page-by-time.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import {
   deleteFrom,
@@ -9,6 +10,7 @@ import {
   type Tx,
   update,
 } from '../../platform/db/tenant-db.ts'
+import type { Page } from '../../platform/page.ts'
 
 export type ProviderRow = Omit<Tables['llm_providers'], 'tenant_id'>
 
@@ -24,15 +26,14 @@ export const findProviderOf = (db: TenantDb, model_key: string): Promise<Provide
 /** Oldest first. */
 export const listProviders = (
   db: TenantDb,
-  { limit, offset }: { readonly limit: number; readonly offset: number },
+  page: Pick<Page, 'limit' | 'offset' | 'after'>,
 ): Promise<ProviderRow[]> =>
   db.all(
-    from(db, 'llm_providers')
-      .selectAll()
-      .orderBy('created_us')
-      .orderBy('provider_id')
-      .limit(limit)
-      .offset(offset),
+    pageByTime(
+      from(db, 'llm_providers').selectAll(),
+      { time: 'created_us', order: 'oldest', id: 'provider_id' },
+      page,
+    ),
   )
 
 export const listProvidersAfter = (
@@ -72,15 +73,14 @@ export const findToolByName = (db: TenantDb, name_key: string): Promise<ToolRow 
 /** Oldest first. */
 export const listToolPage = (
   db: TenantDb,
-  { limit, offset }: { readonly limit: number; readonly offset: number },
+  page: Pick<Page, 'limit' | 'offset' | 'after'>,
 ): Promise<ToolRow[]> =>
   db.all(
-    from(db, 'llm_tools')
-      .selectAll()
-      .orderBy('created_us')
-      .orderBy('tool_id')
-      .limit(limit)
-      .offset(offset),
+    pageByTime(
+      from(db, 'llm_tools').selectAll(),
+      { time: 'created_us', order: 'oldest', id: 'tool_id' },
+      page,
+    ),
   )
 
 export const listToolsAfter = (db: TenantDb, after: string, limit: number): Promise<ToolRow[]> =>

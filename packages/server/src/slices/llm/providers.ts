@@ -182,10 +182,12 @@ export const listProviderPage: Handler<typeof contract.list_providers> = async (
   refuseLimited(call)
   const page = pageOf(query, llmLimits.page.default)
   const rows = await call.read((db) => listProviders(db, page))
+  const last = rows.at(-1)
   const words = await providerColumn.openAll(call.kernel, call.tenant_id, rows)
   return page.envelope(
     'providers',
     rows.map((row, i) => showProvider(row, words[i] ?? null)),
+    last ? { at: last.created_us, id: last.provider_id } : null,
   )
 }
 

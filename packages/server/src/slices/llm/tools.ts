@@ -63,7 +63,7 @@ const labelOf = async ({ keyring }: Kernel, tenant_id: string, name: string): Pr
 
 /** Those that managed runs may call, oldest first. */
 export async function listEnabledTools(kernel: Kernel, db: TenantDb): Promise<OpenTool[]> {
-  const all = await listToolPage(db, { limit: llmLimits.tools_per_tenant, offset: 0 })
+  const all = await listToolPage(db, { limit: llmLimits.tools_per_tenant, offset: 0, after: null })
   const rows = all.filter(({ enabled }) => enabled === 1)
   const opened = await toolColumn.openAll(kernel, db.tenant_id, rows)
   return rows.flatMap((row, i) => {
@@ -296,10 +296,12 @@ export const listTools: Handler<typeof contract.list_tools> = async (call, { que
   refuseLimited(call)
   const page = pageOf(query, llmLimits.page.default)
   const rows = await call.read((db) => listToolPage(db, page))
+  const last = rows.at(-1)
   const words = await toolColumn.openAll(call.kernel, call.tenant_id, rows)
   return page.envelope(
     'tools',
     rows.map((row, i) => showTool(row, words[i] ?? null)),
+    last ? { at: last.created_us, id: last.tool_id } : null,
   )
 }
 

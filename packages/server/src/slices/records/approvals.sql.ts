@@ -2,10 +2,12 @@
 
 import type { Database } from '../../platform/db/database.ts'
 import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
+import { pageByTime } from '../../platform/db/page-by-time.ts'
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
+import type { Page } from '../../platform/page.ts'
 
 export type ApprovalRow = Row<'approvals'>
 export type SettingsRow = Row<'approval_settings'>
@@ -34,17 +36,15 @@ export const insertApproval = (tx: Tx, row: ApprovalRow) => tx.run(insertInto(tx
 export const findApproval = (db: TenantDb, request_id: string): Promise<ApprovalRow | undefined> =>
   db.first(from(db, 'approvals').select(COLUMNS).where('request_id', '=', request_id))
 
-interface ApprovalPage {
+interface ApprovalPage extends Pick<Page, 'limit' | 'offset' | 'after'> {
   /** `pending` and `expired` are decided by `now_us`; the row's `state` may lag behind. */
   readonly state: 'pending' | 'approved' | 'denied' | 'expired' | 'all'
   readonly now_us: number
-  readonly limit: number
-  readonly offset: number
 }
 
 /** Newest first. */
 export function listApprovals(db: TenantDb, page: ApprovalPage): Promise<ApprovalRow[]> {
-  const { state, now_us, limit, offset } = page
+  const { state, now_us } = page
   let query = from(db, 'approvals').select(COLUMNS)
   if (state === 'pending')
     query = query.where('state', '=', 'pending').where('expires_us', '>', now_us)
@@ -52,9 +52,7 @@ export function listApprovals(db: TenantDb, page: ApprovalPage): Promise<Approva
   else if (state === 'expired')
     query = query.where('state', 'in', ['expired', 'pending']).where('expires_us', '<=', now_us)
   else if (state !== 'all') query = query.where('state', '=', state)
-  return db.all(
-    query.orderBy('issued_us', 'desc').orderBy('request_id').limit(limit).offset(offset),
-  )
+  return db.all(pageByTime(query, { time: 'issued_us', order: 'newest', id: 'request_id' }, page))
 }
 
 /** Pending approval requests that are overdue, oldest first. */

@@ -67,15 +67,20 @@ export async function findByName(
   return openRecordsInBatches(kernel, tenant_id, { kind, ids }, (record) => record)
 }
 
-/** A page of records as `show` shows them, newest first. */
+/** A page of records as `show` shows them, newest first, and where it ends. */
 export async function listRecords<T>(
   kernel: Kernel,
   tenant_id: string,
-  { kind, page }: { kind: RecordKind; page: Pick<Page, 'limit' | 'offset'> },
+  { kind, page }: { kind: RecordKind; page: Pick<Page, 'limit' | 'offset' | 'after'> },
   show: (record: OpenRecord) => T,
-): Promise<T[]> {
-  const ids = await kernel.db.read(tenant_id, (db) => listIds(db, kind, page))
-  return openRecordsInBatches(kernel, tenant_id, { kind, ids }, show)
+): Promise<{ shown: T[]; end: Page['after'] }> {
+  const rows = await kernel.db.read(tenant_id, (db) => listIds(db, kind, page))
+  const ids = rows.map(({ record_id }) => record_id)
+  const last = rows.at(-1)
+  return {
+    shown: await openRecordsInBatches(kernel, tenant_id, { kind, ids }, show),
+    end: last ? { at: last.created_us, id: last.record_id } : null,
+  }
 }
 
 const BATCH = 10

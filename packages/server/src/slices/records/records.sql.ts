@@ -1,9 +1,11 @@
 // SQL of records: rows, which of them are live, and changes of status.
 
 import type { RecordKind } from '@custos/proof'
+import { pageByTime } from '../../platform/db/page-by-time.ts'
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
+import type { Page } from '../../platform/page.ts'
 
 export type RecordRow = Row<'records'>
 
@@ -105,22 +107,18 @@ export const findRows = (
   )
 
 /** Newest first. */
-export async function listIds(
+export const listIds = (
   db: TenantDb,
   kind: RecordKind,
-  { limit, offset }: { readonly limit: number; readonly offset: number },
-): Promise<string[]> {
-  const rows = await db.all(
-    from(db, 'records')
-      .select('record_id')
-      .where('kind', '=', kind)
-      .orderBy('created_us', 'desc')
-      .orderBy('record_id')
-      .limit(limit)
-      .offset(offset),
+  page: Pick<Page, 'limit' | 'offset' | 'after'>,
+): Promise<Pick<RecordRow, 'record_id' | 'created_us'>[]> =>
+  db.all(
+    pageByTime(
+      from(db, 'records').select(['record_id', 'created_us']).where('kind', '=', kind),
+      { time: 'created_us', order: 'newest', id: 'record_id' },
+      page,
+    ),
   )
-  return rows.map(({ record_id }) => record_id)
-}
 
 export async function countByStatus(
   db: TenantDb,

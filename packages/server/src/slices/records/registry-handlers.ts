@@ -49,10 +49,10 @@ export function registryReads<Id extends string, Key extends string, Shown, List
 
     async list({ kernel, tenant_id }: Call, { query }: { readonly query: PageQuery }) {
       const page = pageOf(query, limits.records_page.default)
-      const shown = await listRecords(kernel, tenant_id, { kind, page }, (record) =>
+      const { shown, end } = await listRecords(kernel, tenant_id, { kind, page }, (record) =>
         showListed(record, tenant_id),
       )
-      return page.envelope(listKey, shown)
+      return page.envelope(listKey, shown, end)
     },
 
     get: async (call: Call, { params }: RecordInput<Id>): Promise<Shown> =>

@@ -57,10 +57,11 @@ const stats: Handler<typeof reports.stats> = async (call) => {
 const list: Handler<typeof reports.list> = async (call, { query }) => {
   refuseLimited(call)
   const page = pageOf(query, 50)
-  const { limit, offset } = page
   const include_deleted = query?.include_deleted ?? false
-  const rows = await call.read((db) => listReports(db, { limit, offset, include_deleted }))
-  return page.envelope('reports', await showSummaries(call.kernel, call.tenant_id, rows))
+  const rows = await call.read((db) => listReports(db, { ...page, include_deleted }))
+  const last = rows.at(-1)
+  const end = last ? { at: last.seq, id: '' } : null
+  return page.envelope('reports', await showSummaries(call.kernel, call.tenant_id, rows), end)
 }
 
 async function find(

@@ -9,8 +9,8 @@ import {
   type Tx,
   update,
 } from '../../platform/db/tenant-db.ts'
-
 import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
+import type { Page } from '../../platform/page.ts'
 
 export type ReportRow = Row<'reports'>
 /** Without the document itself. */
@@ -44,11 +44,17 @@ export const findReport = (db: TenantDb, report_id: Uint8Array): Promise<ReportR
 /** Newest first. */
 export function listReports(
   db: TenantDb,
-  { limit, offset, include_deleted }: { limit: number; offset: number; include_deleted: boolean },
+  {
+    limit,
+    offset,
+    after,
+    include_deleted,
+  }: Pick<Page, 'limit' | 'offset' | 'after'> & { readonly include_deleted: boolean },
 ): Promise<SummaryRow[]> {
   const all = from(db, 'reports').select(SUMMARY)
   const rows = include_deleted ? all : all.where('deleted_us', 'is', null)
-  return db.all(rows.orderBy('seq', 'desc').limit(limit).offset(offset))
+  const paged = after === null ? rows.offset(offset) : rows.where('seq', '<', after.at)
+  return db.all(paged.orderBy('seq', 'desc').limit(limit))
 }
 
 /** Deletes the content of a report; its time, subject and digest remain. */

@@ -194,6 +194,20 @@ describe('a report', () => {
     }
   })
 
+  test('that is deleted takes none off the pages after it', async () => {
+    const tenant = await newTenant()
+    const made: string[] = []
+    for (let i = 0; i < 3; i += 1) made.unshift((await tenant.generate()).report_id)
+    let cursor: string | null = ''
+    for (const report_id of made) {
+      const path: string = `/v1/reports?limit=1${cursor && `&cursor=${cursor}`}`
+      const { reports, next_cursor } = await tenant.ok('GET', path)
+      assert.equal(reports[0].report_id, report_id)
+      await tenant.ok('DELETE', `/v1/reports/${report_id}`)
+      cursor = next_cursor
+    }
+  })
+
   // What reports.get, reports.list and reports.stats say of one that is gone.
   test("is on the log when it is made, and 'reports.delete' leaves a tombstone", async () => {
     const tenant = await newTenant()

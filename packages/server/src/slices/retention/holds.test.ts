@@ -227,6 +227,23 @@ test('contents that only a decision of a held store names are kept with it', asy
   }
 })
 
+test('who releases each hold of a page finds all others on the pages after it', async () => {
+  const scene = await openScene()
+  try {
+    for (let i = 0; i < 3; i += 1) await scene.api('POST', holdsOf(scene), { reason: `r${i}` })
+    const path = `${holdsOf(scene)}?standing=true&limit=1`
+    let cursor: string | null = ''
+    for (let i = 2; i >= 0; i -= 1) {
+      const { body } = await scene.api('GET', `${path}${cursor && `&cursor=${cursor}`}`)
+      assert.equal(body.holds[0].reason, `r${i}`)
+      await scene.api('DELETE', `${holdsOf(scene)}/${body.holds[0].hold_id}`)
+      cursor = body.next_cursor
+    }
+  } finally {
+    await scene.stop()
+  }
+})
+
 test('a store has at most holds_per_store holds, released ones not counted', async () => {
   const scene = await openScene()
   try {

@@ -106,10 +106,11 @@ export const listStoreHolds: Handler<typeof retention.holds> = (call, { params, 
     const { store_id } = params
     await loadReadableStore(call.kernel, db, store_id)
     const page = pageOf(query, limits.page.default)
-    const { limit, offset } = page
     const active_us = query.standing ? call.kernel.clock.now() : null
-    const rows = await listHolds(db, store_id, { limit, offset, active_us })
-    return page.envelope('holds', await showHolds(call, db, store_id, rows))
+    const rows = await listHolds(db, store_id, { ...page, active_us })
+    const last = rows.at(-1)
+    const end = last ? { at: last.placed_seq, id: '' } : null
+    return page.envelope('holds', await showHolds(call, db, store_id, rows), end)
   })
 
 export const releaseHold: Handler<typeof retention.release_hold> = async (

@@ -250,7 +250,7 @@ async function showRetention(
 ): Promise<Retention> {
   const now_us = kernel.clock.now()
   const row = await findRetention(db, store_id)
-  const page = { limit: HOLDS_COUNTED_MAX, offset: 0, active_us: now_us }
+  const page = { limit: HOLDS_COUNTED_MAX, offset: 0, after: null, active_us: now_us }
   const holds = (await listHolds(db, store_id, page)).length
   const retain_days = row?.retain_days ?? null
   const dueAt = (cutoff_us: number | null) =>

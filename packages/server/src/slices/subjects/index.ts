@@ -65,9 +65,11 @@ const list: Handler<typeof subjects.list> = async (call, { query }) => {
     ...(overdue === undefined ? {} : { overdue: { is: overdue, at_us } }),
   }
   const rows = await call.read((db) => listRequests(db, filter, page))
+  const last = rows.at(-1)
   return page.envelope(
     'requests',
     rows.map((row) => showRequest(call.tenant_id, row, at_us)),
+    last ? { at: last.seq, id: '' } : null,
   )
 }
 

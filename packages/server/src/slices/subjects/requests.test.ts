@@ -283,7 +283,11 @@ describe("'subjects.access'", () => {
     assert.deepEqual(end, { record: 'end', memories: 2, decisions: 3, texts: 0, certificates: 1 })
     assert.equal(header.record, 'header')
     assert.deepEqual(header.found.facts, 2)
-    assert.ok(header.searched.some((text: string) => text.startsWith('records of registries')))
+    for (const searched of ['records of registries', 'texts of runs; agents'])
+      assert.ok(
+        header.searched.some((text: string) => text.startsWith(searched)),
+        searched,
+      )
     const memories = records.filter(({ record }) => record === 'memory')
     assert.deepEqual(
       memories.map(({ ref, content, metadata, versions, store_id }) => [

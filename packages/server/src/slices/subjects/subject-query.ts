@@ -116,6 +116,7 @@ const RECORDS = [
   'reasons and matters of legal holds, and what retention is based on',
   'names and labels of stores, and titles of reports',
   'names of keys, and names and e-mail addresses of people',
+  'texts of runs; agents, workflows, tools and providers of models; webhooks; single sign-on',
   'ids of stores and models, and legal_basis and requested_by of certificates, which are kept',
 ]
 const KEY_NAMESPACES = 'namespaces that keys and tokens are limited to'

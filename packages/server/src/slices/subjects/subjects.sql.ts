@@ -4,6 +4,7 @@ import { insertRowsStatement } from '../../platform/db/bulk-statements.ts'
 import type { Row, Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
+import type { Page } from '../../platform/page.ts'
 
 type StoredRequest = Row<'subject_requests'>
 /** Without the manifest, which may be megabytes. */
@@ -68,7 +69,7 @@ export interface RequestFilter {
 export function listRequests(
   db: TenantDb,
   { kind, status, overdue, made_by }: RequestFilter,
-  { limit, offset }: { readonly limit: number; readonly offset: number },
+  { limit, offset, after }: Pick<Page, 'limit' | 'offset' | 'after'>,
 ): Promise<RequestRow[]> {
   let query = from(db, 'subject_requests').select(COLUMNS)
   if (kind !== undefined) query = query.where('kind', '=', kind)
@@ -80,7 +81,8 @@ export function listRequests(
     const { at_us } = overdue
     query = query.where((e) => e.or([e('completed_us', 'is not', null), e('due_us', '>=', at_us)]))
   }
-  return db.all(query.orderBy('seq', 'desc').limit(limit).offset(offset))
+  const paged = after === null ? query.offset(offset) : query.where('seq', '<', after.at)
+  return db.all(paged.orderBy('seq', 'desc').limit(limit))
 }
 
 type RequestChange = Partial<

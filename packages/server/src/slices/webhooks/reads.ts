@@ -27,7 +27,9 @@ export const listAll: Handler<typeof contract.list> = (call, { query }) => {
     const texts = await endpointColumn.openAll(call.kernel, call.tenant_id, rows)
     const size = await logSize(db)
     const shown = rows.map((row, i) => showWebhook(row, texts[i] ?? null, size))
-    return page.envelope('webhooks', shown)
+    const last = rows.at(-1)
+    const end = last ? { at: last.created_us, id: last.webhook_id } : null
+    return page.envelope('webhooks', shown, end)
   })
 }
 
@@ -46,10 +48,11 @@ export const listOfWebhook: Handler<typeof contract.deliveries> = (call, { param
   call.read(async (db) => {
     await loadWebhook(call, db, params.webhook_id)
     const page = pageOf(query, limits.deliveries_page.default)
-    const { limit, offset } = page
     const { status, event } = query
-    const rows = await listDeliveries(db, params.webhook_id, { status, event, limit, offset })
-    return page.envelope('deliveries', rows.map(showDelivery))
+    const rows = await listDeliveries(db, params.webhook_id, { status, event, ...page })
+    const last = rows.at(-1)
+    const end = last ? { at: last.created_us, id: last.delivery_id } : null
+    return page.envelope('deliveries', rows.map(showDelivery), end)
   })
 
 export function showDelivery(row: DeliveryRow): WebhookDelivery {

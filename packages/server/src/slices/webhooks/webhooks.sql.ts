@@ -2,6 +2,7 @@
 
 import type { Database } from '../../platform/db/database.ts'
 import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
+import { pageByTime } from '../../platform/db/page-by-time.ts'
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import {
@@ -12,6 +13,7 @@ import {
   type Tx,
   update,
 } from '../../platform/db/tenant-db.ts'
+import type { Page } from '../../platform/page.ts'
 
 export type WebhookRow = Row<'webhooks'>
 export type DeliveryRow = Row<'webhook_deliveries'>
@@ -59,14 +61,13 @@ export const findWebhook = (db: TenantDb, webhook_id: string) =>
   db.first(from(db, 'webhooks').select(WEBHOOK).where('webhook_id', '=', webhook_id))
 
 /** Oldest first. */
-export const listWebhooks = (db: TenantDb, { limit, offset }: { limit: number; offset: number }) =>
+export const listWebhooks = (db: TenantDb, page: Pick<Page, 'limit' | 'offset' | 'after'>) =>
   db.all(
-    from(db, 'webhooks')
-      .select(WEBHOOK)
-      .orderBy('created_us')
-      .orderBy('webhook_id')
-      .limit(limit)
-      .offset(offset),
+    pageByTime(
+      from(db, 'webhooks').select(WEBHOOK),
+      { time: 'created_us', order: 'oldest', id: 'webhook_id' },
+      page,
+    ),
   )
 
 /** In the order of their ids, after `after`. */
@@ -147,22 +148,18 @@ export const hasOpenRetry = async (
       .where('next_us', 'is not', null),
   )) !== undefined
 
-interface DeliveryFilter {
+interface DeliveryPage extends Pick<Page, 'limit' | 'offset' | 'after'> {
   readonly status?: DeliveryRow['status'] | undefined
   readonly event?: string | undefined
-  readonly limit: number
-  readonly offset: number
 }
 
 /** Newest first. */
-export function listDeliveries(db: TenantDb, webhook_id: string, filter: DeliveryFilter) {
-  const { status, event, limit, offset } = filter
+export function listDeliveries(db: TenantDb, webhook_id: string, page: DeliveryPage) {
+  const { status, event } = page
   let query = deliveriesOf(db, webhook_id).select(DELIVERY)
   if (status !== undefined) query = query.where('status', '=', status)
   if (event !== undefined) query = query.where('event_type', '=', event)
-  return db.all(
-    query.orderBy('created_us', 'desc').orderBy('delivery_id').limit(limit).offset(offset),
-  )
+  return db.all(pageByTime(query, { time: 'created_us', order: 'newest', id: 'delivery_id' }, page))
 }
 
 /** Due at `now_us`, the longest first. */

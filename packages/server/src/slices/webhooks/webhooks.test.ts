@@ -126,6 +126,24 @@ test("'webhooks.delete' takes deliveries and the secret along", async (t) => {
   assert.equal(receiver.received.length, 1)
 })
 
+test('a webhook that is deleted takes none off the pages after it', async (t) => {
+  const scene = await startScene(t)
+  const receiver = await startReceiver(t)
+  const made: string[] = []
+  for (let i = 0; i < 3; i += 1) made.push((await scene.create(receiver)).webhook_id)
+  const met: string[] = []
+  let cursor = ''
+  for (const _ of made) {
+    const { webhooks, next_cursor } = await scene.ok('GET', `/v1/webhooks?limit=1${cursor}`)
+    for (const { webhook_id } of webhooks) {
+      met.push(webhook_id)
+      await scene.ok('DELETE', `/v1/webhooks/${webhook_id}`)
+    }
+    cursor = `&cursor=${next_cursor}`
+  }
+  assert.deepEqual(met, made)
+})
+
 test("'webhooks.deliveries' finds by state and event, in pages", async (t) => {
   const scene = await startScene(t)
   const receiver = await startReceiver(t)

@@ -9,6 +9,7 @@ import type { Renewal } from '../../../platform/keys/keyring.ts'
 import { sealRenewed } from '../../../platform/keys/ledger/renewals.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
 import {
+  clearSession,
   type DecisionRow,
   findDecision,
   listBySeqs,
@@ -214,6 +215,8 @@ export async function storeScrubbed(
   const { secret_no } = readSealed(sealed).head
   await updateSealed(tx, row.seq, { sealed, secret_no })
   await unbindFacts(tx, row.seq, refs)
+  // A filter by its label would confirm a guess of the erased text.
+  if (redactions.some(({ field }) => field === 'session_id')) await clearSession(tx, row.seq)
   const [only] = refs
   await appendCrumb(tx, {
     event_type: 'decision.scrubbed',

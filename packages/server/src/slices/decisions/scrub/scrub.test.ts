@@ -219,6 +219,22 @@ test('a read waits while a decision is between its secret and its scrubbed text'
   assert.equal((await reading).status, 200)
 })
 
+test('a session whose id repeats an erased memory is no longer found by that id', async () => {
+  const content = 'Lena Orr, room 12'
+  const ref = await scene.write(content)
+  const decided = { query: 'q', output: 'o', retrieved_refs: [ref] }
+  await scene.decide({ ...decided, session_id: content })
+  const other = await scene.decide({ ...decided, session_id: 'ward round' })
+  const idsOf = async (session_id: string) => {
+    const path = `/v1/decisions?session_id=${encodeURIComponent(session_id)}`
+    const { decisions } = (await scene.api('GET', path)).body
+    return decisions.map(({ decision_id }: { decision_id: string }) => decision_id)
+  }
+  assert.equal((await idsOf(content)).length, 1)
+  await scene.issue(ref)
+  assert.deepEqual([await idsOf(content), await idsOf('ward round')], [[], [other]])
+})
+
 test('no word of a decision stands in the clear in its row', async () => {
   const id = await scene.decide({
     query: 'zebra question',

@@ -9,6 +9,7 @@ import {
   type Tx,
   update,
 } from '../../../platform/db/tenant-db.ts'
+import type { Page } from '../../../platform/page.ts'
 
 export type HoldRow = Row<'store_holds'>
 
@@ -53,7 +54,12 @@ export const listAllHolds = (db: TenantDb, after: string, limit: number): Promis
 export function listHolds(
   db: TenantDb,
   store_id: string,
-  { limit, offset, active_us }: { limit: number; offset: number; active_us: number | null },
+  {
+    limit,
+    offset,
+    after,
+    active_us,
+  }: Pick<Page, 'limit' | 'offset' | 'after'> & { readonly active_us: number | null },
 ): Promise<HoldRow[]> {
   const all = from(db, 'store_holds').select(COLUMNS).where('store_id', '=', store_id)
   const listed =
@@ -62,7 +68,8 @@ export function listHolds(
       : all
           .where('released_us', 'is', null)
           .where((e) => e.or([e('until_us', 'is', null), e('until_us', '>', active_us)]))
-  return db.all(listed.orderBy('placed_seq', 'desc').limit(limit).offset(offset))
+  const paged = after === null ? listed.offset(offset) : listed.where('placed_seq', '<', after.at)
+  return db.all(paged.orderBy('placed_seq', 'desc').limit(limit))
 }
 
 /** Stores with a hold in force at `at_us`. */

@@ -222,7 +222,9 @@ export const listAgentPage: Handler<typeof contract.list_agents> = async (call, 
   const rows = await call.read((db) => listAgents(db, { ...page, enabled_only }))
   const opened = await openAgents(call.kernel, call.tenant_id, rows)
   const shown = opened.map((agent) => showAgent(agent, call.tenant_id))
-  const { next_cursor } = page.envelope('agents', rows)
+  const last = rows.at(-1)
+  const end = last ? { at: last.created_us, id: last.agent_id } : null
+  const { next_cursor } = page.envelope('agents', rows, end)
   return { ...page.envelope('agents', shown), next_cursor }
 }
 

@@ -2,9 +2,11 @@
 
 import type { Database } from '../../../platform/db/database.ts'
 import { listTenantsWith } from '../../../platform/db/engines/first-of-each.ts'
+import { pageByTime } from '../../../platform/db/page-by-time.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
+import type { Page } from '../../../platform/page.ts'
 
 export type AgentRow = Omit<Tables['agents'], 'tenant_id'>
 export type RunRow = Omit<Tables['runs'], 'tenant_id'>
@@ -25,10 +27,7 @@ const AGENT = [
   'updated_us',
 ] as const
 
-interface PageOfRows {
-  readonly limit: number
-  readonly offset: number
-}
+type PageOfRows = Pick<Page, 'limit' | 'offset' | 'after'>
 
 export const insertAgent = (tx: Tx, row: AgentRow) => tx.run(insertInto(tx, 'agents', row))
 
@@ -41,11 +40,11 @@ export const findAgentByName = (db: TenantDb, name_key: string) =>
 /** Oldest first. */
 export function listAgents(
   db: TenantDb,
-  { limit, offset, enabled_only }: PageOfRows & { readonly enabled_only: boolean },
+  { enabled_only, ...page }: PageOfRows & { readonly enabled_only: boolean },
 ) {
   const all = from(db, 'agents').select(AGENT)
   const some = enabled_only ? all.where('enabled', '=', 1) : all
-  return db.all(some.orderBy('created_us').orderBy('agent_id').limit(limit).offset(offset))
+  return db.all(pageByTime(some, { time: 'created_us', order: 'oldest', id: 'agent_id' }, page))
 }
 
 export const listAgentsAfter = (db: TenantDb, after: string, limit: number) =>
@@ -70,9 +69,7 @@ export const findRun = (db: TenantDb, run_id: string): Promise<RunRow | undefine
 export function listRuns(db: TenantDb, state: RunRow['state'] | null, page: PageOfRows) {
   const all = from(db, 'runs').selectAll()
   const some = state === null ? all : all.where('state', '=', state)
-  return db.all(
-    some.orderBy('created_us', 'desc').orderBy('run_id').limit(page.limit).offset(page.offset),
-  )
+  return db.all(pageByTime(some, { time: 'created_us', order: 'newest', id: 'run_id' }, page))
 }
 
 export const updateRun = (tx: Tx, run_id: string, change: Partial<RunRow>) =>

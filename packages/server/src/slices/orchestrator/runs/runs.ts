@@ -241,9 +241,11 @@ export const listRunPage: Handler<typeof contract.list_runs> = async (call, { qu
   refuseLimited(call)
   const page = pageOf(query, runLimits.page.default)
   const rows = await call.read((db) => listRuns(db, query.state ?? null, page))
+  const last = rows.at(-1)
   return page.envelope(
     'runs',
     rows.map((row) => showRun(row, call.tenant_id)),
+    last ? { at: last.created_us, id: last.run_id } : null,
   )
 }
 

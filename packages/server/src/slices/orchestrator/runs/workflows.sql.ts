@@ -1,5 +1,6 @@
 // SQL of workflows.
 
+import { pageByTime } from '../../../platform/db/page-by-time.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import {
   deleteFrom,
@@ -9,6 +10,7 @@ import {
   type Tx,
   update,
 } from '../../../platform/db/tenant-db.ts'
+import type { Page } from '../../../platform/page.ts'
 
 type RunRow = Tables['runs']
 export type WorkflowRow = Omit<Tables['workflows'], 'tenant_id'>
@@ -35,7 +37,7 @@ export const findWorkflow = (db: TenantDb, workflow_id: string): Promise<Workflo
 export function listWorkflowPage(
   db: TenantDb,
   status: RunRow['state'] | 'created' | null,
-  { limit, offset }: { readonly limit: number; readonly offset: number },
+  page: Pick<Page, 'limit' | 'offset' | 'after'>,
 ): Promise<WorkflowRow[]> {
   const all = from(db, 'workflows').selectAll()
   const some =
@@ -44,9 +46,7 @@ export function listWorkflowPage(
       : status === 'created'
         ? all.where('run_id', 'is', null)
         : all.where('run_id', 'in', from(db, 'runs').select('run_id').where('state', '=', status))
-  return db.all(
-    some.orderBy('created_us', 'desc').orderBy('workflow_id').limit(limit).offset(offset),
-  )
+  return db.all(pageByTime(some, { time: 'created_us', order: 'newest', id: 'workflow_id' }, page))
 }
 
 export const listWorkflowsAfter = (db: TenantDb, after: string, limit: number) =>

@@ -161,6 +161,7 @@ export const listWorkflows: Handler<typeof contract.list> = async (call, { query
   const page = pageOf(query, runLimits.page.default)
   return call.read(async (db) => {
     const rows = await listWorkflowPage(db, query.status ?? null, page)
+    const last = rows.at(-1)
     const words = await openWords(kernel, tenant_id, rows)
     const runs = await listRunsById(
       db,
@@ -172,6 +173,7 @@ export const listWorkflows: Handler<typeof contract.list> = async (call, { query
         const run = runs.find(({ run_id }) => run_id === row.run_id) ?? null
         return showWorkflow(row, words[i], { tenant_id, run })
       }),
+      last ? { at: last.created_us, id: last.workflow_id } : null,
     )
   })
 }
