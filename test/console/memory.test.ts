@@ -24,6 +24,17 @@ scene('the overview of a new tenant leads to a first memory', async (given) => {
   await end()
 })
 
+scene('the overview of a long log says how far it has looked', async (given) => {
+  const write = (n: number) =>
+    given.local.call('POST', '/v1/stores/default/write', { content: `number ${n}` })
+  for (let at = 0; at < 1_000; at += 50)
+    await Promise.all(Array.from({ length: 50 }, (_, i) => write(at + i)))
+  const { page, end } = await given.visit('/')
+  await page.getByText('Denials, newest 1,000 log entries').waitFor()
+  assert.equal(await page.getByRole('img', { name: 'in 30 days' }).count(), 0)
+  await end()
+})
+
 scene(
   'a store without memories says so, and the first one is written by keyboard',
   async (given) => {

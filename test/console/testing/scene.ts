@@ -68,6 +68,9 @@ export async function checkLooks({ visit }: Scene, path: string): Promise<void> 
   await accessible()
   await page.emulateMedia({ colorScheme: 'dark' })
   await accessible()
+  // Half of a large screen, and a tablet.
+  await page.setViewportSize({ width: 1024, height: 768 })
+  await fits()
   // A window of 1440 by 900 at 200 %, and a phone.
   for (const size of [
     { width: 720, height: 450 },

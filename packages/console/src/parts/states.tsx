@@ -34,6 +34,17 @@ export const NotFoundState = () => (
 )
 
 /** A failure in words, with the code and the request id that support needs. */
+/** Policies and registries refuse with objects, which arrive as JSON. */
+function wordsOf(detail: string): string {
+  try {
+    const { name, reason, reasons } = JSON.parse(detail)
+    if (name && reason) return `${name}: ${reason}`
+    return Array.isArray(reasons) ? reasons.join('; ') : detail
+  } catch {
+    return detail
+  }
+}
+
 export function ErrorState({ error }: { readonly error: unknown }) {
   const refusal = error instanceof ApiError ? error : null
   const title = refusal ? refusal.title : 'That did not work'
@@ -44,7 +55,7 @@ export function ErrorState({ error }: { readonly error: unknown }) {
       <CircleAlert size={18} aria-hidden />
       <div>
         <strong>{title}</strong>
-        {detail !== title && <p>{detail}</p>}
+        {detail !== title && <p>{wordsOf(detail)}</p>}
         {refusal && (
           <p className={css['fine']}>
             <a href={`/errors/${encodeURIComponent(refusal.code)}`}>

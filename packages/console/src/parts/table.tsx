@@ -86,25 +86,27 @@ function Rows<Row>({ label, columns, rows, ...rest }: RowsProps<Row>) {
   const { rowId, list, signed } = rest
   return (
     <>
-      <table className={css['table']} aria-label={label} aria-busy={list.isFetching}>
-        <thead>
-          <tr>
-            {columns.map(({ id, header, numeric, grow }) => (
-              <th key={id} scope="col" data-numeric={numeric} data-grow={grow}>
-                {header}
+      <div className={css['scroll']}>
+        <table className={css['table']} aria-label={label} aria-busy={list.isFetching}>
+          <thead>
+            <tr>
+              {columns.map(({ id, header, numeric, grow }) => (
+                <th key={id} scope="col" data-numeric={numeric} data-grow={grow}>
+                  {header}
+                </th>
+              ))}
+              <th scope="col" className={css['last']}>
+                <span className="visually-hidden">Row actions</span>
               </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <TableRow key={rowId(row)} row={row} columns={columns} onJson={setOpen} {...rest} />
             ))}
-            <th scope="col" className={css['last']}>
-              <span className="visually-hidden">Row actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <TableRow key={rowId(row)} row={row} columns={columns} onJson={setOpen} {...rest} />
-          ))}
-        </tbody>
-      </table>
+          </tbody>
+        </table>
+      </div>
       <JsonDialog
         title={open === null ? '' : rowId(open)}
         value={open}

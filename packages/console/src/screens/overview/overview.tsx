@@ -99,27 +99,35 @@ interface NumbersProps {
 
 function Numbers({ stats }: NumbersProps) {
   const { data } = useNewestEntries(ENTRIES_MAX)
-  const days = useMemo(() => countByDay(data?.breadcrumbs ?? [], nowMs()), [data])
+  const { days, whole } = useMemo(() => countByDay(data?.breadcrumbs ?? [], nowMs()), [data])
   const denials = days.denials.reduce((sum, count) => sum + count, 0)
   return (
     <Figures>
       <Figure label="Memories" value={stats.memories}>
-        <Sparkline label="Memories written" days={days.memories} />
+        {whole && <Sparkline label="Memories written" days={days.memories} />}
       </Figure>
       <Figure label="Decisions" value={stats.decisions}>
-        <Sparkline label="Decisions logged" days={days.decisions} />
+        {whole && <Sparkline label="Decisions logged" days={days.decisions} />}
       </Figure>
       <Figure label="Erasure certificates" value={stats.certificates}>
-        <Sparkline label="Erasures" days={days.erasures} />
+        {whole && <Sparkline label="Erasures" days={days.erasures} />}
       </Figure>
-      <Figure label="Denials, 30 days" value={data ? denials : null}>
-        <Sparkline label="Denials" days={days.denials} />
+      <Figure
+        label={
+          whole
+            ? 'Denials, 30 days'
+            : `Denials, newest ${counted(ENTRIES_MAX, 'log entry', 'log entries')}`
+        }
+        value={data ? denials : null}
+      >
+        {whole && <Sparkline label="Denials" days={days.denials} />}
       </Figure>
     </Figures>
   )
 }
 
-function countByDay(entries: readonly Breadcrumb[], now: number): Record<LineName, number[]> {
+/** `whole`: the entries reach back to the first day, or to the beginning of the log. */
+function countByDay(entries: readonly Breadcrumb[], now: number) {
   const first = formatTime(now - (DAYS - 1) * DAY_MS).slice(0, 10)
   const index = new Map(
     Array.from({ length: DAYS }, (_, i) => [
@@ -128,14 +136,21 @@ function countByDay(entries: readonly Breadcrumb[], now: number): Record<LineNam
     ]),
   )
   const empty = () => Array.from({ length: DAYS }, () => 0)
-  const days = { memories: empty(), decisions: empty(), erasures: empty(), denials: empty() }
+  const days: Record<LineName, number[]> = {
+    memories: empty(),
+    decisions: empty(),
+    erasures: empty(),
+    denials: empty(),
+  }
   for (const { event_type: type, created_at: at } of entries) {
     const day = index.get(at.slice(0, 10))
     if (day === undefined || at < first) continue
     for (const [name, pattern] of Object.entries(LINES))
       if (pattern.test(type)) days[name as LineName][day] = (days[name as LineName][day] ?? 0) + 1
   }
-  return days
+  const [oldest] = entries
+  const whole = !oldest || oldest.seq === 0 || oldest.created_at < first
+  return { days, whole }
 }
 
 function Sparkline({ label, days }: { readonly label: string; readonly days: readonly number[] }) {
