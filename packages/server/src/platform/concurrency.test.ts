@@ -1,9 +1,11 @@
-// Retries take their own conflicts only, queues keep their order, a semaphore its number.
+// Retries take their own conflicts only, queues keep their order, a semaphore its number; a thread
+// that ends takes no later request with it.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Conflict, keyedQueue, retryOnConflict, semaphore, shareCalls } from './concurrency.ts'
 import { Refusal } from './refusal.ts'
+import { WorkerRequests } from './worker-requests.ts'
 
 const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 2))
 
@@ -145,5 +147,33 @@ describe('shareCalls', () => {
     )
     isBroken = false
     assert.equal(await call('a'), 'a')
+  })
+})
+
+describe('WorkerRequests', () => {
+  const THREAD = `
+    import { parentPort } from 'node:worker_threads'
+    parentPort.on('message', ([number, task]) => {
+      if (task === 'fail') throw new Error('it failed')
+      if (task !== 'wait') parentPort.postMessage([number, task])
+    })`
+  const open = () =>
+    new WorkerRequests<string, string>(
+      new URL(`data:text/javascript,${encodeURIComponent(THREAD)}`),
+    )
+
+  test('a request after one that ended the thread is answered by another thread', async () => {
+    const requests = open()
+    await assert.rejects(requests.ask('fail'), /the thread has ended/)
+    assert.equal(await requests.ask('one'), 'one')
+    await requests.close()
+  })
+
+  test('what is not answered when the thread is closed is rejected', async () => {
+    const requests = open()
+    const waiting = assert.rejects(requests.ask('wait'), /the thread has ended/)
+    assert.equal(await requests.ask('one'), 'one')
+    await requests.close()
+    await waiting
   })
 })

@@ -34,8 +34,9 @@ export class WorkerRequests<Task, Result> {
     if (this.#worker) return this.#worker
     const worker = new Worker(this.#url, { execArgv: ['--disable-warning=ExperimentalWarning'] })
     worker.on('message', ([number, result]: [number, Result]) => this.#settle(number, result))
-    worker.on('error', () => this.#fail())
+    // After an error too; only then another thread is started, which this end does not concern.
     worker.on('exit', () => this.#fail())
+    worker.on('error', () => {})
     this.#worker = worker
     return worker
   }

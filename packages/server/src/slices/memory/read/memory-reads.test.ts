@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Memory } from '@custos/contract'
+import { Refusal } from '../../../platform/refusal.ts'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
 
 let scene: Scene
@@ -42,6 +43,13 @@ test('the audit is written as JSON.stringify writes it, whole and in pages', asy
     assert.equal(headers.get('content-length'), null, 'it is sent while it is read')
     assert.deepEqual(Object.keys(body), ['memories', 'count', 'next_cursor'])
   }
+})
+
+test('an audit that cannot begin is an ordinary refusal', async (t) => {
+  const { keyring } = scene.service.kernel
+  t.mock.method(keyring, 'secrets', () => Promise.reject(new Refusal('unavailable')))
+  assert.equal((await scene.api('GET', `${base}/audit`)).status, 503)
+  assert.equal((await scene.api('GET', `${base}/audit?offset=500`)).status, 200)
 })
 
 test('pages of any size add up to the whole, by cursor and by offset', async () => {

@@ -90,24 +90,25 @@ export const audit: Handler<typeof memory.audit> = async (call, { params, query 
   })
 }
 
-/** The text of the reply. */
+/** The text of the reply: the first part is there once a memory was read, or is known not to be. */
 async function* writeAudit(
   call: Call,
   part: { readonly store_id: string },
   { start, limit }: { readonly start: number | null; readonly limit: number },
 ): AsyncGenerator<string> {
   let [next, count] = [start, 0]
-  yield '{"memories":['
+  const before = () => (count === 0 ? '{"memories":[' : ',')
   while (next !== null && count < limit) {
     const chunk = { after: next, limit: Math.min(PAGE_MEMORIES, limit - count) }
     const page: MemoryPage = await call.read((db) => pageMemories(call.kernel, db, part, chunk))
     for (const shown of page.memories) {
-      yield `${count === 0 ? '' : ','}${JSON.stringify(shown)}`
+      yield before() + JSON.stringify(shown)
       count += 1
     }
     next = page.next
   }
-  yield `],${JSON.stringify({ count, next_cursor: writeCursor(next) }).slice(1)}`
+  const end = JSON.stringify({ count, next_cursor: writeCursor(next) }).slice(1)
+  yield `${count === 0 ? before() : ''}],${end}`
 }
 
 export const listMemories: Handler<typeof memory.memories> = (call, { params, query }) =>
