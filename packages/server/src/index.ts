@@ -47,6 +47,7 @@ export {
 } from './config/client-env.ts'
 export {
   assignTenant,
+  clusterNameOf,
   clusterOf,
   loadCluster,
   readClusterEnvironment,

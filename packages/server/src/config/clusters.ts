@@ -136,10 +136,15 @@ export function loadCluster(table: ClusterTable, name: string): ClusterTable['cl
   throw wrong(`has no cluster ${name}: it has ${table.clusters.map((c) => c.name).join(', ')}`)
 }
 
+/** Null: the table names no cluster for the tenant. */
+export function clusterNameOf(table: ClusterTable, tenant_id: string): string | null {
+  const own = Object.hasOwn(table.tenants, tenant_id) ? table.tenants[tenant_id] : undefined
+  return own ?? table.default
+}
+
 /** The cluster that serves the tenant. Throws ConfigError when the table names none. */
 export function clusterOf(table: ClusterTable, tenant_id: string) {
-  const own = Object.hasOwn(table.tenants, tenant_id) ? table.tenants[tenant_id] : undefined
-  const name = own ?? table.default
+  const name = clusterNameOf(table, tenant_id)
   if (name === null) throw wrong(`names no cluster for tenant ${tenant_id}, and no default`)
   return loadCluster(table, name)
 }

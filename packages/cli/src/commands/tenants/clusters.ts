@@ -3,6 +3,7 @@
 import {
   abortTenantMove,
   assignTenant,
+  clusterNameOf,
   clusterOf,
   loadCluster,
   parseConfig,
@@ -50,8 +51,9 @@ export async function moveTenant(rest: readonly string[], flags: MoveFlags): Pro
   const table = readClusters(path)
   if (flags.to === undefined) throw new UsageError('name the cluster to move to with --to NAME')
   const { name, url: address } = loadCluster(table, flags.to)
-  const served_at = clusterOf(table, tenant_id).url
-  const move = { ...ends(), tenant_id, address, served_at }
+  const serving = clusterNameOf(table, tenant_id)
+  const known = serving === null ? {} : { served_at: loadCluster(table, serving).url }
+  const move = { ...ends(), tenant_id, address, ...known }
   if (flags.abort) {
     await abortTenantMove(move)
     console.error('the move was taken back: the tenant is served where it was')
