@@ -5,6 +5,7 @@ import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
+import { sql } from 'kysely'
 import { systemClock } from '../../clock.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
@@ -63,11 +64,20 @@ test('sums are over what the tenant has committed, and nobody waits for them', a
   assert.deepEqual(await db.sums('t1', countUsage), [{ count: 2 }])
 })
 
+/** Takes a part of a second. */
+const countLong = (db: TenantDb) =>
+  from(db, 'usage').select(
+    sql<number>`(with recursive n(i) as (select 1 union all select i + 1 from n limit 3000000)
+      select count(*) from n)`.as('count'),
+  )
+
 test('sums that cannot be read are refused, and so are those after the end', async () => {
   renameSync(path, `${path}.moved`)
   await assert.rejects(db.sums('t1', countUsage), { code: 'unavailable' })
   renameSync(`${path}.moved`, path)
+  const pending = assert.rejects(db.sums('t1', countLong), { code: 'unavailable' })
   await db.close()
+  await pending
   await assert.rejects(db.sums('t1', countUsage), { code: 'unavailable' })
   db = new SqliteEngine(path, systemClock())
 })
