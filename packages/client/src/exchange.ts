@@ -276,7 +276,9 @@ export function parseJson(text: string, url?: string): unknown {
   }
 }
 
-const unlikeCustos = (url: string) => `${url} did not answer like a Custos service: check \`url\``
+/** Of an answer by another program than the service. */
+export const unlikeCustos = (url: string) =>
+  `${url} did not answer like a Custos service: check \`url\``
 
 /** The members of an answer that are numbers: positions, counts and budgets. */
 const figuresOf = (data: unknown): Record<string, number> =>
