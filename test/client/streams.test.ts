@@ -169,7 +169,8 @@ async function startStalling() {
       response.end('{"error":"unavailable"}')
       return
     }
-    const type = path.includes('/events/') ? 'text/event-stream' : 'application/json'
+    const json = path.includes('lines') ? 'application/x-ndjson' : 'application/json'
+    const type = path.includes('/events/') ? 'text/event-stream' : json
     response.writeHead(200, { 'content-type': type })
     response.write(type === 'text/event-stream' ? 'id: 0.1\nevent: position\ndata: {}\n\n' : '{')
   })

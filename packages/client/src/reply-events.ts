@@ -1,8 +1,8 @@
 // The event stream over fetch: frames in order, continued after the last one when it breaks off.
 
 import { jitter, sleep } from './ambient.ts'
-import { ConnectionError, CustosError } from './errors.ts'
-import { type Exchange, parseJson, unlikeCustos } from './exchange.ts'
+import { ConnectionError } from './errors.ts'
+import { type Exchange, parseJson, requireHeader } from './exchange.ts'
 import { textOf } from './reply-lines.ts'
 
 /** One frame of an event stream. */
@@ -13,8 +13,6 @@ export interface EventFrame<T> {
   readonly event: string
   readonly data: T
 }
-
-const EVENTS_TYPE = /^text\/event-stream\b/
 
 /** After it the stream of a run has no frame. */
 const RUN_END = /^run\.(completed|denied|failed|terminated)$/
@@ -62,13 +60,9 @@ export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
     const extra = last === undefined ? {} : { 'last-event-id': last }
     const { client, id } = this.#exchange
     const { data } = await this.#exchange.run(
-      async (response, limit) => {
+      (response, limit) => {
         this.#over = response.status === 204
-        // A page has no frames: it would be asked for again without end.
-        if (!this.#over && !EVENTS_TYPE.test(response.headers.get('content-type') ?? '')) {
-          await response.body?.cancel()
-          throw new CustosError(unlikeCustos(client.url))
-        }
+        if (!this.#over) requireHeader(response, 'content-type', /^text\/event-stream/, client.url)
         return textOf(response, limit, id)
       },
       false,
