@@ -5,6 +5,7 @@ import { after, before, beforeEach, describe, test } from 'node:test'
 import { custosApproval, custosGuard, custosMemory, custosTools } from '@custos/adapters/ai'
 import { Custos } from '@custos/client'
 import { verify } from '@custos/client/verify'
+import { limits } from '@custos/contract'
 import {
   generateText,
   isStepCount,
@@ -152,6 +153,54 @@ describe('custosMemory', () => {
     assert.equal(decision?.token_count, 3)
     const { memories } = await client.memory.memories('default', { namespace: 'ana' })
     assert.ok(memories.some((memory) => memory.content === `Ana asked: ${prompt}`))
+  })
+
+  test('of a question that is too long its beginning and its end are searched for', async () => {
+    await client.memory.write('default', { content: 'Ana lives in Porto' })
+    const errors: unknown[] = []
+    const work: Promise<void>[] = []
+    const middleware = custosMemory({
+      client,
+      onError: (error) => errors.push(error),
+      waitUntil: (promise) => work.push(promise),
+    })
+    for (const prompt of [
+      `Where does Ana live?${'\u{1f34b} x'.repeat(60_000)}`,
+      `${'x\u{1f34b}'.repeat(60_000)} Where does Ana live?`,
+    ]) {
+      const inner = scriptedModel(['In Porto.'])
+      const model = wrapLanguageModel({ model: inner, middleware })
+      await generateText({ model, prompt })
+      await Promise.all(work)
+      assert.match(systemText(inner.doGenerateCalls[0]?.prompt ?? []), /Ana lives in Porto/)
+      const { decisions } = await client.decisions.list({ limit: 1 })
+      const query = decisions[0]?.query ?? ''
+      assert.equal(Buffer.byteLength(query) <= limits.query_bytes, true)
+      assert.match(query, /^[^\ufffd]*\n\[…\]\n[^\ufffd]*$/)
+    }
+    assert.deepEqual(errors, [])
+  })
+
+  test('an aborted call does not wait for its memories', async () => {
+    const controller = new AbortController()
+    const asked = Promise.withResolvers<void>()
+    const silent = new Custos({
+      url: service.url,
+      fetch: (_input, init) => {
+        asked.resolve()
+        return new Promise((_resolve, reject) => {
+          init?.signal?.addEventListener('abort', () => reject(init.signal?.reason))
+        })
+      },
+    })
+    const middleware = custosMemory({ client: silent, failClosed: true })
+    const model = wrapLanguageModel({ model: scriptedModel(['Hello.']), middleware })
+    const { signal: abortSignal } = controller
+    const answer = generateText({ model, prompt: 'Hi', abortSignal })
+    await asked.promise
+    const reason = new Error('enough')
+    controller.abort(reason)
+    await assert.rejects(answer, (error) => error === reason)
   })
 
   test('a streamed answer is recorded whole, after its last chunk', async () => {

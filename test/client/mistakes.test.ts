@@ -75,6 +75,16 @@ const SAID: readonly [what: string, sentence: RegExp, act: () => unknown][] = [
     () => untyped({ url: urlOf(other), apiKey }).call('listStores'),
   ],
   [
+    'another server, asked for lines',
+    /did not answer like a Custos service: check `url`/,
+    () => new Custos({ url: urlOf(other), apiKey }).memory.export('default').withResponse(),
+  ],
+  [
+    'another server, asked for a file',
+    /did not answer like a Custos service: check `url`/,
+    () => new Custos({ url: urlOf(other), apiKey }).reports.download('one', { format: 'pdf' }),
+  ],
+  [
     'another server that has no such page',
     /did not answer like a Custos service: check `url`/,
     () => untyped({ url: `${urlOf(other)}/absent`, apiKey }).call('listStores'),

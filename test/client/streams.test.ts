@@ -127,6 +127,38 @@ test('streams.events goes on after a cut before a frame, and after a passing ref
   }
 })
 
+for (const [what, path] of [
+  ['at once', ''],
+  ['after frames', '/later'],
+])
+  test(`streams.events that a page answers, ${what}, throws and asks no more`, async () => {
+    let asked = 0
+    const server = createServer((_request, response) => {
+      asked += 1
+      const page = asked > 1 || path === ''
+      response.writeHead(200, { 'content-type': page ? 'text/html' : 'text/event-stream' })
+      response.end(page ? '<html>Sign in</html>' : 'id: 0.1\nevent: position\ndata: {}\n\n')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    // A TCP server has an address object, never a path.
+    const { port } = server.address() as AddressInfo
+    const signal = AbortSignal.timeout(10_000)
+    const seen: string[] = []
+    try {
+      await assert.rejects(
+        async () => {
+          const custos = new Custos({ url: `http://127.0.0.1:${port}${path}` })
+          for await (const { id } of custos.streams.events({ signal })) seen.push(id)
+        },
+        { name: 'CustosError', message: /did not answer like a Custos service: check `url`/ },
+      )
+      assert.deepEqual([asked, seen], path === '' ? [1, []] : [2, ['0.1']])
+    } finally {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    }
+  })
+
 /** A server whose answers stop in the phase that the path of the call names. */
 async function startStalling() {
   const server = createServer((request, response) => {
@@ -137,7 +169,8 @@ async function startStalling() {
       response.end('{"error":"unavailable"}')
       return
     }
-    const type = path.includes('/events/') ? 'text/event-stream' : 'application/json'
+    const json = path.includes('lines') ? 'application/x-ndjson' : 'application/json'
+    const type = path.includes('/events/') ? 'text/event-stream' : json
     response.writeHead(200, { 'content-type': type })
     response.write(type === 'text/event-stream' ? 'id: 0.1\nevent: position\ndata: {}\n\n' : '{')
   })

@@ -26,6 +26,25 @@ export function isInScope({ tenant_id }: { tenant_id: string }, scope: MemorySco
   return tenant_id === namespace || inner === namespace
 }
 
+/** What the service takes as a question, in bytes. */
+const QUESTION_BYTES = 256 * 1024
+const LEFT_OUT = '\n[…]\n'
+
+/**
+ * What is searched for and recorded of a question: all of it, or where it is too long, as with a
+ * document in it, its beginning and its end, where people ask.
+ */
+export function shortQuestion(question: string): string {
+  const bytes = new TextEncoder().encode(question)
+  if (bytes.length <= QUESTION_BYTES) return question
+  const half = QUESTION_BYTES / 2 - LEFT_OUT.length
+  // A character that is cut through is left out.
+  const [first, last] = [bytes.subarray(0, half), bytes.subarray(-half)].map((part) =>
+    new TextDecoder().decode(part).replace(/^\ufffd+|\ufffd+$/g, ''),
+  )
+  return `${first}${LEFT_OUT}${last}`
+}
+
 export interface RecalledMemory {
   readonly ref: number
   readonly content: string

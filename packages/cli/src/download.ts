@@ -23,7 +23,7 @@ export async function saveDownload(
   if (!body) throw new CommandError('the service sent no body')
   const counter = countLines(title)
   try {
-    await save([Readable.fromWeb(body), counter.stream], file)
+    await save([() => Readable.fromWeb(body), counter.stream], file)
   } catch (error) {
     // fetch throws a TypeError when the connection ends before the body does.
     if (error instanceof TypeError)
@@ -36,21 +36,22 @@ export async function saveDownload(
 }
 
 // Written under another name until it is complete, so that an interrupted stream leaves no file
-// that looks complete.
+// that looks complete. `open` is called where the pipeline begins: a stream that fails before would
+// end the process.
 async function save(
-  [from, through]: readonly [Readable, Transform],
+  [open, through]: readonly [() => Readable, Transform],
   output: string | null,
 ): Promise<void> {
-  if (output === null) return pipeline(from, through, process.stdout, { end: false })
+  if (output === null) return pipeline(open(), through, process.stdout, { end: false })
   const there = await stat(output).catch(() => null)
   // A rename would put a file in the place of a device, or of what /dev/stdout is appended to.
   if ((there && !there.isFile()) || /^\/(dev\/(std|fd\/)|proc\/)/.test(output))
-    return pipeline(from, through, createWriteStream(output, { flags: 'a' }))
+    return pipeline(open(), through, createWriteStream(output, { flags: 'a' }))
   const file = await followLinks(output)
   const draft = `${file}.${randomBytes(4).toString('hex')}`
   try {
     const options = { flags: 'wx', mode: 0o600, flush: true }
-    await pipeline(from, through, createWriteStream(draft, options))
+    await pipeline(open(), through, createWriteStream(draft, options))
     await rename(draft, file)
   } finally {
     await rm(draft, { force: true })

@@ -276,6 +276,18 @@ export function parseJson(text: string, url?: string): unknown {
   }
 }
 
+/** Refuses a page in the place of frames, lines or a file: it could be taken for one of them. */
+export function requireHeader(
+  { headers, body }: Response,
+  name: string,
+  like: RegExp,
+  url: string,
+): void {
+  if (like.test(headers.get(name) ?? '')) return
+  void body?.cancel()
+  throw new CustosError(unlikeCustos(url))
+}
+
 const unlikeCustos = (url: string) => `${url} did not answer like a Custos service: check \`url\``
 
 /** The members of an answer that are numbers: positions, counts and budgets. */

@@ -2,7 +2,7 @@
 
 import { jitter, sleep } from './ambient.ts'
 import { ConnectionError } from './errors.ts'
-import { type Exchange, parseJson } from './exchange.ts'
+import { type Exchange, parseJson, requireHeader } from './exchange.ts'
 import { textOf } from './reply-lines.ts'
 
 /** One frame of an event stream. */
@@ -58,10 +58,12 @@ export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
 
   async #connect(last: string | undefined): Promise<AsyncIterable<string>> {
     const extra = last === undefined ? {} : { 'last-event-id': last }
+    const { client, id } = this.#exchange
     const { data } = await this.#exchange.run(
       (response, limit) => {
         this.#over = response.status === 204
-        return textOf(response, limit, this.#exchange.id)
+        if (!this.#over) requireHeader(response, 'content-type', /^text\/event-stream/, client.url)
+        return textOf(response, limit, id)
       },
       false,
       { accept: 'text/event-stream', ...extra },

@@ -1,7 +1,7 @@
 // Answers that are files: reports, certificates and manifests as documents.
 
 import { Pending } from './call-result.ts'
-import type { Exchange } from './exchange.ts'
+import { type Exchange, requireHeader } from './exchange.ts'
 
 /** A file that the service answered with. */
 export interface FileReply {
@@ -15,7 +15,10 @@ export interface FileReply {
 
 export const file = (exchange: Exchange): Pending<FileReply> =>
   new Pending(
-    exchange.run(async (response) => fileOf(response, await response.arrayBuffer()), true),
+    exchange.run(async (response) => {
+      requireHeader(response, 'content-disposition', /filename/, exchange.client.url)
+      return fileOf(response, await response.arrayBuffer())
+    }, true),
   )
 
 function fileOf({ headers }: Response, buffer: ArrayBuffer): FileReply {

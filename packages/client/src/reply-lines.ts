@@ -3,7 +3,7 @@
 import { isBrowser } from './ambient.ts'
 import type { Answer } from './call-result.ts'
 import { ConnectionError, CustosError } from './errors.ts'
-import { type Exchange, parseJson, type SentBody } from './exchange.ts'
+import { type Exchange, parseJson, requireHeader, type SentBody } from './exchange.ts'
 import type { Limit } from './limit.ts'
 
 /** The largest body that is collected where the platform cannot send a stream. */
@@ -34,7 +34,10 @@ export class Lines<T> implements AsyncIterable<T> {
   /** Sends the request; `data` are the lines, unless the body is read from the response. */
   withResponse(): Promise<Answer<AsyncIterable<T>>> {
     const exchange = this.#exchange
-    return exchange.run((response, limit) => parseLines<T>(response, limit, exchange), false)
+    return exchange.run((response, limit) => {
+      requireHeader(response, 'content-type', /ndjson/, exchange.client.url)
+      return parseLines<T>(response, limit, exchange)
+    }, false)
   }
 }
 

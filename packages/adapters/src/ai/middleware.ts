@@ -6,6 +6,7 @@ import {
   namespaceOf,
   type RecalledMemory,
   requireClient,
+  shortQuestion,
   storeOf,
 } from '../scope.ts'
 
@@ -41,6 +42,7 @@ interface PromptMessage {
 
 interface CallParams {
   prompt: readonly PromptMessage[]
+  readonly abortSignal?: AbortSignal | undefined
 }
 
 interface CalledModel {
@@ -125,7 +127,7 @@ class MemoryOfCalls {
     const started_ms = nowMs()
     const query = lastQuestion(params.prompt)
     if (query === undefined) return params
-    const found = await this.#recall(query)
+    const found = await this.#recall(query, params.abortSignal)
     const memories = found?.memories ?? []
     const prompt =
       memories.length === 0 ? params.prompt : withSystemPart(params.prompt, fenceMemories(memories))
@@ -134,11 +136,12 @@ class MemoryOfCalls {
     return changed
   }
 
-  async #recall(query: string) {
+  async #recall(question: string, signal: AbortSignal | undefined) {
     const { client, budgetTokens = 1024, failClosed = false } = this.#options
+    const query = shortQuestion(question)
     const body = { query, budget_tokens: budgetTokens, ...namespaceOf(this.#options) }
     try {
-      return await client.memory.retrieve(storeOf(this.#options), body)
+      return await client.memory.retrieve(storeOf(this.#options), body, { signal })
     } catch (error) {
       if (failClosed) throw error
       this.#report(error)
@@ -164,7 +167,7 @@ class MemoryOfCalls {
       await client.decisions.log({
         store_id: store,
         model_id: model.modelId,
-        query,
+        query: shortQuestion(query),
         output,
         retrieved_refs: memories.map(({ ref }) => ref),
         retrieved_contents: memories.map(({ content }) => content),

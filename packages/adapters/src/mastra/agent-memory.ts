@@ -12,7 +12,14 @@ import {
   searchMemories,
   TOOL_TEXTS,
 } from '../memory-tools.ts'
-import { fenceMemories, type MemoryScope, namespaceOf, requireClient, storeOf } from '../scope.ts'
+import {
+  fenceMemories,
+  type MemoryScope,
+  namespaceOf,
+  requireClient,
+  shortQuestion,
+  storeOf,
+} from '../scope.ts'
 
 export interface RecallOptions extends MemoryScope {
   /** Tokens of memories in front of the model; default: 1024. */
@@ -40,10 +47,11 @@ export function custosRecall(options: RecallOptions) {
   const { client, budgetTokens = 1024, failClosed = false } = options
   const { onError = (error: unknown) => console.warn(error) } = options
 
-  async function recall(query: string) {
+  async function recall(question: string, signal: AbortSignal | undefined) {
+    const query = shortQuestion(question)
     const body = { query, budget_tokens: budgetTokens, ...namespaceOf(options) }
     try {
-      return (await client.memory.retrieve(storeOf(options), body)).memories
+      return (await client.memory.retrieve(storeOf(options), body, { signal })).memories
     } catch (error) {
       if (failClosed) throw error
       onError(error)
@@ -54,9 +62,9 @@ export function custosRecall(options: RecallOptions) {
   return {
     id: 'custos-recall',
     name: 'Custos memories',
-    async processInput({ messages, systemMessages }: ProcessInputArgs) {
+    async processInput({ messages, systemMessages, abortSignal }: ProcessInputArgs) {
       const query = lastQuestion(messages)
-      const memories = query === undefined ? [] : await recall(query)
+      const memories = query === undefined ? [] : await recall(query, abortSignal)
       if (memories.length === 0) return { messages, systemMessages }
       const content = fenceMemories(memories)
       return { messages, systemMessages: [...systemMessages, { role: 'system' as const, content }] }

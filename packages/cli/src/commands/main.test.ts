@@ -91,6 +91,17 @@ test('a setting that cannot be used stops the start with one line, without its v
   }
 })
 
+test('an option that cannot be used is named as given, and is a wrong argument', async () => {
+  const ran = await runCustos(['serve', '--port', 'abc'], { env: { CUSTOS_PORT: '0' } })
+  const said = 'custos serve: --port must be a whole number from 0 to 65535\n'
+  assert.deepEqual([ran.status, ran.stderr], [2, said])
+  const other = await runCustos(['serve', '--port', '0'], { env: { CUSTOS_LOG_LEVEL: 'loud' } })
+  assert.deepEqual(
+    [other.status, other.stderr.slice(0, 36)],
+    [1, 'custos serve: CUSTOS_LOG_LEVEL must '],
+  )
+})
+
 test('a database that does not answer, or refuses, ends what reads it with one line', async () => {
   const away = 'postgres://127.0.0.1:1/custos'
   const { url, drop } = await createDatabase()

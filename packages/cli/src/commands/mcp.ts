@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
-import { type ClientOptions, Custos, CustosError, isRefusal } from '@custos/client'
+import { type ClientOptions, ConnectionError, Custos, CustosError, isRefusal } from '@custos/client'
 import {
   importMemoryFile,
   MemoryFileError,
@@ -13,6 +13,7 @@ import {
 } from '@custos/mcp'
 import { MCP_SETTINGS, readMcpEnvironment, settingsHelp } from '@custos/server'
 import { loadTokenizer } from '@custos/server/tokenizer'
+import { commandError } from '../client-calls.ts'
 import { type Command, readArguments, requirePositionals, UsageError } from '../command.ts'
 import { SharedDirectory } from '../joined-directory.ts'
 
@@ -124,7 +125,10 @@ async function importOnce(options: SessionOptions, path: string | undefined): Pr
   }
 }
 
-/** Throws UsageError with one sentence if the address, the key or the store is wrong. */
+/**
+ * Throws UsageError with one sentence if the address, the key or the store is wrong, CommandError
+ * if nothing answers.
+ */
 async function openSession(
   service: Pick<ClientOptions, 'url' | 'apiKey' | 'fetch'>,
   choice: Omit<SessionOptions, 'custos' | 'scopes' | 'tenant_id' | 'secret'>,
@@ -144,6 +148,8 @@ async function openSession(
       throw new UsageError('set CUSTOS_API_KEY to a key of a tenant of this service')
     if (isRefusal(error, 'store_not_found'))
       throw new UsageError(`there is no store ${choice.store}, or the key may not use it`)
+    if (error instanceof ConnectionError)
+      throw commandError(error, { url: service.url, role: 'tenant' })
     if (error instanceof CustosError) throw new UsageError(error.message)
     throw error
   }

@@ -150,22 +150,23 @@ test('an invalid line, a missing file and an unknown store are one-line errors',
   }
 })
 
-test('an interrupted export leaves no file', async (t) => {
-  const server = createServer((_, response) => {
-    response.writeHead(200, { 'content-type': 'application/x-ndjson' })
-    response.write('{"custos_export":1}\n')
-    setTimeout(() => response.destroy(), 20)
+for (const ms of [0, 20])
+  test(`an export that is interrupted after ${ms} ms leaves no file`, async (t) => {
+    const server = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+      response.write('{"custos_export":1}\n')
+      setTimeout(() => response.destroy(), ms)
+    })
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+    t.after(() => server.close())
+    // A TCP server has an address object, never a path.
+    const { port } = server.address() as AddressInfo
+    const file = join(tempDirectory(), 'cut.ndjson')
+    const ran = await runCustos(['export', 's', '-o', file, '--url', `http://127.0.0.1:${port}`])
+    assert.equal(ran.status, 1)
+    assert.match(ran.stderr, /^custos export: [^\n]+\n$/)
+    assert.ok(!existsSync(file))
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  t.after(() => server.close())
-  // A TCP server has an address object, never a path.
-  const { port } = server.address() as AddressInfo
-  const file = join(tempDirectory(), 'cut.ndjson')
-  const ran = await runCustos(['export', 's', '-o', file, '--url', `http://127.0.0.1:${port}`])
-  assert.equal(ran.status, 1)
-  assert.match(ran.stderr, /^custos export: [^\n]+\n$/)
-  assert.ok(!existsSync(file))
-})
 
 test('an address without a service is a one-line error', async () => {
   const ran = await runCustos(['export', 'default', '--url', 'http://127.0.0.1:9'])
@@ -173,6 +174,19 @@ test('an address without a service is a one-line error', async () => {
   assert.match(ran.stderr, /^custos export: no answer from http:\/\/127\.0\.0\.1:9: [^\n]+\n$/)
   const bad = await runCustos(['export', 'default', '--url', 'ftp://x'])
   assert.equal(bad.status, 2)
+})
+
+test('a page is no export, and a service that is away no wrong usage', async (t) => {
+  const { url } = await serveLocally(t)
+  const file = join(tempDirectory(), 'memories.ndjson')
+  for (const more of [[], ['-o', file]]) {
+    const ran = await runCustos(['export', 'default', '--url', `${url}/console`, ...more])
+    assert.deepEqual([ran.status, ran.stdout, existsSync(file)], [1, '', false])
+    assert.match(ran.stderr, /console did not answer like a Custos service/)
+  }
+  const away = await runCustos(['mcp', '--url', 'http://127.0.0.1:9'])
+  assert.equal(away.status, 1)
+  assert.match(away.stderr, /^custos mcp: no answer from [^\n]+ with --url\n$/)
 })
 
 test('the demo takes less than 60 lines and leaves nothing behind', async () => {

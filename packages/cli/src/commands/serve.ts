@@ -1,6 +1,7 @@
 // custos serve: runs the service until SIGTERM or SIGINT.
 
 import {
+  type Config,
   describeError,
   findNearestName,
   LOCAL_TENANT,
@@ -12,7 +13,7 @@ import {
   startService,
   unknownSettings,
 } from '@custos/server'
-import { type Command, readArguments, requirePositionals } from '../command.ts'
+import { type Command, readArguments, requirePositionals, UsageError } from '../command.ts'
 
 /** The longest wait for running requests and for connections that do not answer. */
 const STOP_MS = 60_000
@@ -31,7 +32,7 @@ ${settingsHelp()}`,
 async function runServe(args: readonly string[]): Promise<number> {
   const flags = readFlags(args)
   warnOfUnknown()
-  const config = parseConfig({ ...readEnvironment(), ...flags.settings })
+  const config = configOf(flags.settings)
   // A reader that closes the pipe after the first lines (`| head`) must not stop the service.
   process.stdout.on('error', () => {})
   process.stderr.on('error', () => {})
@@ -55,6 +56,18 @@ async function runServe(args: readonly string[]): Promise<number> {
   exitAfter(STOP_MS)
   await service.stop().catch(exitOnFailedStop)
   return 0
+}
+
+/** A setting that was given as an option is named as that option, and is a wrong argument. */
+function configOf(given: Readonly<Record<string, string>>): Config {
+  try {
+    return parseConfig({ ...readEnvironment(), ...given })
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+    const wrong = SETTINGS.find(({ name }) => error.message.startsWith(`${name} `))
+    if (!wrong || given[wrong.name] === undefined) throw error
+    throw new UsageError(`--${wrong.flag}${error.message.slice(wrong.name.length)}`)
+  }
 }
 
 // Also where the start then fails, for example because of that name.

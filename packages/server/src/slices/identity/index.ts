@@ -18,12 +18,11 @@ import {
 } from '../../platform/db/sessions.sql.ts'
 import { deleteUnderWay } from '../../platform/db/sso.sql.ts'
 import type { AnswerCookie, Handler, HandlersOf, Principal } from '../../platform/kernel/call.ts'
-import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { pageOf } from '../../platform/page.ts'
-import { rateLimits } from '../../platform/rates/rate-limits.ts'
-import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { findByKey, hasNoKey, meter } from '../tenants/index.ts'
+import { BlockCounts } from './block-counts.ts'
 import {
   createConnection,
   deleteConnectionById,
@@ -210,8 +209,9 @@ const revokeSession: Handler<typeof contract.revoke_session> = (call, { params }
     return { session_id: row.session_id, revoked: true as const }
   })
 
-const MINUTE_US = 60_000_000
 const LOGOUTS_PER_MINUTE = 600
+/** By block of addresses: anybody can send tokens, and those of the provider must get through. */
+const logouts = perKernel(() => new BlockCounts(LOGOUTS_PER_MINUTE, 'too many logout tokens'))
 /** A token is remembered until no clock takes it for valid. */
 const KEPT_US = 2 * LOGOUT_S * 1_000_000
 
@@ -225,14 +225,7 @@ const logoutByProvider: Handler<(typeof contract)['backchannel']> = async (
   if (!connection) return call.refuse('login_refused')
   const { tenant_id, row } = connection
   const { connection_id } = row
-  const limit = {
-    tenant_id,
-    limit_id: `sso_logout_${connection_id}`,
-    max_requests: LOGOUTS_PER_MINUTE,
-    window_us: MINUTE_US,
-  }
-  if (!(await rateLimits(kernel).take(limit)))
-    throw new Refusal('rate_limited', undefined, { retry_after_s: 60 })
+  logouts(kernel).take(kernel, call.address, connection_id)
   const token = new URLSearchParams(Buffer.from(body).toString()).get('logout_token') ?? ''
   const claims = await verifyLogout(kernel, connection, token)
   if (!claims) return call.refuse('login_refused')

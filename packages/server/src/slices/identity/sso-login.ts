@@ -27,10 +27,11 @@ import {
   redirect,
 } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
-import { rateLimits } from '../../platform/rates/rate-limits.ts'
+import { type LimitOf, rateLimits } from '../../platform/rates/rate-limits.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
+import { BlockCounts } from './block-counts.ts'
 import { rightsOfRoles, rolesOf, storesOf } from './people.ts'
 import { beginSession, endReplaced } from './sessions.ts'
 import { findConnection, listConnections } from './sso.sql.ts'
@@ -52,8 +53,7 @@ const MINUTE_US = 60 * SECOND_US
 const LOGIN_US = 10 * MINUTE_US
 const CODE_US = MINUTE_US
 const STARTS_PER_MINUTE = 10
-const FAILURES_PER_MINUTE = 5
-const BLOCKS_MAX = 10_000
+const FAILURES_PER_MINUTE = { block: 5, connection: 100 }
 const CONSOLE = '/console'
 const NO_LOGIN: AnswerCookie = { name: 'login', value: '', max_age_s: 0 }
 
@@ -73,24 +73,7 @@ export const listProviders: Handler<typeof contract.providers> = async ({ kernel
   }
 }
 
-/** Sign-ins begun in this minute by block of addresses, in this process. */
-const starts = perKernel(() => ({ minute: 0, counts: new Map<string, number>() }))
-
-function limitStarts(kernel: Kernel, address: string): void {
-  const counted = starts(kernel)
-  const now_us = kernel.clock.now()
-  const minute = Math.floor(now_us / MINUTE_US)
-  if (counted.minute !== minute) counted.counts.clear()
-  counted.minute = minute
-  const own = blockOf(address)
-  const isCounted = counted.counts.has(own) || counted.counts.size < BLOCKS_MAX
-  const block = isCounted ? own : 'others'
-  const count = (counted.counts.get(block) ?? 0) + 1
-  counted.counts.set(block, count)
-  if (count <= STARTS_PER_MINUTE) return
-  const retry_after_s = 60 - Math.floor((now_us % MINUTE_US) / SECOND_US)
-  throw new Refusal('rate_limited', 'too many sign-ins were begun', { retry_after_s })
-}
+const starts = perKernel(() => new BlockCounts(STARTS_PER_MINUTE, 'too many sign-ins were begun'))
 
 /** What only the browser with the cookie can know; nothing of it is stored. */
 function secretsOf(cookie: string, state: string): LoginSecrets {
@@ -101,7 +84,7 @@ function secretsOf(cookie: string, state: string): LoginSecrets {
 
 export const authorize: Handler<typeof contract.authorize> = async (call, { query }) => {
   const { kernel } = call
-  limitStarts(kernel, call.address)
+  starts(kernel).take(kernel, call.address)
   const { connection_id, domain, challenge = null } = query
   if ((connection_id === undefined) === (domain === undefined))
     return call.refuse('rejected', 'give a connection_id or a domain')
@@ -186,7 +169,8 @@ export const callback: Handler<typeof contract.callback> = async (call, { query 
   const { tenant_id, connection_id } = login
   const connection = await openConnection(kernel, tenant_id, connection_id)
   if (!connection) return call.refuse('login_expired')
-  await limitFailures(kernel, connection)
+  const failures = await failuresOf(call, connection)
+  await limitFailures(kernel, failures)
   try {
     const url = new URL(login.redirect_uri)
     for (const name of ['state', 'code', 'iss', 'error'] as const)
@@ -200,7 +184,7 @@ export const callback: Handler<typeof contract.callback> = async (call, { query 
     return redirect(location)
   } catch (error) {
     if (!(error instanceof ProviderError || error instanceof NotAdmitted)) throw error
-    await noteRefusal(kernel, connection, error.reason)
+    await noteRefusal(kernel, connection, { reason: error.reason, failures })
     const passes = error.reason === 'provider_unavailable'
     const extras = passes ? { retry_after_s: PROVIDER_RETRY_S } : {}
     return call.refuse(CODES[error.reason] ?? 'login_refused', undefined, extras)
@@ -217,27 +201,40 @@ const CODES: Partial<
   too_many: 'too_many',
 } satisfies Partial<Record<SignInRefusal, RefusalCode>>
 
-const failuresOf = ({ tenant_id, row }: OpenConnection) => ({
-  tenant_id,
-  limit_id: `sso_failed_${row.connection_id}`,
-  max_requests: FAILURES_PER_MINUTE,
-  window_us: MINUTE_US,
-})
+/**
+ * By block of addresses: anybody can fail, and would close the connection to everybody else. All of
+ * them together have a limit too, as each may cost the provider a request.
+ */
+async function failuresOf(
+  { kernel, address }: Pick<Call, 'kernel' | 'address'>,
+  { tenant_id, row: { connection_id } }: OpenConnection,
+): Promise<LimitOf[]> {
+  const keys = await kernel.keyring.tenant(tenant_id)
+  // Limits are stored, addresses are not.
+  const block = keys.label(`sso address\n${blockOf(address)}`)
+  const window = { tenant_id, window_us: MINUTE_US }
+  const limit_id = `sso_failed_${connection_id}`
+  return [
+    { ...window, limit_id: `${limit_id}_${block}`, max_requests: FAILURES_PER_MINUTE.block },
+    { ...window, limit_id, max_requests: FAILURES_PER_MINUTE.connection },
+  ]
+}
 
-async function limitFailures(kernel: Kernel, connection: OpenConnection): Promise<void> {
-  const limit = failuresOf(connection)
-  if (await rateLimits(kernel).peek(limit)) return
-  const retry_after_s = await rateLimits(kernel).secondsUntilRoom(limit)
-  throw new Refusal('rate_limited', 'too many sign-ins failed', { retry_after_s })
+async function limitFailures(kernel: Kernel, failures: readonly LimitOf[]): Promise<void> {
+  for (const limit of failures) {
+    if (await rateLimits(kernel).peek(limit)) continue
+    const retry_after_s = await rateLimits(kernel).secondsUntilRoom(limit)
+    throw new Refusal('rate_limited', 'too many sign-ins failed', { retry_after_s })
+  }
 }
 
 async function noteRefusal(
   kernel: Kernel,
   connection: OpenConnection,
-  reason: SignInRefusal,
+  { reason, failures }: { reason: SignInRefusal; failures: readonly LimitOf[] },
 ): Promise<void> {
   const { tenant_id, row } = connection
-  await rateLimits(kernel).take(failuresOf(connection))
+  for (const limit of failures) await rateLimits(kernel).take(limit)
   const limit_id = `sso_${reason}_${row.connection_id}`
   const logged = { tenant_id, limit_id, max_requests: 1, window_us: MINUTE_US }
   if (!(await rateLimits(kernel).take(logged))) return

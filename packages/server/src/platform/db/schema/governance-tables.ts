@@ -49,7 +49,10 @@ export const governanceTables = {
   },
   rate_slots: {
     tenant_id: tenantId,
-    policy_id: text('minted', 'id of a policy, or name of a limit of the plan'),
+    policy_id: text(
+      'composed',
+      'id of a policy or name of a limit, some with an HMAC of a network',
+    ),
     slot_us: integer,
     count: integer,
   },

@@ -102,7 +102,7 @@ export const runTables = {
     definition_label: text('digest', 'HMAC of the definition under the tenant label salt'),
     secret_no: integer,
     sealed: blob('sealed', 'name and description'),
-    /** Its newest run. */
+    /** Its newest run; its own id: it is being deleted. */
     run_id: nullable(text('minted', 'run id')),
     created_us: integer,
   },

@@ -10,7 +10,7 @@ import { type PreparedText, prepareText, storeText } from '../../decisions/index
 import { appendCrumb } from '../../gcrumbs/index.ts'
 import { findModel } from '../../llm/index.ts'
 import { meter, planLimits } from '../../tenants/index.ts'
-import { loadAgent, refuseLimited } from './agents.ts'
+import { deletedNameKey, loadAgent, refuseLimited } from './agents.ts'
 import {
   type AgentRow,
   countLiveRuns,
@@ -26,7 +26,13 @@ import { signerOf } from './run-receipt.ts'
 import { RunUnit } from './run-unit.ts'
 import { executorOf, showRun, showStep, showUndone } from './run-view.ts'
 import { settleRun } from './settle-runs.ts'
-import { agentsOf, findWorkflow, updateWorkflow, type WorkflowRow } from './workflows.sql.ts'
+import {
+  agentsOf,
+  findWorkflow,
+  isBeingDeleted,
+  updateWorkflow,
+  type WorkflowRow,
+} from './workflows.sql.ts'
 
 /** The job of a run that this service executes. */
 export const MANAGED_RUN = 'orchestrator.run'
@@ -105,10 +111,14 @@ async function loadStarted(
   return { workflow, agent_ids: agentsOf(workflow) }
 }
 
-/** The first; undefined: one of them does not exist. */
+/** The first; undefined: one of them does not exist, or is being deleted. */
 async function findStartable(tx: Tx, agent_ids: readonly string[]): Promise<AgentRow | undefined> {
   const rows = []
-  for (const agent_id of agent_ids) rows.push(await findAgent(tx, agent_id))
+  for (const agent_id of agent_ids) {
+    const row = await findAgent(tx, agent_id)
+    if (row?.name_key === deletedNameKey(agent_id)) return undefined
+    rows.push(row)
+  }
   return rows.includes(undefined) ? undefined : rows[0]
 }
 
@@ -119,7 +129,7 @@ async function holdWorkflow(
   { workflow: { workflow_id }, run_id }: { workflow: WorkflowRow; run_id: string },
 ): Promise<void> {
   const now = await findWorkflow(tx, workflow_id)
-  if (!now) return call.refuse('workflow_not_found')
+  if (!now || isBeingDeleted(now)) return call.refuse('workflow_not_found')
   const newest = now.run_id === null ? null : await findRun(tx, now.run_id)
   if (now.one_at_a_time === 1 && newest?.ended_us === null)
     return call.refuse('wrong_state', 'a run of the workflow is under way')

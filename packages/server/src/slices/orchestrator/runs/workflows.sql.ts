@@ -64,6 +64,21 @@ export const updateWorkflow = (tx: Tx, workflow_id: string, change: Partial<Work
 export const deleteWorkflowRow = (tx: Tx, workflow_id: string) =>
   tx.run(deleteFrom(tx, 'workflows').where('workflow_id', '=', workflow_id))
 
+/** How many of its runs have not ended. */
+export async function countLiveRunsOfWorkflow(db: TenantDb, workflow_id: string): Promise<number> {
+  const row = await db.first(
+    from(db, 'runs')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('check_us', 'is not', null)
+      .where('workflow_id', '=', workflow_id),
+  )
+  return Number(row?.count ?? 0)
+}
+
+/** In place of its newest run: the workflow is being deleted. */
+export const isBeingDeleted = (row: Pick<WorkflowRow, 'workflow_id' | 'run_id'>): boolean =>
+  row.run_id === row.workflow_id
+
 export async function countWorkflows(db: TenantDb): Promise<number> {
   const counted = from(db, 'workflows').select((e) => e.fn.countAll<number>().as('count'))
   return Number((await db.first(counted))?.count ?? 0)

@@ -19,6 +19,7 @@ import { refuseLimited } from '../runs/agents.ts'
 import { findAgent, findRun, listRunsById } from '../runs/orchestrator.sql.ts'
 import {
   agentsOf,
+  countLiveRunsOfWorkflow,
   countWorkflows,
   deleteWorkflowRow,
   findWorkflow,
@@ -178,22 +179,26 @@ export const listWorkflows: Handler<typeof contract.list> = async (call, { query
   })
 }
 
-// The secret first: a crash leaves a row that nobody can read and that can be deleted again.
+/**
+ * Marked first, so that no run of it begins; then its secret goes. A crash leaves a workflow that
+ * begins no run and whose deletion can be repeated.
+ */
 export const deleteWorkflow: Handler<typeof contract.delete> = async (call, { params }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
   const { workflow_id } = params
-  const loadIdle = async (db: TenantDb): Promise<WorkflowRow> => {
-    const row = await loadWorkflow(db, workflow_id)
-    const run = row.run_id === null ? null : await findRun(db, row.run_id)
-    if (run?.ended_us === null) return call.refuse('wrong_state', 'a run of it is under way')
+  const { secret_no } = await call.transact(async (tx) => {
+    const row = await loadWorkflow(tx, workflow_id)
+    // Also those before the newest one.
+    const live = await countLiveRunsOfWorkflow(tx, workflow_id)
+    if (live > 0) return call.refuse('wrong_state', `${live} runs of it are under way`)
+    await updateWorkflow(tx, workflow_id, { run_id: workflow_id })
     return row
-  }
-  const { secret_no } = await call.read(loadIdle)
+  })
   if (secret_no !== REDACTED_SECRET)
     await kernel.keyring.destroySecrets(tenant_id, 'decision', [secret_no])
   return call.transact(async (tx) => {
-    const row = await loadIdle(tx)
+    const row = await loadWorkflow(tx, workflow_id)
     await deleteWorkflowRow(tx, workflow_id)
     meter(tx, call.operation.id)
     await appendChange(tx, row, 'deleted', call.principal.key_id)
