@@ -322,8 +322,8 @@ test('an export and its import keep the names and versions of items', async () =
   assert.ok(gone.ref)
   const lines = (await scene.api('GET', `/v1/stores/${store_id}/export`)).text
   const target = await newStore()
-  const load = async () => {
-    const response = await fetch(`${scene.service.url}/v1/stores/${target}/import`, {
+  const load = async (into = target) => {
+    const response = await fetch(`${scene.service.url}/v1/stores/${into}/import`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${scene.api_key}`,
@@ -345,6 +345,12 @@ test('an export and its import keep the names and versions of items', async () =
   assert.equal(after.updated_at, before.updated_at)
   assert.equal((await ok('get', name('ended', 'm'), target)).item, null)
   assert.equal((await ok('delete', name('moved', 'm'), target)).certificate_ids.length, 2)
+
+  const used = await newStore()
+  await ok('put', { ...name('moved', 'm'), value: { n: 3 } }, used)
+  await load(used)
+  const { item } = await ok('get', name('moved', 'm'), used)
+  assert.deepEqual([item.value, item.created_at], [{ n: 2 }, before.created_at])
 })
 
 test('policies see values and names: a value is redacted inside, a name is refused', async () => {

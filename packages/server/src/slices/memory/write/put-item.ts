@@ -121,7 +121,8 @@ export async function addImportedVersion(tx: Tx, version: ImportedVersion): Prom
     version: (latest?.version ?? 0) + 1,
     ref,
     head: is_current ? 1 : 0,
-    created_us: latest?.created_us ?? created_us,
+    // What is imported may be older than what is there.
+    created_us: Math.min(created_us, latest?.created_us ?? created_us),
     written_seq: log_seq,
   })
 }
