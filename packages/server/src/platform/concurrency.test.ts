@@ -1,9 +1,11 @@
-// Retries take their own conflicts only, queues keep their order, a semaphore its number.
+// Retries take their own conflicts only, queues keep their order, a semaphore its number; what a
+// thread cannot answer is refused.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Conflict, keyedQueue, retryOnConflict, semaphore, shareCalls } from './concurrency.ts'
 import { Refusal } from './refusal.ts'
+import { WorkerRequests } from './worker-requests.ts'
 
 const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 2))
 
@@ -145,5 +147,40 @@ describe('shareCalls', () => {
     )
     isBroken = false
     assert.equal(await call('a'), 'a')
+  })
+})
+
+describe('WorkerRequests', () => {
+  const unavailable = { code: 'unavailable' }
+  const runs = (code: string) =>
+    new WorkerRequests<unknown, unknown>(new URL(`data:text/javascript,${code}`))
+
+  test('a thread that cannot start is refused, and so is one that ends', async () => {
+    const none = new WorkerRequests<unknown, unknown>(new URL('http://127.0.0.1/none.js'))
+    const asked = none.ask(1)
+    await assert.rejects(asked, unavailable)
+    await assert.rejects(runs('process.exit()').ask(1), unavailable)
+    await assert.rejects(runs('throw new Error()').ask(1), unavailable)
+  })
+
+  test('a request that cannot be sent leaves nothing for the end of the thread', async () => {
+    const ends = runs('process.exit()')
+    await assert.rejects(
+      ends.ask(() => {}),
+      { name: 'DataCloneError' },
+    )
+    await assert.rejects(ends.ask(1), unavailable)
+  })
+
+  test('after a failure no thread is left that keeps the process alive', async () => {
+    const source = `import { parentPort } from 'node:worker_threads'
+      parentPort.on('message', ([number, act]) => {
+        if (act === 'fail') throw new Error()
+        parentPort.postMessage([number, act])
+      })`
+    const requests = runs(encodeURIComponent(source))
+    await assert.rejects(requests.ask('fail'), unavailable)
+    assert.equal(await requests.ask('answer'), 'answer')
+    await requests.close()
   })
 })
