@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {
+  closeSync,
   cpSync,
   mkdirSync,
   openSync,
@@ -40,6 +41,21 @@ async function findIn(change: (db: DatabaseSync, dir: string) => void): Promise<
   db.close()
   const reports = await runFsck({ ...local.config, data_dir })
   return reports.flatMap(({ findings }) => findings.map((f) => `${f.kind} ${f.id}: ${f.what}`))
+}
+
+/** Its page says that it has no cells; no table is touched. */
+function emptyIndex(path: string, index: string): void {
+  const db = new DatabaseSync(path)
+  const row = db
+    .prepare(
+      'select (rootpage - 1) * page_size as at from sqlite_schema, pragma_page_size where name = ?',
+    )
+    .get(index)
+  db.close()
+  const fd = openSync(path, 'r+')
+  // The number of cells is at byte 3 of a page.
+  writeSync(fd, Buffer.alloc(2), 0, 2, Number(row?.['at']) + 3)
+  closeSync(fd)
 }
 
 const FLIP = 'CAST(substr(sealed, 1, length(sealed) - 20) || zeroblob(20) AS BLOB)'
@@ -246,6 +262,16 @@ describe('fsck', () => {
     )
     assert.match(found.join('\n'), /^log clock: the newest entry is 7\d{3} s ahead .*NTP/m)
   })
+
+  for (const [at, index] of [
+    ['custos.db', 'facts_by_store_id_ref'],
+    ['keyring/keyring.db', 'ledger_kind'],
+  ] as const)
+    test(`${at} whose index ${index} has lost its rows: found`, async () => {
+      const found = await findIn((_, dir) => emptyIndex(join(dir, at), index))
+      const file = at.replace('keyring/', '')
+      assert.match(found.join('\n'), new RegExp(`^file ${file}: .*: restore a backup$`, 'm'))
+    })
 
   const unreadable: [name: string, change: (file: string) => void][] = [
     ['garbage', (file) => writeFileSync(file, 'no database at all '.repeat(1_000))],

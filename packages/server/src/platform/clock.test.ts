@@ -24,6 +24,18 @@ test('the clock never repeats and never goes back, also behind an earlier run', 
   }
 })
 
+test('the clock follows a machine that was suspended, and one whose clock is set forward', (t) => {
+  const clock = systemClock()
+  const before = clock.now()
+  const { now } = Date
+  const set = t.mock.method(Date, 'now', () => now() + 86_400_000)
+  const then = clock.now()
+  assert(then - before >= DAY_US - 1_000)
+  set.mock.restore()
+  const back = clock.now()
+  assert(back > then)
+})
+
 test('a time survives its wire form to the microsecond', () => {
   fc.assert(
     fc.property(fc.integer({ min: TIME_MIN_US, max: TIME_MAX_US - 1 }), (us) => {

@@ -22,7 +22,10 @@ export function systemClock(floor_us = 0): ProcessClock {
   let last = floor_us
   return {
     now() {
-      const wall = Math.floor((performance.timeOrigin + performance.now()) * 1000)
+      // What has passed since the start leaves out the time a machine was suspended, and does not
+      // follow when its clock is set forward.
+      const passed = Math.floor((performance.timeOrigin + performance.now()) * 1000)
+      const wall = Math.max(passed, wallTime())
       last = wall > last ? wall : last + 1
       return last
     },

@@ -1,5 +1,5 @@
-// Retries take their own conflicts only, queues keep their order, a semaphore its number; a thread
-// that ends takes no later request with it.
+// Retries take their own conflicts only, queues keep their order, a semaphore its number; what a
+// thread cannot answer is refused.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -151,29 +151,36 @@ describe('shareCalls', () => {
 })
 
 describe('WorkerRequests', () => {
-  const THREAD = `
-    import { parentPort } from 'node:worker_threads'
-    parentPort.on('message', ([number, task]) => {
-      if (task === 'fail') throw new Error('it failed')
-      if (task !== 'wait') parentPort.postMessage([number, task])
-    })`
-  const open = () =>
-    new WorkerRequests<string, string>(
-      new URL(`data:text/javascript,${encodeURIComponent(THREAD)}`),
-    )
+  const unavailable = { code: 'unavailable' }
+  const runs = (code: string) =>
+    new WorkerRequests<unknown, unknown>(new URL(`data:text/javascript,${code}`))
 
-  test('a request after one that ended the thread is answered by another thread', async () => {
-    const requests = open()
-    await assert.rejects(requests.ask('fail'), /the thread has ended/)
-    assert.equal(await requests.ask('one'), 'one')
-    await requests.close()
+  test('a thread that cannot start is refused, and so is one that ends', async () => {
+    const none = new WorkerRequests<unknown, unknown>(new URL('http://127.0.0.1/none.js'))
+    const asked = none.ask(1)
+    await assert.rejects(asked, unavailable)
+    await assert.rejects(runs('process.exit()').ask(1), unavailable)
+    await assert.rejects(runs('throw new Error()').ask(1), unavailable)
   })
 
-  test('what is not answered when the thread is closed is rejected', async () => {
-    const requests = open()
-    const waiting = assert.rejects(requests.ask('wait'), /the thread has ended/)
-    assert.equal(await requests.ask('one'), 'one')
+  test('a request that cannot be sent leaves nothing for the end of the thread', async () => {
+    const ends = runs('process.exit()')
+    await assert.rejects(
+      ends.ask(() => {}),
+      { name: 'DataCloneError' },
+    )
+    await assert.rejects(ends.ask(1), unavailable)
+  })
+
+  test('after a failure no thread is left that keeps the process alive', async () => {
+    const source = `import { parentPort } from 'node:worker_threads'
+      parentPort.on('message', ([number, act]) => {
+        if (act === 'fail') throw new Error()
+        parentPort.postMessage([number, act])
+      })`
+    const requests = runs(encodeURIComponent(source))
+    await assert.rejects(requests.ask('fail'), unavailable)
+    assert.equal(await requests.ask('answer'), 'answer')
     await requests.close()
-    await waiting
   })
 })

@@ -1,6 +1,7 @@
 // Requests to a worker thread, which answers each with its number.
 
 import { parentPort, Worker } from 'node:worker_threads'
+import { Refusal } from './refusal.ts'
 
 /** One thread, started with the first request: most processes never need it. */
 export class WorkerRequests<Task, Result> {
@@ -14,14 +15,14 @@ export class WorkerRequests<Task, Result> {
     this.#url = url
   }
 
-  /** Rejects when the thread ends before it has answered. */
-  ask(task: Task): Promise<Result> {
-    const waiting = Promise.withResolvers<Result>()
-    const number = this.#next++
-    this.#waiting.set(number, waiting)
+  /** Refuses when the thread cannot start, or ends before it has answered. */
+  async ask(task: Task): Promise<Result> {
     const worker = this.#start()
+    const number = this.#next++
     worker.ref()
     worker.postMessage([number, task])
+    const waiting = Promise.withResolvers<Result>()
+    this.#waiting.set(number, waiting)
     return waiting.promise
   }
 
@@ -32,11 +33,11 @@ export class WorkerRequests<Task, Result> {
 
   #start(): Worker {
     if (this.#worker) return this.#worker
-    const worker = new Worker(this.#url, { execArgv: ['--disable-warning=ExperimentalWarning'] })
+    const worker = startThread(this.#url)
     worker.on('message', ([number, result]: [number, Result]) => this.#settle(number, result))
-    // After an error too; only then another thread is started, which this end does not concern.
-    worker.on('exit', () => this.#fail())
+    // Its exit follows: until then no second thread is started.
     worker.on('error', () => {})
+    worker.on('exit', () => this.#fail())
     this.#worker = worker
     return worker
   }
@@ -50,10 +51,21 @@ export class WorkerRequests<Task, Result> {
 
   #fail(): void {
     this.#worker = undefined
-    for (const { reject } of this.#waiting.values()) reject(new Error('the thread has ended'))
+    for (const { reject } of this.#waiting.values()) reject(noThread())
     this.#waiting.clear()
   }
 }
+
+function startThread(url: URL): Worker {
+  try {
+    return new Worker(url, { execArgv: ['--disable-warning=ExperimentalWarning'] })
+  } catch {
+    throw noThread()
+  }
+}
+
+// The machine has no memory or no thread for it now: the acts themselves do not throw.
+const noThread = () => new Refusal('unavailable', undefined, { retry_after_s: 5 })
 
 /**
  * For the thread: answers requests one after another, since it has one core.

@@ -26,6 +26,7 @@ export interface Finding {
     | 'audit'
     | 'manifest'
     | 'usage'
+    | 'file'
   /** Ref, seq or id of the row. */
   readonly id: string
   /** What does not hold. */

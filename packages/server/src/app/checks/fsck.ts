@@ -1,8 +1,10 @@
 // The consistency check: every tenant's log, seals and rows, each tenant on one snapshot.
 
+import { basename, join } from 'node:path'
 import { canonicalize, type Json } from '@custos/proof'
 import type { Config } from '../../config/config.ts'
 import { listTenantIds } from '../../platform/db/control.sql.ts'
+import { databasePath } from '../../platform/db/data-dir.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import { listMovedIds } from '../../platform/db/moves.sql.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
@@ -27,6 +29,7 @@ import {
 } from './check-context.ts'
 import { summariseLog } from './check-log.ts'
 import { CHECKS, CLOCK_CHECK, DESTROYED_CHECKS, runCheck } from './checks.ts'
+import { listDamages } from './fsck.sql.ts'
 
 export interface TenantReport {
   readonly tenant_id: string
@@ -52,7 +55,8 @@ export async function runFsck(config: Config, options: FsckOptions = {}): Promis
       const reports: TenantReport[] = []
       for (const tenant_id of await tenantsOf(open, options.tenant_id))
         reports.push(await checkTenant(open, tenant_id, options))
-      return reports
+      options.progress?.('the files')
+      return [...reports, ...reportFiles(config)]
     })
   } finally {
     await open.close()
@@ -173,6 +177,33 @@ const reportMissingKeys = (tenant_id: string): TenantReport =>
 /** Part of a file is damaged or cut off: nothing more can be said of this tenant. */
 const reportUnreadable = (tenant_id: string, cause: string): TenantReport =>
   reportOnly(tenant_id, 'files', `cannot be read (${cause}): restore a backup`)
+
+/** In the place of a tenant: files are of all of them. */
+export const OF_FILES = '-'
+
+function reportFiles({ postgres, data_dir }: Config): TenantReport[] {
+  if (postgres !== null) return []
+  const paths = [databasePath(data_dir), join(data_dir, 'keyring', 'keyring.db')]
+  const findings = paths.flatMap((path) =>
+    describeDamages(path).map((damage) => ({
+      tenant_id: OF_FILES,
+      kind: 'file' as const,
+      id: basename(path),
+      what: `${damage}: restore a backup`,
+    })),
+  )
+  return findings.length === 0 ? [] : [{ tenant_id: OF_FILES, counts: noCounts(), findings }]
+}
+
+function describeDamages(path: string): string[] {
+  try {
+    return listDamages(path)
+  } catch (error) {
+    const cause = unreadableCause(error)
+    if (cause === null) throw error
+    return [cause]
+  }
+}
 
 async function readLedger(kernel: Kernel, tenant_id: string) {
   const entries = new Map<string, LedgerState>()

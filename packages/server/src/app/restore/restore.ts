@@ -33,7 +33,7 @@ import { loadMasterKey } from '../../platform/keys/master-key.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
 import { findHighestRef } from '../../slices/memory/index.ts'
 import { checkStores } from '../checks/check-facts.ts'
-import { runFsck, type TenantReport } from '../checks/fsck.ts'
+import { OF_FILES, runFsck, type TenantReport } from '../checks/fsck.ts'
 import { lockData, putRestored, removeStage } from '../open/lock-data.ts'
 import { requireUnmoved } from '../open/moved-mark.ts'
 import { hasNextKey } from '../open/next-master-key.ts'
@@ -262,6 +262,8 @@ export async function rehearseRestore(
     const checked = new Map(
       (await runFsck(aside, { progress })).map((report) => [report.tenant_id, report]),
     )
+    const [damage] = checked.get(OF_FILES)?.findings ?? []
+    if (damage) throw new OfflineError(`what was restored is damaged: ${damage.id}: ${damage.what}`)
     return tenants.map((tenant) => {
       const report = checked.get(tenant.tenant_id)
       assert(report !== undefined, `the check has not seen ${tenant.tenant_id}`)

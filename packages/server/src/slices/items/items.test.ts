@@ -322,8 +322,8 @@ test('an export and its import keep the names and versions of items', async () =
   assert.ok(gone.ref)
   const lines = (await scene.api('GET', `/v1/stores/${store_id}/export`)).text
   const target = await newStore()
-  const load = async () => {
-    const response = await fetch(`${scene.service.url}/v1/stores/${target}/import`, {
+  const load = async (into = target) => {
+    const response = await fetch(`${scene.service.url}/v1/stores/${into}/import`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${scene.api_key}`,
@@ -345,6 +345,30 @@ test('an export and its import keep the names and versions of items', async () =
   assert.equal(after.updated_at, before.updated_at)
   assert.equal((await ok('get', name('ended', 'm'), target)).item, null)
   assert.equal((await ok('delete', name('moved', 'm'), target)).certificate_ids.length, 2)
+
+  const used = await newStore()
+  await ok('put', { ...name('moved', 'm'), value: { n: 3 } }, used)
+  await load(used)
+  const { item } = await ok('get', name('moved', 'm'), used)
+  assert.deepEqual([item.value, item.created_at], [{ n: 2 }, before.created_at])
+})
+
+test('an imported version supersedes the memory of the item that is there', async () => {
+  const store_id = await newStore()
+  const { ref } = await ok('put', { ...name('kept', 'm'), value: { n: 1 } }, store_id)
+  const written_at = new Date(Date.now() + 1).toISOString()
+  const line = { content: '{"n":2}', written_at, item: name('kept', 'm') }
+  const url = `${scene.service.url}/v1/stores/${store_id}/import`
+  const headers = {
+    authorization: `Bearer ${scene.api_key}`,
+    'content-type': 'application/x-ndjson',
+  }
+  const imported = await fetch(url, { method: 'POST', headers, body: JSON.stringify(line) })
+  assert.equal(imported.status, 200, await imported.text())
+  const { item } = await ok('get', name('kept', 'm'), store_id)
+  assert.deepEqual(item.value, { n: 2 })
+  const before = (await scene.api('GET', `/v1/stores/${store_id}/memories/${ref}`)).body
+  assert.equal(before.superseded_by, item.ref)
 })
 
 test('policies see values and names: a value is redacted inside, a name is refused', async () => {

@@ -97,10 +97,7 @@ export class SqliteEngine implements Database {
     const handle = new SqliteTenantDb(tenant_id, this.#writer)
     handle.end()
     const { sql, parameters } = query(handle).compile()
-    const asked = this.#sums.ask({ path: this.#path, sql, parameters })
-    const { rows = [], failure } = await asked.catch((error: unknown) => {
-      throw this.#closed ? new Refusal('unavailable') : error
-    })
+    const { rows = [], failure } = await this.#sums.ask({ path: this.#path, sql, parameters })
     if (failure) throw asRefusal(Object.assign(new Error(failure.message), failure))
     return rows as O[]
   }

@@ -315,7 +315,7 @@ async function addVersions(
   for (const { imported, fact } of pairs) {
     const { item, original_written_us } = imported.draft
     if (!item) continue
-    await addImportedVersion(tx, {
+    const replaced = await addImportedVersion(tx, {
       ...digestName(keys, store_id, item),
       store_id,
       ref: fact.ref,
@@ -323,6 +323,8 @@ async function addVersions(
       created_us: original_written_us ?? tx.now(),
       log_seq,
     })
+    // Else both would be found.
+    if (replaced !== undefined) await link(tx, replaced, fact.ref, log_seq)
   }
 }
 

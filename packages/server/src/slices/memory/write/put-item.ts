@@ -104,8 +104,14 @@ interface ImportedVersion extends NameDigests {
   readonly log_seq: number
 }
 
-/** Adds an imported version to its name; a current one takes the place of the item. */
-export async function addImportedVersion(tx: Tx, version: ImportedVersion): Promise<void> {
+/**
+ * Adds an imported version to its name. A current one takes the place of the item, whose memory is
+ * returned.
+ */
+export async function addImportedVersion(
+  tx: Tx,
+  version: ImportedVersion,
+): Promise<number | undefined> {
   const { store_id, name_mac, namespace_mac, ref, is_current, created_us, log_seq } = version
   const head = await findItemHead(tx, { store_id, name_mac })
   const latest = await findLatestVersion(tx, { store_id, name_mac })
@@ -121,7 +127,9 @@ export async function addImportedVersion(tx: Tx, version: ImportedVersion): Prom
     version: (latest?.version ?? 0) + 1,
     ref,
     head: is_current ? 1 : 0,
-    created_us: latest?.created_us ?? created_us,
+    // What is imported may be older than what is there.
+    created_us: Math.min(created_us, latest?.created_us ?? created_us),
     written_seq: log_seq,
   })
+  return is_current ? head?.ref : undefined
 }
