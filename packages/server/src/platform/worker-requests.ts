@@ -19,10 +19,10 @@ export class WorkerRequests<Task, Result> {
   async ask(task: Task): Promise<Result> {
     const worker = this.#start()
     const number = this.#next++
-    worker.ref()
     worker.postMessage([number, task])
     const waiting = Promise.withResolvers<Result>()
     this.#waiting.set(number, waiting)
+    worker.ref()
     return waiting.promise
   }
 
