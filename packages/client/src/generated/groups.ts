@@ -755,7 +755,7 @@ export interface IdentityGroup {
    * Ends the sessions that a logout token of a provider names.
    *
    * The back-channel logout URI of a connection (OpenID Connect Back-Channel Logout 1.0). It is
-   * called by the provider; a token is taken once.
+   * called by the provider; a token is taken once, and answered with 400 if it is not taken.
    */
   backchannel(body: Uint8Array | string, query: types.IdentityBackchannelQuery, options?: CallOptions): Pending<types.IdentityBackchannelReply>
   /**

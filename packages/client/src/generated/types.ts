@@ -539,7 +539,6 @@ export interface Refusals {
     | 'sso_enforced'
   'identity.backchannel':
     | CommonRefusal
-    | 'login_refused'
   'identity.configure':
     | CommonRefusal
     | 'url_refused'

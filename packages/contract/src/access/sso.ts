@@ -473,7 +473,7 @@ export const sso = {
     summary: 'Ends the sessions that a logout token of a provider names',
     description:
       'The back-channel logout URI of a connection (OpenID Connect Back-Channel Logout 1.0). It ' +
-      'is called by the provider; a token is taken once.',
+      'is called by the provider; a token is taken once, and answered with 400 if it is not taken.',
     access: 'public',
     query: Type.Object({ connection_id: label({ description: 'Id of the connection' }) }),
     raw_body: true,
@@ -482,6 +482,6 @@ export const sso = {
     reply: Type.Object({
       ended: Type.Integer({ minimum: 0, description: 'Sessions that were ended' }),
     }),
-    refuses: ['login_refused'],
+    refuses: [],
   }),
 } as const

@@ -215,20 +215,25 @@ const logouts = perKernel(() => new BlockCounts(LOGOUTS_PER_MINUTE, 'too many lo
 /** A token is remembered until no clock takes it for valid. */
 const KEPT_US = 2 * LOGOUT_S * 1_000_000
 
-/** OpenID Connect Back-Channel Logout 1.0: a provider ends sessions that began through it. */
+const NO_LOGOUT = 'the logout token is not valid for this connection, or was used before'
+
+/**
+ * OpenID Connect Back-Channel Logout 1.0: a provider ends sessions that began through it. Section
+ * 2.8: 400 where it is not done.
+ */
 const logoutByProvider: Handler<(typeof contract)['backchannel']> = async (
   call,
   { query, body },
 ) => {
   const { kernel } = call
   const connection = await openRoute(kernel, query.connection_id)
-  if (!connection) return call.refuse('login_refused')
+  if (!connection) return call.refuse('bad_request', NO_LOGOUT)
   const { tenant_id, row } = connection
   const { connection_id } = row
   logouts(kernel).take(kernel, call.address, connection_id)
   const token = new URLSearchParams(Buffer.from(body).toString()).get('logout_token') ?? ''
   const claims = await verifyLogout(kernel, connection, token)
-  if (!claims) return call.refuse('login_refused')
+  if (!claims) return call.refuse('bad_request', NO_LOGOUT)
   const keys = await kernel.keyring.tenant(tenant_id)
   const sub_label =
     claims.sub === null ? null : keys.label(`identity\n${connection_id}\n${claims.sub}`)
@@ -237,7 +242,7 @@ const logoutByProvider: Handler<(typeof contract)['backchannel']> = async (
     const jti_hash = hash('sha256', claims.jti, 'buffer')
     const expires_us = tx.now() + KEPT_US
     if (!(await takeLogout(tx, { connection_id, jti_hash, expires_us })))
-      return call.refuse('login_refused')
+      return call.refuse('bad_request', NO_LOGOUT)
     meter(tx, call.operation.id)
     const person = sub_label === null ? null : await findIdentity(tx, { connection_id, sub_label })
     const named = (await listSessionsThrough(tx, connection_id)).filter(

@@ -360,7 +360,7 @@ describe("'identity.backchannel'", () => {
       [await statusOf(one.browser), await statusOf(two.browser), await statusOf(other.browser)],
       [401, 200, 200],
     )
-    assert.equal(codeOf(await logout(connection_id, bySid)), '403 login_refused')
+    assert.equal(codeOf(await logout(connection_id, bySid)), '400 bad_request')
     const bySub = await provider.signLogout(claimsOf({ sub: 'a', jti: 'j2' }))
     assert.deepEqual((await logout(connection_id, bySub)).body, { ended: 1 })
     assert.deepEqual([await statusOf(two.browser), await statusOf(other.browser)], [401, 200])
@@ -385,7 +385,7 @@ describe("'identity.backchannel'", () => {
     assert.equal(await send(), '200 ok', 'the keys are known')
     own.fail(false)
     own.rotate()
-    assert.equal(await send(), '403 login_refused', 'they were read less than a minute ago')
+    assert.equal(await send(), '400 bad_request', 'they were read less than a minute ago')
     clock.forward(61_000_000)
     assert.equal(await send(), '200 ok')
   })
@@ -404,12 +404,12 @@ describe("'identity.backchannel'", () => {
     }
     for (const [name, more] of Object.entries(wrong)) {
       const token = await provider.signLogout(claimsOf({ sub: 'a', jti: name, ...more }))
-      assert.equal(codeOf(await logout(connection_id, token)), '403 login_refused', name)
+      assert.equal(codeOf(await logout(connection_id, token)), '400 bad_request', name)
     }
     const right = await provider.signLogout(claimsOf({ sub: 'a', jti: 'r' }))
-    assert.equal(codeOf(await logout('unknown', right)), '403 login_refused')
-    assert.equal(codeOf(await logout(connection_id, `${right}x`)), '403 login_refused')
-    assert.equal(codeOf(await logout(connection_id, '')), '403 login_refused')
+    assert.equal(codeOf(await logout('unknown', right)), '400 bad_request')
+    assert.equal(codeOf(await logout(connection_id, `${right}x`)), '400 bad_request')
+    assert.equal(codeOf(await logout(connection_id, '')), '400 bad_request')
     assert.equal(await statusOf(browser), 200)
   })
 })
