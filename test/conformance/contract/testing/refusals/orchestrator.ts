@@ -207,8 +207,11 @@ const provokingWorkflows: Readonly<Record<string, Provoke>> = {
       )
     return tenant.ask('workflows.create', exampleOf('workflows.create', ids))
   },
-  'workflows.delete wrong_state': ({ tenant, ids }) => {
+  'workflows.delete wrong_state': async ({ tenant, ids }) => {
     const params = { workflow_id: ids.waiting_workflow_id }
+    const newest = 'select run_id from workflows where workflow_id = ?'
+    const sql = `update runs set workflow_id = ? where run_id = (${newest})`
+    await runSql(tenant.service, sql, params.workflow_id, params.workflow_id)
     return tenant.ask('workflows.delete', { params })
   },
   'workflows.resume action_not_found': withBody('workflows.resume', {

@@ -166,9 +166,4 @@ export const provokingSso: Readonly<Record<string, Provoke>> = {
     await setDomains(tenant, { tenant_id: ids.tenant_id, connection_id: other }, [domain])
     return tenant.ask('identity.drop_domain', { params: { connection_id, domain } })
   },
-  'identity.backchannel login_refused': ({ tenant, ids }) =>
-    tenant.ask('identity.backchannel', {
-      query: { connection_id: ids.connection_id },
-      raw: 'logout_token=x',
-    }),
 }
