@@ -5,6 +5,7 @@ import test, { after, before } from 'node:test'
 import { limits } from '@custos/contract'
 import { decisionId, verifyDecision } from '@custos/proof'
 import { formatTime } from '../../../platform/clock.ts'
+import { KeyringError } from '../../../platform/keys/keyring-error.ts'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
 import { MARKER } from './redact-text.ts'
 
@@ -292,6 +293,28 @@ test('a credential bound to stores logs for those only', async () => {
   const refused = await as('label')
   assert.equal(refused.status, 404)
   assert.equal(refused.body.error, 'store_not_found')
+})
+
+test('a decision whose key is rotated while it is logged is signed with the new one', async (t) => {
+  const { keyring } = scene.service.kernel
+  const current = keyring.signer.bind(keyring)
+  let left = 1
+  t.mock.method(keyring, 'signer', (purpose: Parameters<typeof current>[0]) => {
+    const signer = current(purpose)
+    return {
+      ...signer,
+      sign(message: Uint8Array) {
+        if (purpose === 'decision' && left-- > 0)
+          throw new KeyringError('signing_key_retired', 'the key is retired')
+        return signer.sign(message)
+      },
+    }
+  })
+  const { status, body, text } = await log({ query: 'Which key?' })
+  assert.equal(status, 200, text)
+  assert.equal(left, -1)
+  const { keys } = (await scene.api('GET', '/v1/gcrumbs/public_key')).body
+  assert.equal((await verifyDecision(body, keys)).valid, true)
 })
 
 test('without a decision key nothing is logged and the answer is no_signing_key', async () => {

@@ -9,7 +9,7 @@ import {
   type LogDecisionRequest,
   limits,
 } from '@custos/contract'
-import { retryOnConflict } from '../../../platform/concurrency.ts'
+import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler, IdempotentUnit } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -46,13 +46,15 @@ type LogResult =
 export const log: Handler<typeof decisions.log> = async (call, { body }) => {
   const { kernel, tenant_id } = call
   const given = await admitDecision(call, readLogRequest(call, body))
-  const signer = findSigner(kernel) ?? call.refuse('no_signing_key')
+  const currentSigner = () => findSigner(kernel) ?? call.refuse('no_signing_key')
+  currentSigner()
   const keys = await kernel.keyring.tenant(tenant_id)
   const own = await recordSecrets(kernel).take(tenant_id)
   const beyond = (size: number) =>
     call.refuse('rejected', `memory_seq is beyond the log, which has ${size} entries`)
 
   const attempt = async (assumesLive: boolean): Promise<LogResult> => {
+    const signer = currentSigner()
     const named = { ...(await prepareFacts(kernel, tenant_id, given)), assumesLive }
     const identity = createIdentity({ kernel, tenant_id, given, signer })
     const prepared = { kernel, tenant_id, given, named, keys, signer, own, identity }
@@ -71,13 +73,21 @@ export const log: Handler<typeof decisions.log> = async (call, { body }) => {
     }
   }
   // A decision that names a memory being erased waits until the erasure is done.
+  const identified = () => logOnce().catch(identifyAgain)
   const result = await retryWhileErasing(() =>
-    retryOnConflict(logOnce, { on: 'decision_id', attempts: IDENTITIES_MAX }),
+    retryOnConflict(identified, { on: 'decision_id', attempts: IDENTITIES_MAX }),
   )
   if (result.kind === 'logged') return result.decision
   return (
     (await findDecisionView(kernel, tenant_id, result.decision_id)) ?? call.refuse('unavailable')
   )
+}
+
+/** Where the key was rotated meanwhile, the next attempt has another identity and the new key. */
+function identifyAgain(error: unknown): never {
+  if (error instanceof KeyringError && error.code === 'signing_key_retired')
+    throw new Conflict('decision_id')
+  throw error
 }
 
 /** Redacts what a policy says, before identity and seal are computed. */
