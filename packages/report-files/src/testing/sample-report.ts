@@ -2,7 +2,7 @@
 
 import type { Report, ReportType } from '@custos/contract'
 import { canonicalize, type JsonObject } from '@custos/proof'
-import { sha256 } from '../../../server/src/slices/gcrumbs/index.ts'
+import { sha256 } from '../../../server/src/platform/bytes.ts'
 import { makeContent } from '../../../server/src/slices/reports/content.ts'
 import { Tally } from '../../../server/src/slices/reports/tally.ts'
 import type { LogWalk } from '../../../server/src/slices/reports/walk-log.ts'

@@ -1,4 +1,4 @@
-// Pure: bytes as hex and JSON without needless copies, and HMAC-SHA256 of short texts.
+// Pure: bytes as hex and JSON without needless copies, SHA-256, and HMAC of short texts.
 
 import { hash } from 'node:crypto'
 
@@ -11,6 +11,9 @@ export const toHex = (bytes: Uint8Array): string => viewBytes(bytes).toString('h
 
 /** The bytes of hex that is known to be well-formed: its own ids, digests and keys. */
 export const fromHex = (hex: string): Buffer => Buffer.from(hex, 'hex')
+
+/** SHA-256 in the runtime: several times faster than the portable one. */
+export const sha256 = (bytes: Uint8Array): Uint8Array => hash('sha256', bytes, 'buffer')
 
 /** The UTF-8 of a value's JSON. */
 export const jsonBytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))

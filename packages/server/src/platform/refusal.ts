@@ -1,6 +1,7 @@
 // A refusal: what the caller did cannot be done. Declared, rendered once, never a 500.
 
-import { type RefusalCode, refusals } from '@custos/contract'
+// Not the face of the package: threads that load this need no schemas.
+import { type RefusalCode, refusals } from '@custos/contract/refusals'
 
 export interface RefusalExtras {
   /** Further members of the answer's top level, for example `capability` and `operation`. */

@@ -11,10 +11,11 @@ import {
   limits,
 } from '@custos/contract'
 import { canonicalize, type Json } from '@custos/proof'
+import { sha256 } from '../../platform/bytes.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { recordAudit, type SignedAudit } from '../compliance/index.ts'
-import { appendCrumb, nextSeq, sha256 } from '../gcrumbs/index.ts'
+import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import {
   findBaseline,
   findRun,

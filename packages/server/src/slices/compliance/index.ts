@@ -8,6 +8,7 @@ import {
   limits,
 } from '@custos/contract'
 import { type JsonObject, signedBytes, verifyEnvelope } from '@custos/proof'
+import { sha256 } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { findTenant, listTenantIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
@@ -16,7 +17,7 @@ import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { appendCrumb, nextSeq, sha256 } from '../gcrumbs/index.ts'
+import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import {
   type AuditSummary,
   findNewestAudit,

@@ -1,7 +1,6 @@
 // Appends to a tenant's log inside a unit of work: sequence, link, leaf and tree in one step.
 
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
 import { type EventPayload, type EventType, eventPayloads } from '@custos/contract'
 import {
   appendLeaf,
@@ -13,10 +12,11 @@ import {
   type Json,
 } from '@custos/proof'
 import { Compile } from 'typebox/compile'
+import { sha256 } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { SharedSlot, Tx } from '../../platform/db/tenant-db.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { findOpenHead, insertCrumbs, insertNode, upsertHead } from './chain.sql.ts'
+import { findOpenHead, insertCrumbs, insertNode, STORED_HEIGHTS, upsertHead } from './chain.sql.ts'
 import { tellFollowers } from './follow.ts'
 
 /** The head of a tenant's log. `generation` grows when a restore forces a new origin. */
@@ -38,13 +38,7 @@ interface NewCrumb<E extends EventType> {
   readonly payload: EventPayload<E>
 }
 
-/** Heights at which interior nodes are stored, so that a proof reads few rows (measured). */
-export const STORED_HEIGHTS = [8, 16, 24, 32] as const
-
 const LEAF_PREFIX = Uint8Array.of(0)
-
-/** SHA-256 in the runtime: several times faster than the portable one. */
-export const sha256 = (bytes: Uint8Array): Uint8Array => hash('sha256', bytes, 'buffer')
 
 const EMPTY: ChainHead = {
   generation: 0,

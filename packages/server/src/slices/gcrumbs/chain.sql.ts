@@ -108,6 +108,9 @@ export const insertCrumbs = insertRowsStatement<CrumbRow>((k, rows, tenant_id) =
   ),
 )
 
+/** Heights at which interior nodes are stored, so that a proof reads few rows (measured). */
+export const STORED_HEIGHTS = [8, 16, 24, 32] as const
+
 const insertNodeStatement = statement<Row<'chain_nodes'>>()((k, p) =>
   k
     .insertInto('chain_nodes')

@@ -8,7 +8,7 @@ import {
   frontierRoot,
   noteKeyHash,
 } from '@custos/proof'
-import { toHex } from '../../platform/bytes.ts'
+import { sha256, toHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
@@ -18,7 +18,7 @@ import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { runUnderLease } from '../../platform/kernel/leases.ts'
 import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { loadHead, sha256 } from './append.ts'
+import { loadHead } from './append.ts'
 import {
   type EpochRow,
   findEpoch,

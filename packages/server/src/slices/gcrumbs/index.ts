@@ -5,7 +5,7 @@ import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { roll } from './epochs.ts'
 import * as reads from './reads.ts'
 
-export { appendCrumb, nextSeq, refuseEntries, sha256 } from './append.ts'
+export { appendCrumb, nextSeq, refuseEntries } from './append.ts'
 export {
   findCrumb,
   findHead,

@@ -9,12 +9,12 @@ import {
   nodeHash,
   rootAt,
 } from '@custos/proof'
+import { sha256 } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { LruCache } from '../../platform/lru-cache.ts'
-import { sha256 } from './append.ts'
 import {
   type EpochRow,
   findCrumb,

@@ -13,9 +13,8 @@ import {
   parseCheckpoint,
   verifyCheckpoint,
 } from '@custos/proof'
-import { toHex } from '../../platform/bytes.ts'
+import { sha256, toHex } from '../../platform/bytes.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import { STORED_HEIGHTS, sha256 } from './append.ts'
 import {
   type CrumbRow,
   type EpochRow,
@@ -23,6 +22,7 @@ import {
   findHead,
   findNode,
   listCrumbs,
+  STORED_HEIGHTS,
 } from './chain.sql.ts'
 
 /** The position up to which a log is verified; the next verification continues from here. */

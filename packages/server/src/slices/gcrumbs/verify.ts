@@ -24,7 +24,7 @@ export async function verifyChain(
     origin: kernel.settings.origin,
     signed: signed && { generation: signed.generation, tree_size: signed.tree_size },
   }
-  const verdict = await verifyInWorker(kernel, { source: kernel.db.source, tenant_id, task })
+  const verdict = await verifyInWorker({ source: kernel.db.source, tenant_id, task })
   if (verdict.status === 'intact') {
     if (known.size >= VERIFIED_TENANTS_MAX) known.clear()
     known.set(tenant_id, verdict.state)
@@ -32,18 +32,14 @@ export async function verifyChain(
   return verdict
 }
 
-const verifier = perKernel(
-  () =>
-    new WorkerRequests<Parameters<typeof verify>[0], Awaited<ReturnType<typeof verify>>>(
-      new URL('./verify-worker.ts', import.meta.url),
-    ),
-)
+/** One thread of the process: each request names the database. */
+const verifier = new WorkerRequests<
+  Parameters<typeof verify>[0],
+  Awaited<ReturnType<typeof verify>>
+>(new URL('./verify-worker.ts', import.meta.url))
 
-async function verifyInWorker(
-  kernel: Kernel,
-  log: Parameters<typeof verify>[0],
-): Promise<LogVerdict> {
-  const { verdict, error, refusal } = await verifier(kernel).ask(log)
+async function verifyInWorker(log: Parameters<typeof verify>[0]): Promise<LogVerdict> {
+  const { verdict, error, refusal } = await verifier.ask(log)
   if (verdict) return verdict
   if (!refusal) throw new Error(`the verification failed: ${error}`)
   const { code, retry_after_s } = refusal

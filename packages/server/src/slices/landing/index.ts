@@ -21,10 +21,9 @@ import {
   reconstructLanding,
   toHex,
 } from '@custos/proof'
-import { jsonByteLength } from '../../platform/bytes.ts'
+import { jsonByteLength, sha256 } from '../../platform/bytes.ts'
 import type { Call, Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { sha256 } from '../gcrumbs/index.ts'
 import {
   type AdmittedProposal,
   answerWaiting,

@@ -24,9 +24,9 @@ import {
   toHex,
   verifyRegistryRecord,
 } from '@custos/proof'
+import { sha256 } from '../../platform/bytes.ts'
 import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { sha256 } from '../gcrumbs/index.ts'
 import {
   countByStatus,
   isDocumentLarger,

@@ -12,9 +12,9 @@ import {
   type Verdict,
   verifyEnvelope,
 } from '@custos/proof'
+import { sha256 } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { sha256 } from '../gcrumbs/index.ts'
 import type { AdmittedProposal, RecordEffect, Registry } from './registry.ts'
 
 /** The id and the digest that follow from a proposal as it was stored. */

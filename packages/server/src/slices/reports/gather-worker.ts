@@ -3,10 +3,10 @@
 import { parentPort } from 'node:worker_threads'
 import type { RefusalCode } from '@custos/contract'
 import { canonicalBytes, type PublishedKey } from '@custos/proof'
+import { sha256 } from '../../platform/bytes.ts'
 import type { DatabaseSource } from '../../platform/db/database.ts'
 import { readSource } from '../../platform/db/engines/source.ts'
 import { Refusal, type RefusalExtras } from '../../platform/refusal.ts'
-import { sha256 } from '../gcrumbs/index.ts'
 import { makeContent, type ReportContent, type Subject } from './content.ts'
 import { WalkControl, type WalkTask, walkLog } from './walk-log.ts'
 

@@ -13,7 +13,7 @@ import {
   type SignedManifest,
   verifyManifest,
 } from '@custos/proof'
-import { fromHex, toHex } from '../../platform/bytes.ts'
+import { fromHex, sha256, toHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { JobContext, JobPause, JobRunner } from '../../platform/jobs/queue.ts'
@@ -30,7 +30,7 @@ import {
   redactText,
   UnprovenErasure,
 } from '../erasure/index.ts'
-import { appendCrumb, findHead, originOf, sha256 } from '../gcrumbs/index.ts'
+import { appendCrumb, findHead, originOf } from '../gcrumbs/index.ts'
 import { findFactHeads, loadHeldStores } from '../memory/index.ts'
 import { buildMatcher } from './matcher.ts'
 import { openPayload, type RequestPayload } from './sealed-request.ts'

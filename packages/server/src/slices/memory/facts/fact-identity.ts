@@ -1,9 +1,8 @@
 // Pure: the GMP identity of a fact and its commitment, with the runtime's fast hashes.
 
-import { hash } from 'node:crypto'
 import { appendLeaf, EMPTY_FRONTIER, type Frontier, frontierRoot, leafHash } from '@custos/proof'
 import { createBLAKE2b } from 'hash-wasm'
-import { fromHex, hmacSha256 } from '../../../platform/bytes.ts'
+import { fromHex, hmacSha256, sha256 } from '../../../platform/bytes.ts'
 
 // One instance for the process: init, update and digest run without a break between them.
 const blake2b128 = await createBLAKE2b(128)
@@ -23,8 +22,6 @@ export function computeFactId(content: string, tenant_value: string): Buffer {
 export function computeCommitment(content: string, salt: Uint8Array): Buffer {
   return fromHex(hmacSha256(salt)(content))
 }
-
-const sha256 = (bytes: Uint8Array): Uint8Array => hash('sha256', bytes, 'buffer')
 
 /** Hex RFC 6962 root over the commitments, in the order of refs. */
 export function computeCommitmentsRoot(commitments: readonly Uint8Array[]): string {

@@ -9,9 +9,9 @@ import {
   verifyEd25519,
   verifyRunBundle,
 } from '@custos/proof'
+import { sha256 } from '../../../platform/bytes.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import { openTextsOfRun } from '../../decisions/index.ts'
-import { sha256 } from '../../gcrumbs/index.ts'
 import { mayReadTexts } from './agent-actions.ts'
 import { refuseLimited } from './agents.ts'
 import { openBundle } from './bundle.ts'

@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict'
 import { type RUN_REASONS, runLimits } from '@custos/contract'
 import { type JsonObject, mayFollow, signedBytes, type UNDO_STOPS } from '@custos/proof'
+import { sha256 } from '../../../platform/bytes.ts'
 import { formatTime } from '../../../platform/clock.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
-import { appendCrumb, sha256 } from '../../gcrumbs/index.ts'
+import { appendCrumb } from '../../gcrumbs/index.ts'
 import { loadFactStates } from '../../memory/index.ts'
 import { findRow } from '../../records/index.ts'
 import {
@@ -68,8 +69,7 @@ export class RunUnit {
   static async load(kernel: Kernel, tx: Tx, run_id: string): Promise<RunUnit | null> {
     const run = await findRun(tx, run_id)
     if (!run) return null
-    const rows = [await listSteps(tx, run_id), await listCalls(tx, run_id)] as const
-    return new RunUnit(kernel, tx, [run, ...rows])
+    return new RunUnit(kernel, tx, [run, await listSteps(tx, run_id), await listCalls(tx, run_id)])
   }
 
   /** Whether anything more may be begun of it. */
