@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { ENGLISH } from '../index/analysis.ts'
+import { ENGLISH } from '../text/analysis.ts'
 import { extractDigest } from './extract-digest.ts'
 
 const options = {

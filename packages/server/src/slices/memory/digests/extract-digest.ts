@@ -3,9 +3,9 @@
 
 import { DAY_US, formatTime } from '../../../platform/clock.ts'
 import { findSpeaker, isQuestion, NO_NAMES, withoutLeadingDate } from '../facts/conversation.ts'
-import type { TextAnalyser } from '../index/analysis.ts'
-import { findStatedDay } from '../index/date-expressions.ts'
-import { MONTH_BY_NAME } from '../index/language-rules.ts'
+import type { TextAnalyser } from '../text/analysis.ts'
+import { findStatedDay } from '../text/date-expressions.ts'
+import { MONTH_BY_NAME } from '../text/language-rules.ts'
 
 /** Of fewer memories there is no digest: they are as short as one. */
 const DIGEST_MEMORIES_MIN = 4

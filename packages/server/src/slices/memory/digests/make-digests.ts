@@ -25,9 +25,9 @@ import {
   type SessionRow,
   updateSession,
 } from '../facts/session-digests.sql.ts'
-import { makeAnalyser } from '../index/analysis.ts'
 import type { StoreSettings } from '../stores/store-settings.ts'
 import { loadTargetHead, loadWriteTarget } from '../stores/write-target.ts'
+import { makeAnalyser } from '../text/analysis.ts'
 import { insertFacts } from '../write/insert-facts.ts'
 import { linkSuccessor } from '../write/link-successor.ts'
 import { extractDigest } from './extract-digest.ts'

@@ -3,10 +3,10 @@
 
 import { EXPLAIN_DATES_MAX, EXPLAIN_TERMS_MAX } from '@custos/contract'
 import { DAY_US, formatTime } from '../../../platform/clock.ts'
-import { analyse, ENGLISH, findDates, type TextAnalyser } from './analysis.ts'
+import { analyse, ENGLISH, findDates, type TextAnalyser } from '../text/analysis.ts'
+import { findDateRanges } from '../text/date-expressions.ts'
 import { finish } from './columns/steps.ts'
 import { DOT_MAX } from './confidence.ts'
-import { findDateRanges } from './date-expressions.ts'
 import { FusedScores } from './fused-scores.ts'
 import {
   computeTermWeight,

@@ -1,13 +1,13 @@
 // The score of each visible fact: its words and likeness, changed by who speaks, and by the facts
 // of its message and its session. In whole score units, so that it is the same on every machine.
 
-import { speakerFeature } from './analysis.ts'
+import { speakerFeature } from '../text/analysis.ts'
+import { type DateRange, isWithin } from '../text/date-expressions.ts'
 import { NO_SESSION, NO_SLOT } from './columns/slot-columns.ts'
 import { overSlots, type Steps } from './columns/steps.ts'
 import { slotsOf } from './columns/term-index.ts'
 import { TopK } from './columns/top-k.ts'
 import { confidenceOf, DOT_MAX, logitOf, sumHeaviest, unrelatedLogit } from './confidence.ts'
-import { type DateRange, isWithin } from './date-expressions.ts'
 import {
   computeTermWeight,
   findBestScore,

@@ -1,7 +1,7 @@
 // Scores the visible facts of a partition by a query's terms: BM25 of their own terms, and a share
 // of what their neighbours in the session score.
 
-import { speakerFeature } from './analysis.ts'
+import { speakerFeature } from '../text/analysis.ts'
 import { ScorePasses } from './columns/score-passes.ts'
 import { NO_SLOT } from './columns/slot-columns.ts'
 import { overSlots, type Steps } from './columns/steps.ts'

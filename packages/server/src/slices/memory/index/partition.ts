@@ -16,7 +16,8 @@ import {
   listMetadataFeatures,
   speakerFeature,
   type TextAnalyser,
-} from './analysis.ts'
+} from '../text/analysis.ts'
+import { findStatedDay } from '../text/date-expressions.ts'
 import { Aliases } from './columns/aliases.ts'
 import { ContentFingerprints, computeFingerprint } from './columns/fingerprints.ts'
 import { PIECE, type PieceReader, type PieceWriter, writeInPieces } from './columns/pieces.ts'
@@ -36,7 +37,6 @@ import {
 } from './columns/term-index.ts'
 import { RefTable } from './columns/typed-arrays.ts'
 import { VectorColumn } from './columns/vector-column.ts'
-import { findStatedDay } from './date-expressions.ts'
 
 /** Valid time of a fact: from inclusive, until exclusive. Null: no end. */
 export interface Validity {

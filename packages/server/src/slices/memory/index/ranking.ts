@@ -1,11 +1,11 @@
 // Ranks the visible facts of a partition by their terms, neighbours' terms and vector similarity.
 
-import { listMetadataFeatures } from './analysis.ts'
+import { listMetadataFeatures } from '../text/analysis.ts'
+import { findDateRanges } from '../text/date-expressions.ts'
 import { NO_REF } from './columns/slot-columns.ts'
 import { finish, overSlots, type Steps } from './columns/steps.ts'
 import { readSlot } from './columns/term-index.ts'
 import { TopK } from './columns/top-k.ts'
-import { findDateRanges } from './date-expressions.ts'
 import { FusedScores, type FusionInput, type ScoreParts } from './fused-scores.ts'
 import {
   countRoom,

@@ -3,7 +3,7 @@
 import { endianness } from 'node:os'
 import type { Language } from '@custos/contract'
 import type { StoreRow } from '../stores/stores.sql.ts'
-import { makeAnalyser } from './analysis.ts'
+import { makeAnalyser } from '../text/analysis.ts'
 import { PIECE, PieceReader, PieceWriter } from './columns/pieces.ts'
 import { StoreIndex } from './store-index.ts'
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { fact, replay, request, step } from '../testing/index-steps.ts'
 import { type PlainFact, scorePlainly } from '../testing/plain-scores.ts'
-import { analyse } from './analysis.ts'
+import { analyse } from '../text/analysis.ts'
 import { StoreIndex } from './store-index.ts'
 
 const KEY = new Uint8Array(32)

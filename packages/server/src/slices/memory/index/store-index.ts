@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
-import { ENGLISH, type TextAnalyser } from './analysis.ts'
+import { ENGLISH, type TextAnalyser } from '../text/analysis.ts'
 import { PIECE, PieceReader, type PieceWriter } from './columns/pieces.ts'
 import { RefTable } from './columns/typed-arrays.ts'
 import { type ExplainedScores, explainScores } from './explain-scores.ts'

@@ -9,7 +9,6 @@ import {
 } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { findFactStates, LIVE } from '../facts/facts.sql.ts'
-import { makeAnalyser } from '../index/analysis.ts'
 import {
   type ExplainedScores,
   explainQueryDates,
@@ -17,6 +16,7 @@ import {
 } from '../index/explain-scores.ts'
 import type { RankedFact, SearchOptions } from '../index/ranking.ts'
 import type { StoreIndex } from '../index/store-index.ts'
+import { makeAnalyser } from '../text/analysis.ts'
 import { packWithinBudget, splitDuplicates } from './pack.ts'
 
 /** Facts ranked below the last candidate, to show what was left out. */

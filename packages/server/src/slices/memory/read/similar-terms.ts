@@ -2,10 +2,10 @@
 
 import { readVocabulary } from '../../../platform/embed/static-embedder.ts'
 import { LruCache } from '../../../platform/lru-cache.ts'
-import { analyse } from '../index/analysis.ts'
 import { finish } from '../index/columns/steps.ts'
 import { VectorColumn } from '../index/columns/vector-column.ts'
 import type { SimilarTerms } from '../index/lexical-scores.ts'
+import { analyse } from '../text/analysis.ts'
 
 /** Terms of a word at least this similar (cosine) count as it; the most similar ones at most. */
 const COSINE_MIN = 0.6

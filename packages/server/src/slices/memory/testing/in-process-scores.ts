@@ -2,10 +2,10 @@
 
 import { createStaticEmbedder } from '../../../platform/embed/static-embedder.ts'
 import { loadTokenizer } from '../../../platform/tokens/tokenizer.ts'
-import { analyse, analyseQuery } from '../index/analysis.ts'
 import { finish } from '../index/columns/steps.ts'
 import { SCORE_UNIT, scoreTerms, takeScratch } from '../index/lexical-scores.ts'
 import { Partition } from '../index/partition.ts'
+import { analyse, analyseQuery } from '../text/analysis.ts'
 import type { PlainFact } from './in-process-retrieval.ts'
 
 /** By position in the list of facts. */

@@ -5,11 +5,11 @@ import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { embedQuery } from '../facts/embeddings.ts'
 import { listFactsSince, placeAfter } from '../facts/facts.sql.ts'
 import { openFactRows } from '../facts/opened-fact.ts'
-import { analyse } from '../index/analysis.ts'
 import { StoreIndex } from '../index/store-index.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { findSimilarTerms } from '../read/similar-terms.ts'
 import { findStore } from '../stores/stores.sql.ts'
+import { analyse } from '../text/analysis.ts'
 
 const TENANT = 'local'
 const PAGE = 500

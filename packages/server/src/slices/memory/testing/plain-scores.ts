@@ -1,8 +1,8 @@
 // The score of each fact of a namespace by its definition, fact by fact and slowly: what the index
 // must compute.
 
-import { analyse } from '../index/analysis.ts'
 import type { IndexedFact } from '../index/partition.ts'
+import { analyse } from '../text/analysis.ts'
 
 /** In score units. */
 const UNIT = 2 ** 16
