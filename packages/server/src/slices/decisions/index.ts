@@ -227,6 +227,7 @@ export {
 export { type DecisionFilter, listDecisions } from './trail/decisions.sql.ts'
 export { logDecision, prepareDecision } from './trail/log.ts'
 export { openRows, ownTexts, retryWhileErasing, textsIn } from './trail/open.ts'
+export { openedDecisions } from './trail/opened-decisions.ts'
 export { showBySeqs } from './trail/reads.ts'
 export { findOccurrences, foldText, MARKER, toNfc } from './trail/redact-text.ts'
 

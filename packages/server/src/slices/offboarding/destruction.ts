@@ -36,6 +36,7 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { LedgerEntry } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import { openedDecisions } from '../decisions/index.ts'
 import { erasureSigner } from '../erasure/index.ts'
 import { appendCrumb, fitsLog, reconcileLog, refuseEntries, rollEpoch } from '../gcrumbs/index.ts'
 import { dropCached, loadHeldStores } from '../memory/index.ts'
@@ -128,8 +129,9 @@ async function countContent(kernel: Kernel, tenant_id: string): Promise<TenantPl
   }))
 }
 
-/** Drops what this process has cached of its stores; other processes do when they see the mark. */
+/** Drops what this process has cached of it; other processes do when they see the mark. */
 async function dropMemory(kernel: Kernel, tenant_id: string): Promise<void> {
+  openedDecisions.removeTenant(tenant_id)
   for (const store_id of await kernel.db.read(tenant_id, listStoreIds))
     dropCached(kernel, tenant_id, store_id, [])
 }

@@ -16,10 +16,10 @@ import {
   listDecisionsUsing,
   listSizes,
   unbindFacts,
-  updateSealed,
 } from '../trail/decisions.sql.ts'
 import { readSealed, sealDocument } from '../trail/document.ts'
 import { type OpenedDecision, openRows, retryWhileErasing } from '../trail/open.ts'
+import { replaceSealed } from '../trail/opened-decisions.ts'
 import {
   type FieldCount,
   type ScrubbedDocument,
@@ -213,7 +213,7 @@ export async function storeScrubbed(
   { row, sealed, refs, redactions }: RowReplacement,
 ): Promise<void> {
   const { secret_no } = readSealed(sealed).head
-  await updateSealed(tx, row.seq, { sealed, secret_no })
+  await replaceSealed(tx, row, { sealed, secret_no })
   await unbindFacts(tx, row.seq, refs)
   // A filter by its label would confirm a guess of the erased text.
   if (redactions.some(({ field }) => field === 'session_id')) await clearSession(tx, row.seq)

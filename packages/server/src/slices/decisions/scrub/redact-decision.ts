@@ -2,9 +2,10 @@
 
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
-import { clearSession, findDecision, updateSealed } from '../trail/decisions.sql.ts'
+import { clearSession, findDecision } from '../trail/decisions.sql.ts'
 import { type DecisionDocument, NO_SECRET, readSealed, sealDocument } from '../trail/document.ts'
 import { type OpenedDecision, openRows, retryWhileErasing } from '../trail/open.ts'
+import { replaceSealed } from '../trail/opened-decisions.ts'
 import { findDecisionRow } from '../trail/reads.ts'
 import { MARKER } from '../trail/redact-text.ts'
 import type { FieldCount } from '../trail/scrub-document.ts'
@@ -111,7 +112,7 @@ export async function applyRedaction(tx: Tx, plan: DecisionRedaction): Promise<b
   // A newer document stays, unless it needs the secret that is to be destroyed.
   const newer = revision >= readSealed(sealed).head.revision
   if (newer && secret_no !== plan.old_secret_no) return false
-  await updateSealed(tx, row.seq, { sealed, secret_no: NO_SECRET })
+  await replaceSealed(tx, row, { sealed, secret_no: NO_SECRET })
   await clearSession(tx, row.seq)
   return true
 }

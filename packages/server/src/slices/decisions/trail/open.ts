@@ -17,6 +17,7 @@ import {
   readSealed,
   type SealedHead,
 } from './document.ts'
+import { openedDecisions } from './opened-decisions.ts'
 import { MARKER } from './redact-text.ts'
 import { scrubDocument } from './scrub-document.ts'
 
@@ -54,12 +55,17 @@ export const erasureConflict = (): Conflict => new Conflict('erasure_under_way')
 export const isErasureConflict = (error: unknown): boolean =>
   error instanceof Conflict && error.subject === 'erasure_under_way'
 
-/** Opens rows of one tenant; throws a conflict (`erasure_under_way`) when a secret is gone. */
+/**
+ * Opens rows of one tenant; throws a conflict (`erasure_under_way`) when a secret is gone.
+ * @param options.cached a document that this process has opened before need not be decrypted again
+ */
 export async function openRows(
   kernel: Kernel,
   tenant_id: string,
   rows: readonly DecisionRow[],
+  { cached = false }: { readonly cached?: boolean } = {},
 ): Promise<OpenedDecision[]> {
+  const { removals } = openedDecisions
   const sealed = rows.map((row) => ({ row, ...readSealed(row.sealed) }))
   const keys = await kernel.keyring.tenant(tenant_id)
   const owns = await kernel.keyring.secrets(
@@ -76,9 +82,13 @@ export async function openRows(
     const decision_id = toHex(row.decision_id)
     const own = ownSecretNumber(head).map((number) => requireSecret(owns.get(number)))
     const secrets = head.bound.map((ref) => requireSecret(facts.get(ref)))
+    const opened = { row, decision_id, head, own, secrets }
+    const known = cached ? openedDecisions.find(tenant_id, row) : undefined
+    if (known) return { ...opened, document: known }
     const key = keys.decisionKey(decision_id, [...own, ...secrets])
     const document = openDocument({ owner: { tenant_id, decision_id }, head, key }, box)
-    return { row, decision_id, head, own, secrets, document }
+    if (cached) openedDecisions.add(removals, tenant_id, { ...row, document })
+    return { ...opened, document }
   })
 }
 
@@ -124,7 +134,9 @@ export async function openVisible(
   db: TenantDb,
   rows: readonly DecisionRow[],
 ): Promise<ResolvedDecision[]> {
-  const opened = await openRows(kernel, db.tenant_id, rows)
+  // Another process may replace a document, and this one would keep the text that it erased.
+  const cached = !kernel.db.shared
+  const opened = await openRows(kernel, db.tenant_id, rows, { cached })
   return resolveContents(kernel, db, await hideExpired(kernel, db, opened))
 }
 
