@@ -6,6 +6,7 @@ import { canonicalize, type JsonObject } from '@custos/proof'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { openTextsOfRun, prepareText, retryWhileErasing, storeText } from '../../decisions/index.ts'
 import { gate, redactedOr, refusalOf } from '../../governance/index.ts'
@@ -78,9 +79,12 @@ export async function callToolBy(
     }
   })
   const { tool, effect = 'once' } = body
-  if (executor === 'managed' && agent?.row.enabled !== 1)
+  // Nothing is left that says which tools it may use.
+  if (!agent || agent.row.secret_no === REDACTED_SECRET)
+    return call.refuse('wrong_state', 'the agent is deleted or redacted')
+  if (executor === 'managed' && agent.row.enabled !== 1)
     return call.refuse('wrong_state', 'the agent is disabled')
-  const tools = agent?.words.tools ?? []
+  const { tools } = agent.words
   const delegates = own?.tool_id === null
   if (tools.length > 0 && !tools.includes(tool) && !delegates) return call.refuse('tool_refused')
   const { agent_id } = step
