@@ -15,6 +15,9 @@ const DAY_US = 86_400_000_000
 const received: string[] = []
 /** Whether a request is cut off. */
 let cuts: (path: string) => boolean = () => false
+const bookingText = () => JSON.stringify({ booking: { id: `b-${received.length}` } })
+/** What a tool answers. */
+let reply = bookingText
 const model = await startModelServer({ after })
 const { port } = await startTlsServer({ after }, (request, response) => {
   const path = request.url ?? ''
@@ -22,9 +25,10 @@ const { port } = await startTlsServer({ after }, (request, response) => {
   request.on('end', () => {
     received.push(path)
     if (cuts(path)) response.destroy()
-    else response.writeHead(200).end(JSON.stringify({ booking: { id: `b-${received.length}` } }))
+    else response.writeHead(200).end(reply())
   })
 })
+const undoing = `https://127.0.0.1:${port}`
 
 const ID = {
   type: 'object',
@@ -39,6 +43,7 @@ async function booking(more: Record<string, unknown> = {}): Promise<RunningTenan
   received.length = 0
   model.asked.length = 0
   cuts = () => false
+  reply = bookingText
   const tenant = await scene.tenant()
   await tenant.provider(model.base_url)
   await define(tenant, 'book', { compensation: UNDO, ...more })
@@ -106,6 +111,23 @@ test('a cancelled run undoes what it did, newest first, and its bundle verifies'
   )
   assert.deepEqual(end.proof.breadcrumb.payload.left, [], 'an end lists what is left')
   await valid(tenant, run_id)
+})
+
+test('what a result cannot say exactly is not undone by guess, and all else is', async () => {
+  // The first would be read as another number; the others have no JSON form that can be signed.
+  const inexact = ['9007199254740993', '1e400', '"\\ud83d"', `${'['.repeat(300)}${']'.repeat(300)}`]
+  for (const id of inexact) {
+    const tenant = await booking({ input_schema: { type: 'object' }, url: `${undoing}/book` })
+    await define(tenant, 'unbook', { input_schema: { type: 'object' }, url: `${undoing}/unbook` })
+    reply = () =>
+      received.length === 1 ? '{"booking": {"id": "b-1"}}' : `{"booking": {"id": ${id}}}`
+    const run_id = await booked(tenant)
+    await cancel(tenant, run_id)
+    const run = await over(tenant, run_id)
+    assert.deepEqual([run.compensation, reasonsOf(run)], ['partial', ['args_invalid', true]], id)
+    assert.deepEqual(received, ['/book', '/book', '/unbook'])
+    await valid(tenant, run_id)
+  }
 })
 
 test('without `on_failure` what it did stays, unless the cancellation says otherwise', async () => {

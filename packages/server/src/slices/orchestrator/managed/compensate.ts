@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { orchestrator as contract, type RUN_REASONS } from '@custos/contract'
 import { canonicalize, isObject, type Json, type JsonObject } from '@custos/proof'
+import { findValueProblem } from '../../../platform/input/json-text.ts'
 import type { JobPause } from '../../../platform/jobs/queue.ts'
 import type { Call, Principal } from '../../../platform/kernel/call.ts'
 import { Refusal } from '../../../platform/refusal.ts'
@@ -77,7 +78,7 @@ function planUndo({ tools, texts }: RunState, { undone, step }: UndoneCall): Und
     return { ...named, tool, args: {}, problem: 'input_erased' }
   const known = { args: argsOf(given).args, result: parse(result) }
   const found = Object.entries(compensation.map).map(
-    ([name, path]) => [name, followPath(known, path)] as const,
+    ([name, path]) => [name, exactOf(followPath(known, path))] as const,
   )
   const args = Object.fromEntries(
     found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -98,6 +99,10 @@ function parse(text: string): Json {
     return text
   }
 }
+
+/** A number that was changed when it was read would undo something else. */
+const exactOf = (value: Json | undefined): Json | undefined =>
+  findValueProblem(value) === null ? value : undefined
 
 function followPath(known: JsonObject, path: string): Json | undefined {
   let value: Json | undefined = known
