@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import { startTlsServer } from '../../../platform/egress/testing/tls-server.ts'
 import type { Answer } from '../../../testing/harness.ts'
 import { movedClock } from '../../../testing/skewed-clock.ts'
+import { agentTextSource } from '../runs/agents.ts'
 import { startModelServer } from '../testing/model-server.ts'
 import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
 
@@ -110,6 +111,32 @@ test('a cancelled run undoes what it did, newest first, and its bundle verifies'
     ({ proof }) => proof?.breadcrumb.event_type === 'run.terminated',
   )
   assert.deepEqual(end.proof.breadcrumb.payload.left, [], 'an end lists what is left')
+  await valid(tenant, run_id)
+})
+
+test('an agent that is redacted gets no other stores with it, also to undo', async () => {
+  const tenant = await booking()
+  await tenant.ok('POST', '/llm/tools/seed-builtins')
+  await tenant.ok('POST', '/stores', { store_id: 'private' })
+  const map = { content: 'args.id', store_id: 'args.id' }
+  await define(tenant, 'book', { compensation: { tool: 'memory_write', map } })
+  model.answer = () => ({
+    calls:
+      model.asked.length === 1
+        ? [{ tool: 'book', args: { id: 'private' } }]
+        : [{ tool: 'wait', args: {} }],
+  })
+  const run_id = await booked(tenant)
+  const { kernel } = scene.service
+  const { agent_id, tenant_id } = tenant
+  const columns = await agentTextSource.prepare(kernel, tenant_id, agent_id)
+  assert.ok(columns)
+  await kernel.db.transact(tenant_id, (tx) => agentTextSource.apply(tx, agent_id, columns, kernel))
+  await cancel(tenant, run_id)
+  const run = await over(tenant, run_id)
+  assert.deepEqual([run.compensation, reasonsOf(run)], ['none', ['tool_refused']])
+  const written = (await tenant.events()).filter((type) => type === 'memory.written')
+  assert.deepEqual(written, [])
   await valid(tenant, run_id)
 })
 

@@ -10,10 +10,10 @@ import type { Call, Principal } from '../../../platform/kernel/call.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { prepareText, retryWhileErasing, storeText } from '../../decisions/index.ts'
 import { type GateResult, gate, redactedOr } from '../../governance/index.ts'
-import { findArgsProblem, type OpenTool, type ToolOutcome } from '../../llm/index.ts'
+import { findArgsProblem, isMemoryKind, type OpenTool, type ToolOutcome } from '../../llm/index.ts'
 import { insertPrepared, prepareWaitingRecord } from '../../records/index.ts'
 import { actionRequest, agentActionRegistry, callContext } from '../runs/agent-actions.ts'
-import { loadAgent } from '../runs/agents.ts'
+import { knownAgent, loadAgent } from '../runs/agents.ts'
 import { argsOf } from '../runs/call-tool.ts'
 import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
@@ -280,10 +280,14 @@ async function executeUndo(
   const { args, version } = argsOf(text)
   if (!tool || version !== tool.row.version)
     return end({ fault: 'tool_changed', acted: 'unsent' }, 'tool_refused')
+  const { kernel, tenant_id } = worker
+  const agent = knownAgent(
+    await kernel.db.read(tenant_id, (db) => loadAgent(kernel, db, step.agent_id)),
+  )
+  if (!agent && isMemoryKind(tool.row.kind))
+    return end({ fault: 'agent_gone', acted: 'unsent' }, 'tool_refused')
   if (!(await worker.mark((unit) => markSent(unit, step, row), 'undo-sending', 'undoing')))
     return NOT_SENT
-  const { kernel, tenant_id } = worker
-  const agent = await kernel.db.read(tenant_id, (db) => loadAgent(kernel, db, step.agent_id))
   const outcome = await worker.whileLive(
     (signal) => act(worker, { step, row, tool, args, principal, agent }, signal),
     ({ ended_us }) => ended_us !== null,

@@ -6,14 +6,13 @@ import { canonicalize, type JsonObject } from '@custos/proof'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
-import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { openTextsOfRun, prepareText, retryWhileErasing, storeText } from '../../decisions/index.ts'
 import { gate, redactedOr, refusalOf } from '../../governance/index.ts'
 import { insertPrepared, prepareWaitingRecord } from '../../records/index.ts'
 import { meter } from '../../tenants/index.ts'
 import { actionRequest, agentActionRegistry, answerAction, callContext } from './agent-actions.ts'
-import { loadAgent, refuseLimited } from './agents.ts'
+import { knownAgent, loadAgent, refuseLimited } from './agents.ts'
 import { findEarlierIds } from './earlier-answer.ts'
 import { type CallRow, findCall, findStep, listCalls, type StepRow } from './orchestrator.sql.ts'
 import { signerOf } from './run-receipt.ts'
@@ -74,14 +73,12 @@ export async function callToolBy(
     const found = requireCallable(await findStep(db, run_id, step_id), executor)
     return {
       step: found,
-      agent: await loadAgent(kernel, db, found.agent_id),
+      agent: knownAgent(await loadAgent(kernel, db, found.agent_id)),
       context_origins: own?.context_origins ?? (await originsOfCaller(kernel, db, found)),
     }
   })
   const { tool, effect = 'once' } = body
-  // Nothing is left that says which tools it may use.
-  if (!agent || agent.row.secret_no === REDACTED_SECRET)
-    return call.refuse('wrong_state', 'the agent is deleted or redacted')
+  if (!agent) return call.refuse('wrong_state', 'the agent is deleted or redacted')
   if (executor === 'managed' && agent.row.enabled !== 1)
     return call.refuse('wrong_state', 'the agent is disabled')
   const { tools } = agent.words
