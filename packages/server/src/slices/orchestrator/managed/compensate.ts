@@ -133,21 +133,17 @@ async function proposeUndo(
 async function permitUndo(
   worker: RunWorker,
   state: RunState,
-  {
-    undone,
-    step,
-    tool,
-    name,
-    args: asked,
-    principal,
-  }: UndoPlan & { readonly principal: Principal },
+  plan: UndoPlan & { readonly principal: Principal },
 ): Promise<JobPause | null> {
+  const { undone, step, tool, name, args: asked, principal } = plan
   assert(tool, 'a tool without problem is there')
   const { kernel, tenant_id, run_id } = worker
   const { step_id, agent_id } = step
   const { tool_id, version, kind, effect } = tool.row
   const call = ownCall(contract.call_tool, worker.callerOf(principal))
-  const gated = await gateUndo(worker, state, call, { step, name, effect, args: asked })
+  const context_origins = undoOrigins(state)
+  const known = { step, name, effect, args: asked, context_origins }
+  const gated = await gateUndo(worker, call, known)
   if (gated.exceeded) return { again_ms: gated.exceeded.retry_after_s * 1_000 }
   const args = redactedOr(gated.redactions[0] ?? {}, 'args', asked)
   const text = canonicalize({ tool: name, args, version })
@@ -164,6 +160,7 @@ async function permitUndo(
         ? await prepareWaitingRecord(call, agentActionRegistry, {
             request: actionRequest({ ...proposed, text_id, commitment }),
             gated,
+            context_origins,
           })
         : null
     await worker.undo(async (unit) => {
@@ -191,19 +188,24 @@ async function permitUndo(
   return null
 }
 
+const undoOrigins = (state: RunState): string[] => [
+  ...['caller', 'model'],
+  ...(refsOf(state.steps).length > 0 ? ['memory'] : []),
+  ...originsOf(state, state),
+]
+
 /** Policies see it as a call that was made from all that the run has read. */
 function gateUndo(
   { run_id }: RunWorker,
-  state: RunState,
   call: Call,
-  asked: Pick<UndoPlan, 'step' | 'name' | 'args'> & Pick<CallRow, 'effect'>,
+  asked: Pick<UndoPlan, 'step' | 'name' | 'args'> &
+    Pick<CallRow, 'effect'> & { readonly context_origins: readonly string[] },
 ): Promise<GateResult> {
   const { agent_id } = asked.step
   const ids = { run_id, agent_id, effect: asked.effect }
-  const memory = refsOf(state.steps).length > 0 ? ['memory'] : []
   const context = {
     ...callContext(ids, { tool: asked.name, args: asked.args }),
-    context_origins: ['caller', 'model', ...memory, ...originsOf(state, state)],
+    context_origins: asked.context_origins,
   }
   return gate(call, 'tool_execution', context, { minted: ['agent_id', 'run_id'] })
 }

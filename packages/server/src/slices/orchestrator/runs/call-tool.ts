@@ -97,12 +97,8 @@ export async function callToolBy(
   const call_id = kernel.ids.hex(ID_BYTES)
   const denied = gated.verdict === 'denied'
   const stored = await retryWhileErasing(async () => {
-    const kept = await prepareText(kernel, tenant_id, {
-      kind: 'call_args',
-      run_id,
-      text,
-      refs: refsOf([step]),
-    })
+    const bound = { kind: 'call_args', run_id, text, refs: refsOf([step]) } as const
+    const kept = await prepareText(kernel, tenant_id, bound)
     const { text_id, commitment } = kept
     const action =
       gated.verdict === 'escalated'
@@ -112,15 +108,14 @@ export async function callToolBy(
               ...{ text_id, commitment },
             }),
             gated,
+            context_origins,
           })
         : null
     const unit = async (tx: Parameters<typeof storeText>[0]) => {
       const run = await RunUnit.load(kernel, tx, run_id)
       if (!run?.live) return call.refuse('wrong_state', 'the run has ended')
-      const now = requireCallable(
-        run.steps.find((one) => one.step_id === step_id),
-        executor,
-      )
+      const found = run.steps.find((one) => one.step_id === step_id)
+      const now = requireCallable(found, executor)
       const call_no = run.callsOf(now).length + 1
       if (call_no > runLimits.calls_per_step) return call.refuse('too_many')
       await storeText(tx, kept)
