@@ -56,6 +56,21 @@ test("'orchestrator.bundle' of an ended run is valid against the published keys 
   assert.equal((await verify(lines, [])).valid, false)
 })
 
+test('what a receipt says of a call is never changed: it verifies after every answer', async () => {
+  const other = await scene.tenant()
+  const id = await other.start()
+  const { step_id } = await other.permitted(id, { input_text: 'book' })
+  const { call_id } = (await other.call(id, step_id, { tool: 'book' })).body
+  await other.complete(id, step_id)
+  const path = `/orchestrator/runs/${id}/calls/${call_id}`
+  assert.equal((await other.ok('GET', path)).state, 'uncertain')
+  const answer = await other.ask('POST', `${path}/resolve`, { happened: true, result: 'booked' })
+  assert.deepEqual([answer.status, answer.body.error], [409, 'wrong_state'])
+  assert.equal((await other.ok('GET', path)).state, 'uncertain')
+  const verdict = await other.verify(id)
+  assert.equal(verdict.valid, true, verdict.reason)
+})
+
 const of = (bundle: Line[], type: string, nth = 0): Line =>
   bundle.filter((line) => line.type === type)[nth]
 const entry = (bundle: Line[], event: string, nth = 0): Line =>
