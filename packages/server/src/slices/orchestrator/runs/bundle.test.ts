@@ -71,6 +71,18 @@ test('what a receipt says of a call is never changed: it verifies after every an
   assert.equal(verdict.valid, true, verdict.reason)
 })
 
+test('a run verifies at once after a memory is erased that a step under way has read', async () => {
+  const other = await scene.tenant()
+  const fact_ref = await other.remember('Gil is allergic to nuts')
+  const id = await other.start()
+  const { step_id } = await other.permitted(id, { input_text: 'what about Gil?' })
+  await other.call(id, step_id, { tool: 'warn' })
+  await other.ok('POST', '/erasure/issue', { fact_ref })
+  const { status, reason } = await other.ok('GET', `/orchestrator/runs/${id}/verify`)
+  assert.equal(status, 'intact', reason)
+  assert.equal((await other.run(id)).termination_reason, 'input_erased')
+})
+
 const of = (bundle: Line[], type: string, nth = 0): Line =>
   bundle.filter((line) => line.type === type)[nth]
 const entry = (bundle: Line[], event: string, nth = 0): Line =>

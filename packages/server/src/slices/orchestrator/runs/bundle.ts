@@ -20,6 +20,7 @@ import {
 } from './orchestrator.sql.ts'
 import { refsOf } from './run-view.ts'
 import { loadRun, receiptsOf } from './runs.ts'
+import { settleRun } from './settle-runs.ts'
 
 const PAGE = 500
 
@@ -41,6 +42,8 @@ export async function openBundle(
   { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
   run_id: string,
 ): Promise<AsyncGenerator<string>> {
+  // A memory that was just erased ends the run, whose receipts then name it beside its certificate.
+  await settleRun(kernel, tenant_id, run_id)
   // Every entry so far is under a checkpoint when its proof is made.
   await rollEpoch(kernel, tenant_id)
   const rows = await kernel.db.read(tenant_id, async (db) => ({
