@@ -1529,7 +1529,8 @@ export interface OrchestratorGroup {
    * Says whether an uncertain call of a `once` tool has acted; the run goes on.
    *
    * Use it after looking at the receiver: a process died while it called the tool, which is never
-   * called again. The model is told what you say.
+   * called again. The model is told what you say. Once the step of the call has ended, its receipt
+   * is signed, and nothing is changed any more.
    */
   resolveCall(runId: string, callId: string, body: types.OrchestratorResolveCallBody, options?: CallOptions): Pending<types.OrchestratorResolveCallReply>
   /**

@@ -97,7 +97,8 @@ export const callOperations = {
     summary: 'Says whether an uncertain call of a `once` tool has acted; the run goes on',
     description:
       'Use it after looking at the receiver: a process died while it called the tool, which is ' +
-      'never called again. The model is told what you say.',
+      'never called again. The model is told what you say. Once the step of the call has ended, ' +
+      'its receipt is signed, and nothing is changed any more.',
     params: callParams,
     body: Type.Object({
       happened: boolean('Whether the tool acted'),

@@ -65,6 +65,9 @@ export function findJsonProblem(text: string, value: unknown): Detail | null {
   return { loc, msg: 'This key occurs twice', type: 'duplicate_key' }
 }
 
+/** The same of a value whose text is not at hand, but for keys that occur twice. */
+export const findValueProblem = (value: unknown): Detail | null => inspect(value, 1, true)
+
 // The location grows while the recursion unwinds: nothing is built for a good body.
 function inspect(value: unknown, depth: number, escaped: boolean): Detail | null {
   if (typeof value === 'string') return escaped ? inspectText(value) : null

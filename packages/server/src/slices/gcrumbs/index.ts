@@ -10,6 +10,7 @@ export {
   findCrumb,
   findHead,
   findHeads,
+  findLastEpoch,
   type LogPageOptions,
   listCrumbs,
   listLeaves,

@@ -114,13 +114,12 @@ export const proof: Handler<typeof gcrumbs.proof> = (call, { params, query }) =>
     return showProof({ ...row, ...cosigners }, crumb, path)
   })
 
-/** JSON of the proof that the newest epoch has the entry; null: it ends before. */
+/** JSON of the proof that the epoch has the entry; null: it ends before. */
 export async function proveEntry(
   kernel: Kernel,
   db: TenantDb,
-  seq: number,
+  { seq, epoch: row }: { readonly seq: number; readonly epoch: EpochRow | undefined },
 ): Promise<string | null> {
-  const row = await findLastEpoch(db)
   const crumb = row && seq < row.tree_size ? await findCrumb(db, seq) : undefined
   if (!row || !crumb) return null
   const cosigners = await showCosignatures(kernel, db, row)

@@ -60,7 +60,7 @@ const countOf = (value: unknown): number | null =>
 const versionOf = (value: unknown): string | null =>
   typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,63}$/.test(value) ? value : null
 
-/** Null: no object, so that no tool takes it. */
+/** Null: no object. */
 function argsOf(value: unknown): JsonObject | null {
   if (typeof value !== 'string') return isObject(value) ? value : null
   try {
@@ -71,10 +71,12 @@ function argsOf(value: unknown): JsonObject | null {
   }
 }
 
-/** Arguments that are no object are passed on as what they are: the tool's schema refuses them. */
+/** The name under which arguments that are no object are kept: no tool takes them. */
+export const UNREADABLE = 'unreadable'
+
 const requestOf = (name: unknown, args: unknown): ToolRequest | null =>
   typeof name === 'string' && name !== ''
-    ? { tool: name, args: argsOf(args) ?? { unreadable: String(args) } }
+    ? { tool: name, args: argsOf(args) ?? { [UNREADABLE]: String(args) } }
     : null
 
 const allOf = <T>(list: readonly (T | null)[]): readonly T[] | null =>

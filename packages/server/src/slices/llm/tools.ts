@@ -5,6 +5,7 @@ import { type llm as contract, llmLimits, TOOL_KINDS, type Tool } from '@custos/
 import { canonicalize, isObject, type JsonObject } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import { findValueProblem } from '../../platform/input/json-text.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kernel/sealed-column.ts'
@@ -21,6 +22,7 @@ import {
   MEMORY_TOOLS,
   type MemoryKind,
 } from './builtin-tools.ts'
+import { UNREADABLE } from './chat.ts'
 import {
   countTools,
   deleteToolRow,
@@ -74,6 +76,12 @@ export async function listEnabledTools(kernel: Kernel, db: TenantDb): Promise<Op
 
 /** Why arguments are not those of the tool, in one line without their values; null: they are. */
 export function findArgsProblem({ words }: OpenTool, args: JsonObject): string | null {
+  // A number that was changed when it was read would name something else.
+  const changed = findValueProblem(args)
+  if (changed) return showProblem(changed)
+  const { properties } = words.input_schema
+  const declared = isObject(properties) && Object.hasOwn(properties, UNREADABLE)
+  if (!declared && Object.hasOwn(args, UNREADABLE)) return 'is no JSON object'
   const problems = findProblems(readJsonSchema(words.input_schema, []), args)
   return problems.length === 0 ? null : problems.map(showProblem).join('; ')
 }

@@ -254,7 +254,11 @@ async function evaluateAgain<Q extends JsonObject>(
   const met = escalationsOf(approval.row)
   // Without the number in the credential: it may be old, and the unit compares with this one.
   const caller = { kernel, tenant_id, principal: {} }
-  const context = await registry.context(request, { kernel, tenant_id })
+  const { context_origins } = approval.content
+  const context = {
+    ...(await registry.context(request, { kernel, tenant_id })),
+    ...(context_origins && { context_origins }),
+  }
   const gated = await gate(caller, registry.operation(request), context, { met })
   if (gated.verdict !== 'allowed') throw refusalOfGate(registry, gated, approval.row.record_id)
   // What a person approved is signed unchanged, or not at all. What the same policies redact was

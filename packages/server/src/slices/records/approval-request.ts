@@ -22,6 +22,8 @@ export type ApprovalContent = {
   readonly operation: string
   /** What is to be approved: a row that differs from it was altered. */
   readonly context: JsonObject
+  /** What policies read of the proposal beside its request: where its text comes from. */
+  readonly context_origins?: readonly string[]
   /** Why policies escalated. */
   readonly reasons: readonly { policy_id: string; name: string; reason: string }[]
   /** The signed approval record; null before the decision. */
@@ -80,7 +82,11 @@ interface ApprovalSubject {
 export async function prepareApproval(
   kernel: Kernel,
   tenant_id: string,
-  { subject, gated }: { subject: ApprovalSubject; gated: GateResult },
+  {
+    subject,
+    gated,
+    context_origins,
+  }: Pick<ApprovalContent, 'context_origins'> & { subject: ApprovalSubject; gated: GateResult },
 ): Promise<ApprovalRow> {
   const { kind, record_id, proposal_digest, operation, requested_by, principal } = subject
   const { expires_after_seconds } = await loadSettings(kernel, tenant_id)
@@ -106,6 +112,7 @@ export async function prepareApproval(
   const content: ApprovalContent = {
     operation,
     context: contextOf(row, tenant_id, { operation, principal }),
+    ...(context_origins && { context_origins }),
     reasons: escalated.map(({ policy_id, name, detail }) => ({ policy_id, name, reason: detail })),
     record: null,
   }

@@ -318,6 +318,7 @@ async function prepareWaiting<Q extends JsonObject>(
 async function sealWaiting<Q extends JsonObject>(
   draft: ProposalDraft<Q>,
   gated: GateResult,
+  context_origins?: readonly string[],
 ): Promise<PreparedRecord> {
   const { call, registry, proposal } = draft
   const { record_id, proposal_digest, request } = proposal
@@ -331,6 +332,7 @@ async function sealWaiting<Q extends JsonObject>(
       principal: principalOf(request),
     },
     gated,
+    ...(context_origins && { context_origins }),
   })
   return sealDraft(draft, { status: 'waiting_hitl', approval })
 }
@@ -339,10 +341,20 @@ async function sealWaiting<Q extends JsonObject>(
 export const prepareWaitingRecord = <Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
-  { request, gated }: { readonly request: Q; readonly gated: GateResult },
+  {
+    request,
+    gated,
+    context_origins,
+  }: {
+    readonly request: Q
+    readonly gated: GateResult
+    /** That policies were told; they are told them again on approval. */
+    readonly context_origins?: readonly string[]
+  },
 ): Promise<PreparedRecord> => {
   const proposal = makeProposal(call, registry, request, FIRST_VERSION)
-  return sealWaiting({ call, registry, proposal, gated, follows: null, principal: null }, gated)
+  const draft = { call, registry, proposal, gated, follows: null, principal: null }
+  return sealWaiting(draft, gated, context_origins)
 }
 
 interface DenialReason {

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { AGENT_ROLES } from '@custos/contract'
 import { rawSql } from '../../../testing/raw-sql.ts'
+import { agentTextSource } from '../runs/agents.ts'
 import { openRunScene } from '../testing/run-scene.ts'
 
 const scene = openRunScene()
@@ -115,6 +116,34 @@ test('an agent is deleted once it has no run, and then its words open no longer'
   assert.equal((await tenant.verify(run_id)).valid, true)
   const types = await tenant.events()
   assert.equal(types.filter((type) => type === 'agent.changed').length, 3)
+})
+
+test('a step under way of an agent that is gone calls nothing', async () => {
+  const tenant = await scene.tenant()
+  const { kernel } = scene.service
+  const redact = async (agent_id: string) => {
+    const columns = await agentTextSource.prepare(kernel, tenant.tenant_id, agent_id)
+    assert.ok(columns)
+    await kernel.db.transact(tenant.tenant_id, (tx) =>
+      agentTextSource.apply(tx, agent_id, columns, kernel),
+    )
+  }
+  const remove = (agent_id: string) => tenant.ok('DELETE', `/orchestrator/agents/${agent_id}`)
+  for (const [name, end] of [['deleted', remove] as const, ['redacted', redact] as const]) {
+    const agent = { name, model_id: 'm', tools: ['look'] }
+    const { agent_id } = await tenant.ok('POST', '/orchestrator/agents', agent)
+    const run_id = await tenant.start()
+    const { step_id } = await tenant.permitted(run_id, { ...step, agent_id })
+    const pay = await tenant.call(run_id, step_id, { tool: 'pay' })
+    assert.equal(pay.body.error, 'tool_refused')
+    await end(agent_id)
+    for (const tool of ['pay', 'look']) {
+      const refused = await tenant.call(run_id, step_id, { tool })
+      assert.deepEqual([refused.status, refused.body.error], [409, 'wrong_state'], name)
+    }
+    assert.equal((await tenant.complete(run_id, step_id, { final: true })).status, 200)
+    assert.equal((await tenant.verify(run_id)).valid, true)
+  }
 })
 
 test('an agent whose deletion was cut off hides no other one, and is deleted again', async () => {

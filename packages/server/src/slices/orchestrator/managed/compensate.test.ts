@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import { startTlsServer } from '../../../platform/egress/testing/tls-server.ts'
 import type { Answer } from '../../../testing/harness.ts'
 import { movedClock } from '../../../testing/skewed-clock.ts'
+import { agentTextSource } from '../runs/agents.ts'
 import { startModelServer } from '../testing/model-server.ts'
 import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
 
@@ -15,6 +16,9 @@ const DAY_US = 86_400_000_000
 const received: string[] = []
 /** Whether a request is cut off. */
 let cuts: (path: string) => boolean = () => false
+const bookingText = () => JSON.stringify({ booking: { id: `b-${received.length}` } })
+/** What a tool answers. */
+let reply = bookingText
 const model = await startModelServer({ after })
 const { port } = await startTlsServer({ after }, (request, response) => {
   const path = request.url ?? ''
@@ -22,9 +26,10 @@ const { port } = await startTlsServer({ after }, (request, response) => {
   request.on('end', () => {
     received.push(path)
     if (cuts(path)) response.destroy()
-    else response.writeHead(200).end(JSON.stringify({ booking: { id: `b-${received.length}` } }))
+    else response.writeHead(200).end(reply())
   })
 })
+const undoing = `https://127.0.0.1:${port}`
 
 const ID = {
   type: 'object',
@@ -39,6 +44,7 @@ async function booking(more: Record<string, unknown> = {}): Promise<RunningTenan
   received.length = 0
   model.asked.length = 0
   cuts = () => false
+  reply = bookingText
   const tenant = await scene.tenant()
   await tenant.provider(model.base_url)
   await define(tenant, 'book', { compensation: UNDO, ...more })
@@ -106,6 +112,49 @@ test('a cancelled run undoes what it did, newest first, and its bundle verifies'
   )
   assert.deepEqual(end.proof.breadcrumb.payload.left, [], 'an end lists what is left')
   await valid(tenant, run_id)
+})
+
+test('an agent that is redacted gets no other stores with it, also to undo', async () => {
+  const tenant = await booking()
+  await tenant.ok('POST', '/llm/tools/seed-builtins')
+  await tenant.ok('POST', '/stores', { store_id: 'private' })
+  const map = { content: 'args.id', store_id: 'args.id' }
+  await define(tenant, 'book', { compensation: { tool: 'memory_write', map } })
+  model.answer = () => ({
+    calls:
+      model.asked.length === 1
+        ? [{ tool: 'book', args: { id: 'private' } }]
+        : [{ tool: 'wait', args: {} }],
+  })
+  const run_id = await booked(tenant)
+  const { kernel } = scene.service
+  const { agent_id, tenant_id } = tenant
+  const columns = await agentTextSource.prepare(kernel, tenant_id, agent_id)
+  assert.ok(columns)
+  await kernel.db.transact(tenant_id, (tx) => agentTextSource.apply(tx, agent_id, columns, kernel))
+  await cancel(tenant, run_id)
+  const run = await over(tenant, run_id)
+  assert.deepEqual([run.compensation, reasonsOf(run)], ['none', ['tool_refused']])
+  const written = (await tenant.events()).filter((type) => type === 'memory.written')
+  assert.deepEqual(written, [])
+  await valid(tenant, run_id)
+})
+
+test('what a result cannot say exactly is not undone by guess, and all else is', async () => {
+  // The first would be read as another number; the others have no JSON form that can be signed.
+  const inexact = ['9007199254740993', '1e400', '"\\ud83d"', `${'['.repeat(300)}${']'.repeat(300)}`]
+  for (const id of inexact) {
+    const tenant = await booking({ input_schema: { type: 'object' }, url: `${undoing}/book` })
+    await define(tenant, 'unbook', { input_schema: { type: 'object' }, url: `${undoing}/unbook` })
+    reply = () =>
+      received.length === 1 ? '{"booking": {"id": "b-1"}}' : `{"booking": {"id": ${id}}}`
+    const run_id = await booked(tenant)
+    await cancel(tenant, run_id)
+    const run = await over(tenant, run_id)
+    assert.deepEqual([run.compensation, reasonsOf(run)], ['partial', ['args_invalid', true]], id)
+    assert.deepEqual(received, ['/book', '/book', '/unbook'])
+    await valid(tenant, run_id)
+  }
 })
 
 test('without `on_failure` what it did stays, unless the cancellation says otherwise', async () => {

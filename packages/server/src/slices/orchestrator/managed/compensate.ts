@@ -4,15 +4,16 @@
 import assert from 'node:assert/strict'
 import { orchestrator as contract, type RUN_REASONS } from '@custos/contract'
 import { canonicalize, isObject, type Json, type JsonObject } from '@custos/proof'
+import { findValueProblem } from '../../../platform/input/json-text.ts'
 import type { JobPause } from '../../../platform/jobs/queue.ts'
 import type { Call, Principal } from '../../../platform/kernel/call.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { prepareText, retryWhileErasing, storeText } from '../../decisions/index.ts'
 import { type GateResult, gate, redactedOr } from '../../governance/index.ts'
-import { findArgsProblem, type OpenTool, type ToolOutcome } from '../../llm/index.ts'
+import { findArgsProblem, isMemoryKind, type OpenTool, type ToolOutcome } from '../../llm/index.ts'
 import { insertPrepared, prepareWaitingRecord } from '../../records/index.ts'
 import { actionRequest, agentActionRegistry, callContext } from '../runs/agent-actions.ts'
-import { loadAgent } from '../runs/agents.ts'
+import { knownAgent, loadAgent } from '../runs/agents.ts'
 import { argsOf } from '../runs/call-tool.ts'
 import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
@@ -77,7 +78,7 @@ function planUndo({ tools, texts }: RunState, { undone, step }: UndoneCall): Und
     return { ...named, tool, args: {}, problem: 'input_erased' }
   const known = { args: argsOf(given).args, result: parse(result) }
   const found = Object.entries(compensation.map).map(
-    ([name, path]) => [name, followPath(known, path)] as const,
+    ([name, path]) => [name, exactOf(followPath(known, path))] as const,
   )
   const args = Object.fromEntries(
     found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -98,6 +99,10 @@ function parse(text: string): Json {
     return text
   }
 }
+
+/** A number that was changed when it was read would undo something else. */
+const exactOf = (value: Json | undefined): Json | undefined =>
+  findValueProblem(value) === null ? value : undefined
 
 function followPath(known: JsonObject, path: string): Json | undefined {
   let value: Json | undefined = known
@@ -128,21 +133,17 @@ async function proposeUndo(
 async function permitUndo(
   worker: RunWorker,
   state: RunState,
-  {
-    undone,
-    step,
-    tool,
-    name,
-    args: asked,
-    principal,
-  }: UndoPlan & { readonly principal: Principal },
+  plan: UndoPlan & { readonly principal: Principal },
 ): Promise<JobPause | null> {
+  const { undone, step, tool, name, args: asked, principal } = plan
   assert(tool, 'a tool without problem is there')
   const { kernel, tenant_id, run_id } = worker
   const { step_id, agent_id } = step
   const { tool_id, version, kind, effect } = tool.row
   const call = ownCall(contract.call_tool, worker.callerOf(principal))
-  const gated = await gateUndo(worker, state, call, { step, name, effect, args: asked })
+  const context_origins = undoOrigins(state)
+  const known = { step, name, effect, args: asked, context_origins }
+  const gated = await gateUndo(worker, call, known)
   if (gated.exceeded) return { again_ms: gated.exceeded.retry_after_s * 1_000 }
   const args = redactedOr(gated.redactions[0] ?? {}, 'args', asked)
   const text = canonicalize({ tool: name, args, version })
@@ -159,6 +160,7 @@ async function permitUndo(
         ? await prepareWaitingRecord(call, agentActionRegistry, {
             request: actionRequest({ ...proposed, text_id, commitment }),
             gated,
+            context_origins,
           })
         : null
     await worker.undo(async (unit) => {
@@ -186,19 +188,24 @@ async function permitUndo(
   return null
 }
 
+const undoOrigins = (state: RunState): string[] => [
+  ...['caller', 'model'],
+  ...(refsOf(state.steps).length > 0 ? ['memory'] : []),
+  ...originsOf(state, state),
+]
+
 /** Policies see it as a call that was made from all that the run has read. */
 function gateUndo(
   { run_id }: RunWorker,
-  state: RunState,
   call: Call,
-  asked: Pick<UndoPlan, 'step' | 'name' | 'args'> & Pick<CallRow, 'effect'>,
+  asked: Pick<UndoPlan, 'step' | 'name' | 'args'> &
+    Pick<CallRow, 'effect'> & { readonly context_origins: readonly string[] },
 ): Promise<GateResult> {
   const { agent_id } = asked.step
   const ids = { run_id, agent_id, effect: asked.effect }
-  const memory = refsOf(state.steps).length > 0 ? ['memory'] : []
   const context = {
     ...callContext(ids, { tool: asked.name, args: asked.args }),
-    context_origins: ['caller', 'model', ...memory, ...originsOf(state, state)],
+    context_origins: asked.context_origins,
   }
   return gate(call, 'tool_execution', context, { minted: ['agent_id', 'run_id'] })
 }
@@ -275,10 +282,14 @@ async function executeUndo(
   const { args, version } = argsOf(text)
   if (!tool || version !== tool.row.version)
     return end({ fault: 'tool_changed', acted: 'unsent' }, 'tool_refused')
+  const { kernel, tenant_id } = worker
+  const agent = knownAgent(
+    await kernel.db.read(tenant_id, (db) => loadAgent(kernel, db, step.agent_id)),
+  )
+  if (!agent && isMemoryKind(tool.row.kind))
+    return end({ fault: 'agent_gone', acted: 'unsent' }, 'tool_refused')
   if (!(await worker.mark((unit) => markSent(unit, step, row), 'undo-sending', 'undoing')))
     return NOT_SENT
-  const { kernel, tenant_id } = worker
-  const agent = await kernel.db.read(tenant_id, (db) => loadAgent(kernel, db, step.agent_id))
   const outcome = await worker.whileLive(
     (signal) => act(worker, { step, row, tool, args, principal, agent }, signal),
     ({ ended_us }) => ended_us !== null,

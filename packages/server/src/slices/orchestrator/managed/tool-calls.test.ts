@@ -120,6 +120,46 @@ test('arguments that do not fit, and tools that are not there, go back to the mo
   assert.equal(verdict.valid, true, verdict.reason)
 })
 
+test('a tool gets what the model asked for, or is not called', async () => {
+  const tenant = await tenantWith({
+    input_schema: { type: 'object' },
+    url: `${tool_url}/pay`,
+    effect: 'once',
+  })
+  const asked = ['{"id": 9007199254740993}', '{"id": "a', '["a"]', 'null']
+  const tool_calls = asked.map((given, i) => ({
+    id: `call_${i}`,
+    type: 'function',
+    function: { name: 'pay', arguments: given },
+  }))
+  const raw = JSON.stringify({ choices: [{ message: { role: 'assistant', tool_calls } }] })
+  model.answer = () => (model.asked.length === 1 ? { raw } : { text: 'I am sorry.' })
+  const run_id = await manage(tenant)
+  const run = await tenant.ended(run_id)
+  assert.deepEqual([run.state, received], ['completed', []])
+  assert.deepEqual(
+    callsOf(run),
+    asked.map(() => ['failed', 'args_invalid']),
+  )
+  const verdict = await tenant.verify(run_id)
+  assert.equal(verdict.valid, true, verdict.reason)
+})
+
+test('half a character in an answer with calls is replaced, and the answer is kept', async () => {
+  const tenant = await tenantWith()
+  const [call] = [{ tool: 'pay', args: { id: 'a' } }]
+  model.answer = () =>
+    model.asked.length === 1 ? { text: 'I pay \ud83d', calls: [call] } : { text: 'Paid \ud83d' }
+  const run = await tenant.ended(await manage(tenant))
+  assert.deepEqual([run.state, callsOf(run)], ['completed', [['done', null]]])
+  const [{ step_id }, last] = run.steps
+  const texts = [
+    await tenant.step(run.run_id, step_id),
+    await tenant.step(run.run_id, last.step_id),
+  ]
+  assert.ok(texts.every(({ output_text }) => output_text.includes('\ufffd')))
+})
+
 test('a `once` tool that may have acted is not called again: a person says what was', async () => {
   for (const happened of [true, false]) {
     const tenant = await tenantWith({ effect: 'once' })

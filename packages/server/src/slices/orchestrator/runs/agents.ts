@@ -102,6 +102,10 @@ export async function loadAgent(
   return row ? ((await openAgents(kernel, db.tenant_id, [row]))[0] ?? null) : null
 }
 
+/** Null: deleted or redacted, so that nothing is left that says what it may use. */
+export const knownAgent = (agent: OpenAgent | null): OpenAgent | null =>
+  agent?.row.secret_no === REDACTED_SECRET ? null : agent
+
 export function showAgent({ row, words }: OpenAgent, tenant_id: string): Agent {
   const { memory_stores, fallback_models = [], tools, ...shown } = words
   return {

@@ -79,6 +79,36 @@ test("'orchestrator.reject_action' denies the run, which executes nothing more",
   assert.equal(run.steps[0].calls[0].state, 'denied')
 })
 
+test('an approval asks new policies with the origins that the proposal had', async () => {
+  const guards = [
+    { operation: 'tool_execution', origins: ['tool:look'] },
+    { operation: 'inference', origins: ['model'] },
+  ]
+  for (const { operation, origins } of guards) {
+    const tenant = await scene.tenant()
+    const run_id = await tenant.start()
+    const first = await tenant.permitted(run_id, { input_text: 'a' })
+    const look = await tenant.call(run_id, first.step_id, { tool: 'look' })
+    const calls = [{ call_id: look.body.call_id, result: 'x' }]
+    await tenant.complete(run_id, first.step_id, { calls })
+    const propose = async () => {
+      if (operation === 'inference') return tenant.begin(run_id, { input_text: 'b' })
+      const { step_id } = await tenant.permitted(run_id, { input_text: 'b' })
+      return tenant.call(run_id, step_id, { tool: 'pay' })
+    }
+    await tenant.policy({ policy_type: 'hitl_required', config: { operations: [operation] } })
+    const waiting = await propose()
+    assert.equal(waiting.status, 202, waiting.text)
+    const path = `/orchestrator/actions/${waiting.body.detail.action_id}/approve`
+    const guard = { policy_type: 'hitl_required', config: { operations: [operation], origins } }
+    const { policy_id } = await tenant.policy({ ...guard, name: 'guard', action: 'deny' })
+    const refused = await tenant.ask('POST', path, { approver: 'ana' })
+    assert.deepEqual([refused.status, refused.body.error], [403, 'policy_denied'], operation)
+    await tenant.ok('DELETE', `/governance/policies/${policy_id}`)
+    assert.equal((await tenant.ask('POST', path, { approver: 'ana' })).status, 200)
+  }
+})
+
 test('an approval after a cancellation permits nothing', async () => {
   const tenant = await scene.tenant()
   const { action_id, run_id } = await waitingCall(tenant)

@@ -85,13 +85,21 @@ export async function beginStepBy(
   if (new Set([...retrieved, ...planned.inherited]).size > runLimits.sources)
     return call.refuse('too_many_sources')
   const step_id = kernel.ids.hex(ID_BYTES)
-  const draft = { ...planned, step_id, retrieved, memory_seq: found.log_seq, body }
+  const context_origins = [...originsOf(planned, retrieved.length > 0), ...origins]
+  const draft = {
+    ...planned,
+    step_id,
+    retrieved,
+    memory_seq: found.log_seq,
+    body,
+    context_origins,
+  }
   const gated = await gate(
     call,
     'inference',
     {
       ...stepContext({ ...draft.row, reserved_tokens: planned.max_tokens }, planned.input),
-      context_origins: [...originsOf(planned, retrieved.length > 0), ...origins],
+      context_origins,
     },
     { minted: ['agent_id', 'run_id'] },
   )
@@ -212,6 +220,7 @@ interface StepDraft extends PlannedStep {
   readonly step_id: string
   readonly retrieved: readonly number[]
   readonly memory_seq: number
+  readonly context_origins: readonly string[]
   readonly gated: GateResult
   readonly body: BeginBody
 }
@@ -223,7 +232,7 @@ interface StepDraft extends PlannedStep {
 async function storeStep(call: BeginCall, draft: StepDraft): Promise<string> {
   const { kernel, tenant_id } = call
   const { run_id, agent_id } = draft.row
-  const { step_id, gated, inherited } = draft
+  const { step_id, gated, inherited, context_origins } = draft
   const text = await prepareText(kernel, tenant_id, {
     kind: 'step_input',
     run_id,
@@ -239,6 +248,7 @@ async function storeStep(call: BeginCall, draft: StepDraft): Promise<string> {
             commitment: text.commitment,
           }),
           gated,
+          context_origins,
         })
       : null
   const unit = (tx: Tx) => insertNew(call, tx, { draft, text, action })

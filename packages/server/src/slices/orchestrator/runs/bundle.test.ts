@@ -4,7 +4,9 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { type PublishedKey, readSavedDocuments, verifySavedDocument } from '@custos/proof'
+import { appendCrumb, rollEpoch } from '../../gcrumbs/index.ts'
 import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
+import { openBundle } from './bundle.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: mutations reach into lines of every shape
 type Line = any
@@ -54,6 +56,77 @@ test("'orchestrator.bundle' of an ended run is valid against the published keys 
   const verdict = await verify(lines)
   assert.equal(verdict.valid, true, verdict.reason)
   assert.equal((await verify(lines, [])).valid, false)
+})
+
+test('what a receipt says of a call is never changed: it verifies after every answer', async () => {
+  const other = await scene.tenant()
+  const id = await other.start()
+  const { step_id } = await other.permitted(id, { input_text: 'book' })
+  const { call_id } = (await other.call(id, step_id, { tool: 'book' })).body
+  await other.complete(id, step_id)
+  const path = `/orchestrator/runs/${id}/calls/${call_id}`
+  assert.equal((await other.ok('GET', path)).state, 'uncertain')
+  const answer = await other.ask('POST', `${path}/resolve`, { happened: true, result: 'booked' })
+  assert.deepEqual([answer.status, answer.body.error], [409, 'wrong_state'])
+  assert.equal((await other.ok('GET', path)).state, 'uncertain')
+  const verdict = await other.verify(id)
+  assert.equal(verdict.valid, true, verdict.reason)
+})
+
+test('a run verifies at once after a memory is erased that a step under way has read', async () => {
+  const other = await scene.tenant()
+  const fact_ref = await other.remember('Gil is allergic to nuts')
+  const id = await other.start()
+  const { step_id } = await other.permitted(id, { input_text: 'what about Gil?' })
+  await other.call(id, step_id, { tool: 'warn' })
+  await other.ok('POST', '/erasure/issue', { fact_ref })
+  const { status, reason } = await other.ok('GET', `/orchestrator/runs/${id}/verify`)
+  assert.equal(status, 'intact', reason)
+  assert.equal((await other.run(id)).termination_reason, 'input_erased')
+})
+
+test('a bundle is of one moment, whatever is approved or ends while it is read', async () => {
+  const other = await scene.tenant()
+  await other.policy({ policy_type: 'hitl_required', config: { operations: ['tool_execution'] } })
+  const id = await other.start()
+  const { step_id } = await other.permitted(id, { input_text: 'book' })
+  const { action_id, call_id } = (await other.call(id, step_id, { tool: 'book' })).body.detail
+  const { kernel } = scene.service
+  const stream = await openBundle({ kernel, tenant_id: other.tenant_id }, id)
+  const path = `/orchestrator/actions/${action_id}/approve`
+  await other.ok('POST', path, { approver: 'ana' })
+  await other.complete(id, step_id, { calls: [{ call_id, result: 'booked' }], final: true })
+  const read: Line[] = []
+  for await (const text of stream) read.push(JSON.parse(text))
+  const verdict = await verify(read, await other.keys())
+  assert.equal(verdict.valid, true, verdict.reason)
+  assert.equal(read[0].ended, false)
+  assert.equal((await other.verify(id)).valid, true)
+})
+
+test('all of a long bundle is under one checkpoint, also where another follows', async () => {
+  const other = await scene.tenant()
+  const { tenant_id } = other
+  const { kernel } = scene.service
+  const append = (count: number) =>
+    kernel.db.transact(tenant_id, async (tx) => {
+      const deleted = { event_type: 'store.deleted', subject: 'default' } as const
+      for (let i = 0; i < count; i += 1)
+        await appendCrumb(tx, { ...deleted, payload: { facts: 1 } })
+    })
+  const id = await other.start()
+  const { step_id } = await other.permitted(id, { input_text: 'a' })
+  await append(600)
+  await other.complete(id, step_id, { final: true })
+  const read: Line[] = []
+  for await (const text of await openBundle({ kernel, tenant_id }, id)) {
+    read.push(JSON.parse(text))
+    if (read.length > 2) continue
+    await append(1)
+    await rollEpoch(kernel, tenant_id)
+  }
+  const verdict = await verify(read, await other.keys())
+  assert.equal(verdict.valid, true, verdict.reason)
 })
 
 const of = (bundle: Line[], type: string, nth = 0): Line =>

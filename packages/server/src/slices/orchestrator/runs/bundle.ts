@@ -7,7 +7,14 @@ import { type Call, type Handler, streamed } from '../../../platform/kernel/call
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { openTextsOfRun } from '../../decisions/index.ts'
 import { findStandingCertificate, parseCertificate, showCertificate } from '../../erasure/index.ts'
-import { findHead, listCrumbs, proveEntry, rollEpoch, seqAt } from '../../gcrumbs/index.ts'
+import {
+  findHead,
+  findLastEpoch,
+  listCrumbs,
+  proveEntry,
+  rollEpoch,
+  seqAt,
+} from '../../gcrumbs/index.ts'
 import { loadFactStates } from '../../memory/index.ts'
 import { findApproval, findRecord, openApprovals } from '../../records/index.ts'
 import { refuseLimited } from './agents.ts'
@@ -20,6 +27,7 @@ import {
 } from './orchestrator.sql.ts'
 import { refsOf } from './run-view.ts'
 import { loadRun, receiptsOf } from './runs.ts'
+import { settleRun } from './settle-runs.ts'
 
 const PAGE = 500
 
@@ -27,6 +35,8 @@ interface RunRows {
   readonly run: RunRow
   readonly steps: readonly StepRow[]
   readonly calls: readonly CallRow[]
+  /** The size of the log as the rows were read: what comes later is not of this bundle. */
+  readonly end: number
 }
 
 export const bundle: Handler<(typeof contract)['bundle']> = async (call, { params }) => {
@@ -41,13 +51,16 @@ export async function openBundle(
   { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
   run_id: string,
 ): Promise<AsyncGenerator<string>> {
-  // Every entry so far is under a checkpoint when its proof is made.
-  await rollEpoch(kernel, tenant_id)
+  // A memory that was just erased ends the run, whose receipts then name it beside its certificate.
+  await settleRun(kernel, tenant_id, run_id)
   const rows = await kernel.db.read(tenant_id, async (db) => ({
     run: await loadRun(db, run_id),
     steps: await listSteps(db, run_id),
     calls: await listCalls(db, run_id),
+    end: (await findHead(db))?.size ?? 0,
   }))
+  // Every entry of the rows is under a checkpoint when its proof is made.
+  await rollEpoch(kernel, tenant_id)
   return listLines(kernel, tenant_id, rows)
 }
 
@@ -66,11 +79,22 @@ async function* listLines(
     ...rows.calls.map(({ call_id }) => call_id),
     ...actions.flatMap(({ action_id, request_id }) => [action_id, request_id]),
   ])
-  yield* listEntries(kernel, tenant_id, run, subjects)
+  const logged = new Set<string>()
+  for await (const { event_type, subject, text } of listEntries(
+    kernel,
+    tenant_id,
+    rows,
+    subjects,
+  )) {
+    logged.add(`${event_type} ${subject}`)
+    yield text
+  }
   for (const receipt of receiptsOf(steps)) yield line({ type: 'receipt', receipt })
-  for (const { document, approval } of actions) {
-    if (document !== null) yield line({ type: 'action', record: document })
-    if (approval !== null) yield line({ type: 'approval', record: approval })
+  for (const { action_id, request_id, document, approval } of actions) {
+    const approved = logged.has(`agent_action.approved ${action_id}`)
+    const decided = approved || logged.has(`approval.denied ${request_id}`)
+    if (document !== null && approved) yield line({ type: 'action', record: document })
+    if (approval !== null && decided) yield line({ type: 'approval', record: approval })
   }
   yield* listTexts(kernel, tenant_id, rows)
 }
@@ -81,16 +105,17 @@ const line = (value: unknown): string => `${JSON.stringify(value)}\n`
 async function* listEntries(
   kernel: Kernel,
   tenant_id: string,
-  run: RunRow,
+  { run, end }: RunRows,
   subjects: ReadonlySet<string>,
-): AsyncGenerator<string> {
-  const { first, end } = await kernel.db.read(tenant_id, async (db) => ({
+): AsyncGenerator<Awaited<ReturnType<typeof listProofs>>[number]> {
+  // One checkpoint for all of them, whichever follow meanwhile.
+  const { first, epoch } = await kernel.db.read(tenant_id, async (db) => ({
     first: Math.max(0, await seqAt(db, run.created_us - 1)),
-    end: (await findHead(db))?.size ?? 0,
+    epoch: await findLastEpoch(db),
   }))
   for (let seq = first; seq < end; seq += PAGE) {
     const lines = await kernel.db.read(tenant_id, (db) =>
-      listProofs(kernel, db, { first: seq, end: Math.min(end, seq + PAGE), subjects }),
+      listProofs(kernel, db, { first: seq, end: Math.min(end, seq + PAGE), subjects, epoch }),
     )
     yield* lines
   }
@@ -99,15 +124,19 @@ async function* listEntries(
 async function listProofs(
   kernel: Kernel,
   db: TenantDb,
-  given: { first: number; end: number; subjects: ReadonlySet<string> },
-): Promise<string[]> {
-  const lines: string[] = []
+  given: { first: number; end: number; subjects: ReadonlySet<string> } & Pick<
+    Parameters<typeof proveEntry>[2],
+    'epoch'
+  >,
+): Promise<Record<'event_type' | 'subject' | 'text', string>[]> {
+  const lines: Awaited<ReturnType<typeof listProofs>> = []
   for (const { seq, record } of await listCrumbs(db, given.first, given.end)) {
     // Written by appendCrumb.
-    const { subject } = JSON.parse(record) as { subject: string }
+    const { event_type, subject } = JSON.parse(record) as Record<'event_type' | 'subject', string>
     if (!given.subjects.has(subject)) continue
-    const proof = await proveEntry(kernel, db, seq)
-    if (proof !== null) lines.push(`{"type":"entry","proof":${proof}}\n`)
+    const proof = await proveEntry(kernel, db, { seq, epoch: given.epoch })
+    if (proof === null) continue
+    lines.push({ event_type, subject, text: `{"type":"entry","proof":${proof}}\n` })
   }
   return lines
 }

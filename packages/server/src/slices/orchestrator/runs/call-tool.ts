@@ -12,7 +12,7 @@ import { gate, redactedOr, refusalOf } from '../../governance/index.ts'
 import { insertPrepared, prepareWaitingRecord } from '../../records/index.ts'
 import { meter } from '../../tenants/index.ts'
 import { actionRequest, agentActionRegistry, answerAction, callContext } from './agent-actions.ts'
-import { loadAgent, refuseLimited } from './agents.ts'
+import { knownAgent, loadAgent, refuseLimited } from './agents.ts'
 import { findEarlierIds } from './earlier-answer.ts'
 import { type CallRow, findCall, findStep, listCalls, type StepRow } from './orchestrator.sql.ts'
 import { signerOf } from './run-receipt.ts'
@@ -73,14 +73,15 @@ export async function callToolBy(
     const found = requireCallable(await findStep(db, run_id, step_id), executor)
     return {
       step: found,
-      agent: await loadAgent(kernel, db, found.agent_id),
+      agent: knownAgent(await loadAgent(kernel, db, found.agent_id)),
       context_origins: own?.context_origins ?? (await originsOfCaller(kernel, db, found)),
     }
   })
   const { tool, effect = 'once' } = body
-  if (executor === 'managed' && agent?.row.enabled !== 1)
+  if (!agent) return call.refuse('wrong_state', 'the agent is deleted or redacted')
+  if (executor === 'managed' && agent.row.enabled !== 1)
     return call.refuse('wrong_state', 'the agent is disabled')
-  const tools = agent?.words.tools ?? []
+  const { tools } = agent.words
   const delegates = own?.tool_id === null
   if (tools.length > 0 && !tools.includes(tool) && !delegates) return call.refuse('tool_refused')
   const { agent_id } = step
@@ -96,12 +97,8 @@ export async function callToolBy(
   const call_id = kernel.ids.hex(ID_BYTES)
   const denied = gated.verdict === 'denied'
   const stored = await retryWhileErasing(async () => {
-    const kept = await prepareText(kernel, tenant_id, {
-      kind: 'call_args',
-      run_id,
-      text,
-      refs: refsOf([step]),
-    })
+    const bound = { kind: 'call_args', run_id, text, refs: refsOf([step]) } as const
+    const kept = await prepareText(kernel, tenant_id, bound)
     const { text_id, commitment } = kept
     const action =
       gated.verdict === 'escalated'
@@ -111,15 +108,14 @@ export async function callToolBy(
               ...{ text_id, commitment },
             }),
             gated,
+            context_origins,
           })
         : null
     const unit = async (tx: Parameters<typeof storeText>[0]) => {
       const run = await RunUnit.load(kernel, tx, run_id)
       if (!run?.live) return call.refuse('wrong_state', 'the run has ended')
-      const now = requireCallable(
-        run.steps.find((one) => one.step_id === step_id),
-        executor,
-      )
+      const found = run.steps.find((one) => one.step_id === step_id)
+      const now = requireCallable(found, executor)
       const call_no = run.callsOf(now).length + 1
       if (call_no > runLimits.calls_per_step) return call.refuse('too_many')
       await storeText(tx, kept)

@@ -64,7 +64,7 @@ export const resolveCall: Handler<typeof contract.resolve_call> = (call, { param
   const { happened } = body
   const text = body.result ?? (happened ? 'It acted.' : 'It did not act.')
   return settleCall(call, { ...params, text }, ({ state }) => state === 'uncertain', {
-    refused: 'the call is not uncertain, or the run has ended',
+    refused: 'the call is not uncertain, or its step has ended',
     async store(unit, { row, step: { step_id } }, named) {
       const [state, reason] = [happened ? 'done' : 'failed', 'resolved'] as const
       await unit.setCall(row, { state, reason, ...named, ended_us: unit.tx.now() })
@@ -127,7 +127,11 @@ async function settleCall(
       run: async (tx) => {
         const unit = await RunUnit.load(kernel, tx, run_id)
         const row = unit?.calls.find((one) => one.call_id === call_id)
-        if (!unit?.live || !row || !accepts(row)) throw new Refusal('wrong_state', refused)
+        // The receipt of a step that has ended says what was known of its calls.
+        const open = unit?.steps.some(
+          ({ step_id, ended_us }) => step_id === step.step_id && ended_us === null,
+        )
+        if (!unit?.live || !open || !row || !accepts(row)) throw new Refusal('wrong_state', refused)
         await storeResult(tx, kept)
         const named = { result_text_id: kept.text_id, result_commitment: kept.commitment }
         await store(unit, { row, step }, named)

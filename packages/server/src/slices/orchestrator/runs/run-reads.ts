@@ -24,6 +24,7 @@ import {
 } from './orchestrator.sql.ts'
 import { showStep } from './run-view.ts'
 import { loadRun, receiptsOf } from './runs.ts'
+import { settleRun } from './settle-runs.ts'
 
 export const listRunSteps: Handler<typeof contract.list_steps> = (call, { params }) => {
   refuseLimited(call)
@@ -61,6 +62,8 @@ export async function checkRun(
   call: Pick<Call, 'kernel' | 'tenant_id' | 'read'>,
   run_id: string,
 ): Promise<ReplyOf<typeof contract.verify>> {
+  // As the bundle does, so that both are of the same receipts.
+  await settleRun(call.kernel, call.tenant_id, run_id)
   const rows = await call.read(async (db) => ({
     run: await loadRun(db, run_id),
     steps: await listSteps(db, run_id),
