@@ -54,7 +54,7 @@ test('an epoch must repeat its checkpoint exactly', async () => {
   assert.deepEqual(failed(await judge({ created_at: '2020-01-01T00:00:00Z' })), ['key_known'])
 })
 
-test('an epoch names the log of its checkpoint, and says what the checkpoint does not', async () => {
+test('an epoch names the log of its checkpoint, and what is not in it is not checked', async () => {
   const judge = (set: object) =>
     verifyEnvelope({ type: 'epoch', epoch: withFields(older, set) }, { keys })
   const origin = String(older['checkpoint']).split('\n')[0]
