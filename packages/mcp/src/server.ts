@@ -15,6 +15,7 @@ import { confirmations } from './forget.ts'
 import { governedTools } from './governed-tools.ts'
 import { registerGraph } from './graph-resource.ts'
 import { graphTools } from './graph-tools.ts'
+import { answerInvalidParams } from './invalid-params.ts'
 import { BUDGET_DEFAULT, Session, type SessionOptions } from './session.ts'
 import { isReadOnly, registerTool, type ToolSpec } from './tool.ts'
 
@@ -54,6 +55,7 @@ export function createServer(options: SessionOptions, era?: ProtocolEra): McpSer
   if (session.has('graph')) registerGraph(server, session, era)
   registerRecall(server, session)
   registerForgetPerson(server, session)
+  answerInvalidParams(server)
   return server
 }
 
