@@ -575,6 +575,7 @@ KINDS = {
 
 def verify(lines, keys):
     """Raises Invalid; returns how many texts are erased."""
+    require(lines, "the file has no line")
     head, *rest = lines
     require(head.get("type") == "run_bundle" and head.get("version") == 1, "no head of version 1")
     kinds = {kind: [] for kind in KINDS}
@@ -594,8 +595,13 @@ def verify(lines, keys):
     return check_texts(keys, head, entries, kinds["receipt"], texts, certificates)
 
 
-def parse(line):
-    return json.loads(line, object_pairs_hook=members)
+def parse(line, what):
+    try:
+        return json.loads(line.decode("utf-8-sig"), object_pairs_hook=members)
+    except RecursionError:
+        raise Invalid(f"{what} is nested too deeply") from None
+    except ValueError:
+        raise Invalid(f"{what} is no JSON") from None
 
 
 def members(pairs):
@@ -605,17 +611,45 @@ def members(pairs):
     return dict(pairs)
 
 
+def read_lines(path):
+    # Bytes, so that a line that is no text is refused by its number like one that is no JSON.
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                value = parse(line, f"line {number}")
+                require(isinstance(value, dict), f"line {number} is no object")
+                yield value
+
+
+def read_keys(path):
+    with open(path, "rb") as file:
+        answer = parse(file.read(), "the file")
+    keys = answer.get("keys") if isinstance(answer, dict) else None
+    require(isinstance(keys, list), "it lists no keys")
+    names = {"key_id", "purpose", "public_key", "valid_from", "retired_at"}
+    shaped = all(isinstance(key, dict) and names <= set(key) for key in keys)
+    require(shaped, "a key has not the members of a key")
+    return keys
+
+
 def main(bundle_path, keys_path):
-    with open(keys_path, encoding="utf-8") as file:
-        keys = json.load(file)["keys"]
     try:
-        with open(bundle_path, encoding="utf-8") as file:
-            lines = [parse(line) for line in file if line.strip()]
-        gone = verify(lines, keys)
+        keys = read_keys(keys_path)
+    except OSError as problem:
+        sys.exit(f"cannot read {keys_path}: {problem.strerror}")
+    except Invalid as problem:
+        sys.exit(f"{keys_path} is no list of keys: {problem}")
+    try:
+        gone = verify(list(read_lines(bundle_path)), keys)
+    except OSError as problem:
+        sys.exit(f"cannot read {bundle_path}: {problem.strerror}")
     except Invalid as problem:
         sys.exit(f"not valid: {problem}")
+    except RecursionError:
+        sys.exit("not valid: a line is nested too deeply")
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as problem:
-        sys.exit(f"not valid: a line is not of the shape of its type ({problem!r})")
+        why = f"{type(problem).__name__}: {problem}"[:200]
+        sys.exit(f"not valid: a line is not of the shape of its type ({why})")
     print(f"valid; {gone} texts are erased" if gone else "valid")
 
 

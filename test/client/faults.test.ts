@@ -147,6 +147,30 @@ test('Retry-After is waited for', async () => {
   assert.ok(second - first >= 990, `${second - first} ms`)
 })
 
+test('Retry-After may be a date, as proxies write it; another text is none', async () => {
+  const waits: (number | undefined)[] = []
+  for (const after of [
+    new Date(Date.now() + 3_000).toUTCString(),
+    'Fri, 31 Dec 1999 23:59:59 GMT',
+    'soon',
+  ]) {
+    const answer: typeof fetch = async () => {
+      const headers = { 'retry-after': after }
+      return Response.json({ error: 'rate_limited' }, { status: 429, headers })
+    }
+    const custos = new Custos({ url: service.url, apiKey, fetch: answer, retries: 0 })
+    const refused = await custos.memory.stats('default').then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    assert.ok(isRefusal(refused, 'rate_limited'))
+    waits.push(refused.retryAfterMs)
+  }
+  const [soon = 0, past, none] = waits
+  assert.ok(soon > 1_000 && soon <= 3_000, `${soon} ms`)
+  assert.deepEqual([past, none], [0, undefined])
+})
+
 test('a POST that is neither idempotent nor a read is sent once', async () => {
   const scripted = await startScripted({ status: 503, body: { error: 'unavailable' } })
   const sent = scripted.custos.retention.run('default')

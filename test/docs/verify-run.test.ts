@@ -216,6 +216,51 @@ test('both verifiers refuse a key that occurs twice, of which parsers keep the l
   assert.match(said, /occurs twice.*occurs twice/s)
 })
 
+test('verify_run.py says in one line what it cannot read', async () => {
+  const list = join(dir, 'no-keys.json')
+  writeFileSync(list, '{"keys": []}')
+  const say = (text: string | Buffer, as: 'bundle' | 'keys') => {
+    const file = join(dir, 'odd')
+    writeFileSync(file, text)
+    const files = as === 'bundle' ? [file, list] : [join(dir, 'none'), file]
+    return new Promise<string>((resolve) => {
+      execFile('python3', ['-B', PROGRAM, ...files], (error, stdout, stderr) => {
+        assert.equal(error?.code, 1)
+        resolve((stdout + stderr).replaceAll(dir, ''))
+      })
+    })
+  }
+  const head = '{"type":"run_bundle","version":1}'
+  const deep = '['.repeat(20_000)
+  const nested = `{"a":${'['.repeat(900)}${']'.repeat(900)}}`
+  const crumb = `{"breadcrumb_id":1,"created_at":1,"event_type":1,"payload":${nested},"prev_id":1,
+    "seq":1,"subject":1,"tenant_id":1}`.replace(/\n */, '')
+  const proof = `{"type":"entry","proof":{"root_hash":"0","breadcrumb":${crumb}}}`
+  const bundles: readonly [string | Buffer, string][] = [
+    ['', 'the file has no line'],
+    ['hello', 'line 1 is no JSON'],
+    [Buffer.from([0xff, 0xd5, 0x0a]), 'line 1 is no JSON'],
+    [`${head}\n${head.slice(0, 20)}`, 'line 2 is no JSON'],
+    [`${head}\n[]`, 'line 2 is no object'],
+    [`${head}\n${deep}`, 'line 2 is nested too deeply'],
+    [`${head}\n${proof}`, 'a line is nested too deeply'],
+  ]
+  for (const [text, said] of bundles)
+    assert.equal(await say(text, 'bundle'), `not valid: ${said}\n`)
+  const lists: readonly [string, string][] = [
+    ['{"keys": [', 'the file is no JSON'],
+    [deep, 'the file is nested too deeply'],
+    ['[]', 'it lists no keys'],
+    ['{"keys": [{"key_id": "1"}]}', 'a key has not the members of a key'],
+  ]
+  for (const [text, said] of lists)
+    assert.equal(await say(text, 'keys'), `/odd is no list of keys: ${said}\n`)
+  assert.equal(
+    await say(JSON.stringify({ keys: [] }), 'keys'),
+    'cannot read /none: No such file or directory\n',
+  )
+})
+
 const COMPENSATION = `
 import json, sys
 sys.path.insert(0, sys.argv[1])

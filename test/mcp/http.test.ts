@@ -149,6 +149,36 @@ test('an operator, another method, media type or option is refused in words', as
   assert.equal((await post('/mcp?store=b', { headers: differs })).status, 422)
 })
 
+test('a request without its members has invalid parameters, and each is named', async () => {
+  const ask = async (method: string, params?: object) => {
+    const response = await fetch(address(), {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${tenant.api_key}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    })
+    const { error } = JSON.parse(/^data: (.*)$/m.exec(await response.text())?.[1] ?? '')
+    return [error.code, error.message]
+  }
+  const [code, message] = await ask('initialize', { capabilities: {} })
+  assert.equal(code, -32_602)
+  assert.match(message, /^Invalid params: params\.protocolVersion: .*; params\.clientInfo: /)
+  for (const [method, params] of [
+    ['initialize', undefined],
+    ['resources/read', {}],
+    ['prompts/get', {}],
+    ['tools/list', { cursor: 7 }],
+  ] as const) {
+    const [code, message] = await ask(method, params)
+    assert.equal(code, -32_602, method)
+    assert.match(message, /^Invalid params: params/, method)
+  }
+  assert.deepEqual(await ask('no/such'), [-32_601, 'Method not found'])
+})
+
 test('a store that is missing, or not of this key, is one sentence with its code', async () => {
   const other = await service.createTenant('owner')
   await service.request('POST', '/v1/stores', {

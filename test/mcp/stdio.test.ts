@@ -209,6 +209,25 @@ test('nothing but protocol is written to standard output', async () => {
   assert.deepEqual(await ended, [0, null])
 })
 
+test('an initialize without its members is invalid, and the next one is taken', async () => {
+  const child = spawn(process.execPath, [BIN, 'mcp', ...url()], {
+    env: { ...childEnvironment(), CUSTOS_API_KEY: tenant.api_key },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  const ended = once(child, 'close')
+  const initialize = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: INFO }
+  for (const [id, params] of [{}, initialize].entries())
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'initialize', params })}\n`)
+  const codes: (number | undefined)[] = []
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { id, error } = JSON.parse(line)
+    codes[id] = error?.code
+    if (codes.length === 2) child.stdin.end()
+  }
+  assert.deepEqual(codes, [-32_602, undefined])
+  assert.deepEqual(await ended, [0, null])
+})
+
 test('a client that dies, so that nobody reads its answers, ends the command', async () => {
   const child = spawn(process.execPath, [BIN, 'mcp', '--data-dir', join(tempDirectory(), 'data')], {
     env: childEnvironment(),

@@ -3,6 +3,9 @@
 /** Milliseconds on a clock that only goes forward. */
 export const nowMs = (): number => performance.now()
 
+/** Milliseconds from now to a date in words; NaN for what is none. */
+export const msUntil = (date: string): number => Math.max(0, Date.parse(date) - Date.now())
+
 /** A number of [0, 1) that spreads retries. */
 export const jitter = (): number => Math.random()
 

@@ -1,6 +1,6 @@
 // One logical call: the row of its operation, its request, its attempts and the wait between them.
 
-import { jitter, newKey, nowMs, sleep } from './ambient.ts'
+import { jitter, msUntil, newKey, nowMs, sleep } from './ambient.ts'
 import { type Answer, Pending } from './call-result.ts'
 import type { Client } from './client.ts'
 import { ApiError, apiError, ConnectionError, CustosError } from './errors.ts'
@@ -135,13 +135,11 @@ export class Exchange {
     const { client, options } = this
     const context = this.#context
     const begun = nowMs()
-    context.attempt = 0
     const { idempotent, method, raw, send } = this.#operation
     const key = options.idempotencyKey ?? (idempotent ? newKey() : undefined)
     const sent = await bodyOf(this.#body, raw, send)
     const last = sent?.once || !this.#mayRepeat() ? 1 : 1 + (options.retries ?? client.retries)
-    for (;;) {
-      context.attempt += 1
+    for (context.attempt = 1; ; context.attempt += 1) {
       const headers = new Headers({ ...options.headers, ...extra })
       if (key !== undefined) headers.set('idempotency-key', key)
       if (options.requestId !== undefined) headers.set('x-request-id', options.requestId)
@@ -248,7 +246,7 @@ const bodyInit = (sent: SentBody | undefined): RequestInit =>
 
 /** Milliseconds before another attempt; undefined where another one would not help. */
 function waitBefore(attempt: number, error: unknown, limit: Limit): number | undefined {
-  const backoff = Math.min(8_000, 500 * 2 ** (attempt - 1)) * (0.75 + jitter() / 4)
+  const backoff = Math.min(8_000, 250 * 2 ** attempt) * (0.75 + jitter() / 4)
   if (error instanceof ConnectionError)
     return limit.timedOut && limit.answered ? undefined : backoff
   if (!(error instanceof ApiError)) return undefined
@@ -299,15 +297,17 @@ const figuresOf = (data: unknown): Record<string, number> =>
   )
 
 async function refusalOf(response: Response, id: string, url: string): Promise<CustosError> {
-  const { status, headers, type } = response
-  if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
+  const { status, headers } = response
+  // Where redirects are not followed, a browser shows one with the status 0.
+  if (status < 400) {
     await response.body?.cancel()
     return new CustosError(`${url} redirects elsewhere: pass the final address as \`url\``)
   }
   const text = await response.text()
   const body = parseJson(text)
   const { error, title, detail } = record(body)
-  const seconds = headers.get('retry-after')
+  const after = `${headers.get('retry-after')}`
+  const retryAfterMs = Number(after) >= 0 ? Number(after) * 1_000 : msUntil(after)
   return apiError({
     status,
     // A proxy in between has no code; what it says is in `body`.
@@ -319,7 +319,7 @@ async function refusalOf(response: Response, id: string, url: string): Promise<C
     title: typeof title === 'string' ? title : response.statusText,
     detail: detailText(detail) ?? (error ? '' : unlikeCustos(url)),
     requestId: headers.get('x-request-id'),
-    ...(seconds !== null && /^\d+$/.test(seconds) && { retryAfterMs: Number(seconds) * 1_000 }),
+    ...(retryAfterMs >= 0 && { retryAfterMs }),
     body: body ?? text,
     operation: id,
   })

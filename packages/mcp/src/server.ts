@@ -3,8 +3,10 @@
 import { isRefusal } from '@custos/client'
 import {
   fromJsonSchema,
+  type JSONRPCMessage,
   McpServer,
   type ProtocolEra,
+  ProtocolErrorCode,
   ResourceNotFoundError,
   ResourceTemplate,
 } from '@modelcontextprotocol/server'
@@ -54,6 +56,7 @@ export function createServer(options: SessionOptions, era?: ProtocolEra): McpSer
   if (session.has('graph')) registerGraph(server, session, era)
   registerRecall(server, session)
   registerForgetPerson(server, session)
+  answerInvalidParams(server)
   return server
 }
 
@@ -190,4 +193,41 @@ function registerForgetPerson(server: McpServer, session: Session): void {
       return { messages: [{ role: 'user' as const, content: { type: 'text' as const, text } }] }
     },
   )
+}
+
+/**
+ * The protocol library answers `initialize` and others with an internal error, and the list of
+ * problems as its message, where `params` are not those of the method. Answers that say so leave
+ * with the code of invalid parameters and the problems in words.
+ */
+function answerInvalidParams(server: McpServer): void {
+  const connect = server.connect.bind(server)
+  server.connect = (transport) => {
+    const send = transport.send.bind(transport)
+    transport.send = (message, options) => send(toInvalidParams(message), options)
+    return connect(transport)
+  }
+}
+
+function toInvalidParams(message: JSONRPCMessage): JSONRPCMessage {
+  if (!('error' in message) || message.error.code !== ProtocolErrorCode.InternalError)
+    return message
+  const problems = readProblems(message.error.message)
+  if (problems === undefined) return message
+  const error = { code: ProtocolErrorCode.InvalidParams, message: `Invalid params: ${problems}` }
+  return { ...message, error }
+}
+
+/** Undefined: the text is no list of problems of `params`. */
+function readProblems(text: string): string | undefined {
+  let listed: unknown
+  try {
+    listed = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!Array.isArray(listed) || listed.length === 0) return undefined
+  const problems = listed.map(Object)
+  if (!problems.every(({ path }) => Array.isArray(path) && path[0] === 'params')) return undefined
+  return problems.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')
 }

@@ -90,7 +90,9 @@ function detectRecord(json: PlainObject): Envelope | null {
   if (isManifest(json)) return { type: 'erasure_manifest', manifest: json }
   if (has(json, 'certificate_id', 'outcome')) return { type: 'certificate', certificate: json }
   if (has(json, 'issuer_key_id', 'cgr_score')) return { type: 'attestation', attestation: json }
-  if (has(json, 'included', 'breadcrumb_seq')) return { type: 'proof', proof: json }
+  // By either, so that a proof that lost a member is no epoch, which it could pass for.
+  if (has(json, 'included', 'breadcrumb_seq') || has(json, 'audit_path', 'breadcrumb'))
+    return { type: 'proof', proof: json }
   if (isObject(json['from']) && isObject(json['to']) && has(json, 'path')) {
     return { type: 'consistency', from: json['from'], to: json['to'], path: json['path'] }
   }

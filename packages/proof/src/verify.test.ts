@@ -54,6 +54,45 @@ test('an epoch must repeat its checkpoint exactly', async () => {
   assert.deepEqual(failed(await judge({ created_at: '2020-01-01T00:00:00Z' })), ['key_known'])
 })
 
+test('an epoch names the log of its checkpoint, and what is not in it is not checked', async () => {
+  const judge = (set: object) =>
+    verifyEnvelope({ type: 'epoch', epoch: withFields(older, set) }, { keys })
+  const origin = String(older['checkpoint']).split('\n')[0]
+  const shown = await judge({ origin, generation: 0, consistency: { from_epoch: 'x' } })
+  assert.equal(shown.valid, true, shown.reason)
+  assert.match(shown.not_checked.join(), /^consistency: .*,epoch_number, created_at: /)
+  for (const odd of ['other/log', '', 7, `${origin}/1`])
+    assert.deepEqual(failed(await judge({ origin: odd })), ['origin'])
+  for (const generation of [1, -1, '0'])
+    assert.deepEqual(failed(await judge({ generation })), ['generation'])
+})
+
+test('the numbers of two epochs are in the order of their checkpoints', async () => {
+  const judge = (from: object, to: object) =>
+    verifyEnvelope(
+      { type: 'consistency', from: withFields(older, from), to: withFields(newer, to), path },
+      { keys },
+    )
+  assert.equal((await judge({ epoch_number: 4 }, { epoch_number: 5 })).valid, true)
+  for (const epoch_number of [4, 3])
+    assert.deepEqual(failed(await judge({ epoch_number: 4 }, { epoch_number })), ['epoch_number'])
+  assert.deepEqual(failed(await judge({ origin: 'x' }, { origin: 'x' })), [
+    'from.origin',
+    'to.origin',
+  ])
+})
+
+test('an inclusion proof without one of its members does not pass for an epoch', async () => {
+  for (const name of ['included', 'breadcrumb_seq']) {
+    const cut = Object.fromEntries(Object.entries(proof).filter(([key]) => key !== name))
+    const envelope = detectEnvelope(cut)
+    assert.equal(envelope?.type, 'proof', name)
+  }
+  const alias = withFields(proof, { proof: [7] })
+  const verdict = await verifyEnvelope({ type: 'proof', proof: alias }, { keys })
+  assert.deepEqual(failed(verdict), ['proof'])
+})
+
 test('a checkpoint by no published key, or by a key for other things, is not valid', async () => {
   const envelope = { type: 'epoch', epoch: older }
   assert.deepEqual(failed(await verifyEnvelope(envelope, { keys: [] })), ['signature', 'key_known'])

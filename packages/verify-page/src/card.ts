@@ -64,9 +64,7 @@ function verdictParts(
     el('h4', {}, texts.checks),
     el('ul', { class: 'checks' }, ...lines),
     el('h4', {}, texts.not_checked),
-    open.length > 0
-      ? el('ul', { class: 'open' }, ...open)
-      : el('ul', { class: 'open' }, el('li', {}, texts.not_checked_none)),
+    el('ul', { class: 'open' }, ...open, el('li', {}, texts.not_checked_ever)),
     ...signers(verdict, keys),
   ]
 }

@@ -57,7 +57,7 @@ export const texts = {
   unmet: 'does not hold',
   in_the_file: 'In the file:',
   not_checked: 'Not checked',
-  not_checked_none:
+  not_checked_ever:
     'Whether the statement is true: a signature shows who made it and when, unchanged since.',
   signed_by: 'Signed by',
   key_period: '{purpose} key, valid from {from} until {until}',
@@ -146,7 +146,9 @@ const checks: Readonly<Record<string, string>> = {
   n_leaves: 'The size is the signed one',
   root_hash: 'The root is the signed one',
   merkle_root: 'The root is the signed one',
-  origin: 'Both checkpoints are of one log',
+  origin: 'The log has one name throughout',
+  generation: 'The generation of the log is the one that its name says',
+  epoch_number: 'The numbers of the checkpoints are in their order',
   consistency: 'Nothing before the earlier checkpoint was changed',
   decision_id: 'The id follows from store, model, query and time',
   receipt_id: 'The id follows from all fields',

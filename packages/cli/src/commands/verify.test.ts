@@ -65,6 +65,13 @@ describe('verify', () => {
     for (const end of ends.reverse()) await end()
   })
 
+  test('a file of more documents than a call may have arguments is judged to its end', async () => {
+    writeFileSync(path('many.ndjson'), '{}\n'.repeat(130_000))
+    const { status, stdout } = await verify(path('many.ndjson'))
+    assert.equal(status, 1)
+    assert.match(stdout, /\n0 of 130000 valid\n$/)
+  })
+
   test('every document of a service verifies with its published keys', async () => {
     const names = [...files.keys()].filter((n) => n !== 'keys.json' && !n.endsWith('.tlog-proof'))
     const ran = await verify(...names.map(path), '--json')

@@ -57,8 +57,10 @@ async function runVerify(args: readonly string[]): Promise<number> {
   const witnesses = readWitnesses([...new Set(values['witness-key'])], values.witnesses)
   const timestamp = await readAuthority(values['timestamp-certificate'])
   const trust = { keys, entry, ...(witnesses && { witnesses }), ...(timestamp && { timestamp }) }
-  const verdicts: DocumentVerdict[] = []
-  for (const file of positionals) verdicts.push(...(await verifyFile(file, trust)))
+  const found: DocumentVerdict[][] = []
+  for (const file of positionals) found.push(await verifyFile(file, trust))
+  // A file may have more documents than a call may have arguments.
+  const verdicts = found.flat()
   if (values.json)
     for (const { file, where, verdict } of verdicts)
       console.log(JSON.stringify({ file, where, ...verdict }))
@@ -175,7 +177,7 @@ function reportLines(verdicts: readonly DocumentVerdict[]): string[] {
   const shown = verdicts.filter(({ verdict }) => !brief || !verdict.valid).slice(0, 10 * SHOWN_MAX)
   const lines = shown.flatMap(documentLines)
   const valid = verdicts.filter(({ verdict }) => verdict.valid).length
-  if (brief) lines.push(...sharedLines(verdicts))
+  if (brief) for (const line of sharedLines(verdicts)) lines.push(line)
   if (verdicts.length > 1) lines.push(`${valid} of ${verdicts.length} valid`)
   return lines
 }

@@ -26,6 +26,11 @@ test('a memory verifies with content and tenant exactly as shown, and no others'
   assert.equal(await isValid({ ...memory, tenant_id: null }), false)
 })
 
+test('what the signature of a memory does not cover is named', async () => {
+  const { not_checked } = await verifyMemory({ ...memory, metadata: { from: 'me' } }, keys)
+  assert.deepEqual(not_checked, ['all but content and tenant_id: unsigned'])
+})
+
 test('a tenant of null and a missing one are the empty one', async () => {
   const signature = toBase64(key.sign(factId(content, null)))
   const untenanted = { ref: 1, content, source: { ...source, signature } }

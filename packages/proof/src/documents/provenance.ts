@@ -54,5 +54,6 @@ export async function verifyMemory(
     ...(isText(written_at) ? { at: written_at } : {}),
   }
   await checkSignature(findings, claim, keys)
+  findings.notChecked.push('all but content and tenant_id: unsigned')
   return finishVerdict('memory', findings)
 }

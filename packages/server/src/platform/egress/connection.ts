@@ -193,6 +193,11 @@ export async function exchange<T>(
   })
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     sending.once('response', resolve)
+    // A peer that changes the protocol unasked has answered, with the status 101 and no body.
+    sending.once('upgrade', (response) => {
+      response.push(null)
+      resolve(response)
+    })
     sending.on('error', reject)
   })
   sending.end(body)

@@ -260,6 +260,28 @@ test('hosts that are absent, endless or too talkative end in a known fault', asy
   assert.ok(performance.now() - began < 5_000)
 })
 
+test('a receiver that changes the protocol has answered, with the status 101', async (t) => {
+  const heads = [
+    'Connection: Upgrade\r\nUpgrade: websocket\r\n',
+    'Upgrade: h2c\r\nConnection: upgrade\r\n',
+    '',
+  ]
+  for (const head of heads) {
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => socket.write(`HTTP/1.1 101 Other\r\n${head}\r\nhello`))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.after(() => server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const egress = new Egress({ allow: [], proxy: null, local: true })
+    for (const keep of [{}, { keep_bytes: 64 }]) {
+      const reply = await egress.send(url, { ...POST, ...keep, total_ms: 3_000 })
+      assert.deepEqual('status' in reply ? reply.status : reply, 101, JSON.stringify(head))
+    }
+  }
+})
+
 test('a receiver that never answers is given up', async (t) => {
   const { port } = await startTlsServer(t, () => {})
   const stopped = new AbortController()
