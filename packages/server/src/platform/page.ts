@@ -32,13 +32,17 @@ export interface Page {
   }
 }
 
-/** Refuses a cursor that this service did not make. */
-export function pageOf(query: PageQuery | undefined, fallback: number): Page {
+/**
+ * Refuses a cursor that this service did not make, or made for another list.
+ *
+ * @param list the id of the operation that lists
+ */
+export function pageOf(query: PageQuery | undefined, fallback: number, list: string): Page {
   const limit = query?.limit ?? fallback
   const { offset, after } =
     query?.cursor === undefined
       ? { offset: query?.offset ?? 0, after: null }
-      : readCursor(query.cursor)
+      : readCursor(query.cursor, list)
   return {
     limit,
     offset,
@@ -49,20 +53,22 @@ export function pageOf(query: PageQuery | undefined, fallback: number): Page {
       count: items.length,
       limit,
       offset,
-      next_cursor: items.length === limit ? writeCursor(offset + limit, end) : null,
+      next_cursor: items.length === limit ? writeCursor(list, offset + limit, end) : null,
     }),
   }
 }
 
-function writeCursor(offset: number, end: Page['after']): string {
+function writeCursor(list: string, offset: number, end: Page['after']): string {
   const behind = end === null ? '' : `.${end.at}.${end.id}`
-  return Buffer.from(`o${offset}${behind}`).toString('base64url')
+  return Buffer.from(`o${offset}${behind}~${list}`).toString('base64url')
 }
 
-function readCursor(cursor: string): Pick<Page, 'offset' | 'after'> {
+/** A cursor of an earlier version names no list. */
+function readCursor(cursor: string, list: string): Pick<Page, 'offset' | 'after'> {
   const text = Buffer.from(cursor, 'base64url').toString()
-  const match = /^o(\d{1,15})(?:\.(\d{1,16})\.([0-9a-f]{0,64}))?$/.exec(text)
-  if (!match) throw new Refusal('rejected', 'the cursor is not one this list gave')
-  const [, offset, at, id = ''] = match
+  const match = /^o(\d{1,15})(?:\.(\d{1,16})\.([0-9a-f]{0,64}))?(?:~([a-z_.]+))?$/.exec(text)
+  const [, offset, at, id = '', named = list] = match ?? []
+  if (!match || named !== list)
+    throw new Refusal('rejected', 'the cursor is not one this list gave')
   return { offset: Number(offset), after: at === undefined ? null : { at: Number(at), id } }
 }

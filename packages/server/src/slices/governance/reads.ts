@@ -60,7 +60,7 @@ export const policyTypes: Handler<typeof contract.policy_types> = async () => ({
 })
 
 export const listPolicies: Handler<typeof contract.list_policies> = async (call, { query }) => {
-  const page = pageOf(query, 200)
+  const page = pageOf(query, 200, call.operation.id)
   const rows = await call.read(listStanding)
   const wanted = query.enabled_only ? rows.filter(({ enabled }) => enabled === 1) : rows
   const shown = wanted.slice(page.offset, page.offset + page.limit)

@@ -208,7 +208,7 @@ const attestation: Handler<typeof reputation.attestation> = async (call, input) 
 }
 
 const attestations: Handler<typeof reputation.attestations> = async (call, { query }) => {
-  const page = pageOf(query, 50)
+  const page = pageOf(query, 50, call.operation.id)
   const stored = await call.read(async (db) => {
     const rows = await listAttestations(db, page)
     return Promise.all(

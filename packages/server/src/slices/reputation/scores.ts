@@ -26,7 +26,7 @@ const CHUNK = 100
 export const scores: Handler<typeof reputation.scores> = async (call, { query }) => {
   const { kernel, tenant_id } = call
   const dimension = query?.dimension ?? DIMENSION_DEFAULT
-  const page = pageOf(query, PAGE_DEFAULT)
+  const page = pageOf(query, PAGE_DEFAULT, call.operation.id)
   const keys = await kernel.keyring.tenant(tenant_id)
   const handle = query?.agent_handle
   const name = handle === undefined ? null : nameLabel(keys, dimension, handle)

@@ -45,7 +45,7 @@ const showDefaultStore = (kernel: Kernel): Store => ({
 
 export const listStores: Handler<typeof memory.list_stores> = async (call, { query }) => {
   const allowed = call.principal.allowed_stores
-  const page = pageOf(query, 100)
+  const page = pageOf(query, 100, call.operation.id)
   const stores = await call.read(async (db) => {
     const rows = await findStores(db, { ...page, allowed })
     const isLastPage = rows.length < page.limit
