@@ -12,8 +12,9 @@ export interface Page {
   readonly limit: number
   readonly offset: number
   /**
-   * The last row of the page before, by its time or log position and the id of rows with times. The
-   * rows behind it are the page then, not those from `offset` on.
+   * The last row of the page before, by its place in the order of the list: mostly its time or log
+   * position, and the id of rows with times. The rows behind it are the page then, not those from
+   * `offset` on.
    */
   readonly after: { readonly at: number; readonly id: string } | null
   /**
@@ -66,7 +67,7 @@ function writeCursor(list: string, offset: number, end: Page['after']): string {
 /** A cursor of an earlier version names no list. */
 function readCursor(cursor: string, list: string): Pick<Page, 'offset' | 'after'> {
   const text = Buffer.from(cursor, 'base64url').toString()
-  const match = /^o(\d{1,15})(?:\.(\d{1,16})\.([0-9a-f]{0,64}))?(?:~([a-z_.]+))?$/.exec(text)
+  const match = /^o(\d{1,15})(?:\.(\d{1,16})\.([\w-]{0,64}))?(?:~([a-z_.]+))?$/.exec(text)
   const [, offset, at, id = '', named = list] = match ?? []
   if (!match || named !== list)
     throw new Refusal('rejected', 'the cursor is not one this list gave')

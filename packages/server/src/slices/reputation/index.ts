@@ -215,7 +215,9 @@ const attestations: Handler<typeof reputation.attestations> = async (call, { que
       rows.map(async (row) => ({ row, evidence_ref: await findEntryId(db, row.seq) })),
     )
   })
-  return page.envelope('attestations', await openAll(call.kernel, call.tenant_id, stored))
+  const shown = await openAll(call.kernel, call.tenant_id, stored)
+  const last = stored.at(-1)
+  return page.envelope('attestations', shown, last ? { at: last.row.seq, id: '' } : null)
 }
 
 export { nameAll, scoreOf, showAll } from './agent-score.ts'
