@@ -21,8 +21,10 @@ export function asRefusal(error: unknown, logger: Logger, request_id: string): R
     return new Refusal('no_signing_key', undefined, { retry_after_s: 60 })
   if (error instanceof KeyringError && error.code === 'tenant_destroyed')
     return new Refusal('tenant_destroyed')
-  if (error instanceof KeyringError && error.code === 'keyring_unavailable')
+  if (error instanceof KeyringError && error.code === 'keyring_unavailable') {
+    logger.warn('keyring.unavailable', { request_id, reason: error.message })
     return new Refusal('unavailable', undefined, { retry_after_s: 5 })
+  }
   // Other processes were started with a new master key, and this one was left running.
   if (error instanceof KeyringError && error.code === 'wrong_master_key') {
     logger.error('keyring.wrong_master_key', { request_id })
