@@ -64,6 +64,15 @@ const reasonsOf = async (key: string) =>
   )
 
 describe("'identity.authorize' and 'identity.callback'", () => {
+  test('a HEAD of the redirect, as of a link scanner, uses nothing up', async () => {
+    const { connection_id } = await connect(service, provider.issuer)
+    const browser = stranger()
+    const path = callbackPath(provider.answer(await begin(browser, { connection_id })))
+    const scanned = await browser.ask('HEAD', path)
+    assert.deepEqual([scanned.status, scanned.headers.get('allow')], [405, 'GET'])
+    assert.equal((await browser.ask('GET', path)).status, 302)
+  })
+
   test('a person whom the provider knows gets a session with the default role', async () => {
     const { connection_id, tenant } = await connect(service, provider.issuer)
     const { me } = await enter(service, provider, connection_id, {
