@@ -13,6 +13,7 @@ import {
   enter,
   nextAddress,
   SSO_EGRESS,
+  startSso,
   walk,
 } from './testing/sso-scene.ts'
 
@@ -21,22 +22,13 @@ type ForgedAnswer = Parameters<ForgingProvider['answer']>[1]
 const CONSOLE_ORIGIN = 'https://console.example'
 let service: TestService
 let provider: ForgingProvider
-const ended: (() => unknown)[] = []
+let stop: () => Promise<void>
 
 before(async () => {
-  const config = { egress: SSO_EGRESS, console_origins: [CONSOLE_ORIGIN] }
-  service = await startTestService({ config })
-  provider = await startForgingProvider({
-    after: (end) => {
-      ended.push(end as () => unknown)
-    },
-  })
+  ;({ service, provider, stop } = await startSso({ console_origins: [CONSOLE_ORIGIN] }))
 })
 
-after(async () => {
-  await service.stop()
-  for (const end of ended) end()
-})
+after(() => stop())
 
 const codeOf = ({ status, body }: Answer) => `${status} ${body?.error ?? 'ok'}`
 const mapped = (more: object = {}) => ({
