@@ -88,6 +88,19 @@ scene('a sign-in in one tab is one in the others, which keep nothing of before',
   await end()
 })
 
+scene('a sign-out in one tab is one in the others', async (given) => {
+  const key = await newKey(given.local, { name: 'leaves', class: 'tenant' })
+  const { page, end } = await given.visit('/stores', { statuses: [401] })
+  const other = await page.context().newPage()
+  await other.goto(page.url())
+  await page.getByLabel('API key').fill(key)
+  await page.keyboard.press('Enter')
+  await other.getByRole('heading', { level: 1, name: 'Stores' }).waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await other.getByRole('heading', { name: 'Sign in to Custos' }).waitFor()
+  await end()
+})
+
 scene('a session that ends while it is used says so', async (given) => {
   const key = await newKey(given.local, { name: 'short', class: 'tenant' })
   const { page, end } = await given.visit('/stores', { statuses: [401] })

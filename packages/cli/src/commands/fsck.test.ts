@@ -317,6 +317,21 @@ describe('fsck', () => {
     assert.match(ran.stderr, /^custos fsck: [^\n]+ cannot be read \(EACCES\): [^\n]+\n$/)
   })
 
+  test('a read-only mount is named as the reason, in one line', () => {
+    const data_dir = join(tempDirectory(), 'copy')
+    cpSync(local.data_dir, data_dir, { recursive: true })
+    // Where another process has left them, SQLite reads without writing.
+    for (const end of ['-shm', '-wal']) rmSync(join(data_dir, `custos.db${end}`), { force: true })
+    const dir = `'${data_dir}'`
+    const mount = `mount --bind ${dir} ${dir} && mount -o remount,ro,bind ${dir}`
+    const apart = (command: string) =>
+      spawnSync('unshare', ['-Urm', 'sh', '-c', `${mount} && ${command}`], { encoding: 'utf8' })
+    if (apart('true').status !== 0) return
+    const ran = apart(`'${process.execPath}' '${BIN}' fsck --data-dir ${dir}`)
+    assert.equal(ran.status, 1)
+    assert.match(ran.stderr, /^custos fsck: [^\n]+cannot be written to \(EROFS\)[^\n]+\n$/)
+  })
+
   test('a restored secret of an erased fact: found', async () => {
     const found = await findIn((_, dir) => {
       const keyring = new DatabaseSync(join(dir, 'keyring', 'keyring.db'))

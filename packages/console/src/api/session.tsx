@@ -74,7 +74,8 @@ export interface SessionGateProps {
 
 /**
  * The tabs of a browser share the cookie, so that a sign-in in one of them is one in all. Each
- * tells the others its CSRF token: every session has another one.
+ * tells the others its CSRF token, of which every session has another one, and null once it has
+ * signed out.
  */
 const tabs = new BroadcastChannel('custos.session')
 
@@ -126,6 +127,7 @@ export function SessionGate({ loading, signIn, failed, children }: SessionGatePr
       can: (scope) => scopesCover(caller.scopes, scope),
       async signOut() {
         await call(client, identityLogout)
+        tabs.postMessage(null)
         queries.clear()
         enter({ state: 'out', ended: false })
       },

@@ -3,6 +3,7 @@
 import Type, { type Static } from 'typebox'
 import {
   about,
+  Cursor,
   Label,
   Limit,
   Name,
@@ -200,7 +201,7 @@ export const keys = {
     query: Type.Object({
       limit: Limit(limits.page),
       offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31, default: 0 })),
-      cursor: Type.Optional(Type.String({ pattern: '^[0-9]{1,9}$' })),
+      cursor: Cursor,
     }),
     status: 200,
     reply: page('keys', Key),

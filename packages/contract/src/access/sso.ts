@@ -271,6 +271,7 @@ export const sso = {
     id: 'identity.callback',
     method: 'GET',
     path: '/v1/portal/sso/callback',
+    once: true,
     summary: 'Handles the redirect of the provider and begins a session',
     description:
       'The redirect URI of every connection. The provider redirects to it once, in the browser ' +

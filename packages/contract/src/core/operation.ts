@@ -22,6 +22,8 @@ export interface OperationSpec {
   readonly path: string
   /** The last parameter of the path matches the rest of the path, slashes included. */
   readonly greedy?: true
+  /** It uses up what it is given, so that HEAD does not answer for GET. */
+  readonly once?: true
   /** What the operation does: one sentence in the third person, without a full stop. */
   readonly summary: string
   /** When to use it, then what else callers should know. */

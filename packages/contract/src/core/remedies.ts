@@ -587,8 +587,12 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
     advice: 'The operator frees space; try again after the seconds in `Retry-After`.',
   },
   unavailable: {
-    when: 'A part that the operation needs is not working, or is busy with an erasure.',
-    advice: 'Try again after the seconds in `Retry-After`. `/readyz` names a failing part.',
+    when:
+      'A part that the operation needs is not working, or is busy with an erasure; or what is ' +
+      'stored is damaged, as `detail` says then.',
+    advice:
+      'Try again after the seconds in `Retry-After`. `/readyz` names a failing part; ' +
+      '`custos fsck` what is damaged.',
   },
   tenant_moving: {
     when:

@@ -173,7 +173,7 @@ function carryBodies(server: FastifyInstance): void {
 
 function bindRoute(server: FastifyInstance, endpoint: Endpoint, { operation }: Route): void {
   server.route({
-    method: servedMethods(operation.method),
+    method: servedMethods(operation.method, operation.once),
     url: urlOf(operation),
     handler(request, reply) {
       reply.hijack()

@@ -2,6 +2,7 @@
 
 import { refusals } from '@custos/contract'
 import { KeyringError } from '../platform/keys/keyring-error.ts'
+import { SealError } from '../platform/keys/seal.ts'
 import { describeError, type Logger } from '../platform/logger.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { refusalOfStorage, storageFault } from '../platform/storage-fault.ts'
@@ -14,6 +15,13 @@ interface RefusalReply {
   readonly text: string
 }
 
+const DAMAGED =
+  'stored data or a stored key is damaged and does not open: run custos fsck, which names it'
+
+/** Bits of a sealed row, of its secret or of a wrapped key are not those that were written. */
+const isDamage = (error: unknown): boolean =>
+  error instanceof SealError || (error instanceof KeyringError && error.code === 'keyring_damaged')
+
 /** The refusal an error stands for; anything unforeseen is logged and says nothing. */
 export function asRefusal(error: unknown, logger: Logger, request_id: string): Refusal {
   if (error instanceof Refusal) return error
@@ -21,8 +29,10 @@ export function asRefusal(error: unknown, logger: Logger, request_id: string): R
     return new Refusal('no_signing_key', undefined, { retry_after_s: 60 })
   if (error instanceof KeyringError && error.code === 'tenant_destroyed')
     return new Refusal('tenant_destroyed')
-  if (error instanceof KeyringError && error.code === 'keyring_unavailable')
+  if (error instanceof KeyringError && error.code === 'keyring_unavailable') {
+    logger.warn('keyring.unavailable', { request_id, reason: error.message })
     return new Refusal('unavailable', undefined, { retry_after_s: 5 })
+  }
   // Other processes were started with a new master key, and this one was left running.
   if (error instanceof KeyringError && error.code === 'wrong_master_key') {
     logger.error('keyring.wrong_master_key', { request_id })
@@ -31,6 +41,11 @@ export function asRefusal(error: unknown, logger: Logger, request_id: string): R
   // Rotated while the request was under way: asked again, it is signed with the new key.
   if (error instanceof KeyringError && error.code === 'signing_key_retired')
     return new Refusal('unavailable', undefined, { retry_after_s: 1 })
+  if (isDamage(error)) {
+    const reason = error instanceof Error ? error.message : undefined
+    logger.error('storage.damaged', { request_id, reason, ...describeError(error) })
+    return new Refusal('unavailable', DAMAGED)
+  }
   const fault = storageFault(error)
   if (fault !== null) {
     logger.error('storage.fault', { request_id, fault, ...describeError(error) })

@@ -12,9 +12,12 @@ import { isStreaming } from './read-body.ts'
 import { renderRefusal } from './render-refusal.ts'
 import { requestIds } from './request-id.ts'
 
-/** The methods an operation is reached by: what answers GET answers HEAD (RFC 9110, 9.3.2). */
-export const servedMethods = (method: OperationSpec['method']) =>
-  method === 'GET' ? ['GET', 'HEAD'] : [method]
+/**
+ * The methods an operation is reached by: what answers GET answers HEAD (RFC 9110, 9.3.2), unless a
+ * GET uses something up.
+ */
+export const servedMethods = (method: OperationSpec['method'], once = false) =>
+  method === 'GET' && !once ? ['GET', 'HEAD'] : [method]
 
 /** A path of the service, with parameters, and the methods it is reached by. */
 interface Template {
@@ -34,13 +37,20 @@ export class KnownPaths {
 
   /** @param reached operations, and pages, which have GET */
   constructor(
-    reached: readonly { method?: OperationSpec['method']; path: string; greedy?: boolean }[],
+    reached: readonly {
+      readonly method?: OperationSpec['method']
+      readonly path: string
+      readonly greedy?: boolean
+      readonly once?: boolean
+    }[],
   ) {
     const shapeOf = ({ path }: { path: string }) => path.replaceAll(/\{\w+\}/g, '{}')
     this.#templates = [...Map.groupBy(reached, shapeOf).values()]
       .map((same): Template => {
         const [{ path = '', greedy = false } = {}] = same
-        const methods = new Set(same.flatMap(({ method = 'GET' }) => servedMethods(method)))
+        const methods = new Set(
+          same.flatMap(({ method = 'GET', once }) => servedMethods(method, once)),
+        )
         return { path, greedy, pattern: patternOf(path, greedy), methods: [...methods].sort() }
       })
       .sort((one, other) => (rankOf(one) < rankOf(other) ? -1 : 1))

@@ -12,8 +12,9 @@ export interface Page {
   readonly limit: number
   readonly offset: number
   /**
-   * The last row of the page before, by its time or log position and the id of rows with times. The
-   * rows behind it are the page then, not those from `offset` on.
+   * The last row of the page before, by its place in the order of the list: mostly its time or log
+   * position, and the id of rows with times. The rows behind it are the page then, not those from
+   * `offset` on.
    */
   readonly after: { readonly at: number; readonly id: string } | null
   /**
@@ -32,13 +33,17 @@ export interface Page {
   }
 }
 
-/** Refuses a cursor that this service did not make. */
-export function pageOf(query: PageQuery | undefined, fallback: number): Page {
+/**
+ * Refuses a cursor that this service did not make, or made for another list.
+ *
+ * @param list the id of the operation that lists
+ */
+export function pageOf(query: PageQuery | undefined, fallback: number, list: string): Page {
   const limit = query?.limit ?? fallback
   const { offset, after } =
     query?.cursor === undefined
       ? { offset: query?.offset ?? 0, after: null }
-      : readCursor(query.cursor)
+      : readCursor(query.cursor, list)
   return {
     limit,
     offset,
@@ -49,20 +54,22 @@ export function pageOf(query: PageQuery | undefined, fallback: number): Page {
       count: items.length,
       limit,
       offset,
-      next_cursor: items.length === limit ? writeCursor(offset + limit, end) : null,
+      next_cursor: items.length === limit ? writeCursor(list, offset + limit, end) : null,
     }),
   }
 }
 
-function writeCursor(offset: number, end: Page['after']): string {
+function writeCursor(list: string, offset: number, end: Page['after']): string {
   const behind = end === null ? '' : `.${end.at}.${end.id}`
-  return Buffer.from(`o${offset}${behind}`).toString('base64url')
+  return Buffer.from(`o${offset}${behind}~${list}`).toString('base64url')
 }
 
-function readCursor(cursor: string): Pick<Page, 'offset' | 'after'> {
+/** A cursor of an earlier version names no list. */
+function readCursor(cursor: string, list: string): Pick<Page, 'offset' | 'after'> {
   const text = Buffer.from(cursor, 'base64url').toString()
-  const match = /^o(\d{1,15})(?:\.(\d{1,16})\.([0-9a-f]{0,64}))?$/.exec(text)
-  if (!match) throw new Refusal('rejected', 'the cursor is not one this list gave')
-  const [, offset, at, id = ''] = match
+  const match = /^o(\d{1,15})(?:\.(\d{1,16})\.([\w-]{0,64}))?(?:~([a-z_.]+))?$/.exec(text)
+  const [, offset, at, id = '', named = list] = match ?? []
+  if (!match || named !== list)
+    throw new Refusal('rejected', 'the cursor is not one this list gave')
   return { offset: Number(offset), after: at === undefined ? null : { at: Number(at), id } }
 }

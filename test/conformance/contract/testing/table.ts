@@ -51,20 +51,23 @@ export function queryOf({ query = {} }: Sent): string {
   return text === '' ? '' : `?${text}`
 }
 
-const PATTERNS = operations.map(({ method, path }) => ({
+const PATTERNS = operations.map(({ method, path, once = false }) => ({
   method,
+  once,
   pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   parameters: path.split('{').length,
 }))
 
 /**
- * The methods some operation has on a concrete path; what has GET has HEAD. A path that is written
- * out in the contract has its own methods, not those of the parameter it would also fit.
+ * The methods some operation has on a concrete path; what has GET has HEAD, unless it is used once.
+ * A path that is written out in the contract has its own methods, not those of the parameter it
+ * would also fit.
  */
 export function methodsOn(path: string): ReadonlySet<string> {
   const matches = PATTERNS.filter(({ pattern }) => pattern.test(path))
   const fewest = Math.min(...matches.map(({ parameters }) => parameters))
   const nearest = matches.filter(({ parameters }) => parameters === fewest)
   const methods = nearest.map(({ method }) => method)
-  return new Set<string>(methods.includes('GET') ? [...methods, 'HEAD'] : methods)
+  const head = nearest.some(({ method, once }) => method === 'GET' && !once)
+  return new Set<string>(head ? [...methods, 'HEAD'] : methods)
 }

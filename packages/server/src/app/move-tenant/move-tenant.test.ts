@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { detectEnvelope, verifyConsistency, verifyEnvelope } from '@custos/proof'
 import { withPostgres } from '../../platform/db/postgres/connection.ts'
+import { OfflineError } from '../../platform/operator-error.ts'
 import { openFrames } from '../../slices/streams/testing/frame-reader.ts'
 import type { TestService } from '../../testing/harness.ts'
 import { createDatabase } from '../../testing/postgres.ts'
@@ -251,6 +252,21 @@ const reserving = ({ tenant_id }: Agent, times: number) => {
     await a.kernel.keyring.reserve(tenant_id, 'fact', { at_least: 0 })
   }
 }
+
+test('a destination that fails while it is made ready is told in one line', async () => {
+  const agent = await fillLittle(a, 'unready')
+  const move = moveOf(agent.tenant_id)
+  assert.ok(move.to.postgres)
+  // Nothing can be written, as when a connection ends before the first write.
+  const database_url = `${clusters.b.url}?options=-c%20default_transaction_read_only%3Don`
+  const to = { ...move.to, postgres: { ...move.to.postgres, database_url } }
+  await assert.rejects(runTenantMove({ ...move, to }), (error) => {
+    assert.ok(error instanceof OfflineError)
+    assert.match(error.message, /^a database of the move: PostgreSQL error 25006/)
+    return true
+  })
+  assert.equal((await write(a, agent, 'goes on')).status, 200)
+})
 
 test('secrets that are reserved while keys are copied do not fail the move', async () => {
   const agent = await fillLittle(a, 'reserves')

@@ -164,7 +164,9 @@ async function withBoth<T>(
       'the clusters must have the same CUSTOS_ORIGIN: the log of the tenant goes on under it',
     )
   const logger = openLogger('error')
-  await migrateShared(move.to, move.to.postgres, { clock: systemClock(), logger })
+  await namingDatabases(() =>
+    migrateShared(move.to, move.to.postgres, { clock: systemClock(), logger }),
+  )
   const keys = { from: openKeys(move.from), to: openKeys(move.to) }
   const quiet = { progress: () => {}, step: () => {}, jobs_ms: JOBS_MS }
   const { tenant_id } = move

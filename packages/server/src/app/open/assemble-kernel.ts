@@ -21,12 +21,15 @@ import type { Metrics } from '../../platform/telemetry/metrics.ts'
 import type { Tracer } from '../../platform/telemetry/tracer.ts'
 import { loadTokenizer } from '../../platform/tokens/tokenizer.ts'
 import { approverTextSource } from '../../slices/approvals/index.ts'
-import { boundTextSource } from '../../slices/decisions/index.ts'
 import { policyTextSource } from '../../slices/governance/index.ts'
 import { connectionTextSource, userTextSource } from '../../slices/identity/index.ts'
 import { providerTextSource, toolTextSource } from '../../slices/llm/index.ts'
 import { storeTextSource } from '../../slices/memory/index.ts'
-import { agentTextSource, workflowTextSource } from '../../slices/orchestrator/index.ts'
+import {
+  agentTextSource,
+  runTextSource,
+  workflowTextSource,
+} from '../../slices/orchestrator/index.ts'
 import { recordTextSources } from '../../slices/records/index.ts'
 import { reportTextSource } from '../../slices/reports/index.ts'
 import { reputationTextSources } from '../../slices/reputation/index.ts'
@@ -121,7 +124,7 @@ const TEXT_SOURCES = [
   webhookTextSource,
   userTextSource,
   connectionTextSource,
-  boundTextSource,
+  runTextSource,
   agentTextSource,
   workflowTextSource,
   providerTextSource,

@@ -190,6 +190,7 @@ function openEngine(
       checkpointer.noteCommit()
     },
     onLateFailure: noteLateFailure(logger),
+    onFault: (fault) => logger.warn('database.fault', fault),
   })
   return { db, checkpointer }
 }

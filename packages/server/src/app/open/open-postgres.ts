@@ -54,7 +54,8 @@ export async function openPostgres(
     clock: around.clock,
     role: APP_ROLE,
     connections: postgres.pool,
-    onFault: ({ code, fault, name }) => around.logger.warn('database.fault', { name, code, fault }),
+    onFault: ({ code, fault, name, message }) =>
+      around.logger.warn('database.fault', { name, code, fault, reason: message }),
     onLateFailure: noteLateFailure(around.logger),
     onCommit: (units, seconds) => around.metrics?.observeCommit(units, seconds),
   })
@@ -128,7 +129,7 @@ function absentBy(error: unknown): { what: string; again: boolean } | null {
   if (error instanceof PostgresError)
     return {
       what: `the database of CUSTOS_DATABASE_URL: ${error.message}`,
-      again: error.fault !== null,
+      again: error.fault !== null && error.fault !== 'denied',
     }
   if (error instanceof KeyringError && error.code === 'keyring_unavailable')
     return { what: `the keyring's database: ${error.message}`, again: true }

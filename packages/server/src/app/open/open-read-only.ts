@@ -70,8 +70,19 @@ export async function explainUnreadable<T>(
     if (cause === null) throw error
     throw new OfflineError(
       `the database or the keyring in ${data_dir} cannot be read (${cause}): ` +
-        'check its permissions, or restore a backup',
+        adviceFor(data_dir),
     )
+  }
+}
+
+/** SQLite reads a database of this kind only where it may make files beside it. */
+function adviceFor(data_dir: string): string {
+  try {
+    accessSync(data_dir, constants.W_OK)
+    return 'check its permissions, or restore a backup'
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    return `the directory cannot be written to (${code}), so make it writable or use a copy of it`
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { CredentialClass } from '@custos/contract'
 import { sql } from 'kysely'
+import type { Page } from '../page.ts'
 import { type Builder, builder } from './builder.ts'
 import type { MoveState } from './schema/control-tables.ts'
 import type { Tables } from './schema/tables.ts'
@@ -180,17 +181,17 @@ export const findCredentialById = (
 export const listCredentials = (
   db: TenantDb,
   owner: string | null,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<CredentialInfo[]> =>
-  db.all(
-    owned(owner)
-      .select(CREDENTIAL)
-      .where('class', '<>', TOKEN)
-      .orderBy('created_us')
-      .orderBy('key_id')
-      .limit(limit)
-      .offset(offset),
-  )
+  { limit, offset, after }: Pick<Page, 'limit' | 'offset' | 'after'>,
+): Promise<CredentialInfo[]> => {
+  const query = owned(owner).select(CREDENTIAL).where('class', '<>', TOKEN)
+  const paged =
+    after === null
+      ? query.offset(offset)
+      : query
+          .where('created_us', '>=', after.at)
+          .where((e) => e.or([e('created_us', '>', after.at), e('key_id', '>', after.id)]))
+  return db.all(paged.orderBy('created_us').orderBy('key_id').limit(limit))
+}
 
 /** Tokens end by themselves and are not counted. */
 export async function countLiveCredentials(db: TenantDb, owner: string): Promise<number> {

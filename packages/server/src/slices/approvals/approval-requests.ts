@@ -39,7 +39,7 @@ import { meter } from '../tenants/index.ts'
 /** GET /v1/hitl/requests: the queue. */
 export const requests: Handler<typeof contract.requests> = async (call, { query }) => {
   const { kernel, tenant_id } = call
-  const page = pageOf(query, limits.records_page.default)
+  const page = pageOf(query, limits.records_page.default, call.operation.id)
   const now_us = kernel.clock.now()
   const filter = { state: query.status ?? 'pending', now_us, ...page }
   const rows = await call.read((db) => listApprovals(db, filter))

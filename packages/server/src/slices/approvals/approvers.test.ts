@@ -149,6 +149,22 @@ test('a page of approvers continues the one before', async () => {
   assert.deepEqual(ids, made.toReversed())
 })
 
+test('a cursor continues the list that gave it, and no other', async () => {
+  const { tenant } = scene
+  for (let i = 0; i < 2; i++) await tenant.enroll(`B${i}`)
+  const path = '/hitl/approvers?limit=1'
+  const { next_cursor } = await tenant.ok('GET', path)
+  for (const other of ['/hitl/requests', '/artifacts', '/gcrumbs/breadcrumbs', '/stores']) {
+    const { status, body } = await tenant.ask('GET', `${other}?cursor=${next_cursor}`)
+    assert.deepEqual([status, body.error], [422, 'rejected'], other)
+  }
+  const [earlier] = Buffer.from(next_cursor, 'base64url').toString().split('~')
+  const unnamed = Buffer.from(String(earlier)).toString('base64url')
+  const second = await tenant.ok('GET', `${path}&cursor=${next_cursor}`)
+  assert.equal(second.count, 1)
+  assert.deepEqual(await tenant.ok('GET', `${path}&cursor=${unnamed}`), second)
+})
+
 test('an enrolment that is repeated under its Idempotency-Key is made once', async () => {
   const { tenant, service } = scene
   const body = { name: 'Ana', public_key: makeKey().public_key }

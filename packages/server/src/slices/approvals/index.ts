@@ -69,7 +69,7 @@ const enroll: Handler<typeof contract.enroll> = async (call, { body }) => {
 const ENROLLED = 'the key is enrolled already; an approver that was revoked can be made active'
 
 const approvers: Handler<typeof contract.approvers> = async (call, { query }) => {
-  const page = pageOf(query, limits.records_page.default)
+  const page = pageOf(query, limits.records_page.default, call.operation.id)
   const rows = await call.read((db) => listApprovers(db, page))
   const last = rows.at(-1)
   const end = last ? { at: last.created_us, id: last.approver_id } : null

@@ -1,6 +1,8 @@
 // Rows altered behind the service's back: the check that is about them fails, and says where.
 
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
@@ -43,6 +45,14 @@ describe('seals', () => {
       assert.match(what, /seal does not open/)
       assert.equal(checks_results.chain.status, 'pass')
     })
+
+  test('a read of what is damaged is 503 and names custos fsck', async () => {
+    await alter('update facts set sealed = ? where tenant_id = ?', [await flipped('facts')])
+    const path = `/v1/stores/${made.store_id}/memories`
+    const { status, body } = await service.request('GET', path, { key: tenant.key })
+    assert.deepEqual([status, body.error], [503, 'unavailable'])
+    assert.match(body.detail, /damaged.*custos fsck/)
+  })
 
   test('a memory that is gone without an erasure is missed', async () => {
     await alter('delete from facts where tenant_id = ?')
@@ -148,4 +158,33 @@ describe('clock', () => {
     const { checks_results } = await tenant.run({ checks: ['clock'] })
     assert.equal(checks_results.clock.findings[0].id, 'entry 2')
   })
+})
+
+test('a flipped bit of a wrapped key is 503 for its tenant, and custos fsck is named', async () => {
+  const first = await startTestService()
+  const { data_dir, kernel } = first
+  const damaged = await AssuredTenant.create(first)
+  const other = await AssuredTenant.create(first)
+  const { store_id } = await damaged.fill()
+  await first.stop({ keep: true })
+  if (!kernel.db.shared) {
+    const keys = new DatabaseSync(join(data_dir, 'keyring', 'keyring.db'))
+    const where = keys.prepare('select tenant_key from tenants where tenant_id = ?')
+    const bytes = Uint8Array.from(Object(where.get(damaged.tenant_id))['tenant_key'])
+    bytes[20] = (bytes[20] ?? 0) ^ 1
+    const update = 'update tenants set tenant_key = ? where tenant_id = ?'
+    keys.prepare(update).run(bytes, damaged.tenant_id)
+    keys.close()
+  }
+  const second = await startTestService({ data_dir })
+  const read = (key: string, path: string) => second.request('GET', `/v1${path}`, { key })
+  try {
+    assert.equal((await read(other.key, '/stores')).status, 200)
+    const { status, body } = await read(damaged.key, `/stores/${store_id}/memories`)
+    if (kernel.db.shared) return
+    assert.deepEqual([status, body.error], [503, 'unavailable'])
+    assert.match(body.detail, /damaged.*custos fsck/)
+  } finally {
+    await second.stop()
+  }
 })

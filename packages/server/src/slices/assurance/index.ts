@@ -226,7 +226,7 @@ const schedules: Handler<typeof assurance.schedules> = async (call) => {
 
 const runs: Handler<typeof assurance.runs> = async (call, { query }) => {
   refuseLimited(call)
-  const page = pageOf(query, limits.assurance_runs_page.default)
+  const page = pageOf(query, limits.assurance_runs_page.default, call.operation.id)
   const rows = await call.read((db) => listRuns(db, page))
   const last = rows.at(-1)
   const end = last ? { at: last.started_us, id: last.run_id } : null

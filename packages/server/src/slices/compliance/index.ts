@@ -130,7 +130,7 @@ const history: Handler<typeof contract.history> = async (call, { query }) => {
 
 const status: Handler<typeof contract.status> = async (call, { query }) => {
   const { db } = call.kernel
-  const page = pageOf(query, limits.page.default)
+  const page = pageOf(query, limits.page.default, call.operation.id)
   const all = await db.read(PLATFORM, listTenantIds)
   const ids = all.slice(page.offset, page.offset + page.limit)
   const newest = await findNewestAudits(db, ids)

@@ -129,6 +129,13 @@ test('K6: an uncertified member is rejected, and nothing is stored', async () =>
   const members = [member('adapter', 'MIT', false), member('base'), member('c', 'MIT', false)]
   const { reasons } = await rejected({ members })
   assert.deepEqual(reasons, ['"adapter" is not certified', '"c" is not certified'])
+  const unlike = [member('a', 'GPL-2.0-only'), member('b', 'Apache-2.0', false)]
+  const all = await rejected({ members: unlike, required_trust_tier: 'root' })
+  const [claim, conflict, tier, ...more] = all.reasons
+  assert.deepEqual([claim, more], ['"b" is not certified', []])
+  assert.match(conflict ?? '', /^Apache-2\.0 with GPL-2\.0-only /)
+  assert.match(tier ?? '', /^the trust tier is .* root is required$/)
+  assert.equal(all.composition_id, undefined, 'nothing is stored')
   const twice = await rejected({ members: [member('a'), member('a', 'ISC')] })
   assert.match(twice.reasons.join(), /"a" is listed twice with different claims/)
   assert.deepEqual(await statuses(), {})

@@ -196,7 +196,6 @@ const compose: Handler<typeof contract.compose> = async (call, { body }) => {
       `the licences have more than ${COMPOSITION_LICENSES_BYTES_MAX} bytes together`,
     ])
   const { members, reasons } = await examineMembers(call, body.members)
-  if (reasons.length > 0) throw rejection(reasons)
 
   const { max_trust_tier } = call.principal
   const request: CompositionRequest = {
@@ -207,6 +206,7 @@ const compose: Handler<typeof contract.compose> = async (call, { body }) => {
     required_trust_tier: body.required_trust_tier ?? 'verified',
   }
   const reason = tierReason(request)
+  if (reasons.length > 0) throw rejection(reason === undefined ? reasons : [...reasons, reason])
   if (reason !== undefined) {
     const { row } = await recordRefusal(call, compositionRegistry, request, {
       code: 'tier',

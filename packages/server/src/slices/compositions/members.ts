@@ -51,6 +51,8 @@ export async function examineMembers(
   const findMember = memberLookup(tenant)
   const pace = yieldBetweenChunks()
   const sorted = sortMembers(dropDuplicates(claims, reasons))
+  // Without its licences a member agrees with everything, or names none.
+  let unread = false
   let left = COMPOSITION_LICENSES_BYTES_MAX
   for (const claim of sorted) {
     const lookup = await findMember(claim.ref_id)
@@ -58,7 +60,10 @@ export async function examineMembers(
     left -= jsonByteLength(lookup.found?.licenses ?? [])
     if (left < 0) return overLimit([...reasons, TOO_MANY_LICENSES])
     const { member, fault } = withTerms({ ...claim, found: lookup.found })
-    if (fault !== null) reasons.push(fault)
+    if (fault !== null) {
+      reasons.push(fault)
+      unread = true
+    }
     members.push(member)
     await pace()
   }
@@ -67,8 +72,7 @@ export async function examineMembers(
   const license_verdict = compositionVerdict(members)
   if (jsonByteLength([members, license_verdict]) > COMPOSITION_SIGNED_BYTES_MAX)
     reasons.push(TOO_LARGE)
-  if (reasons.length === 0)
-    reasons.push(...license_verdict.reasons.map((conflict) => conflictText(conflict)))
+  if (!unread) reasons.push(...license_verdict.reasons.map((conflict) => conflictText(conflict)))
   return { members, license_verdict, reasons }
 }
 

@@ -191,6 +191,7 @@ export async function isScrubMissing(
   })
 }
 
+export { findBoundText, hasRedactedText } from './bound/bound-texts.sql.ts'
 export {
   boundTextSource,
   countTextsUsing,

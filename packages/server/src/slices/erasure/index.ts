@@ -82,7 +82,7 @@ const verify: Handler<typeof erasure.verify> = async (call, { params }) => {
 }
 
 const list: Handler<typeof erasure.list> = async (call, { query }) => {
-  const page = pageOf(query, PAGE_DEFAULT)
+  const page = pageOf(query, PAGE_DEFAULT, call.operation.id)
   const found = await call.read((db) =>
     call.principal.allowed_stores.length === 0 ? listParsed(db, page) : scanVisible(call, db, page),
   )

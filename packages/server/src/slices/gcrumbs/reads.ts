@@ -80,14 +80,14 @@ export const verifyKey: Handler<typeof gcrumbs.verify_key> = async (call) => {
 
 export const breadcrumbs: Handler<typeof gcrumbs.breadcrumbs> = (call, { query }) =>
   call.read(async (db) => {
-    const page = pageOf(query, 100)
+    const page = pageOf(query, 100, call.operation.id)
     const rows = await listCrumbs(db, page.offset, page.offset + page.limit)
     return page.envelope('breadcrumbs', rows.map(showCrumb))
   })
 
 export const epochs: Handler<typeof gcrumbs.epochs> = (call, { query }) =>
   call.read(async (db) => {
-    const page = pageOf(query, 100)
+    const page = pageOf(query, 100, call.operation.id)
     const rows = await listEpochs(db, page.limit, page.offset)
     const shown: Epoch[] = []
     for (const row of rows) shown.push(await showEpoch(call.kernel, db, row))

@@ -120,6 +120,32 @@ test("'governance.policy_types' lists every type with a schema and needs no scop
   }
 })
 
+test('a page of policies goes on behind the last one, also when that is gone', async () => {
+  const made: string[] = []
+  for (const [name, priority] of [
+    ['a', -5],
+    ['b', -5],
+    ['c', 7],
+    ['d', 7],
+  ] as const) {
+    const { body } = await ask('POST', '/governance/policies', { name, priority, ...SHORT_LIST })
+    made.push(body.policy_id)
+  }
+  const path = '/governance/policies?limit=2'
+  const first = (await ask('GET', path)).body
+  const [a, b] = made
+  assert.deepEqual(
+    first.policies.map(({ name }: { name: string }) => name),
+    ['a', 'b'],
+  )
+  for (const policy_id of [a, b]) await ask('DELETE', `/governance/policies/${policy_id}`)
+  const { policies } = (await ask('GET', `${path}&cursor=${first.next_cursor}`)).body
+  assert.deepEqual(
+    policies.map(({ name }: { name: string }) => name),
+    ['c', 'd'],
+  )
+})
+
 // 'governance.get_policy'
 test("'governance.update_policy' makes the next version; null changes nothing", async () => {
   const made = (await ask('POST', '/governance/policies', { name: 'One', ...SHORT_LIST })).body

@@ -16,7 +16,7 @@ import {
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
-import { pageOf } from '../../platform/page.ts'
+import { type Page, pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { defaultAction, showPolicy } from './change-policy.ts'
 import { readOutcomes } from './evaluation-result.ts'
@@ -29,12 +29,14 @@ import {
   listCounts,
   listEvaluations,
 } from './log/evaluations.sql.ts'
-import { findNewest, listStanding, listVersions } from './policies.sql.ts'
+import { findNewest, listStanding, listVersions, type PolicyRow } from './policies.sql.ts'
 import { ENTITY_NAMES } from './rules/entity-names.ts'
 import { actionOf, type OpenedPolicy, openPolicies, UNREADABLE } from './sealed-policy.ts'
 
 const HISTORY_MAX = 100
 const NAMED_MAX = 8
+/** Places in a list are no negative numbers, and priorities may be. */
+const PRIORITY_SHIFT = 1_000_000
 const OTHER = 'Other'
 const CHANGES = ['created', 'updated', 'deleted'] as const
 
@@ -60,16 +62,36 @@ export const policyTypes: Handler<typeof contract.policy_types> = async () => ({
 })
 
 export const listPolicies: Handler<typeof contract.list_policies> = async (call, { query }) => {
-  const page = pageOf(query, 200)
-  const rows = await call.read(listStanding)
+  const page = pageOf(query, 200, call.operation.id)
+  const rows = await call.read((db) => listBehind(db, page.after))
   const wanted = query.enabled_only ? rows.filter(({ enabled }) => enabled === 1) : rows
-  const shown = wanted.slice(page.offset, page.offset + page.limit)
+  const from = page.after === null ? page.offset : 0
+  const shown = wanted.slice(from, from + page.limit)
+  const last = shown.at(-1)
   const opened = await openPolicies(call.kernel, call.tenant_id, shown)
   return page.envelope(
     'policies',
     opened.map(({ row, words }) => showPolicy(row, words ?? UNREADABLE)),
+    last ? { at: last.priority + PRIORITY_SHIFT, id: last.policy_id } : null,
   )
 }
+
+/** Those in force behind a place in the order of evaluation, also of a policy that is gone. */
+async function listBehind(db: TenantDb, after: Page['after']): Promise<PolicyRow[]> {
+  const rows = await listStanding(db)
+  if (after === null) return rows
+  const [marked] = await findNewest(db, [after.id])
+  const priority = after.at - PRIORITY_SHIFT
+  return rows.filter(
+    (row) =>
+      row.priority > priority ||
+      (row.priority === priority && marked !== undefined && isLater(row, marked)),
+  )
+}
+
+const isLater = (one: PolicyRow, other: PolicyRow): boolean =>
+  one.created_us > other.created_us ||
+  (one.created_us === other.created_us && one.policy_id > other.policy_id)
 
 export const getPolicy: Handler<typeof contract.get_policy> = async (call, { params, query }) => {
   const rows = await call.read((db) => listVersions(db, params.policy_id, HISTORY_MAX))

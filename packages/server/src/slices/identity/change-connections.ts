@@ -158,7 +158,7 @@ export const createConnection: Handler<
 export const listAllConnections: Handler<typeof contract.connections> = (call, { query }) =>
   call.read(async (db) => {
     refuseLimited(call)
-    const page = pageOf(query, limits.page.default)
+    const page = pageOf(query, limits.page.default, call.operation.id)
     const { limit, offset } = page
     const rows = (await listConnections(db)).slice(offset, offset + limit)
     const opened = await connectionColumn.openAll(call.kernel, call.tenant_id, rows)

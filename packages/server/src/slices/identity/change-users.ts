@@ -101,7 +101,7 @@ export const inviteUser: Handler<typeof contract.invite> = async (call, { body }
 export const listPeople: Handler<typeof contract.users> = (call, { query }) =>
   call.read(async (db) => {
     refuseLimited(call)
-    const page = pageOf(query, limits.page.default)
+    const page = pageOf(query, limits.page.default, call.operation.id)
     const rows = await listUsers(db, page)
     const last = rows.at(-1)
     const texts = await personColumn.openAll(call.kernel, call.tenant_id, rows)

@@ -173,7 +173,7 @@ const visibleTo = ({ allowed_stores, key_id }: Principal): string | null =>
 const listSessions: Handler<typeof contract.sessions> = (call, { query }) =>
   call.read(async (db) => {
     const { kernel, principal } = call
-    const page = pageOf(query, limits.page.default)
+    const page = pageOf(query, limits.page.default, call.operation.id)
     const now_us = kernel.clock.now()
     const rows = await listLiveSessions(db, visibleTo(principal), {
       now_us,

@@ -8,27 +8,19 @@ import { movedClock } from '../../testing/skewed-clock.ts'
 import { subjectScene } from '../subjects/testing/scene.ts'
 import { Browser, signedIn } from './testing/browser.ts'
 import { type ForgingProvider, startForgingProvider } from './testing/forging-provider.ts'
-import { codeOf, connect, enter, SSO_EGRESS } from './testing/sso-scene.ts'
+import { codeOf, connect, enter, SSO_EGRESS, startSso } from './testing/sso-scene.ts'
 
 const PATH = '/v1/portal/sso/connections'
 const LOGOUT = 'http://schemas.openid.net/event/backchannel-logout'
 let service: TestService
 let provider: ForgingProvider
-const ended: (() => unknown)[] = []
+let stop: () => Promise<void>
 
 before(async () => {
-  service = await startTestService({ config: { egress: SSO_EGRESS } })
-  provider = await startForgingProvider({
-    after: (end) => {
-      ended.push(end as () => unknown)
-    },
-  })
+  ;({ service, provider, stop } = await startSso())
 })
 
-after(async () => {
-  await service.stop()
-  for (const end of ended) end()
-})
+after(() => stop())
 
 const statusOf = async (browser: Browser) => (await browser.ask('GET', '/v1/portal/me')).status
 const newBody = (more: object = {}) => ({

@@ -2,29 +2,21 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startTestService, type TestService } from '../../testing/harness.ts'
+import type { TestService } from '../../testing/harness.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
 import { Browser } from './testing/browser.ts'
-import { type ForgingProvider, startForgingProvider } from './testing/forging-provider.ts'
-import { begin, callbackPath, codeOf, connect, enter, SSO_EGRESS } from './testing/sso-scene.ts'
+import type { ForgingProvider } from './testing/forging-provider.ts'
+import { begin, callbackPath, codeOf, connect, enter, startSso } from './testing/sso-scene.ts'
 
 let service: TestService
 let provider: ForgingProvider
-const ended: (() => unknown)[] = []
+let stop: () => Promise<void>
 
 before(async () => {
-  service = await startTestService({ config: { egress: SSO_EGRESS } })
-  provider = await startForgingProvider({
-    after: (end) => {
-      ended.push(end as () => unknown)
-    },
-  })
+  ;({ service, provider, stop } = await startSso())
 })
 
-after(async () => {
-  await service.stop()
-  for (const end of ended) end()
-})
+after(() => stop())
 
 async function comeBack(connection_id: string, address: string, more = {}): Promise<string> {
   const browser = new Browser(service)

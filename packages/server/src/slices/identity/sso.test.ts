@@ -13,6 +13,7 @@ import {
   enter,
   nextAddress,
   SSO_EGRESS,
+  startSso,
   walk,
 } from './testing/sso-scene.ts'
 
@@ -21,22 +22,13 @@ type ForgedAnswer = Parameters<ForgingProvider['answer']>[1]
 const CONSOLE_ORIGIN = 'https://console.example'
 let service: TestService
 let provider: ForgingProvider
-const ended: (() => unknown)[] = []
+let stop: () => Promise<void>
 
 before(async () => {
-  const config = { egress: SSO_EGRESS, console_origins: [CONSOLE_ORIGIN] }
-  service = await startTestService({ config })
-  provider = await startForgingProvider({
-    after: (end) => {
-      ended.push(end as () => unknown)
-    },
-  })
+  ;({ service, provider, stop } = await startSso({ console_origins: [CONSOLE_ORIGIN] }))
 })
 
-after(async () => {
-  await service.stop()
-  for (const end of ended) end()
-})
+after(() => stop())
 
 const codeOf = ({ status, body }: Answer) => `${status} ${body?.error ?? 'ok'}`
 const mapped = (more: object = {}) => ({
@@ -64,6 +56,15 @@ const reasonsOf = async (key: string) =>
   )
 
 describe("'identity.authorize' and 'identity.callback'", () => {
+  test('a HEAD of the redirect, as of a link scanner, uses nothing up', async () => {
+    const { connection_id } = await connect(service, provider.issuer)
+    const browser = stranger()
+    const path = callbackPath(provider.answer(await begin(browser, { connection_id })))
+    const scanned = await browser.ask('HEAD', path)
+    assert.deepEqual([scanned.status, scanned.headers.get('allow')], [405, 'GET'])
+    assert.equal((await browser.ask('GET', path)).status, 302)
+  })
+
   test('a person whom the provider knows gets a session with the default role', async () => {
     const { connection_id, tenant } = await connect(service, provider.issuer)
     const { me } = await enter(service, provider, connection_id, {

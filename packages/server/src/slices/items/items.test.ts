@@ -371,6 +371,40 @@ test('an imported version supersedes the memory of the item that is there', asyn
   assert.equal(before.superseded_by, item.ref)
 })
 
+test('whatever version is imported over an item, its old memory is found no longer', async () => {
+  for (const chained of [false, true]) {
+    const store_id = await newStore()
+    await ok('put', { ...name('kept', 'm'), value: { word: 'zebra' } }, store_id)
+    const item = name('kept', 'm')
+    const at = (day: number) => `2020-01-0${day}T00:00:00Z`
+    const lines = [
+      {
+        ref: 900_001,
+        content: '{"word":"heron"}',
+        valid_from: at(1),
+        superseded_by: 900_002,
+        item,
+      },
+      { ref: 900_002, content: '{"word":"okapi"}', valid_from: at(2), item },
+    ].slice(chained ? 0 : 1)
+    const response = await fetch(`${scene.service.url}/v1/stores/${store_id}/import`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${scene.api_key}`,
+        'content-type': 'application/x-ndjson',
+      },
+      body: lines.map((line) => JSON.stringify(line)).join('\n'),
+    })
+    assert.equal(response.status, 200, await response.text())
+    assert.deepEqual((await ok('get', item, store_id)).item.value, { word: 'okapi' })
+    const query = { query: 'zebra okapi', budget_tokens: 500 }
+    const path = `/v1/stores/${store_id}/retrieve`
+    const { memories, ...rest } = (await scene.api('POST', path, query)).body
+    const found = JSON.stringify(memories ?? rest)
+    assert.ok(found.includes('okapi') && !found.includes('zebra'), found)
+  }
+})
+
 test('policies see values and names: a value is redacted inside, a name is refused', async () => {
   const other = await openScene({}, undefined)
   try {

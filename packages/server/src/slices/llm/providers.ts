@@ -180,7 +180,7 @@ export const listProviderPage: Handler<typeof contract.list_providers> = async (
   { query },
 ) => {
   refuseLimited(call)
-  const page = pageOf(query, llmLimits.page.default)
+  const page = pageOf(query, llmLimits.page.default, call.operation.id)
   const rows = await call.read((db) => listProviders(db, page))
   const last = rows.at(-1)
   const words = await providerColumn.openAll(call.kernel, call.tenant_id, rows)

@@ -302,7 +302,7 @@ const appendChange = (
 
 export const listTools: Handler<typeof contract.list_tools> = async (call, { query }) => {
   refuseLimited(call)
-  const page = pageOf(query, llmLimits.page.default)
+  const page = pageOf(query, llmLimits.page.default, call.operation.id)
   const rows = await call.read((db) => listToolPage(db, page))
   const last = rows.at(-1)
   const words = await toolColumn.openAll(call.kernel, call.tenant_id, rows)

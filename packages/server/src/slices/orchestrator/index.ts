@@ -131,7 +131,7 @@ export { runDeltas } from './managed/run-deltas.ts'
 export { agentActionRegistry, mayReadTexts } from './runs/agent-actions.ts'
 export { agentTextSource, refuseLimited } from './runs/agents.ts'
 export { loadRun } from './runs/runs.ts'
-export { settleDueRuns } from './runs/settle-runs.ts'
+export { runTextSource, settleDueRuns } from './runs/settle-runs.ts'
 export { loadNewest } from './workflows/workflow-runs.ts'
 export { workflowTextSource } from './workflows/workflows.ts'
 

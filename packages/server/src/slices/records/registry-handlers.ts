@@ -47,8 +47,9 @@ export function registryReads<Id extends string, Key extends string, Shown, List
   return {
     stats: (call: Call) => call.read((db) => countByStatus(db, kind)),
 
-    async list({ kernel, tenant_id }: Call, { query }: { readonly query: PageQuery }) {
-      const page = pageOf(query, limits.records_page.default)
+    async list(call: Call, { query }: { readonly query: PageQuery }) {
+      const { kernel, tenant_id } = call
+      const page = pageOf(query, limits.records_page.default, call.operation.id)
       const { shown, end } = await listRecords(kernel, tenant_id, { kind, page }, (record) =>
         showListed(record, tenant_id),
       )

@@ -56,7 +56,7 @@ const stats: Handler<typeof reports.stats> = async (call) => {
 
 const list: Handler<typeof reports.list> = async (call, { query }) => {
   refuseLimited(call)
-  const page = pageOf(query, 50)
+  const page = pageOf(query, 50, call.operation.id)
   const include_deleted = query?.include_deleted ?? false
   const rows = await call.read((db) => listReports(db, { ...page, include_deleted }))
   const last = rows.at(-1)

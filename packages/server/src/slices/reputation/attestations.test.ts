@@ -67,6 +67,25 @@ test('what says the same is signed once, and no read signs anything', async () =
   )
 })
 
+test('a page of attestations goes on behind the last one, whatever was signed since', async () => {
+  const tenant = await scene.tenant()
+  const attest = async (name: string) => {
+    await tenant.earn(name, ['paid'])
+    return tenant.ok('POST', '/cgr/attestations', { agent_handle: name })
+  }
+  for (const name of ['a', 'b', 'c']) await attest(name)
+  const path = '/cgr/attestations?limit=2'
+  const first = await tenant.ok('GET', path)
+  await attest('d')
+  const next = await tenant.ok('GET', `${path}&cursor=${first.next_cursor}`)
+  assert.deepEqual(
+    [first, next].map(({ attestations }) =>
+      attestations.map(({ agent_handle }: { agent_handle: string }) => agent_handle),
+    ),
+    [['c', 'b'], ['a']],
+  )
+})
+
 test('the log says that it was issued, under the id it is referred to by', async () => {
   const tenant = await scene.tenant()
   await tenant.decide('agent', 'one')

@@ -208,14 +208,16 @@ const attestation: Handler<typeof reputation.attestation> = async (call, input) 
 }
 
 const attestations: Handler<typeof reputation.attestations> = async (call, { query }) => {
-  const page = pageOf(query, 50)
+  const page = pageOf(query, 50, call.operation.id)
   const stored = await call.read(async (db) => {
     const rows = await listAttestations(db, page)
     return Promise.all(
       rows.map(async (row) => ({ row, evidence_ref: await findEntryId(db, row.seq) })),
     )
   })
-  return page.envelope('attestations', await openAll(call.kernel, call.tenant_id, stored))
+  const shown = await openAll(call.kernel, call.tenant_id, stored)
+  const last = stored.at(-1)
+  return page.envelope('attestations', shown, last ? { at: last.row.seq, id: '' } : null)
 }
 
 export { nameAll, scoreOf, showAll } from './agent-score.ts'

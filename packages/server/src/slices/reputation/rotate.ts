@@ -140,7 +140,7 @@ function unreadable(): never {
 
 export const rotations: Handler<typeof reputation.rotations> = async (call, { query }) => {
   const { kernel, tenant_id } = call
-  const page = pageOf(query, 100)
+  const page = pageOf(query, 100, call.operation.id)
   const keys = await kernel.keyring.tenant(tenant_id)
   const label = (key: string | undefined) => (key === undefined ? null : keyLabel(keys, key))
   const [first, member] = [label(query?.anchor), label(query?.current)]

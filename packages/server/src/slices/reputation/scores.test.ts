@@ -201,6 +201,22 @@ test("'cgr.scores' pages agents, highest first, and a page never changes a score
   assert.equal(next.scores[0].agent_handle, 'bad')
 })
 
+test('a page of scores goes on below the last one, whoever came in above it', async () => {
+  const tenant = await scene.tenant()
+  await tenant.earn('good', ['paid', 'paid'])
+  await tenant.decide('new', 'pending')
+  await tenant.earn('bad', ['default'])
+  const path = '/cgr/scores?limit=1'
+  const first = await tenant.ok('GET', path)
+  await tenant.earn('better', ['paid', 'paid', 'paid'])
+  const next = await tenant.ok('GET', `${path}&cursor=${first.next_cursor}`)
+  const last = await tenant.ok('GET', `${path}&cursor=${next.next_cursor}`)
+  assert.deepEqual(
+    [first, next, last].map(({ scores }) => scores[0].agent_handle),
+    ['good', 'new', 'bad'],
+  )
+})
+
 test('more than 500 ordinary decisions change no score', async () => {
   const tenant = await scene.tenant()
   await tenant.earn('agent', ['paid'])

@@ -5,7 +5,7 @@ import { type AgentScore, DIMENSION_DEFAULT, type reputation } from '@custos/con
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Handler } from '../../platform/kernel/call.ts'
-import { pageOf } from '../../platform/page.ts'
+import { type Page, pageOf } from '../../platform/page.ts'
 import {
   findSubject,
   lastSeq,
@@ -26,7 +26,7 @@ const CHUNK = 100
 export const scores: Handler<typeof reputation.scores> = async (call, { query }) => {
   const { kernel, tenant_id } = call
   const dimension = query?.dimension ?? DIMENSION_DEFAULT
-  const page = pageOf(query, PAGE_DEFAULT)
+  const page = pageOf(query, PAGE_DEFAULT, call.operation.id)
   const keys = await kernel.keyring.tenant(tenant_id)
   const handle = query?.agent_handle
   const name = handle === undefined ? null : nameLabel(keys, dimension, handle)
@@ -35,17 +35,36 @@ export const scores: Handler<typeof reputation.scores> = async (call, { query })
       ? await scoreRows(db, await listNamed(db, name))
       : await scoreAll(db, dimensionLabel(keys, dimension))
     all.sort((a, b) => b.score.cgr_score - a.score.cgr_score || order(a) - order(b))
-    const wanted = all.slice(page.offset, page.offset + page.limit)
+    const { after } = page
+    const from = after === null ? page.offset : all.findIndex((one) => isBehind(one, after))
+    const wanted = from === -1 ? [] : all.slice(from, from + page.limit)
     return { found: await nameAll(db, wanted), log_seq: await lastSeq(db) }
   })
   const shown = await showAll({ kernel, tenant_id, dimension, log_seq }, found)
+  const last = found.at(-1)
   const objects = shown.map(({ object }) => object)
-  const { scores, count, limit, offset, next_cursor } = page.envelope('scores', objects)
+  const { scores, count, limit, offset, next_cursor } = page.envelope(
+    'scores',
+    objects,
+    last ? { at: order(last), id: scoreBits(last) } : null,
+  )
   const as_of = formatTime(kernel.clock.now())
   return { scores, count, as_of, dimension, limit, offset, next_cursor }
 }
 
 const order = ({ agent }: ScoredAgent): number => agent.agent_no
+
+/** In the order of scores, which are never negative. */
+function scoreBits({ score }: ScoredAgent): string {
+  const bits = Buffer.alloc(8)
+  bits.writeDoubleBE(score.cgr_score)
+  return bits.toString('hex')
+}
+
+function isBehind(one: ScoredAgent, after: NonNullable<Page['after']>): boolean {
+  const bits = scoreBits(one)
+  return bits < after.id || (bits === after.id && order(one) > after.at)
+}
 
 /** The scores of a dimension, in pieces: others are answered in between. */
 async function scoreAll(db: TenantDb, dimension: Uint8Array): Promise<ScoredAgent[]> {

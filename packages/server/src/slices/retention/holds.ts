@@ -105,7 +105,7 @@ export const listStoreHolds: Handler<typeof retention.holds> = (call, { params, 
   call.read(async (db) => {
     const { store_id } = params
     await loadReadableStore(call.kernel, db, store_id)
-    const page = pageOf(query, limits.page.default)
+    const page = pageOf(query, limits.page.default, call.operation.id)
     const active_us = query.standing ? call.kernel.clock.now() : null
     const rows = await listHolds(db, store_id, { ...page, active_us })
     const last = rows.at(-1)

@@ -55,7 +55,7 @@ async function findVisible(call: ReadCall, request_id: string): Promise<RequestR
 }
 
 const list: Handler<typeof subjects.list> = async (call, { query }) => {
-  const page = pageOf(query, PAGE_DEFAULT)
+  const page = pageOf(query, PAGE_DEFAULT, call.operation.id)
   const at_us = call.kernel.clock.now()
   const { kind, status, overdue } = query
   const filter: RequestFilter = {

@@ -23,8 +23,8 @@ import { findType, typeRegistry } from '../world-model/index.ts'
 
 const PAGE_DEFAULT = 50
 
-const list: Handler<typeof contract.list> = async (_call, { query }) => {
-  const page = pageOf(query, PAGE_DEFAULT)
+const list: Handler<typeof contract.list> = async (call, { query }) => {
+  const page = pageOf(query, PAGE_DEFAULT, call.operation.id)
   const shown = TEMPLATES.slice(page.offset, page.offset + page.limit).map(
     ({ id, name, version, description }) => ({ id, name, version, description }),
   )

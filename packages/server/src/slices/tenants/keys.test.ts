@@ -13,6 +13,7 @@ import {
 } from '../../http/testing/edge-server.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { updateKeyUse } from '../../platform/db/control.sql.ts'
+import { rawSql } from '../../testing/raw-sql.ts'
 import { flushKeyUses, issueKey, OPERATOR_RIGHTS } from './index.ts'
 
 let service: TestServer
@@ -150,6 +151,20 @@ test("'keys.list' pages through all keys and never shows one", async () => {
     assert.equal((await at(`?limit=${limit}`)).status, status)
   assert.equal((await at('?offset=-1')).status, 422)
   assert.equal((await at('?cursor=x')).status, 422)
+})
+
+test('a page of keys goes on behind the last one, also when one before it is gone', async () => {
+  const { api_key } = await makeTenant(service.url)
+  const made: string[] = []
+  for (const name of ['a', 'b', 'c']) made.push((await create({ name }, api_key)).body.key_id)
+  const at = async (query: string) => (await ask('GET', `/v1/keys${query}`, { key: api_key })).body
+  const names = ({ keys }: { keys: { name: string }[] }) => keys.map(({ name }) => name)
+  const first = await at('?limit=2')
+  assert.deepEqual(names(first), ['default', 'a'])
+  assert.deepEqual(names(await at('?limit=2&cursor=2')), ['b', 'c'], 'as of an earlier version')
+  await rawSql(service, 'delete from credentials where key_id = ?', [String(made[0])])
+  const next = await at(`?limit=2&cursor=${first.next_cursor}`)
+  assert.deepEqual([names(next), next.next_cursor], [['b', 'c'], null])
 })
 
 test("'keys.revoke' works at once, twice answers false, foreign keys are unknown", async () => {

@@ -26,6 +26,7 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
 import { REDACTED_TEXT } from '../../platform/kernel/text-source.ts'
 import { formatNamespace, parseNamespace } from '../../platform/namespace.ts'
+import { type PageQuery, pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { KEY_ID_BYTES, openLimits, type SealedLimit } from './credential-limit.ts'
@@ -414,19 +415,28 @@ async function requireFewTokens(tx: Tx, maker_id: string): Promise<void> {
     throw new Refusal('too_many_tokens')
 }
 
+/** A cursor of an earlier version is a number of keys to skip. */
+const withOffset = ({ cursor, ...query }: PageQuery): PageQuery => {
+  if (cursor === undefined) return query
+  return /^[0-9]{1,9}$/.test(cursor) ? { ...query, offset: Number(cursor) } : { ...query, cursor }
+}
+
 export const keysHandlers: HandlersOf<typeof keys> = {
   create: createKey,
   create_token: createToken,
 
   list: (call, { query }) =>
     call.read(async (db) => {
-      const limit = query.limit ?? 100
-      const offset = query.cursor === undefined ? (query.offset ?? 0) : Number(query.cursor)
-      const rows = await listCredentials(db, db.tenant_id, { limit: limit + 1, offset })
-      const shown = await showKeys(call.kernel, db, rows.slice(0, limit))
+      const page = pageOf(withOffset(query), 100, call.operation.id)
+      const { limit } = page
+      const rows = await listCredentials(db, db.tenant_id, { ...page, limit: limit + 1 })
+      const listed = rows.slice(0, limit)
+      const shown = await showKeys(call.kernel, db, listed)
       const keys = shown.filter((key) => isVisible(call.principal, key))
-      const next_cursor = rows.length > limit ? String(offset + limit) : null
-      return { keys, count: keys.length, limit, offset, next_cursor }
+      const last = rows.length > limit ? listed.at(-1) : undefined
+      const end = last ? { at: last.created_us, id: last.key_id } : null
+      const { next_cursor } = page.envelope('keys', listed, end)
+      return { ...page.envelope('keys', keys), next_cursor: last ? next_cursor : null }
     }),
 
   current: showCurrent,

@@ -312,6 +312,20 @@ test("'webhooks.retry' of an entry is refused while one of it is open", async (t
   assert.equal((await deliveriesOf(scene, webhook_id)).length, 2)
 })
 
+test("'webhooks.retry' of a delivery that is being sent is refused", async (t) => {
+  const scene = await startScene(t)
+  const receiver = await startReceiver(t)
+  receiver.answer = () => undefined
+  const { webhook_id } = await scene.create(receiver, { events: ['store.created'] })
+  await scene.append()
+  await receiver.until(1)
+  const [{ delivery_id }] = await deliveriesOf(scene, webhook_id)
+  const path = `/v1/webhooks/${webhook_id}/deliveries/${delivery_id}/retry`
+  const { status, body } = await scene.ask('POST', path)
+  assert.deepEqual([status, body.error], [409, 'wrong_state'])
+  assert.equal((await deliveriesOf(scene, webhook_id)).length, 1)
+})
+
 test('an endpoint whose secret is gone is disabled, and the log says so', async (t) => {
   const scene = await startScene(t)
   const receiver = await startReceiver(t)

@@ -34,8 +34,8 @@ import {
   findDelivery,
   findReplayed,
   findWebhook,
-  hasOpenRetry,
   insertDeliveries,
+  isBeingSent,
   listTests,
   summariseOpen,
   updateDelivery,
@@ -64,8 +64,8 @@ const retryDelivery: Handler<typeof contract.retry> = (call, { params }) =>
     refuseDisabled(call, row)
     const { seq, event_type, previous_seq, generation } = old
     if (seq === null) return call.refuse('wrong_state', 'a test is not retried: send another')
-    if (await hasOpenRetry(tx, row.webhook_id, seq))
-      return call.refuse('wrong_state', 'it is being sent again')
+    if (await isBeingSent(tx, row.webhook_id, { seq, now_us: tx.now() }))
+      return call.refuse('wrong_state', 'it is being sent')
     const again = newDelivery(call.kernel, tx, {
       webhook_id: row.webhook_id,
       kind: 'retry',

@@ -22,7 +22,7 @@ import { type DeliveryRow, listDeliveries, listWebhooks } from './webhooks.sql.t
 export const listAll: Handler<typeof contract.list> = (call, { query }) => {
   refuseLimited(call)
   return call.read(async (db) => {
-    const page = pageOf(query, limits.page.default)
+    const page = pageOf(query, limits.page.default, call.operation.id)
     const rows = await listWebhooks(db, page)
     const texts = await endpointColumn.openAll(call.kernel, call.tenant_id, rows)
     const size = await logSize(db)
@@ -47,7 +47,7 @@ export const listEventTypes: Handler<typeof contract.event_types> = async () => 
 export const listOfWebhook: Handler<typeof contract.deliveries> = (call, { params, query }) =>
   call.read(async (db) => {
     await loadWebhook(call, db, params.webhook_id)
-    const page = pageOf(query, limits.deliveries_page.default)
+    const page = pageOf(query, limits.deliveries_page.default, call.operation.id)
     const { status, event } = query
     const rows = await listDeliveries(db, params.webhook_id, { status, event, ...page })
     const last = rows.at(-1)

@@ -134,18 +134,18 @@ const deliveriesOf = (db: TenantDb, webhook_id: string) =>
 export const findDelivery = (db: TenantDb, webhook_id: string, delivery_id: string) =>
   db.first(deliveriesOf(db, webhook_id).select(DELIVERY).where('delivery_id', '=', delivery_id))
 
-/** Whether a retry of the entry is open. */
-export const hasOpenRetry = async (
+/** Whether a retry of the entry is open, or any delivery of it is due: it may be under way. */
+export const isBeingSent = async (
   db: TenantDb,
   webhook_id: string,
-  seq: number,
+  { seq, now_us }: { seq: number; now_us: number },
 ): Promise<boolean> =>
   (await db.first(
     deliveriesOf(db, webhook_id)
       .select('delivery_id')
-      .where('kind', '=', 'retry')
       .where('seq', '=', seq)
-      .where('next_us', 'is not', null),
+      .where('next_us', 'is not', null)
+      .where((e) => e.or([e('kind', '=', 'retry'), e('next_us', '<=', now_us)])),
   )) !== undefined
 
 interface DeliveryPage extends Pick<Page, 'limit' | 'offset' | 'after'> {

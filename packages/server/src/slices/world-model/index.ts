@@ -149,7 +149,7 @@ const registerType: Handler<typeof contract.register_type> = async (call, { body
 
 const listTypes: Handler<typeof contract.list_types> = async (call, { query }) => {
   const { kernel, tenant_id } = call
-  const page = pageOf(query, limits.records_page.default)
+  const page = pageOf(query, limits.records_page.default, call.operation.id)
   const titles = await listTitles(kernel, tenant_id)
   const ids = titles
     .filter(({ kind }) => query.kind === undefined || kind === query.kind)

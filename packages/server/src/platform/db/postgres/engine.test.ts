@@ -284,6 +284,34 @@ test('a slow statement is 503 for its unit alone', () =>
     { statement_timeout_ms: 300 },
   ))
 
+test('a right that is taken away is 503 for what needs it, and the fault is told', async () => {
+  const told: string[] = []
+  const onFault = ({ message }: PostgresError) => told.push(message)
+  await withEngines(
+    async ({ db, url }) => {
+      const heads = (tx: Tx) => tx.all(from(tx, 'chain_heads').select('size'))
+      const results = async () => {
+        const units = [
+          db.transact('t1', (tx) => put(tx, 'a')),
+          db.transact('t1', async (tx) => (await heads(tx)).length),
+        ]
+        return (await Promise.allSettled(units)).map(({ status }) => status)
+      }
+      const revoke = (verb: string) => withPostgres(url, (c) => c.step(`${verb} ${APP_ROLE}`))
+      await revoke('revoke insert on usage from')
+      assert.deepEqual(await results(), ['rejected', 'fulfilled'])
+      await assert.rejects(
+        db.transact('t1', (tx) => put(tx, 'b')),
+        unavailable,
+      )
+      assert.match(told.at(-1) ?? '', /^PostgreSQL error 42501.*denied for table usage$/)
+      await revoke('grant insert on usage to')
+      assert.deepEqual(await results(), ['fulfilled', 'fulfilled'])
+    },
+    { onFault },
+  )
+})
+
 test('when every connection is taken the next caller gets 503', () =>
   withEngines(
     async ({ db }) => {

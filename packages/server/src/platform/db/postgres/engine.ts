@@ -230,7 +230,10 @@ export class PostgresEngine implements Database {
     for (const [index, { reject }] of batch.entries()) {
       const outcome = outcomes[index]
       if (outcome?.kept) outcome.tell()
-      else reject(asRefusal(outcome?.error))
+      else {
+        this.#tell(outcome?.error)
+        reject(asRefusal(outcome?.error))
+      }
     }
     return kept.length
   }
@@ -406,7 +409,10 @@ function send(connection: PostgresConnection, step: string): void {
 }
 
 const endsBatch = (failure: unknown): boolean =>
-  failure instanceof PostgresError && failure.fault !== null && failure.fault !== 'slow'
+  failure instanceof PostgresError &&
+  failure.fault !== null &&
+  failure.fault !== 'slow' &&
+  failure.fault !== 'denied'
 
 /** The error behind the echoes that statements of a failed transaction give. */
 function causeOf(connection: PostgresConnection, error: unknown): unknown {

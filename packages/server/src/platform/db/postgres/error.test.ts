@@ -33,6 +33,16 @@ test('a mistake of ours stays an error, and only names are told of it', () => {
   assert.equal(ofServer('42P01', 'no table x').message, 'PostgreSQL error 42P01: no table x')
 })
 
+test('a right that is missing is unavailable; a row of another tenant is a mistake of ours', () => {
+  const denied = (routine: string) =>
+    asPostgresError(
+      Object.assign(new DatabaseError('denied', 1, 'error'), { code: '42501', routine }),
+    )
+  assert.deepEqual(told(denied('aclcheck_error')), ['unavailable', 5])
+  const ours = denied('ExecWithCheckOptions')
+  assert.equal(told(ours), ours)
+})
+
 test('a number that cannot be read exactly is told as such', () => {
   const error = new InexactNumber('beyond')
   assert.equal(asPostgresError(error), error)

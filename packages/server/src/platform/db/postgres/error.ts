@@ -5,9 +5,10 @@ import { Refusal } from '../../refusal.ts'
 
 /**
  * `retry`: the transaction lost a race and may be run again. `lost`: the connection or the server
- * is gone. `full`: no space. `slow`: a statement or a lock took too long. Null: the statement.
+ * is gone. `full`: no space. `slow`: a statement or a lock took too long. `denied`: a right on a
+ * table was taken away. Null: the statement.
  */
-type PostgresFault = 'retry' | 'lost' | 'full' | 'slow' | null
+type PostgresFault = 'retry' | 'lost' | 'full' | 'slow' | 'denied' | null
 
 /** An error of the server or of the connection to it. */
 export class PostgresError extends Error {
@@ -40,10 +41,17 @@ const FAULTS: Readonly<Record<string, PostgresFault>> = {
   '25006': 'lost',
 }
 
+/**
+ * Where the server compares rights. A row that a policy of the table refuses has the same SQLSTATE
+ * from another place, and is a bug.
+ */
+const RIGHTS_ROUTINE = 'aclcheck_error'
+
 /** Classes whose messages name tables and columns and no values. */
 const NAMING_CLASSES = ['28', '3D', '42']
 
-function faultOf(code: string): PostgresFault {
+function faultOf(code: string, routine: string | undefined): PostgresFault {
+  if (code === '42501' && routine === RIGHTS_ROUTINE) return 'denied'
   const known = FAULTS[code]
   if (known !== undefined) return known
   return LOST_CLASSES.includes(code.slice(0, 2)) ? 'lost' : null
@@ -58,11 +66,12 @@ export function asPostgresError(error: unknown): Error {
   return new PostgresError(`the connection to PostgreSQL failed${code}`, 'lost')
 }
 
-function ofServer({ code = 'XX000', constraint, table, message }: DatabaseError): PostgresError {
+function ofServer(error: DatabaseError): PostgresError {
+  const { code = 'XX000', constraint, table, message, routine } = error
   const where = constraint ?? table
   const said = NAMING_CLASSES.includes(code.slice(0, 2)) ? `: ${message}` : ''
   const text = `PostgreSQL error ${code}${where === undefined ? '' : ` at ${where}`}${said}`
-  return new PostgresError(text, faultOf(code), code)
+  return new PostgresError(text, faultOf(code, routine), code)
 }
 
 /** The refusal for a server failure: it is unknown whether the unit was committed. */

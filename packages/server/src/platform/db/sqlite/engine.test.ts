@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
 import { sql } from 'kysely'
 import { systemClock } from '../../clock.ts'
+import { builder } from '../builder.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
 import { migrateSqlite, SqliteEngine } from './engine.ts'
@@ -118,6 +119,21 @@ test('the schema has no table of another engine', () => {
   const names = connection.all('select name from migrations', []).map((row) => Object(row).name)
   assert(names.length > 1 && !names.includes('0002-tenant-locks'))
   connection.close()
+})
+
+test('a database that takes no writes any more is 503, and the reason is told', async () => {
+  await db.close()
+  const told: unknown[] = []
+  db = new SqliteEngine(path, systemClock(), { onFault: (fault) => told.push(fault) })
+  const query = sql`pragma query_only = on`
+  const readOnly = { compile: () => query.compile(builder), toOperationNode: query.toOperationNode }
+  await db.transact('t1', (tx) => tx.all(readOnly))
+  await assert.rejects(
+    db.transact('t1', (tx) => put(tx, 'lost')),
+    { code: 'unavailable' },
+  )
+  assert.deepEqual(told, [{ fault: 'io', reason: 'attempt to write a readonly database' }])
+  assert.deepEqual(await operations('t1'), [])
 })
 
 test('a write to a data file that was removed or replaced is refused, not lost', async () => {

@@ -18,6 +18,9 @@ import type { sumUp } from './sum-worker.ts'
 const BATCH_UNITS_MAX = 256
 const READERS = 4
 
+/** Receives the errors that callers see only as a 503; messages of SQLite quote no values. */
+type OnFault = (fault: { fault: 'full' | 'io'; reason: string }) => void
+
 interface QueuedUnit {
   readonly tenant_id: string
   readonly unit: (tx: Tx) => Promise<unknown>
@@ -51,11 +54,16 @@ export class SqliteEngine implements Database {
   readonly #clock: Clock
   readonly #onCommit: OnCommit
   readonly #onLateFailure: OnLateFailure
+  readonly #onFault: OnFault
 
   constructor(
     path: string,
     clock: Clock,
-    options: { readonly onCommit?: OnCommit; readonly onLateFailure?: OnLateFailure } = {},
+    options: {
+      readonly onCommit?: OnCommit
+      readonly onLateFailure?: OnLateFailure
+      readonly onFault?: OnFault
+    } = {},
   ) {
     this.source = { engine: 'sqlite', path }
     this.#clock = clock
@@ -65,6 +73,7 @@ export class SqliteEngine implements Database {
     this.#readers = Array.from({ length: READERS }, () => new SqliteConnection(path, 'read'))
     this.#onCommit = options.onCommit ?? (() => {})
     this.#onLateFailure = options.onLateFailure ?? (() => {})
+    this.#onFault = options.onFault ?? (() => {})
   }
 
   transact<T>(tenant_id: string, unit: (tx: Tx) => Promise<T>): Promise<T> {
@@ -82,6 +91,7 @@ export class SqliteEngine implements Database {
       connection.step('BEGIN')
       return await query(new SqliteTenantDb(tenant_id, connection))
     } catch (error) {
+      this.#tell(error)
       throw asRefusal(error)
     } finally {
       try {
@@ -214,7 +224,13 @@ export class SqliteEngine implements Database {
     for (const { resolve, value } of done) resolve(value)
   }
 
+  #tell(error: unknown): void {
+    const fault = sqliteFault(error)
+    if (fault !== null && error instanceof Error) this.#onFault({ fault, reason: error.message })
+  }
+
   #abandon(batch: readonly QueuedUnit[], error: unknown): void {
+    this.#tell(error)
     try {
       if (this.#writer.inTransaction) this.#writer.step('ROLLBACK')
     } finally {

@@ -40,6 +40,8 @@ export function keyringErrorOf(error: unknown): unknown {
   if (state === undefined) return error
   if (UNAVAILABLE.has(state) || UNAVAILABLE_CLASSES.has(state.slice(0, 2)))
     return unavailable(`SQLSTATE ${state}`)
+  // A right that was taken away from a running service.
+  if (state === '42501') return unavailable(`SQLSTATE ${state}`, state)
   const table = error instanceof pg.DatabaseError ? error.table : undefined
   const at = table === undefined ? '' : ` on ${table}`
   return new KeyringError(
@@ -54,8 +56,9 @@ export function isRefusal(error: unknown, ...states: string[]): boolean {
   return error instanceof KeyringError && states.some((state) => error.cause === state)
 }
 
-function unavailable(why: string): KeyringError {
-  return new KeyringError('keyring_unavailable', `the keyring database is not available (${why})`)
+function unavailable(why: string, state?: string): KeyringError {
+  const message = `the keyring database is not available (${why})`
+  return new KeyringError('keyring_unavailable', message, state)
 }
 
 function codeOf(error: unknown): string {

@@ -4,6 +4,7 @@
 import { insertRowsStatement } from '../../../platform/db/bulk-statements.ts'
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
+import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
 
 export type BoundTextRow = Omit<Tables['bound_texts'], 'tenant_id'>
 
@@ -43,6 +44,15 @@ export const listTextsAfter = (db: TenantDb, after: string, limit: number) =>
 
 export const listTextsOfRun = (db: TenantDb, run_id: string) =>
   db.all(from(db, 'bound_texts').select(COLUMNS).where('run_id', '=', run_id))
+
+export const hasRedactedText = async (db: TenantDb, run_id: string): Promise<boolean> =>
+  (await db.first(
+    from(db, 'bound_texts')
+      .select('text_id')
+      .where('run_id', '=', run_id)
+      .where('secret_no', '=', REDACTED_SECRET)
+      .limit(1),
+  )) !== undefined
 
 /** Texts that were made from any of the refs, with the ref. */
 export async function listTextsUsing(

@@ -32,6 +32,7 @@ export async function startOpenIdProvider(
   { directory }: { readonly directory?: string } = {},
 ): Promise<OpenIdProvider> {
   trustTestCertificate()
+  hideNotices(t)
   // A name in a variable: nothing is known of its types.
   const name = 'oidc-provider'
   const { default: Oidc }: { default: Provider } = await import(name)
@@ -79,6 +80,19 @@ export async function startOpenIdProvider(
       serve =
         directory === undefined ? provider.callback() : mounted(provider.callback(), home, below)
     },
+  }
+}
+
+/** The package tells on the console what a service in use would set. */
+function hideNotices(t: Pick<TestContext, 'after'>): void {
+  for (const name of ['info', 'warn'] as const) {
+    const print = console[name]
+    console[name] = (...told: unknown[]) => {
+      if (!String(told[0]).includes('oidc-provider ')) print(...told)
+    }
+    t.after(() => {
+      console[name] = print
+    })
   }
 }
 

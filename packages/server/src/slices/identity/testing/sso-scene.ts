@@ -1,9 +1,9 @@
 // A tenant with a connection to a provider, and browsers that sign in through it.
 
 import assert from 'node:assert/strict'
-import type { Answer, TestService } from '../../../testing/harness.ts'
+import { type Answer, startTestService, type TestService } from '../../../testing/harness.ts'
 import { Browser } from './browser.ts'
-import type { ForgingProvider } from './forging-provider.ts'
+import { type ForgingProvider, startForgingProvider } from './forging-provider.ts'
 
 type Tenant = Awaited<ReturnType<TestService['createTenant']>>
 type ForgedAnswer = Parameters<ForgingProvider['answer']>[1]
@@ -17,6 +17,22 @@ export function nextAddress(): { 'x-forwarded-for': string } {
   addresses += 1
   const block = `${Math.floor(addresses / 250)}.${addresses % 250}`
   return { 'x-forwarded-for': `198.${block}.7` }
+}
+
+/** A service and a provider for the tests of one file. */
+export async function startSso(config: { readonly console_origins?: readonly string[] } = {}) {
+  const ended: (() => unknown)[] = []
+  const service = await startTestService({ config: { egress: SSO_EGRESS, ...config } })
+  const provider = await startForgingProvider({
+    after: (end) => {
+      ended.push(end as () => unknown)
+    },
+  })
+  const stop = async () => {
+    await service.stop()
+    for (const end of ended) end()
+  }
+  return { service, provider, stop }
 }
 
 interface SsoScene {

@@ -12,7 +12,6 @@ import {
   parseNamespace,
   type StorePart,
 } from '../../../platform/namespace.ts'
-import { pageOf } from '../../../platform/page.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { showMemory } from '../facts/fact-document.ts'
 import {
@@ -118,7 +117,7 @@ export const listMemories: Handler<typeof memory.memories> = (call, { params, qu
     const wanted = namespace === undefined ? undefined : parseNamespace(call.tenant_id, query)
     const part = reachablePart(call, store_id, wanted)
     const after = await findPageStart(db, part, query, call.kernel.clock.now())
-    const { limit } = pageOf({ limit: query.limit ?? 100 }, 100)
+    const { limit = 100 } = query
     const newest = query.order === 'newest'
     const page =
       after === null ? EMPTY : await pageMemories(call.kernel, db, part, { after, limit, newest })

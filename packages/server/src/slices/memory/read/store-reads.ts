@@ -5,7 +5,7 @@ import { countRows } from '../../../platform/db/database.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
-import { pageOf } from '../../../platform/page.ts'
+import { type Page, pageOf } from '../../../platform/page.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { getIngestionCounts } from '../stores/ingestion.ts'
 import { openDescriptions, showStore } from '../stores/store-description.ts'
@@ -45,23 +45,25 @@ const showDefaultStore = (kernel: Kernel): Store => ({
 
 export const listStores: Handler<typeof memory.list_stores> = async (call, { query }) => {
   const allowed = call.principal.allowed_stores
-  const page = pageOf(query, 100)
-  const stores = await call.read(async (db) => {
+  const page = pageOf(query, 100, call.operation.id)
+  const { stores, end } = await call.read(async (db) => {
     const rows = await findStores(db, { ...page, allowed })
     const isLastPage = rows.length < page.limit
-    const default_added = isLastPage && (await isDefaultListedHere(db, allowed, rows, page.offset))
+    const default_added = isLastPage && (await isDefaultListedHere(db, { allowed, rows, page }))
     const descriptions = await openDescriptions(call.kernel, db.tenant_id, rows)
     const stores = rows.flatMap((row, i) => {
       const description = descriptions[i]
       return description ? [showStore(row, description)] : []
     })
     if (default_added) stores.push(showDefaultStore(call.kernel))
-    return stores
+    // Of a page that ends with `default` nothing is behind.
+    const last = default_added ? undefined : rows.at(-1)
+    return { stores, end: last ? { at: last.created_us, id: last.store_id } : null }
   })
   const fact_count = await countFactsOf(call, allowed)
   const few = fact_count <= BYTES_COUNTED_MAX
   const total_bytes = few ? await call.read((db) => sumFactBytes(db, allowed)) : null
-  return { ...page.envelope('stores', stores), tenant_stats: { fact_count, total_bytes } }
+  return { ...page.envelope('stores', stores, end), tenant_stats: { fact_count, total_bytes } }
 }
 
 const countFactsOf = ({ kernel, tenant_id }: Call, stores: readonly string[]): Promise<number> =>
@@ -73,14 +75,21 @@ const countFactsOf = ({ kernel, tenant_id }: Call, stores: readonly string[]): P
  */
 async function isDefaultListedHere(
   db: TenantDb,
-  allowed: readonly string[],
-  rows: readonly StoreRow[],
-  offset: number,
+  {
+    allowed,
+    rows,
+    page: { offset, after },
+  }: {
+    readonly allowed: readonly string[]
+    readonly rows: readonly StoreRow[]
+    readonly page: Pick<Page, 'offset' | 'after'>
+  },
 ): Promise<boolean> {
   if (allowed.length > 0 && !allowed.includes(DEFAULT_STORE)) return false
   if ((await findStore(db, DEFAULT_STORE)) !== undefined) return false
-  if (rows.length > 0 || offset === 0) return true
-  return (await findStores(db, { limit: 1, offset: offset - 1, allowed })).length > 0
+  if (rows.length > 0 || offset === 0 || after !== null) return true
+  const before = { limit: 1, offset: offset - 1, after: null, allowed }
+  return (await findStores(db, before)).length > 0
 }
 
 export const getStore: Handler<typeof memory.get_store> = async (call, { params }) => {

@@ -1,6 +1,7 @@
 // SQL of stores: their rows, and the counts shown in lists and statistics.
 
 import { sql } from 'kysely'
+import { pageByTime } from '../../../platform/db/page-by-time.ts'
 import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import {
@@ -11,6 +12,7 @@ import {
   type Tx,
   update,
 } from '../../../platform/db/tenant-db.ts'
+import type { Page } from '../../../platform/page.ts'
 import { expiredRefs } from './expiries.sql.ts'
 
 export type StoreRow = Row<'stores'>
@@ -118,11 +120,14 @@ export async function loadSelfTestStores(
 /** Oldest first; an empty `allowed` means every store. */
 export function listStores(
   db: TenantDb,
-  { limit, offset, allowed }: { limit: number; offset: number; allowed: readonly string[] },
+  {
+    allowed,
+    ...page
+  }: Pick<Page, 'limit' | 'offset' | 'after'> & { readonly allowed: readonly string[] },
 ) {
   const all = from(db, 'stores').select(COLUMNS)
   const selected = allowed.length === 0 ? all : all.where('store_id', 'in', allowed)
-  return db.all(selected.orderBy('created_us').orderBy('store_id').limit(limit).offset(offset))
+  return db.all(pageByTime(selected, { time: 'created_us', order: 'oldest', id: 'store_id' }, page))
 }
 
 export function countFacts(db: TenantDb, stores: readonly string[]) {

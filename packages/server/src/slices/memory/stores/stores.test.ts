@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { CAPABILITIES } from '@custos/contract'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
+import { rawSql } from '../../../testing/raw-sql.ts'
 
 let scene: Scene
 
@@ -167,6 +168,27 @@ test('default is listed from the start, once and on the last page', async () => 
   assert.deepEqual((await page('offset=9')).ids, [])
   await send('POST', '/v1/stores/default/write', { content: 'first' })
   assert.deepEqual((await page('')).ids, ['b', 'a', 'c', 'default'])
+})
+
+test('a page of stores goes on behind the last one, also when one before it is gone', async () => {
+  const { tenant_id, api_key: key } = await scene.service.createTenant('shifting')
+  const send = async (method: string, path: string, body?: object) =>
+    (await scene.service.request(method, path, { key, ...(body && { body }) })).body
+  for (const store_id of ['b', 'a', 'c']) await send('POST', '/v1/stores', { store_id })
+  const first = await send('GET', '/v1/stores?limit=2')
+  await rawSql(scene.service, "delete from stores where tenant_id = ? and store_id = 'b'", [
+    tenant_id,
+  ])
+  const next = await send('GET', `/v1/stores?limit=2&cursor=${first.next_cursor}`)
+  assert.deepEqual(
+    [first, next].map(({ stores }) => stores.map((s: { store_id: string }) => s.store_id)),
+    [
+      ['b', 'a'],
+      ['c', 'default'],
+    ],
+  )
+  const rest = await send('GET', `/v1/stores?limit=2&cursor=${next.next_cursor}`)
+  assert.deepEqual([rest.stores, rest.next_cursor], [[], null])
 })
 
 test('a chosen store id is of one store for good, and of another tenant too', async () => {

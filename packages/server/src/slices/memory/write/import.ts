@@ -323,8 +323,10 @@ async function addVersions(
       created_us: original_written_us ?? tx.now(),
       log_seq,
     })
+    if (replaced === undefined) continue
     // Else both would be found.
-    if (replaced !== undefined) await link(tx, replaced, fact.ref, log_seq)
+    await link(tx, replaced, fact.ref, log_seq)
+    await endReplaced(tx, replaced, log_seq)
   }
 }
 
@@ -360,6 +362,20 @@ async function link(tx: Tx, predecessor: number, successor: number, seq: number)
   await reviseValidity(tx, predecessor, seq, { superseded_by: successor, valid_until_us })
   await reviseValidity(tx, successor, seq, { predecessor })
   await endDigests(tx, [predecessor], seq)
+}
+
+/**
+ * Ends the memory of an item whose new version cannot follow it in a chain: it is older, or follows
+ * one of its own file.
+ */
+async function endReplaced(tx: Tx, ref: number, seq: number): Promise<void> {
+  const old = await findCurrentValidity(tx, ref)
+  const now_us = tx.now()
+  if (!old || (old.valid_until_us !== null && old.valid_until_us <= now_us)) return
+  if (old.superseded_by !== null) return
+  const valid_until_us = Math.max(now_us, old.valid_from_us + 1)
+  await reviseValidity(tx, ref, seq, { valid_until_us })
+  await endDigests(tx, [ref], seq)
 }
 
 /** Returns the facts with their redactions. Refuses as `admitItems`. */

@@ -221,7 +221,7 @@ async function insertNew(
 
 export const listAgentPage: Handler<typeof contract.list_agents> = async (call, { query }) => {
   refuseLimited(call)
-  const page = pageOf(query, runLimits.page.default)
+  const page = pageOf(query, runLimits.page.default, call.operation.id)
   const { enabled_only = false } = query
   const rows = await call.read((db) => listAgents(db, { ...page, enabled_only }))
   const opened = await openAgents(call.kernel, call.tenant_id, rows)

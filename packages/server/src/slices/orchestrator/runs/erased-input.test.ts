@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openTextsOfRun } from '../../decisions/index.ts'
 import { openRunScene } from '../testing/run-scene.ts'
+import { settleDueRuns } from './settle-runs.ts'
 
 const scene = openRunScene()
 const CANARY = 'Zenobia Quarles lives at 14 Pelican Row'
@@ -92,4 +93,7 @@ test('a person who is named in an input of a run is found and redacted by a requ
     openTextsOfRun(scene.service.kernel, db, run_id),
   )
   assert.equal((await text).size, 0)
+  await settleDueRuns(scene.service.kernel)
+  const run = await tenant.run(run_id)
+  assert.deepEqual([run.state, run.termination_reason], ['terminated', 'input_erased'])
 })

@@ -75,6 +75,15 @@ export function listRuns(db: TenantDb, state: RunRow['state'] | null, page: Page
 export const updateRun = (tx: Tx, run_id: string, change: Partial<RunRow>) =>
   tx.run(update(tx, 'runs').set(change).where('run_id', '=', run_id))
 
+/** Has the next look at a run that has not ended happen now. */
+export const hastenCheck = (tx: Tx, run_id: string) =>
+  tx.run(
+    update(tx, 'runs')
+      .set({ check_us: tx.now() })
+      .where('run_id', '=', run_id)
+      .where('check_us', 'is not', null),
+  )
+
 export const listRunsById = (db: TenantDb, run_ids: readonly string[]): Promise<RunRow[]> =>
   run_ids.length === 0
     ? Promise.resolve([])

@@ -8,7 +8,6 @@ import { formatTime } from '../../../platform/clock.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
-import { loadFactStates } from '../../memory/index.ts'
 import { findRow } from '../../records/index.ts'
 import {
   type CallRow,
@@ -27,6 +26,7 @@ import { signReceipt } from './run-receipt.ts'
 import {
   CUT,
   executorOf,
+  isInputErased,
   isOver,
   isToReport,
   listActed,
@@ -453,8 +453,8 @@ export class RunUnit {
     const decided = await this.#findDecided()
     if (decided === 'denied') return this.end('denied', 'hitl_rejected')
     if (decided === 'expired') return this.end('terminated', 'hitl_expired')
-    const states = await loadFactStates(this.tx, refsOf(this.steps))
-    if ([...states.values()].includes('erased')) return this.end('terminated', 'input_erased')
+    if (await isInputErased(this.tx, this.run.run_id, this.steps))
+      return this.end('terminated', 'input_erased')
     const now_us = this.tx.now()
     if (this.run.deadline_us <= now_us) return this.end('terminated', 'deadline_exceeded')
     for (const step of this.steps)

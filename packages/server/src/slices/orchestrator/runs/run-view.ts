@@ -3,7 +3,9 @@
 import type { Run, RunCall, RunStep, RunUndo } from '@custos/contract'
 import { type JsonObject, mayHaveActed } from '@custos/proof'
 import { formatTime } from '../../../platform/clock.ts'
-import type { Tx } from '../../../platform/db/tenant-db.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import { hasRedactedText } from '../../decisions/index.ts'
+import { loadFactStates } from '../../memory/index.ts'
 import {
   type CallRow,
   findStep,
@@ -41,6 +43,16 @@ export function refsOf(steps: readonly Pick<StepRow, 'sources'>[]): number[] {
     .map(sourcesOf)
     .flatMap(({ retrieved, inherited, called = [] }) => [...retrieved, ...inherited, ...called])
   return [...new Set(all)].sort((a, b) => a - b)
+}
+
+/** Whether a memory that the run is made from is erased, or one of its texts redacted. */
+export async function isInputErased(
+  db: TenantDb,
+  run_id: string,
+  steps: readonly StepRow[],
+): Promise<boolean> {
+  const states = await loadFactStates(db, refsOf(steps))
+  return [...states.values()].includes('erased') || (await hasRedactedText(db, run_id))
 }
 
 /** A call was told memories: the step is of them from here on. */

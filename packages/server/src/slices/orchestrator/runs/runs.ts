@@ -249,7 +249,7 @@ export async function loadRun(db: TenantDb, run_id: string): Promise<RunRow> {
 
 export const listRunPage: Handler<typeof contract.list_runs> = async (call, { query }) => {
   refuseLimited(call)
-  const page = pageOf(query, runLimits.page.default)
+  const page = pageOf(query, runLimits.page.default, call.operation.id)
   const rows = await call.read((db) => listRuns(db, query.state ?? null, page))
   const last = rows.at(-1)
   return page.envelope(

@@ -4,16 +4,18 @@ import { listServedIds } from '../../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../../platform/db/database.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
-import { loadFactStates } from '../../memory/index.ts'
+import type { TextSource } from '../../../platform/kernel/text-source.ts'
+import { boundTextSource, findBoundText } from '../../decisions/index.ts'
 import {
   findRun,
+  hastenCheck,
   listCalls,
   listRunsToCheck,
   listSteps,
   tenantsWithDueRuns,
 } from './orchestrator.sql.ts'
 import { RunUnit } from './run-unit.ts'
-import { refsOf } from './run-view.ts'
+import { isInputErased } from './run-view.ts'
 
 const PAGE = 100
 
@@ -28,8 +30,18 @@ async function isToSettle(db: TenantDb, run_id: string, now_us: number): Promise
   const waiting = [...steps, ...(await listCalls(db, run_id))]
   if (waiting.some(({ state }) => state === 'waiting_hitl')) return true
   if (run.state === 'compensating') return false
-  const states = await loadFactStates(db, refsOf(steps))
-  return [...states.values()].includes('erased')
+  return isInputErased(db, run_id, steps)
+}
+
+/** The texts of runs: once one is redacted, its run is looked at soon, and ends. */
+export const runTextSource: TextSource = {
+  ...boundTextSource,
+  async apply(tx, id, columns, kernel) {
+    const text = await findBoundText(tx, id)
+    const applied = await boundTextSource.apply(tx, id, columns, kernel)
+    if (applied && text) await hastenCheck(tx, text.run_id)
+    return applied
+  },
 }
 
 /** Does nothing to a run that has ended, or that is not there. */

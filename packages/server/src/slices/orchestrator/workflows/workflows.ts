@@ -159,7 +159,7 @@ export const getWorkflow: Handler<typeof contract.get> = (call, { params }) => {
 export const listWorkflows: Handler<typeof contract.list> = async (call, { query }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
-  const page = pageOf(query, runLimits.page.default)
+  const page = pageOf(query, runLimits.page.default, call.operation.id)
   return call.read(async (db) => {
     const rows = await listWorkflowPage(db, query.status ?? null, page)
     const last = rows.at(-1)

@@ -4,6 +4,7 @@ import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
 import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
+import type { Page } from '../../../platform/page.ts'
 
 export type RotationRow = Row<'cgr_rotations'>
 export type AttestationRow = Row<'cgr_attestations'>
@@ -115,15 +116,12 @@ export const findNewestAttestation = (
 /** Newest first. */
 export const listAttestations = (
   db: TenantDb,
-  page: { limit: number; offset: number },
-): Promise<AttestationRow[]> =>
-  db.all(
-    from(db, 'cgr_attestations')
-      .select(ATTESTATION_COLUMNS)
-      .orderBy('seq', 'desc')
-      .limit(page.limit)
-      .offset(page.offset),
-  )
+  { limit, offset, after }: Pick<Page, 'limit' | 'offset' | 'after'>,
+): Promise<AttestationRow[]> => {
+  const query = from(db, 'cgr_attestations').select(ATTESTATION_COLUMNS)
+  const paged = after === null ? query.offset(offset) : query.where('seq', '<', after.at)
+  return db.all(paged.orderBy('seq', 'desc').limit(limit))
+}
 
 /** A batch of all attestations, in the order of the log. */
 export const listAttestationsAfter = (
