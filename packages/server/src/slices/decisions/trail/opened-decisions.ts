@@ -12,8 +12,6 @@ const BYTES_MAX = 8 * 1024 * 1024
 /** Of an entry in addition to its document. */
 const ENTRY_BYTES = 512
 
-type SealedRow = Pick<DecisionRow, 'decision_id' | 'sealed'>
-
 /**
  * A document is found for the sealed bytes that it was opened from and for no others. Whether it
  * may still be shown is not said here: a caller has found its secrets in the keyring.
@@ -30,7 +28,10 @@ class OpenedDecisions {
     return this.#removals
   }
 
-  find(tenant_id: string, { decision_id, sealed }: SealedRow): DecisionDocument | undefined {
+  find(
+    tenant_id: string,
+    { decision_id, sealed }: Pick<DecisionRow, 'decision_id' | 'sealed'>,
+  ): DecisionDocument | undefined {
     const known = this.#entries.get(keyOf(tenant_id, decision_id))
     return known && viewBytes(known.sealed).equals(sealed) ? known.document : undefined
   }
@@ -39,7 +40,11 @@ class OpenedDecisions {
   add(
     removals: number,
     tenant_id: string,
-    { decision_id, sealed, document }: SealedRow & { readonly document: DecisionDocument },
+    {
+      decision_id,
+      sealed,
+      document,
+    }: Pick<DecisionRow, 'decision_id' | 'sealed'> & { readonly document: DecisionDocument },
   ): void {
     if (removals !== this.#removals) return
     this.#entries.set(keyOf(tenant_id, decision_id), { sealed, document })
