@@ -451,6 +451,7 @@ export const provoking: Readonly<Record<string, Provoke>> = {
   'keys.create rejected': asking('keys.create', () => ({
     body: { class: 'read_only', scopes: ['memory:write'] },
   })),
+  'keys.list rejected': asking('keys.list', () => ({ query: BAD_CURSOR })),
   'keys.create_token rejected': asking('keys.create_token', ({ store_id }) => ({
     body: { store_id, namespace: 'n'.repeat(limits.namespace_chars + 1), scopes: ['memory:read'] },
   })),

@@ -696,6 +696,7 @@ export interface Refusals {
     | CommonRefusal
   'keys.list':
     | CommonRefusal
+    | 'rejected'
   'keys.revoke':
     | CommonRefusal
     | 'key_not_found'

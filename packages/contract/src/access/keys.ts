@@ -205,7 +205,7 @@ export const keys = {
     }),
     status: 200,
     reply: page('keys', Key),
-    refuses: [],
+    refuses: ['rejected'],
   }),
   current: operation({
     access: 'tenant',

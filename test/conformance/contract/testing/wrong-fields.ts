@@ -167,7 +167,7 @@ function inLists({ store_id }: Ids): WrongField[] {
     ['governance.logs', { query }, 'rejected'],
     ['gcrumbs.breadcrumbs', { query }, 'rejected'],
     ['gcrumbs.epochs', { query }, 'rejected'],
-    ['keys.list', { query }, 'validation'],
+    ['keys.list', { query }, 'rejected'],
     ['gcrumbs.proof', epoch(1, { seq: -1 }), 'validation'],
     ['gcrumbs.proof', epoch(0, { seq: 0 }), 'validation'],
     ['gcrumbs.consistency', epoch(1, { from: 2 }), 'rejected'],
