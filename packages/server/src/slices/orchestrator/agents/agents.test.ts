@@ -175,17 +175,19 @@ test('an approval gives no right to an agent that may act no longer', async () =
     disable: (tenant, agent_id) =>
       tenant.ok('PUT', `/orchestrator/agents/${agent_id}`, { enabled: false }),
     narrow: (tenant, agent_id) =>
-      tenant.ok('PUT', `/orchestrator/agents/${agent_id}`, { tools: ['look'] }),
+      tenant.ok('PUT', `/orchestrator/agents/${agent_id}`, {
+        tools: ['look'],
+        memory_stores: ['other'],
+      }),
   }
   for (const operation of ['inference', 'tool_execution'])
     for (const [name, end] of Object.entries(ends)) {
-      if (name === 'narrow' && operation === 'inference') continue
       const tenant = await scene.tenant()
-      const agent = { name: 'payer', model_id: 'm', tools: ['pay'] }
+      const agent = { name: 'payer', model_id: 'm', tools: ['pay'], memory_stores: ['notes'] }
       const { agent_id } = await tenant.ok('POST', '/orchestrator/agents', agent)
       await tenant.policy({ policy_type: 'hitl_required', config: { operations: [operation] } })
       const run_id = await tenant.start()
-      const begun = await tenant.begin(run_id, { ...step, agent_id })
+      const begun = await tenant.begin(run_id, { input_text: 'x', agent_id })
       const waiting =
         operation === 'inference'
           ? begun

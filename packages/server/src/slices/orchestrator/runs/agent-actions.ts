@@ -17,7 +17,7 @@ import {
   showRow,
   type TenantRecords,
 } from '../../records/index.ts'
-import { loadAgent, type OpenAgent, refuseLimited } from './agents.ts'
+import { loadAgent, refuseLimited } from './agents.ts'
 import { findAgent, findStep, type StepRow } from './orchestrator.sql.ts'
 import { RunUnit } from './run-unit.ts'
 import { executorOf } from './run-view.ts'
@@ -43,10 +43,7 @@ export const agentActionRegistry: Registry<AgentActionRequest> = {
       return { document, effect: await prepareApprovedFact({ kernel, tenant_id }, opened) }
     }
     const { agent_id, call_id } = request
-    const agent =
-      call_id === null
-        ? null
-        : await kernel.db.read(tenant_id, (db) => loadAgent(kernel, db, agent_id))
+    const agent = await kernel.db.read(tenant_id, (db) => loadAgent(kernel, db, agent_id))
     return {
       document,
       // The permit and the approval are one unit of work.
@@ -59,7 +56,10 @@ export const agentActionRegistry: Registry<AgentActionRequest> = {
         const due = call?.compensates ? unit?.undoing : unit?.live
         if (!unit || !due || !step || !waits) throw new Refusal('not_waiting', 'the run has ended')
         if (!call?.compensates) await requireEnabled(tx, agent_id)
-        if (call && executorOf(unit.run) === 'client') requireListed(agent, text)
+        if (!call) requireListed(agent?.words.memory_stores, step.store_id)
+        // Written by call-tool.ts. This service compares its own calls once more as it makes them.
+        else if (executorOf(unit.run) === 'client')
+          requireListed(agent?.words.tools, JSON.parse(text).tool)
         if (call) await unit.intend(call, step.step_id)
         else await unit.permit(step, PERMIT_US)
         await unit.wake()
@@ -79,12 +79,10 @@ async function requireEnabled(tx: Tx, agent_id: string): Promise<void> {
   if (agent?.enabled !== 1) throw new Refusal('not_waiting', 'the agent is disabled or deleted')
 }
 
-/** Calls of this service are compared with the list of the agent once more as they are made. */
-function requireListed(agent: OpenAgent | null, text: string): void {
-  const tools = agent?.words.tools ?? []
-  // Written by call-tool.ts.
-  if (tools.length > 0 && !tools.includes(JSON.parse(text).tool))
-    throw new Refusal('not_waiting', 'the agent may call the tool no longer')
+/** What the agent may use has changed while it waited; an empty list means all. */
+function requireListed(listed: readonly string[] = [], used: string | null): void {
+  if (used === null || listed.length === 0 || listed.includes(used)) return
+  throw new Refusal('not_waiting', 'the agent may use the tool or store no longer')
 }
 
 /** The text of an action. Refuses one that is erased, and one that is not what was proposed. */
