@@ -179,7 +179,9 @@ export const updateWebhookById: Handler<typeof contract.update> = async (
     if (url || events !== null || body.enabled)
       requireEvents(call.principal, events ?? eventsOf(row))
     const current = await openEndpoint(kernel, tenant_id, row)
-    if (!current) return call.refuse('wrong_state', 'its URL was erased: delete it')
+    // A request of a data subject may have come since the first look.
+    if (!current || row.disabled_reason === 'redacted')
+      return call.refuse('wrong_state', 'its URL was erased: delete it')
     const changed = {
       ...current,
       url: url ?? current.url,
