@@ -263,7 +263,8 @@ export const rotateSecret: Handler<typeof contract.rotate_secret> = async (
     if (row.signature === 'v1a')
       return call.refuse('wrong_state', 'v1a signs with the key of this service')
     const texts = await openEndpoint(kernel, tenant_id, row)
-    if (!texts) return call.refuse('wrong_state', 'its URL was erased: delete it')
+    if (!texts || row.disabled_reason === 'redacted')
+      return call.refuse('wrong_state', 'its URL was erased: delete it')
     const now_us = tx.now()
     const until_us = now_us + overlap_us
     const kept = texts.secrets.flatMap((old) => {
