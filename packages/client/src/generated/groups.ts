@@ -1552,7 +1552,8 @@ export interface OrchestratorGroup {
    * Changes an agent and returns its next version.
    *
    * Use it to change the fields you send; null and absent fields stay unchanged. Active runs
-   * continue, with the new version from their next step on. A disabled agent begins no step.
+   * continue, with the new version from their next step on. A disabled agent begins no step. One
+   * that is redacted needs its name, model, tools and stores again.
    */
   updateAgent(agentId: string, body: types.OrchestratorUpdateAgentBody, options?: CallOptions): Pending<types.OrchestratorUpdateAgentReply>
   /**

@@ -96,7 +96,7 @@ export const agentOperations = {
     description:
       'Use it to change the fields you send; null and absent fields stay unchanged. Active ' +
       'runs continue, with the new version from their next step on. A disabled agent begins no ' +
-      'step.',
+      'step. One that is redacted needs its name, model, tools and stores again.',
     params: agentParams,
     body: Type.Object({
       name: OptionalNullable(agentFields.name),

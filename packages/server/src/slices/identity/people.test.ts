@@ -348,6 +348,10 @@ describe('a person', () => {
     const grandchild = (await keyed.ask('POST', '/v1/keys', { body: { class: 'tenant' } })).body
     const under = await service.request('POST', path, { key: grandchild.api_key, body })
     assert.equal(codeOf(under), '403 self_approval')
+    const rotate = `/cloud/tenants/${tenant.tenant_id}/rotate-key`
+    const rotated = (await ask(owner.browser, 'POST', rotate)).body
+    const replaced = await service.request('POST', path, { key: rotated.api_key, body })
+    assert.equal(codeOf(replaced), '403 self_approval')
     const other = await enter(bySession(tenant, owner.browser), { roles: ['approver'] })
     const approved = await other.browser.ask('POST', path, { body })
     assert.equal(approved.status, 200, approved.text)

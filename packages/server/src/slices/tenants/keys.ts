@@ -307,7 +307,7 @@ async function rotate(
     : await replaceOwn(call, tx, own)
   const { key_id, api_key } = await issueKey(kernel, tx, fresh, {
     rights,
-    user_id: replacesAll(principal) ? undefined : principal.user_id,
+    user_id: principal.user_id,
   })
 
   meter(tx, call.operation.id)

@@ -179,7 +179,9 @@ export const updateWebhookById: Handler<typeof contract.update> = async (
     if (url || events !== null || body.enabled)
       requireEvents(call.principal, events ?? eventsOf(row))
     const current = await openEndpoint(kernel, tenant_id, row)
-    if (!current) return call.refuse('wrong_state', 'its URL was erased: delete it')
+    // A request of a data subject may have come since the first look.
+    if (!current || row.disabled_reason === 'redacted')
+      return call.refuse('wrong_state', 'its URL was erased: delete it')
     const changed = {
       ...current,
       url: url ?? current.url,
@@ -261,7 +263,8 @@ export const rotateSecret: Handler<typeof contract.rotate_secret> = async (
     if (row.signature === 'v1a')
       return call.refuse('wrong_state', 'v1a signs with the key of this service')
     const texts = await openEndpoint(kernel, tenant_id, row)
-    if (!texts) return call.refuse('wrong_state', 'its URL was erased: delete it')
+    if (!texts || row.disabled_reason === 'redacted')
+      return call.refuse('wrong_state', 'its URL was erased: delete it')
     const now_us = tx.now()
     const until_us = now_us + overlap_us
     const kept = texts.secrets.flatMap((old) => {

@@ -1,7 +1,8 @@
 // Endpoints: who may make them, what is shown of them, and what goes with them.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
+import { webhookTextSource } from './endpoint.ts'
 import { bodyOf, poll, sceneOf, startReceiver, startScene, verifiedBy } from './testing/scene.ts'
 
 const URL = 'https://hooks.invalid/custos'
@@ -228,9 +229,34 @@ test("a person's erasure takes URL and description, and disables the endpoint", 
   )
   assert.deepEqual([state, disabled_reason], ['disabled', 'redacted'])
   assert.ok(!`${url}${description}`.includes('Jana') && !url.includes('127.0.0.1'))
+  const rotated = await scene.ask('POST', `/v1/webhooks/${webhook_id}/rotate-secret`, {})
+  assert.deepEqual([rotated.status, rotated.body.error], [409, 'wrong_state'])
+  assert.equal((await scene.ok('GET', `/v1/webhooks/${webhook_id}`)).url, url)
   await scene.append()
   await scene.service.kernel.jobs.idle()
   assert.equal(receiver.received.length, 0)
+})
+
+test('an endpoint that is redacted while it is being changed stays disabled', async (t) => {
+  const { service, tenant_id, ok, ask } = await startScene(t)
+  const made = { url: 'https://127.0.0.1/hooks', events: EVENTS, description: 'Jana' }
+  const { webhook_id } = await ok('POST', '/v1/webhooks', made)
+  const { kernel } = service
+  const path = `/v1/webhooks/${webhook_id}`
+  await ok('PUT', path, { enabled: false })
+  const columns = await webhookTextSource.prepare(kernel, tenant_id, webhook_id)
+  assert.ok(columns)
+  const transact = kernel.db.transact.bind(kernel.db)
+  const redactFirst: typeof transact = async (tenant, unit) => {
+    if (tenant !== tenant_id) return transact(tenant, unit)
+    changing.mock.restore()
+    await transact(tenant, (tx) => webhookTextSource.apply(tx, webhook_id, columns, kernel))
+    return transact(tenant, unit)
+  }
+  const changing = mock.method(kernel.db, 'transact', redactFirst)
+  const refused = await ask('PUT', path, { enabled: true })
+  assert.deepEqual([refused.status, refused.body.error], [409, 'wrong_state'])
+  assert.equal((await ok('GET', path)).state, 'disabled')
 })
 
 test('off-boarding ends the deliveries of a tenant, and of no other', async (t) => {

@@ -7,7 +7,7 @@ import { mock, test } from 'node:test'
 import { AGENT_ROLES } from '@custos/contract'
 import { rawSql } from '../../../testing/raw-sql.ts'
 import { agentTextSource } from '../runs/agents.ts'
-import { openRunScene } from '../testing/run-scene.ts'
+import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
 
 const scene = openRunScene()
 const step = { input_text: 'x', budget_tokens: 0, max_tokens: 50 }
@@ -118,17 +118,18 @@ test('an agent is deleted once it has no run, and then its words open no longer'
   assert.equal(types.filter((type) => type === 'agent.changed').length, 3)
 })
 
+async function redact({ tenant_id }: RunningTenant, agent_id: string): Promise<void> {
+  const { kernel } = scene.service
+  const columns = await agentTextSource.prepare(kernel, tenant_id, agent_id)
+  assert.ok(columns)
+  await kernel.db.transact(tenant_id, (tx) => agentTextSource.apply(tx, agent_id, columns, kernel))
+}
+
+const remove = (tenant: RunningTenant, agent_id: string) =>
+  tenant.ok('DELETE', `/orchestrator/agents/${agent_id}`)
+
 test('a step under way of an agent that is gone calls nothing', async () => {
   const tenant = await scene.tenant()
-  const { kernel } = scene.service
-  const redact = async (agent_id: string) => {
-    const columns = await agentTextSource.prepare(kernel, tenant.tenant_id, agent_id)
-    assert.ok(columns)
-    await kernel.db.transact(tenant.tenant_id, (tx) =>
-      agentTextSource.apply(tx, agent_id, columns, kernel),
-    )
-  }
-  const remove = (agent_id: string) => tenant.ok('DELETE', `/orchestrator/agents/${agent_id}`)
   for (const [name, end] of [['deleted', remove] as const, ['redacted', redact] as const]) {
     const agent = { name, model_id: 'm', tools: ['look'] }
     const { agent_id } = await tenant.ok('POST', '/orchestrator/agents', agent)
@@ -136,7 +137,7 @@ test('a step under way of an agent that is gone calls nothing', async () => {
     const { step_id } = await tenant.permitted(run_id, { ...step, agent_id })
     const pay = await tenant.call(run_id, step_id, { tool: 'pay' })
     assert.equal(pay.body.error, 'tool_refused')
-    await end(agent_id)
+    await end(tenant, agent_id)
     for (const tool of ['pay', 'look']) {
       const refused = await tenant.call(run_id, step_id, { tool })
       assert.deepEqual([refused.status, refused.body.error], [409, 'wrong_state'], name)
@@ -144,6 +145,66 @@ test('a step under way of an agent that is gone calls nothing', async () => {
     assert.equal((await tenant.complete(run_id, step_id, { final: true })).status, 200)
     assert.equal((await tenant.verify(run_id)).valid, true)
   }
+})
+
+test('a redacted agent gets no right back that is not named again', async () => {
+  const tenant = await scene.tenant()
+  const path = `/orchestrator/agents/${tenant.agent_id}`
+  await tenant.ok('PUT', path, { tools: ['look'] })
+  await redact(tenant, tenant.agent_id)
+  const named = { name: 'writer', model_id: 'm', tools: ['look'] }
+  for (const change of [
+    { enabled: true },
+    { description: 'as before' },
+    { ...named, enabled: true },
+    { ...named, tools: null, store_id: 'notes', enabled: true },
+  ]) {
+    const refused = await tenant.ask('PUT', path, change)
+    assert.equal(refused.body.error, 'rejected', JSON.stringify(change))
+  }
+  assert.equal((await tenant.ok('GET', path)).enabled, false)
+  const shown = await tenant.ok('PUT', path, { ...named, store_id: 'notes', enabled: true })
+  assert.deepEqual([shown.tools, shown.memory_stores, shown.enabled], [['look'], ['notes'], true])
+  await tenant.ok('PUT', path, { description: 'back' })
+})
+
+test('an approval gives no right to an agent that may act no longer', async () => {
+  const ends: Record<string, (tenant: RunningTenant, agent_id: string) => Promise<unknown>> = {
+    remove,
+    redact,
+    disable: (tenant, agent_id) =>
+      tenant.ok('PUT', `/orchestrator/agents/${agent_id}`, { enabled: false }),
+    narrow: (tenant, agent_id) =>
+      tenant.ok('PUT', `/orchestrator/agents/${agent_id}`, {
+        tools: ['look'],
+        memory_stores: ['other'],
+      }),
+  }
+  for (const operation of ['inference', 'tool_execution'])
+    for (const [name, end] of Object.entries(ends)) {
+      const tenant = await scene.tenant()
+      const agent = { name: 'payer', model_id: 'm', tools: ['pay'], memory_stores: ['notes'] }
+      const { agent_id } = await tenant.ok('POST', '/orchestrator/agents', agent)
+      await tenant.policy({ policy_type: 'hitl_required', config: { operations: [operation] } })
+      const run_id = await tenant.start()
+      const begun = await tenant.begin(run_id, { input_text: 'x', agent_id })
+      const waiting =
+        operation === 'inference'
+          ? begun
+          : await tenant.call(run_id, begun.body.step_id, { tool: 'pay' })
+      assert.equal(waiting.status, 202, waiting.text)
+      await end(tenant, agent_id)
+      const action = `/orchestrator/actions/${waiting.body.detail.action_id}`
+      const refused = await tenant.ask('POST', `${action}/approve`, { approver: 'ana' })
+      assert.deepEqual([refused.status, refused.body.error], [409, 'not_waiting'], name)
+      assert.equal((await tenant.ok('GET', action)).status, 'waiting_hitl', name)
+      assert.equal((await tenant.run(run_id)).state, 'waiting_hitl', name)
+      if (name === 'disable') {
+        await tenant.ok('PUT', `/orchestrator/agents/${agent_id}`, { enabled: true })
+        await tenant.ok('POST', `${action}/approve`, { approver: 'ana' })
+      } else await tenant.ok('POST', `${action}/reject`, { approver: 'ana' })
+      assert.equal((await tenant.verify(run_id)).valid, true)
+    }
 })
 
 test('an agent whose deletion was cut off hides no other one, and is deleted again', async () => {

@@ -5,6 +5,7 @@ import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
+import { Refusal } from '../../../platform/refusal.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
 import { meter } from '../../tenants/index.ts'
 import {
@@ -42,6 +43,7 @@ async function storeNext(call: Call<Update>, agent_id: string, body: UpdateBody)
   if (!known) return call.refuse('agent_not_found')
   const { row } = known
   if (row.name_key === deletedNameKey(agent_id)) return call.refuse('agent_not_found')
+  if (row.secret_no === REDACTED_SECRET) requireNewWords(body)
   const words = changeWords(known.words, body)
   const numbers = {
     max_steps: body.max_steps ?? row.max_steps,
@@ -77,6 +79,16 @@ async function storeNext(call: Call<Update>, agent_id: string, body: UpdateBody)
     await appendChange(call, tx, changed, 'updated')
     return showAgent({ row: changed, words }, tenant_id)
   })
+}
+
+/** Nothing is left that says what a redacted agent may use, and an empty list means all. */
+function requireNewWords(body: UpdateBody): void {
+  const { name, model_id, tools } = body
+  const missing = Object.entries({ name, model_id, tools, memory_stores: storesOf(body) })
+    .filter(([, value]) => value == null)
+    .map(([key]) => key)
+  if (missing.length > 0)
+    throw new Refusal('rejected', `the agent is redacted: name its ${missing.join(', ')} again`)
 }
 
 /** Null and what is absent stays. */

@@ -3,6 +3,7 @@
 
 import type { AgentAction, orchestrator as contract } from '@custos/contract'
 import { type AgentActionRequest, contentHash, type JsonObject } from '@custos/proof'
+import type { Tx } from '../../../platform/db/tenant-db.ts'
 import { accepted, type Call, type Handler } from '../../../platform/kernel/call.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { openText } from '../../decisions/index.ts'
@@ -16,9 +17,10 @@ import {
   showRow,
   type TenantRecords,
 } from '../../records/index.ts'
-import { refuseLimited } from './agents.ts'
-import { findStep, type StepRow } from './orchestrator.sql.ts'
+import { loadAgent, refuseLimited } from './agents.ts'
+import { findAgent, findStep, type StepRow } from './orchestrator.sql.ts'
 import { RunUnit } from './run-unit.ts'
+import { executorOf } from './run-view.ts'
 import { factContext, prepareApprovedFact } from './waiting-fact.ts'
 
 const PERMIT_US = 600_000_000
@@ -40,17 +42,24 @@ export const agentActionRegistry: Registry<AgentActionRequest> = {
       const opened = { text_id: request.text_id, text }
       return { document, effect: await prepareApprovedFact({ kernel, tenant_id }, opened) }
     }
+    const { agent_id, call_id } = request
+    const agent = await kernel.db.read(tenant_id, (db) => loadAgent(kernel, db, agent_id))
     return {
       document,
       // The permit and the approval are one unit of work.
       effect: async (tx, action_id) => {
         const unit = await RunUnit.load(kernel, tx, request.run_id)
         const step = unit?.steps.find(({ step_id }) => step_id === request.step_id)
-        const call = unit?.calls.find(({ call_id }) => call_id === request.call_id)
-        const waiting = request.call_id === null ? step : call
+        const call = unit?.calls.find((one) => one.call_id === call_id)
+        const waiting = call_id === null ? step : call
         const waits = waiting?.state === 'waiting_hitl' && waiting.action_id === action_id
         const due = call?.compensates ? unit?.undoing : unit?.live
         if (!unit || !due || !step || !waits) throw new Refusal('not_waiting', 'the run has ended')
+        if (!call?.compensates) await requireEnabled(tx, agent_id)
+        if (!call) requireListed(agent?.words.memory_stores, step.store_id)
+        // Written by call-tool.ts. This service compares its own calls once more as it makes them.
+        else if (executorOf(unit.run) === 'client')
+          requireListed(agent?.words.tools, JSON.parse(text).tool)
         if (call) await unit.intend(call, step.step_id)
         else await unit.permit(step, PERMIT_US)
         await unit.wake()
@@ -62,6 +71,18 @@ export const agentActionRegistry: Registry<AgentActionRequest> = {
     ({ run_id }, kernel) =>
     async (tx) =>
       (await RunUnit.load(kernel, tx, run_id))?.settle(),
+}
+
+/** An agent that is disabled, redacted or deleted while it waits gets no right by an approval. */
+async function requireEnabled(tx: Tx, agent_id: string): Promise<void> {
+  const agent = await findAgent(tx, agent_id)
+  if (agent?.enabled !== 1) throw new Refusal('not_waiting', 'the agent is disabled or deleted')
+}
+
+/** What the agent may use has changed while it waited; an empty list means all. */
+function requireListed(listed: readonly string[] = [], used: string | null): void {
+  if (used === null || listed.length === 0 || listed.includes(used)) return
+  throw new Refusal('not_waiting', 'the agent may use the tool or store no longer')
 }
 
 /** The text of an action. Refuses one that is erased, and one that is not what was proposed. */
