@@ -10,12 +10,12 @@ import {
   limits,
   type SearchItems,
 } from '@custos/contract'
-import { toHex } from '../../platform/bytes.ts'
 import { formatTime, parseTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { type Loc, validationDetail } from '../../platform/validation.ts'
+import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import { seqAt } from '../gcrumbs/index.ts'
 import { admitItems } from '../governance/index.ts'
 import {
@@ -29,6 +29,7 @@ import {
   listNamespaceSamples,
   loadReadableStore,
   loadVisibleFacts,
+  type NamespaceSample,
   type OpenedFact,
   packWithinBudget,
   requireCapability,
@@ -158,7 +159,7 @@ async function listSome(
 }
 
 /** Documents opened at once. */
-const OPENED = 200
+const OPENED = 50
 
 interface StoredVersion {
   readonly row: ItemRow
@@ -212,23 +213,41 @@ async function wasCurrent(db: TenantDb, ref: number, seq: number): Promise<boole
   return version?.valid_until_us === null && version.superseded_by === null
 }
 
+/** The namespaces that have a current version, in the order of first puts. */
+async function listSamples(db: TenantDb, store_id: string): Promise<NamespaceSample[]> {
+  const samples: NamespaceSample[] = []
+  const pace = yieldBetweenChunks()
+  for (let after: Uint8Array | undefined = new Uint8Array(); after; ) {
+    const some: readonly NamespaceSample[] = await listNamespaceSamples(db, store_id, after)
+    samples.push(...some)
+    after = some.at(-1)?.namespace_mac
+    await pace()
+  }
+  return samples.sort((a, b) => a.namespace_no - b.namespace_no)
+}
+
 /** The namespaces that have a visible item, in the order of first puts. */
 async function listNamespaces(
   kernel: Kernel,
   db: TenantDb,
   store_id: string,
 ): Promise<{ namespace_mac: Uint8Array; labels: readonly string[] }[]> {
-  const samples = await listNamespaceSamples(db, store_id)
-  const facts = await loadVisibleFacts(
-    kernel,
-    db,
-    samples.map(({ ref }) => ref),
-  )
+  const samples = await listSamples(db, store_id)
+  const pace = yieldBetweenChunks()
   const found = []
-  for (const { namespace_mac, ref } of samples) {
-    const fact = facts.get(ref) ?? (await findVisible(kernel, db, { store_id, namespace_mac }))
-    const labels = fact?.document.item?.namespace
-    if (labels) found.push({ namespace_mac, labels })
+  for (let at = 0; at < samples.length; at += OPENED) {
+    const some = samples.slice(at, at + OPENED)
+    const facts = await loadVisibleFacts(
+      kernel,
+      db,
+      some.map(({ ref }) => ref),
+    )
+    for (const { namespace_mac, ref } of some) {
+      const fact = facts.get(ref) ?? (await findVisible(kernel, db, { store_id, namespace_mac }))
+      const labels = fact?.document.item?.namespace
+      if (labels) found.push({ namespace_mac, labels })
+    }
+    await pace()
   }
   return found
 }
@@ -239,33 +258,48 @@ async function findVisible(
   db: TenantDb,
   { store_id, namespace_mac }: { store_id: string; namespace_mac: Uint8Array },
 ): Promise<OpenedFact | undefined> {
-  for await (const { fact } of openVersions(
-    kernel,
-    db,
-    await listItemHeads(db, store_id, namespace_mac),
-  ))
-    return fact
+  const heads = pagesOfHeads(db, store_id, [namespace_mac])
+  for await (const { fact } of openVersions(kernel, db, heads)) return fact
   return undefined
 }
 
-/** The visible ones of these versions, in their order. */
+/** The visible ones of these versions, in their order; other requests are answered in between. */
 async function* openVersions(
   kernel: Kernel,
   db: TenantDb,
-  rows: readonly ItemRow[],
+  pages: AsyncIterable<readonly ItemRow[]> | Iterable<readonly ItemRow[]>,
 ): AsyncGenerator<StoredVersion> {
-  for (let at = 0; at < rows.length; at += OPENED) {
-    const some = rows.slice(at, at + OPENED)
-    const facts = await loadVisibleFacts(
-      kernel,
-      db,
-      some.map(({ ref }) => ref),
-    )
-    for (const row of some) {
-      const fact = facts.get(row.ref)
-      if (fact) yield { row, fact }
+  const pace = yieldBetweenChunks()
+  for await (const rows of pages)
+    for (let at = 0; at < rows.length; at += OPENED) {
+      const some = rows.slice(at, at + OPENED)
+      const facts = await loadVisibleFacts(
+        kernel,
+        db,
+        some.map(({ ref }) => ref),
+      )
+      for (const row of some) {
+        const fact = facts.get(row.ref)
+        if (fact) yield { row, fact }
+      }
+      await pace()
     }
-  }
+}
+
+/** Current versions of these namespaces, in the order of first puts within each. */
+async function* pagesOfHeads(
+  db: TenantDb,
+  store_id: string,
+  namespaces: readonly Uint8Array[],
+): AsyncGenerator<readonly ItemRow[]> {
+  const pace = yieldBetweenChunks()
+  for (const namespace_mac of namespaces)
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const rows: readonly ItemRow[] = await listItemHeads(db, { store_id, namespace_mac }, after)
+      yield rows
+      after = rows.at(-1)?.item_no
+      await pace()
+    }
 }
 
 /** Current versions in the namespaces with a prefix, in the order of first puts. */
@@ -274,17 +308,18 @@ async function listHeadsWithin(
   db: TenantDb,
   store_id: string,
   prefix: readonly string[],
-): Promise<ItemRow[]> {
-  if (prefix.length === 0) return listItemHeads(db, store_id)
-  const within = (await listNamespaces(kernel, db, store_id)).filter(({ labels }) =>
-    hasPrefix(labels, prefix),
+): Promise<AsyncIterable<readonly ItemRow[]>> {
+  const within =
+    prefix.length === 0
+      ? await listSamples(db, store_id)
+      : (await listNamespaces(kernel, db, store_id)).filter(({ labels }) =>
+          hasPrefix(labels, prefix),
+        )
+  return pagesOfHeads(
+    db,
+    store_id,
+    within.map(({ namespace_mac }) => namespace_mac),
   )
-  const [first, ...others] = within
-  if (!first) return []
-  if (others.length === 0) return listItemHeads(db, store_id, first.namespace_mac)
-  const macs = new Set(within.map(({ namespace_mac }) => toHex(namespace_mac)))
-  const heads = await listItemHeads(db, store_id)
-  return heads.filter(({ namespace_mac }) => macs.has(toHex(namespace_mac)))
 }
 
 interface ItemSearch {
@@ -314,18 +349,19 @@ async function findItems(kernel: Kernel, db: TenantDb, search: ItemSearch): Prom
     async choose(snapshot) {
       byRef.clear()
       const heads = await listHeadsWithin(kernel, snapshot, store_id, prefix)
-      const all = { ...search, offset: 0, limit: Number.MAX_SAFE_INTEGER }
-      const fits =
-        search.filter === null
-          ? heads
-          : (await takeMatching(kernel, snapshot, { heads, search: all })).map(({ row }) => row)
-      for (const row of fits) byRef.set(row.ref, row)
+      if (search.filter === null)
+        for await (const rows of heads) for (const row of rows) byRef.set(row.ref, row)
+      else {
+        const all = { ...search, offset: 0, limit: Number.MAX_SAFE_INTEGER }
+        const fits = await takeMatching(kernel, snapshot, { heads, search: all })
+        for (const { row } of fits) byRef.set(row.ref, row)
+      }
       return [...byRef.keys()]
     },
     async show(snapshot, ranked) {
       const scores = new Map(ranked.map(({ ref, score }) => [ref, score]))
       const heads = ranked.flatMap(({ ref }) => byRef.get(ref) ?? [])
-      const page = await takeMatching(kernel, snapshot, { heads, search })
+      const page = await takeMatching(kernel, snapshot, { heads: [heads], search })
       return showPage(page, search).map((item) => {
         return { ...item, score: scores.get(item.ref) ?? 0 }
       })
@@ -339,7 +375,13 @@ const RANKED_MAX = 1_000_000
 async function takeMatching(
   kernel: Kernel,
   db: TenantDb,
-  { heads, search: { filter, limit, offset } }: { heads: readonly ItemRow[]; search: ItemSearch },
+  {
+    heads,
+    search: { filter, limit, offset },
+  }: {
+    readonly heads: Parameters<typeof openVersions>[2]
+    readonly search: ItemSearch
+  },
 ): Promise<StoredVersion[]> {
   const found: StoredVersion[] = []
   let skipped = 0

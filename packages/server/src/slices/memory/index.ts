@@ -51,6 +51,7 @@ export {
   listItemHeads,
   listNamespaceSamples,
   listVersionRefs,
+  type NamespaceSample,
 } from './facts/items.sql.ts'
 export {
   loadContents,

@@ -72,38 +72,60 @@ export async function listVersionRefs(
   return rows.map(({ ref }) => ref)
 }
 
-/** Current versions of a store, or of one of its namespaces, in the order of first puts. */
-export function listItemHeads(
-  db: TenantDb,
-  store_id: string,
-  namespace_mac?: Uint8Array,
-): Promise<ItemRow[]> {
-  const heads = from(db, 'items')
-    .select(COLUMNS)
-    .where('store_id', '=', store_id)
-    .where('head', '=', 1)
-    .orderBy('namespace_no')
-    .orderBy('item_no')
-  return db.all(
-    namespace_mac === undefined ? heads : heads.where('namespace_mac', '=', namespace_mac),
-  )
-}
+const HEADS_MAX = 500
+const SAMPLES_AT_ONCE = 100
 
-/** For each namespace that has a current version, in the order of first puts, one of its items. */
+const headsStatement = statement<{ store_id: string; namespace_mac: Uint8Array; after: number }>()(
+  (k, p) =>
+    k
+      .selectFrom('items')
+      .select(COLUMNS)
+      .where('tenant_id', '=', p.tenant_id)
+      .where('store_id', '=', p.store_id)
+      .where('namespace_mac', '=', p.namespace_mac)
+      .where('item_no', '>', p.after)
+      .where((e) => e('head', '=', e.lit(1)))
+      .orderBy('item_no')
+      .limit(HEADS_MAX),
+)
+
+/** Current versions of a namespace in the order of first puts: the first ones after a place. */
+export const listItemHeads = (
+  db: TenantDb,
+  within: { readonly store_id: string; readonly namespace_mac: Uint8Array },
+  after: number,
+): Promise<ItemRow[]> => db.allOf(headsStatement, { ...within, after })
+
+/** A namespace that has a current version, with one of them. */
+export type NamespaceSample = Pick<ItemRow, 'namespace_mac' | 'namespace_no' | 'ref'>
+
+const sampleStatement = statement<{ store_id: string; after: Uint8Array }>()((k, p) =>
+  k
+    .selectFrom('items')
+    .select(['namespace_mac', 'namespace_no', 'ref'])
+    .where('tenant_id', '=', p.tenant_id)
+    .where('store_id', '=', p.store_id)
+    .where('namespace_mac', '>', p.after)
+    .where((e) => e('head', '=', e.lit(1)))
+    .orderBy('namespace_mac')
+    .orderBy('item_no')
+    .limit(1),
+)
+
+/** The next namespaces after a digest, in the order of digests; none: there are no more. */
 export async function listNamespaceSamples(
   db: TenantDb,
   store_id: string,
-): Promise<{ namespace_mac: Uint8Array; ref: number }[]> {
-  const rows = await db.all(
-    from(db, 'items')
-      .select(['namespace_mac', 'namespace_no'])
-      .select((e) => e.fn.max<number>('ref').as('ref'))
-      .where('store_id', '=', store_id)
-      .where('head', '=', 1)
-      .groupBy(['namespace_mac', 'namespace_no'])
-      .orderBy('namespace_no'),
-  )
-  return rows.map(({ namespace_mac, ref }) => ({ namespace_mac, ref: Number(ref) }))
+  after: Uint8Array,
+): Promise<NamespaceSample[]> {
+  const samples: NamespaceSample[] = []
+  for (let last = after; samples.length < SAMPLES_AT_ONCE; ) {
+    const sample = await db.firstOf(sampleStatement, { store_id, after: last })
+    if (!sample) break
+    samples.push(sample)
+    last = sample.namespace_mac
+  }
+  return samples
 }
 
 /** The place of a new item, and of its namespace, in the order of first puts. */
