@@ -50,7 +50,10 @@ const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '')
 function readLines(text: string): SavedDocument[] {
   const lines = text.split('\n').map((line, i) => ({ line: line.trim(), where: `line ${i + 1}` }))
   const filled = lines.filter(({ line }) => line !== '')
-  if (filled.length < 2) return [{ kind: 'unknown', where: '', reason: NOT_JSON }]
+  // What is no JSON from the beginning on is not read to its end: it may have millions of lines.
+  const first = filled.length < 2 ? [] : filled.slice(0, 100)
+  if (first.every(({ line }) => parse(line).reason === NOT_JSON))
+    return [{ kind: 'unknown', where: '', reason: NOT_JSON }]
   const values = filled.map(({ line, where }) => ({ where, ...parse(line) }))
   // Of a file with such a line nothing else is said.
   const doubled = values.flatMap(({ where, reason }): SavedDocument[] =>

@@ -87,6 +87,18 @@ describe('verify', () => {
     for (const type of ['memory', 'checkpoint', 'receipt']) assert.ok(types.has(type), type)
   })
 
+  test('a file that is no JSON from its first lines on gets one verdict', async () => {
+    const junk = await verify(pathTo('junk.txt', 'these are words\n'.repeat(200)))
+    assert.equal(junk.status, 1)
+    assert.match(junk.stdout, /junk\.txt: unknown\n[^\n]+\n {2}INVALID: recognised: not JSON\n$/)
+    const line = `${files.get('certificate.json')}\n`
+    const damaged = await verify(pathTo('damaged.ndjson', `{"a": 1\n${line}`), '--json')
+    assert.deepEqual(
+      verdicts(damaged).map(({ valid }) => valid),
+      [false, true],
+    )
+  })
+
   test('a certificate with any one field altered is invalid', async () => {
     const certificate = parsed('certificate.json')
     const unsigned = ['verified', 'deleted', 'memory_deleted', 'content_salt']
@@ -202,8 +214,11 @@ describe('verify', () => {
 
   test('a missing file, nothing named and an unknown option are one line each', async () => {
     const missing = await verify('/nowhere/x.json')
-    assert.equal(missing.status, 1)
-    assert.match(missing.stderr, /^custos verify: ENOENT[^\n]*\n$/)
+    const why = '/nowhere/x.json cannot be read: no such file or directory'
+    assert.deepEqual([missing.status, missing.stderr], [1, `custos verify: ${why}\n`])
+    const folder = await verify(path('.'))
+    const other = `${path('.')} cannot be read: illegal operation on a directory`
+    assert.deepEqual([folder.status, folder.stderr], [1, `custos verify: ${other}\n`])
     const nothing = await verify()
     assert.equal(nothing.status, 2)
     const unknown = await verify('--frobnicate')
