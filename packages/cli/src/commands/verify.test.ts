@@ -138,6 +138,29 @@ describe('verify', () => {
     }
   })
 
+  test('what an answer says and no signature covers is named as not checked', async () => {
+    const named = async (name: string, value: unknown): Promise<string[]> => {
+      const ran = await verify(pathTo(name, value), '--json')
+      assert.equal(ran.status, 0, ran.stdout)
+      return verdicts(ran)[0].not_checked
+    }
+    const beside = /^what else the answer says: not in a signature$/
+    const receipt = parsed('receipt.json')
+    const around = await named('beside.json', { ...receipt, decision_record: {} })
+    assert.match(around.at(-1) ?? '', beside)
+    const alone = await named('alone.json', receipt.execution_receipt)
+    assert.doesNotMatch(alone.at(-1) ?? '', beside)
+    const page = await named('page.json', { ...parsed('breadcrumbs.json'), count: 0 })
+    assert.match(page.at(-1) ?? '', beside)
+    const { content_salt: _, ...certificate } = parsed('certificate.json')
+    const told = await named('told.json', { ...certificate, verified: false })
+    assert.match(told.join(), /^verified[a-z_, ]*: not in a signature$/)
+    const witnessed = { ...parsed('proof.json'), witnessed: true, epoch_number: 9 }
+    assert.deepEqual(await named('witnessed.json', witnessed), [
+      'epoch numbers, cosignatures: not in a signature',
+    ])
+  })
+
   test('without keys the signature is checked, but the signer is unknown', async () => {
     const ran = await runCustos(['verify', path('certificate.json')])
     assert.equal(ran.status, 1)
