@@ -89,15 +89,18 @@ let issued: Answer
 let last: Answer
 let keys: Answer
 
-function save(value: unknown): string {
+function save(text: string): string {
   files += 1
   const path = join(dir, `${files}.json`)
-  writeFileSync(path, JSON.stringify(value))
+  writeFileSync(path, text)
   return path
 }
 
-async function python(program: string, ...documents: unknown[]): Promise<Run> {
-  const args = [join(dir, program), ...documents.map(save)]
+const python = (program: string, ...documents: unknown[]): Promise<Run> =>
+  runFiles(program, ...documents.map((document) => save(JSON.stringify(document))))
+
+async function runFiles(program: string, ...paths: string[]): Promise<Run> {
+  const args = [join(dir, program), ...paths]
   const child = spawn('python3', args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: TIMEOUT_MS })
   const exit = new Promise<number | null>((resolve) => child.on('exit', resolve))
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
@@ -267,6 +270,26 @@ test('an auditor accepts that one checkpoint extends another, and nothing else',
       refuses(python('paths.py', altered(proof, alter)), what),
     ),
   )
+})
+
+test('what an auditor cannot read is refused in one line', async () => {
+  const whole = JSON.stringify(issued)
+  const list = save(JSON.stringify(keys))
+  const files = {
+    'no file': join(dir, 'nowhere.json'),
+    'an empty file': save(''),
+    'half a file': save(whole.slice(0, whole.length / 2)),
+    'a deep file': save('['.repeat(200_000)),
+    'no object': save('[5]'),
+    'other members': save('{"audit_path": [1], "checkpoint": 5}'),
+    'a key twice': save(whole.replace('{', '{"limits": [],')),
+  }
+  for (const [what, file] of Object.entries(files))
+    for (const run of [runFiles('signatures.py', list, file), runFiles('paths.py', file)]) {
+      const { status, output } = await run
+      assert.equal(status, 1, what)
+      assert.match(output, /^NOT VALID[^\n]{5,200}$/, what)
+    }
 })
 
 test('the offline verifier recognises every document of the page and agrees', async () => {

@@ -23,7 +23,7 @@ import {
 const AXE = join(import.meta.dirname, '../../node_modules/axe-core/axe.min.js')
 /** An auditor keeps the file: it stays small enough to read and to send. */
 /** The verifier of runs takes 12 KB of it, and its words two. */
-const BYTES_MAX = 134 * 1024
+const BYTES_MAX = 135 * 1024
 /** Altered bytes of each document, spread over it. */
 const ALTERED = process.env['CUSTOS_TEST_SLOW'] ? 200 : 12
 const NO_ED25519 = `{

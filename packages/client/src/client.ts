@@ -77,7 +77,7 @@ export class Client {
 
 // The platform would repeat a key that cannot be a header in its own error.
 function checkKey(key: string): string {
-  if (/^[\x21-\x7e]+$/.test(key)) return key
+  if (/^[ -~]+$/.test(key)) return key
   throw new CustosError('apiKey is empty or has characters that no key has, such as a line break')
 }
 

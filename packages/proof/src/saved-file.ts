@@ -6,6 +6,7 @@ import { fromBase64, fromHex, toHex } from './core/encoding.ts'
 import { type PublishedKey, readKeys } from './core/keys.ts'
 import { isObject } from './core/shape.ts'
 import type { Check, Verdict } from './core/verdict.ts'
+import { UNSIGNED_CERTIFICATE_FIELDS } from './documents/certificate.ts'
 import { detectEnvelope, type Envelope } from './envelope.ts'
 import { type Breadcrumb, breadcrumbId, isBreadcrumb } from './log/breadcrumb.ts'
 import { appendLines, checkWitnesses } from './log/cosignature.ts'
@@ -16,7 +17,13 @@ import { isRunBundle, verifyRunBundle } from './runs/verify-bundle.ts'
 import { verifyEnvelope } from './verify.ts'
 
 export type SavedDocument =
-  | { readonly kind: 'json'; readonly where: string; readonly envelope: Envelope }
+  | {
+      readonly kind: 'json'
+      readonly where: string
+      readonly envelope: Envelope
+      /** What was saved: the envelope may hold only a part of it. */
+      readonly saved?: unknown
+    }
   | { readonly kind: 'checkpoint'; readonly where: string; readonly text: string }
   | { readonly kind: 'tlog_proof'; readonly where: string; readonly text: string }
   | { readonly kind: 'run'; readonly where: string; readonly lines: readonly unknown[] }
@@ -50,7 +57,10 @@ const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '')
 function readLines(text: string): SavedDocument[] {
   const lines = text.split('\n').map((line, i) => ({ line: line.trim(), where: `line ${i + 1}` }))
   const filled = lines.filter(({ line }) => line !== '')
-  if (filled.length < 2) return [{ kind: 'unknown', where: '', reason: NOT_JSON }]
+  // What is no JSON from the beginning on is not read to its end: it may have millions of lines.
+  const first = filled.length < 2 ? [] : filled.slice(0, 100)
+  if (first.every(({ line }) => parse(line).reason === NOT_JSON))
+    return [{ kind: 'unknown', where: '', reason: NOT_JSON }]
   const values = filled.map(({ line, where }) => ({ where, ...parse(line) }))
   // Of a file with such a line nothing else is said.
   const doubled = values.flatMap(({ where, reason }): SavedDocument[] =>
@@ -74,7 +84,7 @@ function readLines(text: string): SavedDocument[] {
 
 function recogniseDocument(value: unknown, where: string): SavedDocument {
   const envelope = detectEnvelope(value)
-  if (envelope) return { kind: 'json', where, envelope }
+  if (envelope) return { kind: 'json', where, envelope, saved: value }
   return { kind: 'unknown', where, reason: 'it holds nothing that can be verified' }
 }
 
@@ -122,7 +132,7 @@ export async function verifySavedDocument(
   document: SavedDocument,
   trust: TrustedInputs,
 ): Promise<Verdict> {
-  const verdict = await verifyDocument(document, trust)
+  const verdict = unsignedParts(document, trust).reduce(skip, await verifyDocument(document, trust))
   const witnessed = trust.witnesses
     ? await requireWitnesses(document, verdict, trust.witnesses)
     : verdict
@@ -130,6 +140,24 @@ export async function verifySavedDocument(
   return timestampOf(document) === undefined
     ? witnessed
     : skip(witnessed, 'timestamp: needs the certificate of its authority')
+}
+
+/** What a saved answer says and no signature covers. */
+function unsignedParts(document: SavedDocument, { witnesses }: TrustedInputs): string[] {
+  if (document.kind !== 'json') return []
+  const { envelope, saved = envelope } = document
+  const signed: unknown[] = envelope.type === 'list' ? [...envelope.items] : [envelope]
+  const verified = new Set([
+    envelope,
+    ...signed.flatMap((one) => Object.values(Object(one)).flat()),
+  ])
+  const found = [...UNSIGNED_CERTIFICATE_FIELDS].filter((name) =>
+    [...verified].some((one) => isObject(one) && Object.hasOwn(one, name)),
+  )
+  if (hasCheckpoint(envelope)) found.push('epoch numbers')
+  if (hasCheckpoint(envelope) && !witnesses) found.push('cosignatures')
+  if (![saved].flat().every((one) => verified.has(one))) found.push('what else the answer says')
+  return found.length > 0 ? [`${found.join(', ')}: not in a signature`] : []
 }
 
 const LISTED = 'the checkpoints of a list are verified one by one'

@@ -48,11 +48,11 @@ export const isKeyFile = ({ text }: SavedFile): boolean =>
 export function documentsOf(text: string): SavedDocument[] {
   return readSavedDocuments(text).flatMap((document) => {
     if (document.kind !== 'json' || document.envelope.type !== 'list') return [document]
-    const { where, envelope } = document
+    const { where, envelope, saved } = document
     return envelope.items.map((item, i) => {
       const place = where === '' ? `item ${i + 1}` : `${where}, item ${i + 1}`
       return isEnvelope(item) && item.type !== 'list'
-        ? { kind: 'json', where: place, envelope: item }
+        ? { kind: 'json', where: place, envelope: item, saved: Object(saved)[i] ?? saved }
         : { kind: 'unknown', where: place, reason: 'not a record of a known type' }
     })
   })

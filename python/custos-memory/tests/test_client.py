@@ -64,6 +64,15 @@ class ClientTest(unittest.TestCase):
         verify(epoch, keys)
         with self.assertRaises(ProofError):
             verify({"checkpoint": epoch["checkpoint"].replace("\n", "\n1", 1)}, keys)
+        for name, value in {"tree_size": 1_000, "root_hash": "00", "origin": "other"}.items():
+            with self.assertRaises(ProofError):
+                verify({**epoch, name: value}, keys)
+        for damaged in (None, 5, [], {"certificate_id": 1}, {"checkpoint": 7}, {"checkpoint": "a"}):
+            with self.assertRaises(ProofError):
+                verify(damaged, keys)  # type: ignore[arg-type]
+        for damaged in (None, [], {}, {"keys": 5}, {"keys": [{}]}):
+            with self.assertRaises(ProofError):
+                verify(epoch, damaged)  # type: ignore[arg-type]
 
     def test_refusals_say_what_is_wrong(self) -> None:
         with self.assertRaises(ApiError) as caught:

@@ -68,6 +68,14 @@ test('a tenant is created, listed and metered, and its key is rotated', async (t
   assert.match(keyless.stderr, /CUSTOS_OPERATOR_KEY/)
 })
 
+test('the operator may choose a credential of several words', async (t) => {
+  const CUSTOS_OPERATOR_KEY = 'a secret of 24 characters or more'
+  const { url } = await serveLocally(t, { env: { CUSTOS_AUTH: 'required', CUSTOS_OPERATOR_KEY } })
+  const env = { CUSTOS_URL: url, CUSTOS_OPERATOR_KEY }
+  const made = await runCustos(['tenant', 'create', 'Clinic North'], { env })
+  assert.equal(made.status, 0, made.stderr)
+})
+
 test('an export is imported elsewhere with refs, versions and times', async (t) => {
   const [from, to] = [await serveLocally(t), await serveLocally(t)]
   await writeSampleData(from)

@@ -87,6 +87,18 @@ describe('verify', () => {
     for (const type of ['memory', 'checkpoint', 'receipt']) assert.ok(types.has(type), type)
   })
 
+  test('a file that is no JSON from its first lines on gets one verdict', async () => {
+    const junk = await verify(pathTo('junk.txt', 'these are words\n'.repeat(200)))
+    assert.equal(junk.status, 1)
+    assert.match(junk.stdout, /junk\.txt: unknown\n[^\n]+\n {2}INVALID: recognised: not JSON\n$/)
+    const line = `${files.get('certificate.json')}\n`
+    const damaged = await verify(pathTo('damaged.ndjson', `{"a": 1\n${line}`), '--json')
+    assert.deepEqual(
+      verdicts(damaged).map(({ valid }) => valid),
+      [false, true],
+    )
+  })
+
   test('a certificate with any one field altered is invalid', async () => {
     const certificate = parsed('certificate.json')
     const unsigned = ['verified', 'deleted', 'memory_deleted', 'content_salt']
@@ -124,6 +136,29 @@ describe('verify', () => {
         name,
       )
     }
+  })
+
+  test('what an answer says and no signature covers is named as not checked', async () => {
+    const named = async (name: string, value: unknown): Promise<string[]> => {
+      const ran = await verify(pathTo(name, value), '--json')
+      assert.equal(ran.status, 0, ran.stdout)
+      return verdicts(ran)[0].not_checked
+    }
+    const beside = /^what else the answer says: not in a signature$/
+    const receipt = parsed('receipt.json')
+    const around = await named('beside.json', { ...receipt, decision_record: {} })
+    assert.match(around.at(-1) ?? '', beside)
+    const alone = await named('alone.json', receipt.execution_receipt)
+    assert.doesNotMatch(alone.at(-1) ?? '', beside)
+    const page = await named('page.json', { ...parsed('breadcrumbs.json'), count: 0 })
+    assert.match(page.at(-1) ?? '', beside)
+    const { content_salt: _, ...certificate } = parsed('certificate.json')
+    const told = await named('told.json', { ...certificate, verified: false })
+    assert.match(told.join(), /^verified[a-z_, ]*: not in a signature$/)
+    const witnessed = { ...parsed('proof.json'), witnessed: true, epoch_number: 9 }
+    assert.deepEqual(await named('witnessed.json', witnessed), [
+      'epoch numbers, cosignatures: not in a signature',
+    ])
   })
 
   test('without keys the signature is checked, but the signer is unknown', async () => {
@@ -202,8 +237,11 @@ describe('verify', () => {
 
   test('a missing file, nothing named and an unknown option are one line each', async () => {
     const missing = await verify('/nowhere/x.json')
-    assert.equal(missing.status, 1)
-    assert.match(missing.stderr, /^custos verify: ENOENT[^\n]*\n$/)
+    const why = '/nowhere/x.json cannot be read: no such file or directory'
+    assert.deepEqual([missing.status, missing.stderr], [1, `custos verify: ${why}\n`])
+    const folder = await verify(path('.'))
+    const other = `${path('.')} cannot be read: illegal operation on a directory`
+    assert.deepEqual([folder.status, folder.stderr], [1, `custos verify: ${other}\n`])
     const nothing = await verify()
     assert.equal(nothing.status, 2)
     const unknown = await verify('--frobnicate')

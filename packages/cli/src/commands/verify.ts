@@ -2,6 +2,7 @@
 
 import { readFile, stat } from 'node:fs/promises'
 import { text as readStream } from 'node:stream/consumers'
+import { getSystemErrorMessage } from 'node:util'
 import {
   hasDuplicateKey,
   type PublishedKey,
@@ -133,10 +134,16 @@ async function readEntry(file: string): Promise<unknown> {
 
 async function readText(file: string): Promise<string> {
   if (file === '-') return readStream(process.stdin)
-  const { size } = await stat(file)
-  if (size > FILE_BYTES_MAX)
-    throw new CommandError(`${file} has more than 400 MB: split it by lines and verify the parts`)
-  return readFile(file, 'utf8')
+  try {
+    const { size } = await stat(file)
+    if (size <= FILE_BYTES_MAX) return await readFile(file, 'utf8')
+  } catch (error) {
+    // The error of a directory does not name it.
+    if (!(error instanceof Error && 'errno' in error)) throw error
+    const why = getSystemErrorMessage(Number(error.errno))
+    throw new CommandError(`${file} cannot be read: ${why}`)
+  }
+  throw new CommandError(`${file} has more than 400 MB: split it by lines and verify the parts`)
 }
 
 /** Documents verified at once. */

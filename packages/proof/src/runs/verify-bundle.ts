@@ -63,6 +63,7 @@ export async function verifyRunBundle(
       executorOf(bundle) === 'managed'
         ? `output, tokens and model: as the provider answered the service${claimedResults(bundle)}`
         : 'output, results, tokens, cost and model: as the caller who executed the steps said',
+      'entries beside steps, calls and approval; ids of texts; epochs and cosignatures',
     )
   } catch {
     addCheck(findings, 'shape', false, 'a line is not of the shape of its type')
@@ -90,7 +91,7 @@ async function readBundle(
   const membersOf = (type: string, member: string): JsonObject[] =>
     objects.flatMap((line) => {
       const value = line[member]
-      return line['type'] === type && isObject(value) ? [value] : []
+      return line['type'] === type ? [isObject(value) ? value : {}] : []
     })
   const entries = await readEntries(membersOf('entry', 'proof'), context, findings)
   return {

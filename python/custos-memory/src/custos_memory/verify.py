@@ -35,8 +35,19 @@ class ProofError(CustosError):
 def verify(record: dict[str, Any], keys: dict[str, Any]) -> str:
     """Returns the id of the key that signed a certificate, a decision or a checkpoint.
 
-    `keys` is the answer of `GET /v1/gcrumbs/public_key`. Raises ProofError.
+    `keys` is the answer of `GET /v1/gcrumbs/public_key`. Raises ProofError, also for what is none
+    of these. Not checked: what an answer says beside the signed members, such as `verified`,
+    `signed_bytes` and `key_id` of a certificate, `output` of a decision, and of an epoch all but
+    its checkpoint with origin, size and root.
     """
+    try:
+        return _verify(record, keys)
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as problem:
+        what = f"{type(problem).__name__}: {problem}"
+        raise ProofError(f"not of the shape of a record or of a list of keys: {what}") from problem
+
+
+def _verify(record: dict[str, Any], keys: dict[str, Any]) -> str:
     if "certificate_id" in record:
         kind = record.get("record_kind", "erasure")
         version = 2 if "subject_kind" in record else 1
@@ -54,6 +65,12 @@ def verify(record: dict[str, Any], keys: dict[str, Any]) -> str:
         return _signer(keys, "decision", message, signature, record["timestamp"])
     if "checkpoint" in record:
         text, _, signatures = record["checkpoint"].partition("\n\n")
+        origin, size, root = text.split("\n")[:3]
+        head = {"origin": origin, "tree_size": int(size), "root_hash": base64.b64decode(root).hex()}
+        head |= {"n_leaves": head["tree_size"], "merkle_root": head["root_hash"]}
+        for name, value in head.items():
+            if record.get(name, value) != value:
+                raise ProofError(f"{name} is not that of the checkpoint")
         # The first 4 bytes of a signature line name the key.
         signature = base64.b64decode(signatures.split()[-1])[4:]
         return _signer(keys, "checkpoint", f"{text}\n".encode(), signature, None)

@@ -252,6 +252,19 @@ for (const [name, mutate] of Object.entries(MUTATIONS))
     assert.equal((await verify(mutated)).valid, false)
   })
 
+test('an entry without proof is invalid, and one that nothing needs is not checked', async () => {
+  const event = ({ proof }: Line) => proof?.breadcrumb.event_type
+  const without = lines.filter((line) => event(line) !== 'approval.requested')
+  assert.equal(without.length, lines.length - 1)
+  const verdict = await verify(without)
+  assert.equal(verdict.valid, true, verdict.reason)
+  assert.match(verdict.not_checked.join(), /entries beside steps, calls and approval/)
+  const emptied = lines.map((line) =>
+    event(line) === 'approval.requested' ? { ...line, proof: null } : line,
+  )
+  assert.equal((await verify(emptied)).valid, false)
+})
+
 test('after an erasure the bundle is valid and names the certificate', async () => {
   const other = await scene.tenant()
   const ref = await other.remember('Gil is allergic to nuts')
