@@ -29,7 +29,6 @@ import {
   listNamespaceSamples,
   loadReadableStore,
   loadVisibleFacts,
-  type NamespaceSample,
   type OpenedFact,
   packWithinBudget,
   requireCapability,
@@ -214,11 +213,14 @@ async function wasCurrent(db: TenantDb, ref: number, seq: number): Promise<boole
 }
 
 /** The namespaces that have a current version, in the order of first puts. */
-async function listSamples(db: TenantDb, store_id: string): Promise<NamespaceSample[]> {
-  const samples: NamespaceSample[] = []
+async function listSamples(
+  db: TenantDb,
+  store_id: string,
+): ReturnType<typeof listNamespaceSamples> {
+  const samples: Awaited<ReturnType<typeof listNamespaceSamples>> = []
   const pace = yieldBetweenChunks()
   for (let after: Uint8Array | undefined = new Uint8Array(); after; ) {
-    const some: readonly NamespaceSample[] = await listNamespaceSamples(db, store_id, after)
+    const some: typeof samples = await listNamespaceSamples(db, store_id, after)
     samples.push(...some)
     after = some.at(-1)?.namespace_mac
     await pace()

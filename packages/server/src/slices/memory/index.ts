@@ -51,7 +51,6 @@ export {
   listItemHeads,
   listNamespaceSamples,
   listVersionRefs,
-  type NamespaceSample,
 } from './facts/items.sql.ts'
 export {
   loadContents,

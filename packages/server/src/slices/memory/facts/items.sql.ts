@@ -96,9 +96,6 @@ export const listItemHeads = (
   after: number,
 ): Promise<ItemRow[]> => db.allOf(headsStatement, { ...within, after })
 
-/** A namespace that has a current version, with one of them. */
-export type NamespaceSample = Pick<ItemRow, 'namespace_mac' | 'namespace_no' | 'ref'>
-
 const sampleStatement = statement<{ store_id: string; after: Uint8Array }>()((k, p) =>
   k
     .selectFrom('items')
@@ -112,13 +109,16 @@ const sampleStatement = statement<{ store_id: string; after: Uint8Array }>()((k,
     .limit(1),
 )
 
-/** The next namespaces after a digest, in the order of digests; none: there are no more. */
+/**
+ * The next namespaces after a digest that have a current version, each with one of them, in the
+ * order of digests; none: there are no more.
+ */
 export async function listNamespaceSamples(
   db: TenantDb,
   store_id: string,
   after: Uint8Array,
-): Promise<NamespaceSample[]> {
-  const samples: NamespaceSample[] = []
+): Promise<Pick<ItemRow, 'namespace_mac' | 'namespace_no' | 'ref'>[]> {
+  const samples: Pick<ItemRow, 'namespace_mac' | 'namespace_no' | 'ref'>[] = []
   for (let last = after; samples.length < SAMPLES_AT_ONCE; ) {
     const sample = await db.firstOf(sampleStatement, { store_id, after: last })
     if (!sample) break
