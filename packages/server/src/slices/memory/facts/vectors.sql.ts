@@ -62,20 +62,12 @@ export const findFactToEmbed = (
   )
 
 /** How many live facts of a store have no vector of the space. Reads every row of the store. */
-export async function countFactsToEmbed(
-  db: TenantDb,
-  store_id: string,
-  mark: number,
-): Promise<number> {
-  const row = await db.first(
-    from(db, 'facts')
-      .select((e) => e.fn.countAll<number>().as('count'))
-      .where('store_id', '=', store_id)
-      .where('state', '=', LIVE)
-      .where((e) => e.or([e('space_mark', 'is', null), e('space_mark', '<>', mark)])),
-  )
-  return Number(row?.count ?? 0)
-}
+export const countFactsToEmbed = (db: TenantDb, store_id: string, mark: number) =>
+  from(db, 'facts')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('store_id', '=', store_id)
+    .where('state', '=', LIVE)
+    .where((e) => e.or([e('space_mark', 'is', null), e('space_mark', '<>', mark)]))
 
 interface ResealedRow {
   readonly ref: number

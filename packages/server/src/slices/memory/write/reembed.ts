@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import type { EmbedderName, memory } from '@custos/contract'
+import { countRows } from '../../../platform/db/database.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import { EmbedderRefused, EmbedderUnavailable } from '../../../platform/embed/embedder.ts'
 import type { Space } from '../../../platform/embed/embedders.ts'
@@ -46,8 +47,7 @@ export const reembed: Handler<typeof memory.reembed> = (call, { params, body }) 
     const embedder = body.embedder ?? target.settings.embedder
     requireEmbedder(kernel, embedder)
     const space = kernel.embedders.spaceOf(embedder)
-    // Outside the unit of work: it reads every row of the store.
-    const missing = space ? await call.read((db) => countFactsToEmbed(db, store_id, space.mark)) : 0
+    const missing = space ? await countMissing(kernel, { tenant_id, store_id }, space.mark) : 0
 
     const job_id = await call.transact(async (tx) => {
       const head = await loadTargetHead(kernel, tx, target)
@@ -58,6 +58,13 @@ export const reembed: Handler<typeof memory.reembed> = (call, { params, body }) 
     })
     return { job_id, store_id, embedder, missing }
   })
+
+/** Outside the unit of work: it reads every row of the store. */
+const countMissing = (
+  kernel: Kernel,
+  { tenant_id, store_id }: { readonly tenant_id: string; readonly store_id: string },
+  mark: number,
+): Promise<number> => countRows(kernel.db, tenant_id, (db) => countFactsToEmbed(db, store_id, mark))
 
 /** Recorded in the log: from here on texts of the store may leave the service, or no longer do. */
 async function switchEmbedder(
@@ -240,14 +247,12 @@ class ProgressCounter {
     context: JobContext,
     owner: { tenant_id: string; store_id: string },
   ): Promise<ProgressCounter> {
-    const countMissing = async () => {
+    const count = async () => {
       const target = await findTarget(kernel, owner)
       if (!target) return 0
-      return kernel.db.read(owner.tenant_id, (db) =>
-        countFactsToEmbed(db, owner.store_id, target.space.mark),
-      )
+      return countMissing(kernel, owner, target.space.mark)
     }
-    const counter = new ProgressCounter(context, await countMissing(), countMissing)
+    const counter = new ProgressCounter(context, await count(), count)
     await counter.add(0)
     return counter
   }
