@@ -235,10 +235,14 @@ test('the ledger copy alone erases again after a restore on a new machine', asyn
   const dir = freshDirectory(first)
   await first.stop()
 
-  const ran = await restore(
-    dir,
-    ...['--data', pair.data, '--keyring', pair.keyring, '--ledger-copy', ledger],
-  )
+  const files = ['--data', pair.data, '--keyring', pair.keyring]
+  for (const more of [[], ['--rehearse', '--scratch', tempDirectory()]]) {
+    const mistyped = await restore(dir, ...files, '--ledger-copy', `${ledger}x`, ...more)
+    assert.equal(mistyped.status, 1, mistyped.stdout)
+    assert.match(mistyped.stderr, /^custos restore: there is no ledger copy at .*ndjsonx, .*\n$/)
+    assert.ok(!existsSync(`${ledger}x`))
+  }
+  const ran = await restore(dir, ...files, '--ledger-copy', ledger)
   assert.equal(ran.status, 0, ran.stderr)
   assert.match(ran.stdout, /^local: 1 facts erased again, 1 certificates returned/)
   await assertSound(dir)

@@ -67,6 +67,7 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
   requireUnmoved(dir)
   for (const file of [options.data, options.keyring])
     if (file !== undefined && !existsSync(file)) throw new OfflineError(`${file} is missing`)
+  if (options.keyring !== undefined) requireLedgerCopy(config)
   // That of a rotation that was cut off is put in its place with the lock.
   if (!hasNextKey(dir)) requireMasterKey(config)
   const lock = await lockData(config)
@@ -112,6 +113,15 @@ async function restoreBoth(
   mergeWriteAheadLog(databasePath(stage))
   putRestored(dir, stage)
   return { tenants, carried_over: carried === 'yes' }
+}
+
+/** A mistyped path must not revive what was erased since the keyring's backup. */
+function requireLedgerCopy({ ledger_copy }: Config): void {
+  if (ledger_copy === null || existsSync(ledger_copy)) return
+  throw new OfflineError(
+    `there is no ledger copy at ${ledger_copy}, which says what was erased since the backup: ` +
+      'give the path of the file, or none if the file is lost',
+  )
 }
 
 /** The key that opens what is restored; OfflineError when there is none: none is made for it. */
@@ -254,6 +264,7 @@ export async function rehearseRestore(
 ): Promise<RehearsedTenant[]> {
   const master_key = requireMasterKey(config).toString('hex')
   if (!existsSync(scratch)) throw new OfflineError(`${scratch} is no directory: name one with room`)
+  requireLedgerCopy(config)
   const stage = openStage(scratch)
   try {
     const ledger_copy = copyLedger(config, stage)
@@ -275,7 +286,7 @@ export async function rehearseRestore(
 }
 
 function copyLedger({ ledger_copy }: Config, stage: string): string | null {
-  if (ledger_copy === null || !existsSync(ledger_copy)) return null
+  if (ledger_copy === null) return null
   const copy = join(stage, 'ledger-copy.ndjson')
   copyFileSync(ledger_copy, copy)
   return copy
