@@ -147,12 +147,26 @@ test('Retry-After is waited for', async () => {
   assert.ok(second - first >= 990, `${second - first} ms`)
 })
 
+test('a wait that Retry-After names is no shorter than one that nobody names', async () => {
+  const times: number[] = []
+  const answer: typeof fetch = async () => {
+    times.push(performance.now())
+    if (times.length > 1) return Response.json({})
+    const headers = { 'retry-after': '0' }
+    return Response.json({ error: 'unavailable' }, { status: 503, headers })
+  }
+  await new Custos({ url: service.url, apiKey, fetch: answer }).memory.stats('default')
+  const [first = 0, second = 0] = times
+  assert.ok(second - first >= 300, `${second - first} ms`)
+})
+
 test('Retry-After may be a date, as proxies write it; another text is none', async () => {
   const waits: (number | undefined)[] = []
   for (const after of [
     new Date(Date.now() + 3_000).toUTCString(),
     'Fri, 31 Dec 1999 23:59:59 GMT',
-    'soon',
+    '7',
+    ...['soon', 'soon 5', '5, 5', '-5', '', '1.5', '1e3', '2030-01-01', 'Fri, 5'],
   ]) {
     const answer: typeof fetch = async () => {
       const headers = { 'retry-after': after }
@@ -166,9 +180,10 @@ test('Retry-After may be a date, as proxies write it; another text is none', asy
     assert.ok(isRefusal(refused, 'rate_limited'))
     waits.push(refused.retryAfterMs)
   }
-  const [soon = 0, past, none] = waits
+  const [soon = 0, past, seconds, ...none] = waits
   assert.ok(soon > 1_000 && soon <= 3_000, `${soon} ms`)
-  assert.deepEqual([past, none], [0, undefined])
+  assert.deepEqual([past, seconds], [0, 7_000])
+  assert.deepEqual(none, Array(9).fill(undefined))
 })
 
 test('a POST that is neither idempotent nor a read is sent once', async () => {

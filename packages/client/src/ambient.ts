@@ -3,8 +3,11 @@
 /** Milliseconds on a clock that only goes forward. */
 export const nowMs = (): number => performance.now()
 
-/** Milliseconds from now to a date in words; NaN for what is none. */
-export const msUntil = (date: string): number => Math.max(0, Date.parse(date) - Date.now())
+/** Milliseconds of a Retry-After: seconds, or until a date as HTTP writes it; NaN for neither. */
+export const readRetryAfter = (after: string): number =>
+  /^\d+$/.test(after)
+    ? Number(after) * 1_000
+    : Math.max(0, Date.parse(new Date(after).toUTCString() === after ? after : '') - Date.now())
 
 /** A number of [0, 1) that spreads retries. */
 export const jitter = (): number => Math.random()

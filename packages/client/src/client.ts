@@ -87,7 +87,7 @@ function baseUrl({ url = '', apiKey, allowInsecure }: Partial<ClientOptions>): s
     throw new CustosError('url must be an http or https address, such as http://127.0.0.1:8420')
   if (parsed.username || parsed.password || parsed.search || parsed.hash)
     throw new CustosError('url must be a plain address: pass the credential as apiKey')
-  const local = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(parsed.hostname)
+  const local = /^((.*\.)?localhost|127(\.\d+){3}|\[::1\])$/.test(parsed.hostname)
   if (parsed.protocol === 'http:' && !local && apiKey !== undefined && !allowInsecure)
     throw new CustosError(
       `a credential is not sent to ${parsed.host} over http: use https, or set allowInsecure`,

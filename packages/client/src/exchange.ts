@@ -1,6 +1,6 @@
 // One logical call: the row of its operation, its request, its attempts and the wait between them.
 
-import { jitter, msUntil, newKey, nowMs, sleep } from './ambient.ts'
+import { jitter, newKey, nowMs, readRetryAfter, sleep } from './ambient.ts'
 import { type Answer, Pending } from './call-result.ts'
 import type { Client } from './client.ts'
 import { ApiError, apiError, ConnectionError, CustosError } from './errors.ts'
@@ -57,8 +57,11 @@ export interface Operation<Args extends readonly unknown[] = readonly never[], R
 
 type Read<T> = (response: Response, limit: Limit) => T | Promise<T>
 
-/** Status and code of what passes; other refusals with 503 stay until an operator acts. */
-const PASSING = /^50(2|4|3 (unavailable|index_building|payment_unavailable)$)/
+/**
+ * Status, code and named wait of what passes: a limit that names no end may last for a day, and
+ * other refusals with 503 stay until an operator acts.
+ */
+const PASSING = /^(429.*\d$|50(2|4|3 ((payment_)?unavailable|index_building) ))/
 const RETRY_AFTER_MS_MAX = 60_000
 
 /** Calls an operation: path parameters, then body, query and options, as its method takes them. */
@@ -135,10 +138,11 @@ export class Exchange {
     const { client, options } = this
     const context = this.#context
     const begun = nowMs()
-    const { idempotent, method, raw, send } = this.#operation
+    const { idempotent, method, raw, safe, send } = this.#operation
     const key = options.idempotencyKey ?? (idempotent ? newKey() : undefined)
     const sent = await bodyOf(this.#body, raw, send)
-    const last = sent?.once || !this.#mayRepeat() ? 1 : 1 + (options.retries ?? client.retries)
+    const repeats = !sent?.once && (method !== 'POST' || idempotent || safe)
+    const last = repeats ? 1 + (options.retries ?? client.retries) : 1
     for (context.attempt = 1; ; context.attempt += 1) {
       const headers = new Headers({ ...options.headers, ...extra })
       if (key !== undefined) headers.set('idempotency-key', key)
@@ -177,11 +181,6 @@ export class Exchange {
     }
   }
 
-  #mayRepeat(): boolean {
-    const { method, idempotent, safe } = this.#operation
-    return method !== 'POST' || idempotent === true || safe === true
-  }
-
   async #send(limit: Limit, init: RequestInit): Promise<Response> {
     const { client } = this
     const { signal } = limit
@@ -217,7 +216,7 @@ function record(value: unknown): Record<string, unknown> {
 // `.` and `..` would leave the path of the operation, and nothing would name another one. A lone
 // surrogate (`\p{Cs}`) cannot be written in an address.
 function pathText(id: string, name: string, value: unknown): string {
-  const text = `${value ?? ''}`
+  const text = String(value ?? '')
   if (/^\.{0,2}$|\p{Cs}/u.test(text))
     throw new CustosError(`${id}: ${name} is missing or not an id`)
   return encodeURIComponent(text)
@@ -227,7 +226,7 @@ function queryText(query: Readonly<Record<string, unknown>>): string {
   const pairs = Object.entries(query).flatMap(([name, value]): [string, string][] =>
     value === undefined || value === null ? [] : [[name, `${value}`]],
   )
-  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
+  return pairs.length ? `?${new URLSearchParams(pairs)}` : ''
 }
 
 async function bodyOf(
@@ -251,9 +250,9 @@ function waitBefore(attempt: number, error: unknown, limit: Limit): number | und
     return limit.timedOut && limit.answered ? undefined : backoff
   if (!(error instanceof ApiError)) return undefined
   const { status, code, retryAfterMs } = error
-  // A limit that names no end may last for a day.
-  const passes = status === 429 ? retryAfterMs !== undefined : PASSING.test(`${status} ${code}`)
-  return passes ? Math.min(retryAfterMs ?? backoff, RETRY_AFTER_MS_MAX) : undefined
+  return PASSING.test(`${status} ${code} ${retryAfterMs}`)
+    ? Math.min(Math.max(backoff, retryAfterMs ?? 0), RETRY_AFTER_MS_MAX)
+    : undefined
 }
 
 /** Pictures and signed notes. */
@@ -306,8 +305,7 @@ async function refusalOf(response: Response, id: string, url: string): Promise<C
   const text = await response.text()
   const body = parseJson(text)
   const { error, title, detail } = record(body)
-  const after = `${headers.get('retry-after')}`
-  const retryAfterMs = Number(after) >= 0 ? Number(after) * 1_000 : msUntil(after)
+  const retryAfterMs = readRetryAfter(`${headers.get('retry-after')}`)
   return apiError({
     status,
     // A proxy in between has no code; what it says is in `body`.
@@ -341,5 +339,5 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason'
   const { message, code } = Object(error.cause ?? error)
   // That of a failed TLS handshake has lines for its developers, that of many addresses is empty.
-  return `${!message || /\n/.test(message) ? code : message}`
+  return `${/^.+$/.test(message || '') ? message : code}`
 }

@@ -31,11 +31,11 @@ export class Limit {
   /** Gives it another `ms` from now. */
   restart(ms: number): void {
     this.pause()
-    if (!(ms <= TIMER_MS_MAX)) return
-    this.#timer = setTimeout(() => {
-      this.timedOut = true
-      this.#controller.abort(new TimeoutError(`${this.#what}: no answer within ${ms} ms`))
-    }, ms)
+    if (ms <= TIMER_MS_MAX)
+      this.#timer = setTimeout(() => {
+        this.timedOut = true
+        this.#controller.abort(new TimeoutError(`${this.#what}: no answer within ${ms} ms`))
+      }, ms)
   }
 
   pause(): void {

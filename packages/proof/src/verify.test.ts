@@ -65,6 +65,10 @@ test('an epoch names the log of its checkpoint, and what is not in it is not che
     assert.deepEqual(failed(await judge({ origin: odd })), ['origin'])
   for (const generation of [1, -1, '0'])
     assert.deepEqual(failed(await judge({ generation })), ['generation'])
+  for (const name of ['merkle_root', 'n_leaves', 'origin', 'generation']) {
+    assert.deepEqual(failed(await judge({ [name]: null })), [name])
+    assert.equal((await judge({ [name]: undefined })).valid, true, name)
+  }
 })
 
 test('the numbers of two epochs are in the order of their checkpoints', async () => {

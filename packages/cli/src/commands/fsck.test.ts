@@ -330,6 +330,7 @@ describe('fsck', () => {
     const ran = apart(`'${process.execPath}' '${BIN}' fsck --data-dir ${dir}`)
     assert.equal(ran.status, 1)
     assert.match(ran.stderr, /^custos fsck: [^\n]+cannot be written to \(EROFS\)[^\n]+\n$/)
+    assert.match(ran.stderr, /make it writable .*, restore a backup\n$/)
   })
 
   test('a restored secret of an erased fact: found', async () => {

@@ -588,11 +588,11 @@ export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   },
   unavailable: {
     when:
-      'A part that the operation needs is not working, or is busy with an erasure; or what is ' +
-      'stored is damaged, as `detail` says then.',
+      'A part that the operation needs is not working, or is busy with an erasure. Or stored ' +
+      'data is damaged; `detail` then says so.',
     advice:
-      'Try again after the seconds in `Retry-After`. `/readyz` names a failing part; ' +
-      '`custos fsck` what is damaged.',
+      'Try again after the seconds in `Retry-After`; `/readyz` names a failing part. Damage has ' +
+      'no `Retry-After`, as trying again does not help: `custos fsck` names what is damaged.',
   },
   tenant_moving: {
     when:

@@ -28,7 +28,7 @@ test('a memory verifies with content and tenant exactly as shown, and no others'
 
 test('what the signature of a memory does not cover is named', async () => {
   const { not_checked } = await verifyMemory({ ...memory, metadata: { from: 'me' } }, keys)
-  assert.deepEqual(not_checked, ['all but content and tenant_id: unsigned'])
+  assert.deepEqual(not_checked, ['only content and tenant_id are signed'])
 })
 
 test('a tenant of null and a missing one are the empty one', async () => {

@@ -54,6 +54,6 @@ export async function verifyMemory(
     ...(isText(written_at) ? { at: written_at } : {}),
   }
   await checkSignature(findings, claim, keys)
-  findings.notChecked.push('all but content and tenant_id: unsigned')
+  findings.notChecked.push('only content and tenant_id are signed')
   return finishVerdict('memory', findings)
 }

@@ -186,7 +186,7 @@ async function checkHead(
     ['origin', origin],
     ['generation', origin.endsWith(`/${head['generation']}`) ? head['generation'] : 0],
   ] as const)
-    if ((head[name] ?? value) !== value)
+    if (![undefined, value].includes(head[name]))
       addCheck(findings, prefix + name, false, 'not that of the checkpoint')
   await checkSigner(findings, checkpoint, { text, at: head['created_at'], keys, prefix })
   return checkpoint

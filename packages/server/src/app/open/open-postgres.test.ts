@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { parseConfig } from '../../config/config.ts'
 import { withPostgres } from '../../platform/db/postgres/connection.ts'
 import { DataError } from '../../platform/db/sqlite/instance.ts'
+import { postgresLocation } from '../../platform/keys/testing/locations.ts'
 import { createDatabase } from '../../testing/postgres.ts'
 import { runMigrate } from '../migrate.ts'
 import { type KernelOptions, openKernel } from './open-kernel.ts'
@@ -48,6 +49,21 @@ test('an empty database is refused beside a keyring with tenants', async (t) => 
   await start(configOf(used, keyring))
   await start(configOf(empty, keyring), { accept_empty_data: true })
   await start(configOf(empty, keyring))
+})
+
+test('a start does not wait for a right to the keyring that its role lacks', async (t) => {
+  const [data, location] = [await database(t), await postgresLocation(t)]
+  await start(configOf(data, location.url))
+  const guest = await location.createRole([
+    'GRANT USAGE ON SCHEMA custos_keyring',
+    'GRANT SELECT ON custos_keyring.migrations',
+  ])
+  const config = configOf(data, guest)
+  assert.ok(config.postgres)
+  const waiting = { ...config, postgres: { ...config.postgres, wait_seconds: 60 } }
+  const began = performance.now()
+  await assert.rejects(start(waiting), /the keyring's database: .*42501: permission denied for/)
+  assert.ok(performance.now() - began < 30_000)
 })
 
 test('custos migrate links an empty database where it is told to', async (t) => {

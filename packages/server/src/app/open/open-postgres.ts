@@ -14,6 +14,7 @@ import { DataError } from '../../platform/db/sqlite/instance.ts'
 import { hasTenants, type Keyring } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { openPostgresKeyring } from '../../platform/keys/postgres/open-postgres-keyring.ts'
+import { isRefusal } from '../../platform/keys/postgres/pg-errors.ts'
 import { type Logger, noteLateFailure } from '../../platform/logger.ts'
 import { OperatorError } from '../../platform/operator-error.ts'
 import type { Metrics } from '../../platform/telemetry/metrics.ts'
@@ -132,7 +133,7 @@ function absentBy(error: unknown): { what: string; again: boolean } | null {
       again: error.fault !== null && error.fault !== 'denied',
     }
   if (error instanceof KeyringError && error.code === 'keyring_unavailable')
-    return { what: `the keyring's database: ${error.message}`, again: true }
+    return { what: `the keyring's database: ${error.message}`, again: !isRefusal(error, DENIED) }
   return null
 }
 

@@ -82,7 +82,10 @@ function adviceFor(data_dir: string): string {
     return 'check its permissions, or restore a backup'
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    return `the directory cannot be written to (${code}), so make it writable or use a copy of it`
+    return (
+      `the directory cannot be written to (${code}), so make it writable or use a copy of it; ` +
+      'where the same is said of the copy, restore a backup'
+    )
   }
 }
 

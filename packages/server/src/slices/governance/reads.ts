@@ -35,7 +35,7 @@ import { actionOf, type OpenedPolicy, openPolicies, UNREADABLE } from './sealed-
 
 const HISTORY_MAX = 100
 const NAMED_MAX = 8
-/** Places in a list are no negative numbers, and priorities may be. */
+/** A cursor holds no negative number; a priority may be negative. */
 const PRIORITY_SHIFT = 1_000_000
 const OTHER = 'Other'
 const CHANGES = ['created', 'updated', 'deleted'] as const

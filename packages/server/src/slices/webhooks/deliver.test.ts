@@ -312,7 +312,7 @@ test("'webhooks.retry' of an entry is refused while one of it is open", async (t
   assert.equal((await deliveriesOf(scene, webhook_id)).length, 2)
 })
 
-test("'webhooks.retry' of a delivery that is being sent is refused", async (t) => {
+test("'webhooks.retry' of a delivery that is being sent or due to be is refused", async (t) => {
   const scene = await startScene(t)
   const receiver = await startReceiver(t)
   receiver.answer = () => undefined
@@ -323,6 +323,7 @@ test("'webhooks.retry' of a delivery that is being sent is refused", async (t) =
   const path = `/v1/webhooks/${webhook_id}/deliveries/${delivery_id}/retry`
   const { status, body } = await scene.ask('POST', path)
   assert.deepEqual([status, body.error], [409, 'wrong_state'])
+  assert.equal(body.detail, 'it is being sent, or is due to be sent')
   assert.equal((await deliveriesOf(scene, webhook_id)).length, 1)
 })
 

@@ -35,7 +35,7 @@ import {
   findReplayed,
   findWebhook,
   insertDeliveries,
-  isBeingSent,
+  isDue,
   listTests,
   summariseOpen,
   updateDelivery,
@@ -64,8 +64,8 @@ const retryDelivery: Handler<typeof contract.retry> = (call, { params }) =>
     refuseDisabled(call, row)
     const { seq, event_type, previous_seq, generation } = old
     if (seq === null) return call.refuse('wrong_state', 'a test is not retried: send another')
-    if (await isBeingSent(tx, row.webhook_id, { seq, now_us: tx.now() }))
-      return call.refuse('wrong_state', 'it is being sent')
+    if (await isDue(tx, row.webhook_id, { seq, now_us: tx.now() }))
+      return call.refuse('wrong_state', 'it is being sent, or is due to be sent')
     const again = newDelivery(call.kernel, tx, {
       webhook_id: row.webhook_id,
       kind: 'retry',

@@ -134,8 +134,11 @@ const deliveriesOf = (db: TenantDb, webhook_id: string) =>
 export const findDelivery = (db: TenantDb, webhook_id: string, delivery_id: string) =>
   db.first(deliveriesOf(db, webhook_id).select(DELIVERY).where('delivery_id', '=', delivery_id))
 
-/** Whether a retry of the entry is open, or any delivery of it is due: it may be under way. */
-export const isBeingSent = async (
+/**
+ * Whether a retry of the entry is open, or any delivery of it is due: it may be under way, and a
+ * failing endpoint gets it with a later probe.
+ */
+export const isDue = async (
   db: TenantDb,
   webhook_id: string,
   { seq, now_us }: { seq: number; now_us: number },

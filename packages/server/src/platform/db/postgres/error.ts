@@ -47,11 +47,15 @@ const FAULTS: Readonly<Record<string, PostgresFault>> = {
  */
 const RIGHTS_ROUTINE = 'aclcheck_error'
 
+/** Whether the role lacks a right. The message names what it lacks, and no values. */
+export const isDenied = ({ code, routine }: Pick<DatabaseError, 'code' | 'routine'>): boolean =>
+  code === '42501' && routine === RIGHTS_ROUTINE
+
 /** Classes whose messages name tables and columns and no values. */
 const NAMING_CLASSES = ['28', '3D', '42']
 
 function faultOf(code: string, routine: string | undefined): PostgresFault {
-  if (code === '42501' && routine === RIGHTS_ROUTINE) return 'denied'
+  if (isDenied({ code, routine })) return 'denied'
   const known = FAULTS[code]
   if (known !== undefined) return known
   return LOST_CLASSES.includes(code.slice(0, 2)) ? 'lost' : null

@@ -38,6 +38,31 @@ test('a role with rights on the tables alone serves a keyring another has made',
   assert.ok((await keyring.reserve('acme', 'fact', { at_least: 1 })).secretAt(1))
 })
 
+test('a right that is taken away is told with its table; a refused row is damage', async (t) => {
+  const location = await postgresLocation(t)
+  await migratePostgresKeyring({ url: location.url })
+  const guest = await location.createRole([
+    'GRANT USAGE ON SCHEMA custos_keyring',
+    'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA custos_keyring',
+  ])
+  const keyring = await location.open({ url: guest })
+  const { username } = new URL(guest)
+  const connections = () =>
+    location.query(`SELECT pid FROM pg_stat_activity WHERE usename = '${username}'`)
+  const before = await connections()
+  await location.query(`REVOKE INSERT ON custos_keyring.tenants FROM ${username}`)
+  await assert.rejects(keyring.createTenant('acme'), {
+    code: 'keyring_unavailable',
+    message: /SQLSTATE 42501: permission denied for table tenants/,
+  })
+  assert.deepEqual(await connections(), before)
+  await location.query(`GRANT INSERT ON custos_keyring.tenants TO ${username}`)
+  await location.query('ALTER TABLE custos_keyring.tenants ENABLE ROW LEVEL SECURITY')
+  await assert.rejects(keyring.createTenant('acme'), { code: 'keyring_damaged' })
+  await location.query('ALTER TABLE custos_keyring.tenants DISABLE ROW LEVEL SECURITY')
+  await keyring.createTenant('acme')
+})
+
 test('a keyring that a newer version has changed is refused', async (t) => {
   const location = await postgresLocation(t)
   await location.close(await location.open())

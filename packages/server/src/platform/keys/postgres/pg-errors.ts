@@ -1,6 +1,7 @@
 // Converts errors of PostgreSQL or of its connection into keyring errors without secrets.
 
 import pg from 'pg'
+import { isDenied } from '../../db/postgres/error.ts'
 import { KeyringError } from '../keyring-error.ts'
 
 /** Retried from the start: a conflict with another transaction. */
@@ -32,8 +33,9 @@ export function connectionErrorOf(error: unknown): unknown {
 }
 
 /**
- * The message holds only the SQLSTATE and our own names: the server's message may quote rows or,
- * for a connection, the URL with its password.
+ * The message holds only the SQLSTATE, our own names and, for a right that the role lacks, what it
+ * is a right to: other messages of the server may quote rows or, for a connection, the URL with its
+ * password.
  */
 export function keyringErrorOf(error: unknown): unknown {
   const state = sqlState(error)
@@ -41,7 +43,8 @@ export function keyringErrorOf(error: unknown): unknown {
   if (UNAVAILABLE.has(state) || UNAVAILABLE_CLASSES.has(state.slice(0, 2)))
     return unavailable(`SQLSTATE ${state}`)
   // A right that was taken away from a running service.
-  if (state === '42501') return unavailable(`SQLSTATE ${state}`, state)
+  if (error instanceof pg.DatabaseError && isDenied(error))
+    return unavailable(`SQLSTATE ${state}: ${error.message}`, state)
   const table = error instanceof pg.DatabaseError ? error.table : undefined
   const at = table === undefined ? '' : ` on ${table}`
   return new KeyringError(

@@ -63,6 +63,19 @@ test('a document is found for the bytes it was opened from, and kept for its ten
   assert.equal(openedDecisions.has('one', row.decision_id), false, 'it may be the removed one')
 })
 
+test('the documents of a tenant are removed, and not those of one whose id ends so', () => {
+  const row = { decision_id: Buffer.alloc(16, 8), sealed: Buffer.from('sealed') }
+  for (const tenant_id of ['acme', 'not-acme'])
+    openedDecisions.add(openedDecisions.removals, tenant_id, {
+      ...row,
+      document: JSON.parse('{}'),
+    })
+  openedDecisions.removeTenant('acme')
+  assert.equal(openedDecisions.has('acme', row.decision_id), false)
+  assert.equal(openedDecisions.has('not-acme', row.decision_id), true)
+  openedDecisions.removeTenant('not-acme')
+})
+
 test('a document whose row is replaced leaves the memory with the commit', async () => {
   const { stored, list } = await decide(scene)
   const row = await stored()

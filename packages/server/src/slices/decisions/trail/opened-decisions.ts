@@ -58,7 +58,7 @@ class OpenedDecisions {
   removeTenant(tenant_id: string): void {
     this.#removals += 1
     for (const [key] of this.#entries.entries())
-      if (key.endsWith(tenant_id)) this.#entries.delete(key)
+      if (key.slice(ID_BYTES) === tenant_id) this.#entries.delete(key)
   }
 
   has(tenant_id: string, decision_id: Uint8Array): boolean {
@@ -66,6 +66,7 @@ class OpenedDecisions {
   }
 }
 
+const ID_BYTES = 16
 /** The id has a fixed length: what follows it is the tenant. */
 const keyOf = (tenant_id: string, decision_id: Uint8Array): string =>
   viewBytes(decision_id).toString('latin1') + tenant_id
