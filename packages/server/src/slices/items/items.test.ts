@@ -158,6 +158,35 @@ test('a search lists items by the first put of the namespace, then of the item',
   ])
 })
 
+test('all namespaces and items are listed where there are more than are read at once', async () => {
+  const store_id = await newStore()
+  const names = Array.from({ length: 750 }, (_, n) =>
+    n < 620 ? name(String(n), 'large') : name(String(n), 'small', String(n)),
+  )
+  for (let at = 0; at < names.length; at += 50) {
+    const operations = names.slice(at, at + 50).map((one) => ({ op: 'put', ...one, value: {} }))
+    await ok('batch', { operations }, store_id)
+  }
+  for (const namespace_prefix of [[], ['large'], ['small']]) {
+    const listed: string[] = []
+    for (let page = ['']; page.length > 0; listed.push(...page)) {
+      const place = { offset: listed.length, limit: 100 }
+      page = keysOf(await ok('search', { namespace_prefix, ...place }, store_id))
+    }
+    const [first] = namespace_prefix
+    const expected = names.filter(({ namespace }) => !first || namespace[0] === first)
+    assert.deepEqual(listed, keysOf({ items: expected }))
+  }
+  const { namespaces } = await ok('namespaces', { limit: 200 }, store_id)
+  assert.equal(namespaces.length, 131)
+  const ranked = await ok(
+    'search',
+    { namespace_prefix: ['small'], query: 'x', limit: 100 },
+    store_id,
+  )
+  assert.equal(new Set(keysOf(ranked)).size, 100)
+})
+
 test('a filter compares top-level members, as values and by operators', async () => {
   const store_id = await newStore()
   for (const n of [1, 2, 3])

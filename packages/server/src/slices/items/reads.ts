@@ -24,6 +24,7 @@ import {
   findItemHead,
   findLatestVersion,
   findValidityAt,
+  HEADS_MAX,
   type ItemRow,
   listItemHeads,
   listNamespaceSamples,
@@ -159,6 +160,7 @@ async function listSome(
 
 /** Documents opened at once. */
 const OPENED = 50
+const NAMESPACES_AT_ONCE = 10
 
 interface StoredVersion {
   readonly row: ItemRow
@@ -295,13 +297,19 @@ async function* pagesOfHeads(
   namespaces: readonly Uint8Array[],
 ): AsyncGenerator<readonly ItemRow[]> {
   const pace = yieldBetweenChunks()
-  for (const namespace_mac of namespaces)
-    for (let after: number | undefined = 0; after !== undefined; ) {
-      const rows: readonly ItemRow[] = await listItemHeads(db, { store_id, namespace_mac }, after)
-      yield rows
-      after = rows.at(-1)?.item_no
-      await pace()
-    }
+  const read = (namespace_mac: Uint8Array, after: number) =>
+    listItemHeads(db, { store_id, namespace_mac }, after)
+  for (let at = 0; at < namespaces.length; at += NAMESPACES_AT_ONCE) {
+    const some = namespaces.slice(at, at + NAMESPACES_AT_ONCE)
+    // Across a network they share one way there and back.
+    const firsts = await Promise.all(some.map((namespace_mac) => read(namespace_mac, 0)))
+    for (const [i, namespace_mac] of some.entries())
+      for (let rows = firsts[i] ?? []; rows.length > 0; ) {
+        yield rows
+        await pace()
+        rows = rows.length < HEADS_MAX ? [] : await read(namespace_mac, rows.at(-1)?.item_no ?? 0)
+      }
+  }
 }
 
 /** Current versions in the namespaces with a prefix, in the order of first puts. */

@@ -47,6 +47,7 @@ export { digestName } from './facts/item-name.ts'
 export {
   findItemHead,
   findLatestVersion,
+  HEADS_MAX,
   type ItemRow,
   listItemHeads,
   listNamespaceSamples,

@@ -1,5 +1,6 @@
 // SQL of keyed items: which facts are the versions of which name. A row goes with its fact.
 
+import { sql } from 'kysely'
 import { refsStatement } from '../../../platform/db/bulk-statements.ts'
 import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
@@ -72,8 +73,11 @@ export async function listVersionRefs(
   return rows.map(({ ref }) => ref)
 }
 
-const HEADS_MAX = 500
-const SAMPLES_AT_ONCE = 100
+/** How many current versions are listed at once. */
+export const HEADS_MAX = 500
+const SAMPLES_MAX = 100
+/** The namespace that a walk has come to. */
+const FOUND = sql.ref<Uint8Array>('found.mac')
 
 const headsStatement = statement<{ store_id: string; namespace_mac: Uint8Array; after: number }>()(
   (k, p) =>
@@ -96,37 +100,53 @@ export const listItemHeads = (
   after: number,
 ): Promise<ItemRow[]> => db.allOf(headsStatement, { ...within, after })
 
-const sampleStatement = statement<{ store_id: string; after: Uint8Array }>()((k, p) =>
-  k
+// The index leads from one namespace to the next: grouping would read every item of the store.
+const samplesStatement = statement<{ store_id: string; after: Uint8Array }>()((k, p) => {
+  const heads = k
     .selectFrom('items')
-    .select(['namespace_mac', 'namespace_no', 'ref'])
-    .where('tenant_id', '=', p.tenant_id)
-    .where('store_id', '=', p.store_id)
-    .where('namespace_mac', '>', p.after)
-    .where((e) => e('head', '=', e.lit(1)))
-    .orderBy('namespace_mac')
-    .orderBy('item_no')
-    .limit(1),
-)
+    .where('items.tenant_id', '=', p.tenant_id)
+    .where('items.store_id', '=', p.store_id)
+    .where((e) => e('items.head', '=', e.lit(1)))
+  const next = heads
+    .select('items.namespace_mac')
+    .orderBy('items.namespace_mac')
+    .orderBy('items.item_no')
+    .limit(1)
+  const sample = heads.where('items.namespace_mac', '=', FOUND).orderBy('items.item_no').limit(1)
+  return k
+    .withRecursive('found(mac, place)', (walk) =>
+      walk
+        .selectNoFrom((e) => [
+          next.where('items.namespace_mac', '>', p.after).as('mac'),
+          e.lit(1).as('place'),
+        ])
+        .unionAll(
+          walk
+            .selectFrom('found')
+            .select((e) => [
+              next.where('items.namespace_mac', '>', FOUND).as('mac'),
+              e('found.place', '+', e.lit(1)).as('place'),
+            ])
+            .where('found.mac', 'is not', null)
+            .where((e) => e('found.place', '<', e.lit(SAMPLES_MAX))),
+        ),
+    )
+    .selectFrom('found')
+    .select([
+      FOUND.as('namespace_mac'),
+      sql<number>`${sample.select('items.namespace_no')}`.as('namespace_no'),
+      sql<number>`${sample.select('items.ref')}`.as('ref'),
+    ])
+    .where('found.mac', 'is not', null)
+    .orderBy('found.place')
+})
 
 /**
  * The next namespaces after a digest that have a current version, each with one of them, in the
  * order of digests; none: there are no more.
  */
-export async function listNamespaceSamples(
-  db: TenantDb,
-  store_id: string,
-  after: Uint8Array,
-): Promise<Pick<ItemRow, 'namespace_mac' | 'namespace_no' | 'ref'>[]> {
-  const samples: Pick<ItemRow, 'namespace_mac' | 'namespace_no' | 'ref'>[] = []
-  for (let last = after; samples.length < SAMPLES_AT_ONCE; ) {
-    const sample = await db.firstOf(sampleStatement, { store_id, after: last })
-    if (!sample) break
-    samples.push(sample)
-    last = sample.namespace_mac
-  }
-  return samples
-}
+export const listNamespaceSamples = (db: TenantDb, store_id: string, after: Uint8Array) =>
+  db.allOf(samplesStatement, { store_id, after })
 
 /** The place of a new item, and of its namespace, in the order of first puts. */
 export async function findPlaces(
