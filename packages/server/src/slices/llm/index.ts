@@ -147,7 +147,7 @@ function parseAnswer(form: (typeof CHAT_FORMS)[keyof typeof CHAT_FORMS], reply: 
   try {
     const answer = form.parse(reply)
     if (answer) canonicalize(answer.calls.map((one) => ({ ...one })))
-    // Half a character has no bytes to hash: it is replaced.
+    // A lone surrogate has no UTF-8 bytes to hash: it is replaced.
     return answer && { ...answer, text: answer.text.toWellFormed() }
   } catch {
     return null

@@ -201,7 +201,7 @@ test("'cgr.scores' pages agents, highest first, and a page never changes a score
   assert.equal(next.scores[0].agent_handle, 'bad')
 })
 
-test('a page of scores goes on below the last one, whoever came in above it', async () => {
+test('a page of scores begins below the last score, also when new ones rank above', async () => {
   const tenant = await scene.tenant()
   await tenant.earn('good', ['paid', 'paid'])
   await tenant.decide('new', 'pending')

@@ -24,7 +24,7 @@ test('no space is storage_full; a server that cannot work now is unavailable', (
   assert.deepEqual(told(pool), ['unavailable', 5])
 })
 
-test('a mistake of ours stays an error, and only names are told of it', () => {
+test('an invalid statement stays an error, and its text has names and no values', () => {
   for (const code of ['23505', '22P02', '22021']) {
     const error = ofServer(code)
     assert.equal(told(error), error)
@@ -33,7 +33,7 @@ test('a mistake of ours stays an error, and only names are told of it', () => {
   assert.equal(ofServer('42P01', 'no table x').message, 'PostgreSQL error 42P01: no table x')
 })
 
-test('a right that is missing is unavailable; a row of another tenant is a mistake of ours', () => {
+test('a missing right is unavailable, and a row that a policy refuses stays an error', () => {
   const denied = (routine: string) =>
     asPostgresError(
       Object.assign(new DatabaseError('denied', 1, 'error'), { code: '42501', routine }),

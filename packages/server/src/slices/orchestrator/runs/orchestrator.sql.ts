@@ -75,7 +75,7 @@ export function listRuns(db: TenantDb, state: RunRow['state'] | null, page: Page
 export const updateRun = (tx: Tx, run_id: string, change: Partial<RunRow>) =>
   tx.run(update(tx, 'runs').set(change).where('run_id', '=', run_id))
 
-/** Has the next look at a run that has not ended happen now. */
+/** Makes the next check of a run due now; a run that has ended has none. */
 export const hastenCheck = (tx: Tx, run_id: string) =>
   tx.run(
     update(tx, 'runs')
