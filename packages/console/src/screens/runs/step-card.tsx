@@ -45,7 +45,9 @@ interface StepCardProps {
 }
 
 export function StepCard({ step, agent, open }: StepCardProps) {
-  const uncertain = open ? step.calls.filter(({ state }) => state === 'uncertain') : []
+  // The receipt of a step that has ended is signed: nothing that it says is changed.
+  const asks = open && step.ended_at === null
+  const uncertain = asks ? step.calls.filter(({ state }) => state === 'uncertain') : []
   const waiting = [step, ...step.calls].find(({ state }) => state === 'waiting_hitl')
   const tokens = step.tokens_in === null ? null : step.tokens_in + (step.tokens_out ?? 0)
   return (
