@@ -45,8 +45,8 @@ import {
   removeTenantKeys,
   requireTwoKeyrings,
 } from '../../platform/keys/import/move-tenant-keys.ts'
-import { openLogger } from '../../platform/logger.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
+import { openLogger } from '../../platform/telemetry/logger.ts'
 import type { MovePlan } from '../../slices/offboarding/index.ts'
 import { proveTenants } from '../migrate-engine/prove-tenants.ts'
 import { masterKeysOf, migrateShared, openSharedKeyring } from '../open/open-postgres.ts'
