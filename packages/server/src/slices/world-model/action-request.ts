@@ -85,10 +85,7 @@ export function tierProblem(
 }
 
 /** The authority as a record states it. */
-const authorityOf = (
-  { authority }: ActionRequest,
-  ceiling: TrustTier | null,
-): RecordedAuthority =>
+const authorityOf = ({ authority }: ActionRequest, ceiling: TrustTier | null): RecordedAuthority =>
   recordedAuthority({ ...authority, trust_tier: parseTier(authority.trust_tier) }, ceiling)
 
 /** Requests and records hold tiers of the contract only. */
