@@ -215,17 +215,19 @@ function keyObject(public_key: string): KeyObject {
   return made
 }
 
-interface Grouping {
-  readonly opened: OpenResult
-  readonly groups: Map<number, Group>
-  readonly erased: ReadonlyMap<number, number>
-}
-
 // Facts come in the order of refs, as the commitments of an entry do.
 async function* addToGroup(
   check: CheckContext,
   row: FactRow,
-  { opened, groups, erased }: Grouping,
+  {
+    opened,
+    groups,
+    erased,
+  }: {
+    readonly opened: OpenResult
+    readonly groups: Map<number, Group>
+    readonly erased: ReadonlyMap<number, number>
+  },
 ): AsyncGenerator<CheckFinding> {
   const { written } = check.log
   const count = written.get(row.written_seq)

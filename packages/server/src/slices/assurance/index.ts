@@ -52,11 +52,6 @@ const ID_BYTES = 12
 const MINUTE_US = 60_000_000
 const INTERVAL_MIN = 60
 
-interface ScheduleFields {
-  readonly checks?: readonly CheckName[]
-  readonly alert_webhook?: string | null
-}
-
 /** Without waiting, returns where to read the result. */
 const run: Handler<typeof assurance.run> = async (call, { body }) => {
   refuseLimited(call)
@@ -126,7 +121,13 @@ function refuseHasty(names: readonly CheckName[], interval_min: number): void {
   throw new Refusal('rejected', `conformance writes to the log: at intervals of ${least} or more`)
 }
 
-function refuseEmpty({ checks, alert_webhook }: ScheduleFields): void {
+function refuseEmpty({
+  checks,
+  alert_webhook,
+}: {
+  readonly checks?: readonly CheckName[]
+  readonly alert_webhook?: string | null
+}): void {
   if (alert_webhook !== undefined && alert_webhook !== null)
     throw new Refusal(
       'rejected',

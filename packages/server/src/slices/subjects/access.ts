@@ -193,16 +193,14 @@ function headerOf(
   }
 }
 
-interface AccessContent {
-  readonly header: JsonObject
-  readonly refs: readonly number[]
-  readonly seqs: readonly number[]
-  readonly texts: readonly TextItem[]
-}
-
 async function* streamLines(
   call: Call<AccessOperation>,
-  content: AccessContent,
+  content: {
+    readonly header: JsonObject
+    readonly refs: readonly number[]
+    readonly seqs: readonly number[]
+    readonly texts: readonly TextItem[]
+  },
 ): AsyncGenerator<string> {
   const counts = { memories: 0, decisions: 0, texts: 0, certificates: 0 }
   yield line('header', content.header)
