@@ -19,9 +19,8 @@ import { rawSql } from '../../testing/raw-sql.ts'
 import { embeddedTest, testEngine } from '../../testing/test-data.ts'
 import { appendCrumb, nextSeq, refuseEntries } from './append.ts'
 import { listCrumbs } from './chain.sql.ts'
-import { rollEpoch } from './epochs.ts'
+import { reconcileLog, rollEpoch } from './epochs.ts'
 import { showCrumb, verifyChain } from './reads.ts'
-import { reconcileLog } from './restore.ts'
 import { auditPath, prefixPath, seqAt, treeRoot } from './tree.ts'
 
 let service: TestKernel
