@@ -263,13 +263,6 @@ export const SPANS_MAX = 10_000
 /** What stands for text that a pattern of the tenant found. */
 const REDACTED = '<REDACTED>'
 
-/** Where in the configuration a field stands, and where its text is searched. */
-interface Place {
-  readonly key: string
-  readonly field: number
-  readonly text: Searchable
-}
-
 /** Personal data in the fields, by recognisers and by the tenant's own patterns. */
 function piiRule(config: PolicyConfig<'pii_guard'>, recognisers: Recognisers): Rule {
   const { entities = [], check_fields = CHECK_FIELDS.pii_guard, redact = false } = config
@@ -283,7 +276,7 @@ function piiRule(config: PolicyConfig<'pii_guard'>, recognisers: Recognisers): R
     return recognisers.find(text, entities)
   }
 
-  const findIn = async ({ key, field, text }: Place, work: Work): Promise<RuleFinding> => {
+  const findIn = async ({ key, field, text }: SearchedField, work: Work): Promise<RuleFinding> => {
     const item = await findFirst(patterns, text, work)
     const spans = await recognise(text, work)
     if (item === -1 && spans.length === 0) return 'clear'
@@ -331,7 +324,11 @@ function personalData(field: number, item: number, spans: readonly EntitySpan[])
 }
 
 /** The matches in the original text, and in the normalised text if it differs. */
-async function spansOf(pattern: Pattern, { field, text }: Place, work: Work): Promise<Span[]> {
+async function spansOf(
+  pattern: Pattern,
+  { field, text }: SearchedField,
+  work: Work,
+): Promise<Span[]> {
   const spans = await allSpans(pattern, text.text, { field, work })
   const { folded } = text
   if (folded === null) return spans
