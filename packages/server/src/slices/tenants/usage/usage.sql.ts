@@ -80,8 +80,6 @@ export async function setUsage(tx: Tx, row: UsageRow): Promise<void> {
   await addUsage(tx, row)
 }
 
-type CounterRow = Row<'quota_counters'>
-
 const counterStatement = statement<{ name: string }>()((k, p) =>
   k
     .selectFrom('quota_counters')
@@ -90,10 +88,12 @@ const counterStatement = statement<{ name: string }>()((k, p) =>
     .where('name', '=', p.name),
 )
 
-export const findCounter = (db: TenantDb, name: string): Promise<CounterRow | undefined> =>
-  db.firstOf(counterStatement, { name })
+export const findCounter = (
+  db: TenantDb,
+  name: string,
+): Promise<Row<'quota_counters'> | undefined> => db.firstOf(counterStatement, { name })
 
-const saveStatement = statement<CounterRow>()((k, p) =>
+const saveStatement = statement<Row<'quota_counters'>>()((k, p) =>
   k
     .insertInto('quota_counters')
     .values({
@@ -109,7 +109,7 @@ const saveStatement = statement<CounterRow>()((k, p) =>
     ),
 )
 
-export const saveCounter = (tx: Tx, row: CounterRow) => tx.runOf(saveStatement, row)
+export const saveCounter = (tx: Tx, row: Row<'quota_counters'>) => tx.runOf(saveStatement, row)
 
 const storesStatement = statement<Record<never, never>>()((k, p) =>
   k
