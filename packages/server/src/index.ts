@@ -5,11 +5,11 @@ export {
   recountUsage,
   retireSigningKey,
   rewriteSecrets,
+  rotateMasterKey,
   rotateSigningKeys,
   SIGNING_PURPOSES,
   type SigningPurpose,
 } from './app/admin.ts'
-export { rotateMasterKey } from './app/admin-master-key.ts'
 export { type BackupFile, runBackup } from './app/backup.ts'
 export {
   runFsck,
@@ -58,7 +58,7 @@ export { type Environment, readEnvironment, SETTINGS, settingsHelp } from './con
 export { DataDirHeld, readAddress } from './platform/db/data-dir.ts'
 export type { Kernel } from './platform/kernel/kernel.ts'
 export { type OwnSigner, openOwnSigner } from './platform/keys/signing-key-file.ts'
-export { describeError } from './platform/logger.ts'
 export { OperatorError } from './platform/operator-error.ts'
 export { describeStorageFault } from './platform/storage-fault.ts'
+export { describeError } from './platform/telemetry/logger.ts'
 export { findNearestName } from './platform/validation.ts'

@@ -17,15 +17,13 @@ interface ToolCallView {
   readonly input: unknown
 }
 
-type Verdict =
-  | { readonly type: 'allowed' }
-  | { readonly type: 'denied' | 'escalated'; readonly reason: string }
-
 async function evaluate(
   { client, operation = 'tool_execution' }: ApprovalOptions,
   { toolName, input }: ToolCallView,
   dry_run: boolean,
-): Promise<Verdict> {
+): Promise<
+  { readonly type: 'allowed' } | { readonly type: 'denied' | 'escalated'; readonly reason: string }
+> {
   const evaluation = await client.governance.evaluate({
     operation: typeof operation === 'string' ? operation : operation({ toolName, input }),
     context: { tool_name: toolName, content: JSON.stringify(input ?? {}) },

@@ -47,9 +47,14 @@ export const concurrencyProbe: Probe = {
   },
 }
 
-type BaseTurn = { readonly store: Store; readonly turn: Turn; readonly refs: Map<string, Ref> }
-
-async function writeBase({ tick }: ProbeContext, { store, turn, refs }: BaseTurn): Promise<void> {
+async function writeBase(
+  { tick }: ProbeContext,
+  {
+    store,
+    turn,
+    refs,
+  }: { readonly store: Store; readonly turn: Turn; readonly refs: Map<string, Ref> },
+): Promise<void> {
   const ref = await store.write(turn.content, { valid_from: turn.timestamp })
   for (const id of turn.introduces) refs.set(id, ref)
   tick()

@@ -49,12 +49,17 @@ async function checkPast(context: ProbeContext, store: Store, gone: ReadonlySet<
 const among = (memories: readonly WireMemory[], gone: ReadonlySet<string>): string[] =>
   memories.map(({ ref }) => refKey(ref)).filter((ref) => gone.has(ref))
 
-type DeletionResult = {
-  readonly refs: ReadonlyMap<string, unknown>
-  readonly gone: ReadonlySet<string>
-}
-
-async function checkAudit(context: ProbeContext, store: Store, { refs, gone }: DeletionResult) {
+async function checkAudit(
+  context: ProbeContext,
+  store: Store,
+  {
+    refs,
+    gone,
+  }: {
+    readonly refs: ReadonlyMap<string, unknown>
+    readonly gone: ReadonlySet<string>
+  },
+) {
   const { checks } = context
   const audited = await store.audit()
   checks.none('the audit does not hold the deleted', among(audited, gone), 'gone from the audit')

@@ -61,15 +61,16 @@ export const supersessionProbe: Probe = {
   },
 }
 
-type AuditedTrace = {
-  readonly refs: ReadonlyMap<string, Ref>
-  readonly audited: readonly WireMemory[]
-}
-
 function checkChains(
   { checks }: ProbeContext,
   trace: Trace,
-  { refs, audited }: AuditedTrace,
+  {
+    refs,
+    audited,
+  }: {
+    readonly refs: ReadonlyMap<string, Ref>
+    readonly audited: readonly WireMemory[]
+  },
 ): void {
   const by = new Map(audited.map((memory) => [refKey(memory.ref), memory]))
   const [missing, unlinked]: [string[], string[]] = [[], []]

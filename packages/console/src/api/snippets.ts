@@ -2,14 +2,12 @@
 
 import type { CallRequest } from './use-call.ts'
 
-interface RequestParts {
+/** The request that a call sends. */
+function requestOf({ operation, args }: CallRequest): {
   readonly method: string
   readonly path: string
   readonly body: unknown
-}
-
-/** The request that a call sends. */
-function requestOf({ operation, args }: CallRequest): RequestParts {
+} {
   const rest = [...args]
   const path = operation.path.replace(/\{\w+\}/g, () => encodeURIComponent(String(rest.shift())))
   const { takes, method } = operation

@@ -15,13 +15,8 @@ export interface ListResult<Row> {
   readonly request: CallRequest
 }
 
-interface PageQuery {
-  readonly limit: number
-  readonly cursor?: string
-}
-
 /** The page that the address names; a second table of a screen has its own part of it. */
-export function usePage(name = ''): PageQuery {
+export function usePage(name = ''): { readonly limit: number; readonly cursor?: string } {
   const [cursor] = useUrlState(`${name}cursor`)
   return cursor === '' ? { limit: PAGE_ROWS } : { limit: PAGE_ROWS, cursor }
 }

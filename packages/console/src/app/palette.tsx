@@ -8,11 +8,6 @@ import { useStoreId } from '../api/store-id.ts'
 import css from './palette.module.css'
 import { isVisible, SCREENS } from './screens.ts'
 
-interface PaletteProps {
-  readonly open: boolean
-  readonly onOpenChange: (open: boolean) => void
-}
-
 interface Destination {
   readonly label: string
   readonly to: string
@@ -79,7 +74,13 @@ function useDestinations(text: string): readonly Destination[] {
   ]
 }
 
-export function Palette({ open, onOpenChange }: PaletteProps) {
+export function Palette({
+  open,
+  onOpenChange,
+}: {
+  readonly open: boolean
+  readonly onOpenChange: (open: boolean) => void
+}) {
   return (
     <Dialog.Root open={open} onOpenChange={onOpenChange}>
       <Dialog.Portal>

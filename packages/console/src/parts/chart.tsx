@@ -6,16 +6,11 @@ import 'uplot/dist/uPlot.min.css'
 import css from './chart.module.css'
 import { formatNumber } from './display.tsx'
 
-interface Series {
-  readonly label: string
-  readonly values: readonly number[]
-}
-
 interface ChartProps {
   readonly label: string
   /** Seconds since 1970. */
   readonly times: readonly number[]
-  readonly series: readonly Series[]
+  readonly series: readonly { readonly label: string; readonly values: readonly number[] }[]
   /** How a time is written in the table. */
   readonly timeText: (seconds: number) => string
   readonly height?: number

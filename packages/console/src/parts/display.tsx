@@ -21,26 +21,29 @@ export function Facts({ of }: { readonly of: readonly (readonly [string, ReactNo
   )
 }
 
-interface PillProps {
+/** A state in a word; its colour only repeats the word. */
+export const Pill = ({
+  tone = 'plain',
+  children,
+}: {
   readonly tone?: 'plain' | 'good' | 'warn' | 'bad' | 'accent'
   readonly children: ReactNode
-}
-
-/** A state in a word; its colour only repeats the word. */
-export const Pill = ({ tone = 'plain', children }: PillProps) => (
+}) => (
   <span className={css['pill']} data-tone={tone}>
     {children}
   </span>
 )
 
-interface MeterProps {
+/** How much of a whole is used, as a bar with its numbers. */
+export function Meter({
+  label,
+  value,
+  max,
+}: {
   readonly label: string
   readonly value: number
   readonly max: number
-}
-
-/** How much of a whole is used, as a bar with its numbers. */
-export function Meter({ label, value, max }: MeterProps) {
+}) {
   const share = max > 0 ? Math.min(1, value / max) : 0
   return (
     <div className={css['meter']}>
@@ -60,13 +63,15 @@ export function Figures({ children }: { readonly children: ReactNode }) {
   return <div className={css['figures']}>{children}</div>
 }
 
-interface FigureProps {
+export function Figure({
+  label,
+  value,
+  children,
+}: {
   readonly label: string
   readonly value: number | null | undefined
   readonly children?: ReactNode
-}
-
-export function Figure({ label, value, children }: FigureProps) {
+}) {
   return (
     <div className={css['figure']}>
       <span className={css['label']}>{label}</span>

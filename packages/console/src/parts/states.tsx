@@ -13,12 +13,13 @@ export function LoadingState() {
   )
 }
 
-interface EmptyStateProps {
+export function EmptyState({
+  title,
+  children,
+}: {
   readonly title: string
   readonly children?: ReactNode
-}
-
-export function EmptyState({ title, children }: EmptyStateProps) {
+}) {
   return (
     <div className={css['empty']}>
       <h2>{title}</h2>

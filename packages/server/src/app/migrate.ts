@@ -2,8 +2,8 @@
 
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { openLogger } from '../platform/logger.ts'
 import { OfflineError } from '../platform/operator-error.ts'
+import { openLogger } from '../platform/telemetry/logger.ts'
 import type { MigrateEngineOptions, MigrationResult } from './migrate-engine/move.ts'
 import { lockData } from './open/lock-data.ts'
 import { requireData } from './open/open-read-only.ts'

@@ -10,10 +10,10 @@ import { databasePath, publishAddress } from '../platform/db/data-dir.ts'
 import { type Database, PLATFORM } from '../platform/db/database.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { runUnderLease } from '../platform/kernel/leases.ts'
-import { describeError } from '../platform/logger.ts'
 import { OperatorError } from '../platform/operator-error.ts'
 import { flushRates } from '../platform/rates/slot-log.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { describeError } from '../platform/telemetry/logger.ts'
 import {
   awaitRuns,
   interruptAbandoned,

@@ -11,7 +11,7 @@ import {
   DEFAULT_PLANS,
   type PlanTable,
 } from '../platform/kernel/plan-limits.ts'
-import type { LogLevel } from '../platform/logger.ts'
+import type { LogLevel } from '../platform/telemetry/logger.ts'
 import { type EmbedderConfig, embedderConfig } from './embedder-config.ts'
 import { type Environment, integer, wrong } from './env.ts'
 import { billingConfig, origins, planTable } from './plans.ts'

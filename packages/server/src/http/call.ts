@@ -13,8 +13,7 @@ import type {
   Principal,
   ReplayIds,
 } from '../platform/kernel/call.ts'
-import { runOnce } from '../platform/kernel/idempotency.ts'
-import { runInParts } from '../platform/kernel/idempotency-parts.ts'
+import { runInParts, runOnce } from '../platform/kernel/idempotency.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { Refusal, type RefusalExtras } from '../platform/refusal.ts'
 import { readCookie, renderCookie } from './access/cookies.ts'

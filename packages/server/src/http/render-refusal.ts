@@ -3,9 +3,9 @@
 import { refusals } from '@custos/contract'
 import { KeyringError } from '../platform/keys/keyring-error.ts'
 import { SealError } from '../platform/keys/seal.ts'
-import { describeError, type Logger } from '../platform/logger.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { refusalOfStorage, storageFault } from '../platform/storage-fault.ts'
+import { describeError, type Logger } from '../platform/telemetry/logger.ts'
 import { answerHeaders, type Headers, JSON_TYPE, PROBLEM_TYPE } from './answer.ts'
 import { errorPath } from './assets.ts'
 

@@ -5,7 +5,7 @@ import { type Config, parseConfig } from '../config/config.ts'
 import type { ProcessClock } from '../platform/clock.ts'
 import type { HostLookup } from '../platform/egress/egress.ts'
 import type { Kernel } from '../platform/kernel/kernel.ts'
-import type { Logger } from '../platform/logger.ts'
+import type { Logger } from '../platform/telemetry/logger.ts'
 import { openTestData, type TestData } from './test-data.ts'
 
 /** An event stream that says nothing for so long has said what there was. */

@@ -37,14 +37,15 @@ export function showClusters(rest: readonly string[], file: string | undefined):
   if (assigned.length > 0) console.log(`\n${formatTable([['tenant', 'cluster'], ...assigned])}`)
 }
 
-interface MoveFlags {
-  readonly clusters?: string | undefined
-  readonly to?: string | undefined
-  readonly abort?: boolean | undefined
-}
-
 /** The proof alone goes to standard output, so that it can be kept. */
-export async function moveTenant(rest: readonly string[], flags: MoveFlags): Promise<void> {
+export async function moveTenant(
+  rest: readonly string[],
+  flags: {
+    readonly clusters?: string | undefined
+    readonly to?: string | undefined
+    readonly abort?: boolean | undefined
+  },
+): Promise<void> {
   requirePositionals(rest, 'ID')
   const [tenant_id = ''] = rest
   const path = tablePath(flags.clusters)

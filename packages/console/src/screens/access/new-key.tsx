@@ -66,12 +66,13 @@ export function NewKey({ done }: { readonly done: () => void }) {
   )
 }
 
-interface ShownOnceProps {
+export function ShownOnce({
+  apiKey,
+  done,
+}: {
   readonly apiKey: string | null
   readonly done: () => void
-}
-
-export function ShownOnce({ apiKey, done }: ShownOnceProps) {
+}) {
   return (
     <Form onSubmit={done}>
       <p>

@@ -98,14 +98,15 @@ function ActionText({ actionId }: { readonly actionId: string }) {
   return data?.text ? <CodeBlock label="What is to be approved" text={data.text} /> : null
 }
 
-interface RecordProps {
-  readonly request: ApprovalsRequestReply
-  readonly record: Readonly<Record<string, unknown>>
-}
-
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-function DecisionRecord({ request, record }: RecordProps) {
+function DecisionRecord({
+  request,
+  record,
+}: {
+  readonly request: ApprovalsRequestReply
+  readonly record: Readonly<Record<string, unknown>>
+}) {
   const [asked, setAsked] = useState(false)
   const { data, error } = useCall(approvalsVerify, [request.request_id], { enabled: asked })
   return (

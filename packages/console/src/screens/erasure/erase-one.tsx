@@ -148,13 +148,15 @@ function FindMemory({ onFound }: { readonly onFound: (chosen: ChosenMemory) => v
   )
 }
 
-interface HitsProps {
+function Hits({
+  storeId,
+  query,
+  onFound,
+}: {
   readonly storeId: string
   readonly query: string
   readonly onFound: (chosen: ChosenMemory) => void
-}
-
-function Hits({ storeId, query, onFound }: HitsProps) {
+}) {
   const body = { query, budget_tokens: SEARCH_TOKENS }
   const { data, error } = useCall(memoryRetrieve, [storeId, body], { keep: true })
   if (error) return <ErrorState error={error} />
@@ -210,12 +212,7 @@ function MemoryPreview({ storeId, ref, onSeen }: PreviewProps) {
   )
 }
 
-interface PlacesProps {
-  readonly storeId: string
-  readonly memory: Memory
-}
-
-function MemoryPlaces({ storeId, memory }: PlacesProps) {
+function MemoryPlaces({ storeId, memory }: { readonly storeId: string; readonly memory: Memory }) {
   const { ref, content } = memory
   const history = useCall(memoryHistory, [storeId, ref, { limit: 100 }])
   const quotes = useQuotes(storeId, content)

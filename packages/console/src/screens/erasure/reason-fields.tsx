@@ -18,12 +18,13 @@ const BASES = [
 
 export const FIRST_REASON: ErasureReason = { legal_basis: BASES[0], requested_by: 'data_subject' }
 
-interface ReasonFieldsProps {
+export function ReasonFields({
+  value,
+  onChange,
+}: {
   readonly value: ErasureReason
   readonly onChange: (value: ErasureReason) => void
-}
-
-export function ReasonFields({ value, onChange }: ReasonFieldsProps) {
+}) {
   const known = BASES.some((basis) => basis === value.legal_basis)
   return (
     <>

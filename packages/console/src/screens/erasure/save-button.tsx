@@ -24,13 +24,15 @@ export function fileOf(reply: unknown, filename: string): SavedFile {
   return { blob: (reply as FileReply).blob(), filename }
 }
 
-interface SaveButtonProps {
+export function SaveButton({
+  label,
+  kind = 'plain',
+  load,
+}: {
   readonly label: string
   readonly kind?: 'plain' | 'primary'
   readonly load: () => Promise<SavedFile>
-}
-
-export function SaveButton({ label, kind = 'plain', load }: SaveButtonProps) {
+}) {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const save = async () => {

@@ -3,11 +3,9 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import css from './erasure.module.css'
 
-type StepState = 'done' | 'now' | 'later'
-
 interface StepProps {
   readonly title: string
-  readonly state: StepState
+  readonly state: 'done' | 'now' | 'later'
   /** What was chosen, once the step is done. */
   readonly summary?: ReactNode
   readonly children?: ReactNode

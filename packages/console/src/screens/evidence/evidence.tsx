@@ -39,9 +39,9 @@ export function useFrameworkNames(): (type: ReportType) => string {
   return (type) => data?.frameworks.find((one) => one.type === type)?.name ?? type
 }
 
-type ListedReport = ReportsListReply['reports'][number]
-
-const columnsWith = (nameOf: (type: ReportType) => string): readonly Column<ListedReport>[] => [
+const columnsWith = (
+  nameOf: (type: ReportType) => string,
+): readonly Column<ReportsListReply['reports'][number]>[] => [
   {
     id: 'title',
     header: 'Report',

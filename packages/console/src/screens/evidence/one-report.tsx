@@ -96,9 +96,7 @@ function ReportBody({ report }: { readonly report: Report }) {
   )
 }
 
-type ReportSection = Report['sections'][number]
-
-function Article({ section }: { readonly section: ReportSection }) {
+function Article({ section }: { readonly section: Report['sections'][number] }) {
   const figures = 'figures' in section ? section.figures : section.evidence
   return (
     <article className={css['article']}>

@@ -109,12 +109,13 @@ export function LiveScreen() {
   )
 }
 
-interface StreamPillProps {
+function StreamPill({
+  isPaused,
+  isLive,
+}: {
   readonly isPaused: boolean
   readonly isLive: boolean
-}
-
-function StreamPill({ isPaused, isLive }: StreamPillProps) {
+}) {
   if (isPaused) return <Pill tone="warn">paused</Pill>
   return isLive ? <Pill tone="good">live</Pill> : <Pill tone="bad">not connected</Pill>
 }
@@ -155,12 +156,13 @@ function ratesOf(heard: readonly HeardEntry[], now: number): readonly number[] {
   return counts
 }
 
-interface RateLineProps {
+function RateLine({
+  heard,
+  isPaused,
+}: {
   readonly heard: readonly HeardEntry[]
   readonly isPaused: boolean
-}
-
-function RateLine({ heard, isPaused }: RateLineProps) {
+}) {
   const [now, setNow] = useState(() => stepAt(nowMs()))
   useEffect(() => {
     if (isPaused) return

@@ -8,18 +8,13 @@ import type { ListResult } from '../../api/use-list.ts'
 
 const PAGE_ROWS = 50
 
-interface RangeQuery {
-  readonly limit: number
-  readonly offset: number
-}
-
 /**
  * Reads the page that ends before the position of the address.
  * @param total rows of the whole list; undefined while it is not known
  * @param name of the table in the address
  */
 export function useNewestFirst<R, Row>(
-  operation: Operation<[query?: RangeQuery], Pending<R>>,
+  operation: Operation<[query?: { readonly limit: number; readonly offset: number }], Pending<R>>,
   total: number | undefined,
   rows: (reply: R) => readonly Row[],
   name = '',

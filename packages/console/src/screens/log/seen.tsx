@@ -80,12 +80,7 @@ export function SeenSection({ entries }: { readonly entries: readonly Breadcrumb
   )
 }
 
-interface ForkProps {
-  readonly verdict: Verdict
-  readonly kept: Epoch | null
-}
-
-function Fork({ verdict, kept }: ForkProps) {
+function Fork({ verdict, kept }: { readonly verdict: Verdict; readonly kept: Epoch | null }) {
   const about = kept
     ? `What the service shows does not extend checkpoint ${kept.epoch_number}, ` +
       'which this browser kept.'

@@ -117,15 +117,17 @@ const OneCell = ({ cell }: { readonly cell: ManifoldCell }) => (
   </div>
 )
 
-interface CellTableProps {
+const SHOWN = 500
+
+function CellTable({
+  cells,
+  lens,
+  onChoose,
+}: {
   readonly cells: readonly ManifoldCell[]
   readonly lens: Lens
   readonly onChoose: (cellId: string) => void
-}
-
-const SHOWN = 500
-
-function CellTable({ cells, lens, onChoose }: CellTableProps) {
+}) {
   const sorted = cells.toSorted((a, b) => (lens.valueOf(b) ?? -1) - (lens.valueOf(a) ?? -1))
   return (
     <Section title="The same as a table">

@@ -133,14 +133,15 @@ function QueryReading({ reply }: { readonly reply: MemoryRetrieveReply }) {
 
 type FoundItem = MemoryRetrieveReply['memories'][number]
 
-interface FoundMemoryProps {
-  readonly storeId: string
-  readonly memory: FoundItem
-}
-
 const isFull = (memory: FoundItem): memory is RankedMemory => 'score_parts' in memory
 
-function FoundMemory({ storeId, memory }: FoundMemoryProps) {
+function FoundMemory({
+  storeId,
+  memory,
+}: {
+  readonly storeId: string
+  readonly memory: FoundItem
+}) {
   return (
     <li className={css['hit']}>
       <div className={css['hitHead']}>

@@ -89,13 +89,15 @@ function MemoryBody({ memory }: { readonly memory: Memory }) {
   )
 }
 
-interface VersionsProps {
+function Versions({
+  versions,
+  storeId,
+  at,
+}: {
   readonly versions: readonly MemoryVersion[]
   readonly storeId: string
   readonly at: number
-}
-
-function Versions({ versions, storeId, at }: VersionsProps) {
+}) {
   return (
     <Section
       title="Versions"

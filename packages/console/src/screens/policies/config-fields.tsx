@@ -20,7 +20,6 @@ interface ConfigSchema {
 
 /** What is in the fields, as text: a configuration that is being written may be wrong. */
 export type ConfigDraft = Readonly<Record<string, string>>
-type Config = Readonly<Record<string, unknown>>
 
 type FieldKind = 'number' | 'switch' | 'lines' | 'line' | 'json'
 
@@ -35,7 +34,10 @@ const lined = (value: unknown): string =>
   Array.isArray(value) ? value.map(String).join('\n') : String(value)
 
 /** The fields of a configuration that exists. */
-export const draftOf = (schema: ConfigSchema, config: Config): ConfigDraft =>
+export const draftOf = (
+  schema: ConfigSchema,
+  config: Readonly<Record<string, unknown>>,
+): ConfigDraft =>
   Object.fromEntries(
     Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
       const value = config[name]
@@ -95,13 +97,15 @@ function hintOf(property: PropertySchema): string | undefined {
   return parts.length === 0 ? undefined : parts.join('; ')
 }
 
-interface ConfigFieldsProps {
+export function ConfigFields({
+  schema,
+  draft,
+  onChange,
+}: {
   readonly schema: ConfigSchema
   readonly draft: ConfigDraft
   readonly onChange: (draft: ConfigDraft) => void
-}
-
-export function ConfigFields({ schema, draft, onChange }: ConfigFieldsProps) {
+}) {
   const { properties = {}, required = [] } = schema
   return Object.entries(properties).map(([name, property]) => {
     const kind = kindOf(property)

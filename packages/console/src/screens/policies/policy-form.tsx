@@ -105,13 +105,15 @@ function PolicyFields({
   )
 }
 
-interface RuleFieldsProps {
+function RuleFields({
+  draft,
+  change,
+  entry,
+}: {
   readonly draft: PolicyDraft
   readonly change: (part: Partial<PolicyDraft>) => void
   readonly entry: TypeEntry | undefined
-}
-
-function RuleFields({ draft, change, entry }: RuleFieldsProps) {
+}) {
   return (
     <>
       <TextField

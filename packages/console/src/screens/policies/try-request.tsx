@@ -102,14 +102,16 @@ function RequestForm({ keys }: { readonly keys: Readonly<Record<string, readonly
   )
 }
 
-interface ContextFieldsProps {
+/** One field for each key that policies read for the operation. */
+const ContextFields = ({
+  names,
+  values,
+  onChange,
+}: {
   readonly names: readonly string[]
   readonly values: ContextValues
   readonly onChange: (values: ContextValues) => void
-}
-
-/** One field for each key that policies read for the operation. */
-const ContextFields = ({ names, values, onChange }: ContextFieldsProps) =>
+}) =>
   names.map((name) => (
     <TextField
       key={name}

@@ -85,9 +85,11 @@ function memberOf(line: string) {
   return { ref_id, license, certified: certified === 'certified' }
 }
 
-type LicenceVerdict = NonNullable<Composition['license_verdict']>
-
-const Licences = ({ verdict }: { readonly verdict: LicenceVerdict }) => (
+const Licences = ({
+  verdict,
+}: {
+  readonly verdict: NonNullable<Composition['license_verdict']>
+}) => (
   <Section title="Licences">
     <div className={css['conflicts']}>
       <p>

@@ -95,9 +95,11 @@ export const landing: RegistrySpec<LandingCertificate, LandingCertificate> = {
   },
 }
 
-type Conformance = NonNullable<LandingCertificate['conformance']>
-
-const Checks = ({ conformance }: { readonly conformance: Conformance }) => (
+const Checks = ({
+  conformance,
+}: {
+  readonly conformance: NonNullable<LandingCertificate['conformance']>
+}) => (
   <Section title="Checks of the service">
     <p>
       <Pill tone={conformance.result === 'pass' ? 'good' : 'warn'}>

@@ -74,15 +74,10 @@ export function RecordList<Row extends RecordRow, One extends RecordRow>(
   )
 }
 
-interface RecordLink {
-  readonly to: string
-  readonly params: Record<string, string>
-}
-
 /** The columns of every registry around its own. */
 function columnsOf<Row extends RecordRow, One extends RecordRow>(
   spec: RegistrySpec<Row, One>,
-  linkOf: (row: Row) => RecordLink,
+  linkOf: (row: Row) => { readonly to: string; readonly params: Record<string, string> },
 ): readonly Column<Row>[] {
   return [
     {
@@ -142,11 +137,14 @@ function NewRecord<Row extends RecordRow, One extends RecordRow>({
   )
 }
 
-type RegisterFormProps = RegistrySpec<RecordRow, RecordRow>['register'] & {
+function RegisterForm({
+  registry,
+  verb,
+  fields,
+  send,
+}: RegistrySpec<RecordRow, RecordRow>['register'] & {
   readonly registry: string
-}
-
-function RegisterForm({ registry, verb, fields, send }: RegisterFormProps) {
+}) {
   const first = Object.fromEntries(fields.map(({ name, initial = '' }) => [name, initial]))
   const [filled, setFilled] = useState<FilledFields>(first)
   const navigate = useNavigate()
@@ -178,13 +176,15 @@ function RegisterForm({ registry, verb, fields, send }: RegisterFormProps) {
   )
 }
 
-interface OneFieldProps {
+function OneField({
+  field,
+  value,
+  onChange,
+}: {
   readonly field: RegisterField
   readonly value: string
   readonly onChange: (value: string) => void
-}
-
-function OneField({ field, value, onChange }: OneFieldProps) {
+}) {
   const { label, hint, kind, options } = field
   const common = { label, hint, value, onChange }
   if (options) return <SelectField {...common} options={options} />

@@ -113,9 +113,8 @@ function Spec({ record }: { readonly record: WorldType }) {
     </Section>
   )
 }
-
-type SubjectRef = Action['subject_refs'][number]
-const subjectText = (one: SubjectRef): string => (typeof one === 'string' ? one : one.ref)
+const subjectText = (one: Action['subject_refs'][number]): string =>
+  typeof one === 'string' ? one : one.ref
 
 export const actions: RegistrySpec<WorldModelListActionsReply['invocations'][number], Action> = {
   title: 'Actions',
@@ -189,7 +188,7 @@ export const actions: RegistrySpec<WorldModelListActionsReply['invocations'][num
   },
 }
 
-function subjectOf(line: string): SubjectRef {
+function subjectOf(line: string): Action['subject_refs'][number] {
   const [type = '', ref] = line.split('|').map((part) => part.trim())
   return ref === undefined ? type : { type, ref }
 }

@@ -20,13 +20,14 @@ const StoreLink = ({ store_id: store, name }: Pick<Store, 'store_id' | 'name'>) 
   </Link>
 )
 
-interface RetentionCellProps {
+/** The cells of one row share one read. */
+function RetentionCell({
+  storeId,
+  show,
+}: {
   readonly storeId: string
   readonly show: 'days' | 'due' | 'holds'
-}
-
-/** The cells of one row share one read. */
-function RetentionCell({ storeId, show }: RetentionCellProps) {
+}) {
   const { data } = useCall(retentionGet, [storeId])
   if (!data) return '…'
   if (show === 'days')

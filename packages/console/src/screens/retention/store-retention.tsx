@@ -16,12 +16,13 @@ import { Time } from '../../parts/time.tsx'
 
 const DAYS_MAX = 36_500
 
-interface StoreRetentionProps {
+export function StoreRetention({
+  storeId,
+  name,
+}: {
   readonly storeId: string
   readonly name: string
-}
-
-export function StoreRetention({ storeId, name }: StoreRetentionProps) {
+}) {
   const { can } = useSession()
   const { data, error, request } = useCall(retentionGet, [storeId])
   return (
@@ -107,13 +108,15 @@ function RetentionActions({ retention }: { readonly retention: Retention }) {
   )
 }
 
-interface PeriodDialogProps {
+function PeriodDialog({
+  retention,
+  open,
+  onClose,
+}: {
   readonly retention: Retention
   readonly open: boolean
   readonly onClose: () => void
-}
-
-function PeriodDialog({ retention, open, onClose }: PeriodDialogProps) {
+}) {
   const [days, setDays] = useState(retention.retain_days?.toString() ?? '')
   const [basis, setBasis] = useState(retention.basis ?? '')
   const set = useAction(retentionSet)

@@ -103,12 +103,13 @@ function NewRole({ value, onChange }: { value: Role | ''; onChange: (value: Role
   )
 }
 
-interface RegisteredProps {
+function Registered({
+  connection,
+  done,
+}: {
   readonly connection: SsoConnection
   readonly done: () => void
-}
-
-function Registered({ connection, done }: RegisteredProps) {
+}) {
   return (
     <Form onSubmit={done}>
       <p>Register these at the provider, then test the connection.</p>

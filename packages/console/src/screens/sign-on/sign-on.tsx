@@ -122,12 +122,13 @@ function Manage({ connection }: { readonly connection: SsoConnection }) {
   )
 }
 
-interface DetailsProps {
+function Details({
+  connection,
+  remove,
+}: {
   readonly connection: SsoConnection
   readonly remove: () => void
-}
-
-function Details({ connection, remove }: DetailsProps) {
+}) {
   const { connection_id: id, enabled, enforced, redirect_uri, public_jwk } = connection
   const test = useAction(identityTest)
   const update = useAction(identityUpdateConnection)

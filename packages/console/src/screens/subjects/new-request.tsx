@@ -100,12 +100,13 @@ function NewRequestHeader({ kind }: NewRequestProps) {
   )
 }
 
-interface PersonFormProps {
+function PersonForm({
+  person,
+  onFound,
+}: {
   readonly person: PersonFields
   readonly onFound: (person: PersonFields, preview: SubjectPreview) => void
-}
-
-function PersonForm({ person, onFound }: PersonFormProps) {
+}) {
   const [fields, setFields] = useState(person)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
@@ -151,12 +152,13 @@ function PersonForm({ person, onFound }: PersonFormProps) {
   )
 }
 
-interface MoreFieldsProps {
+function MoreFields({
+  fields,
+  put,
+}: {
   readonly fields: PersonFields
   readonly put: (change: Partial<PersonFields>) => void
-}
-
-function MoreFields({ fields, put }: MoreFieldsProps) {
+}) {
   return (
     <details>
       <summary>More ways to find the person</summary>
@@ -190,13 +192,15 @@ function ReasonForm({ onReason }: { readonly onReason: (reason: ErasureReason) =
   )
 }
 
-interface EraseAllProps {
+function EraseAll({
+  person,
+  preview,
+  reason,
+}: {
   readonly person: PersonFields
   readonly preview: SubjectPreview
   readonly reason: ErasureReason
-}
-
-function EraseAll({ person, preview, reason }: EraseAllProps) {
+}) {
   const [open, setOpen] = useState(false)
   const navigate = useNavigate()
   const erase = useAction(subjectsErase)
@@ -245,13 +249,15 @@ const FORMATS = {
   json: 'JSON for another service',
 } as const
 
-interface AccessFileProps {
+function AccessFile({
+  person,
+  format,
+  primary,
+}: {
   readonly person: PersonFields
   readonly format: keyof typeof FORMATS
   readonly primary?: boolean
-}
-
-function AccessFile({ person, format, primary }: AccessFileProps) {
+}) {
   const { can } = useSession()
   if (!can('memory:read') || !can('decisions:read')) return null
   return (

@@ -203,10 +203,8 @@ async function saveBundle(id: string) {
   }
 }
 
-type Verdict = ComponentProps<typeof VerdictView>['verdict']
-
 function VerifyBundle({ id }: { readonly id: string }) {
-  const [verdict, setVerdict] = useState<Verdict | null>(null)
+  const [verdict, setVerdict] = useState<ComponentProps<typeof VerdictView>['verdict'] | null>(null)
   const [error, setError] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)
   const run = async () => {

@@ -113,12 +113,7 @@ function Acts({ tenant }: { readonly tenant: Tenant }) {
   )
 }
 
-interface ChangeTenantProps {
-  readonly tenant: Tenant
-  readonly done: () => void
-}
-
-function ChangeTenant({ tenant, done }: ChangeTenantProps) {
+function ChangeTenant({ tenant, done }: { readonly tenant: Tenant; readonly done: () => void }) {
   const [name, setName] = useState(tenant.name)
   const [plan, setPlan] = useState(tenant.plan)
   const update = useAction(tenantsUpdate)

@@ -147,13 +147,14 @@ function Axes({ storeId }: { readonly storeId: string }) {
   )
 }
 
-interface ChosenMemoryProps {
+function ChosenMemory({
+  storeId,
+  ...moments
+}: {
   readonly storeId: string
   readonly validAt: number
   readonly knownAt: number
-}
-
-function ChosenMemory({ storeId, ...moments }: ChosenMemoryProps) {
+}) {
   const [chosen, choose] = useUrlState('memory')
   const ref = Number(chosen)
   const enabled = chosen !== '' && Number.isSafeInteger(ref)
@@ -179,8 +180,6 @@ interface ComparisonProps {
   readonly storeId: string
 }
 
-type Difference = 'same' | 'gone' | 'new'
-
 /** The memories of both sides by number, each with what became of it. */
 function compare(then: readonly Found[], other: readonly Found[]) {
   const now = new Set(other.map(({ ref }) => ref))
@@ -191,7 +190,7 @@ function compare(then: readonly Found[], other: readonly Found[]) {
   ]
   return rows.sort((a, b) => b.memory.ref - a.memory.ref) as readonly {
     memory: Found
-    difference: Difference
+    difference: 'same' | 'gone' | 'new'
   }[]
 }
 

@@ -125,13 +125,14 @@ function MonthOfUse({ usage }: { readonly usage: TenantsUsageReply }) {
   )
 }
 
-interface MonthsProps {
+/** Reads and writes of the last months, oldest first. */
+function Months({
+  tenant,
+  months,
+}: {
   readonly tenant: string
   readonly months: readonly string[]
-}
-
-/** Reads and writes of the last months, oldest first. */
-function Months({ tenant, months }: MonthsProps) {
+}) {
   const oldestFirst = months.toReversed()
   const replies = useCalls(
     tenantsUsage,

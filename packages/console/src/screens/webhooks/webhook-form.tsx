@@ -151,13 +151,15 @@ export function RotateSecret({ webhook, done }: ChangeProps) {
   )
 }
 
-interface SecretOnceProps {
+function SecretOnce({
+  secret,
+  publicKey,
+  done,
+}: {
   readonly secret: string | null
   readonly publicKey: string | null
   readonly done: () => void
-}
-
-function SecretOnce({ secret, publicKey, done }: SecretOnceProps) {
+}) {
   return (
     <Form onSubmit={done}>
       <p>

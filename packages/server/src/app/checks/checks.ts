@@ -15,11 +15,11 @@ import {
   checkCertificates,
   checkDestroyed,
   checkManifests,
+  checkTombstones,
 } from './check-documents.ts'
-import { checkFacts, checkStores } from './check-facts.ts'
+import { checkFacts, checkStores, checkValidity } from './check-facts.ts'
 import { checkCosignatures, checkLog, checkTimestamps } from './check-log.ts'
-import { checkTombstones } from './check-tombstones.ts'
-import { checkValidity } from './check-validity.ts'
+
 import { countRows } from './fsck.sql.ts'
 import { chooseSample } from './sample.ts'
 

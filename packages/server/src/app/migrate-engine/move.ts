@@ -14,10 +14,11 @@ import {
 } from '../../platform/db/postgres/moved-tables.ts'
 import { beginMove, endMove, findHolder, requireRoom } from '../../platform/db/postgres/moving.ts'
 import { DataError, findInstance } from '../../platform/db/sqlite/instance.ts'
-import { compareKeyring, type KeyringProof } from '../../platform/keys/import/compare-keyring.ts'
 import {
+  compareKeyring,
   type ImportTarget,
   importKeyring,
+  type KeyringProof,
   openImportTarget,
 } from '../../platform/keys/import/import-keyring.ts'
 import {

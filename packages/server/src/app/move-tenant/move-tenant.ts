@@ -14,6 +14,7 @@ import {
 } from '@custos/proof'
 import type { Config, PostgresConfig } from '../../config/config.ts'
 import { formatTime, systemClock } from '../../platform/clock.ts'
+import type { MoveRow } from '../../platform/db/moves.sql.ts'
 import {
   MOVED,
   MOVING,
@@ -34,7 +35,6 @@ import {
   requireEqual,
   type TenantTableDigest,
 } from '../../platform/db/postgres/tenant-rows.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
 import { systemIds } from '../../platform/ids.ts'
 import { type ImportTarget, openImportTarget } from '../../platform/keys/import/import-keyring.ts'
 import {
@@ -45,8 +45,8 @@ import {
   removeTenantKeys,
   requireTwoKeyrings,
 } from '../../platform/keys/import/move-tenant-keys.ts'
-import { openLogger } from '../../platform/logger.ts'
 import { OfflineError } from '../../platform/operator-error.ts'
+import { openLogger } from '../../platform/telemetry/logger.ts'
 import type { MovePlan } from '../../slices/offboarding/index.ts'
 import { proveTenants } from '../migrate-engine/prove-tenants.ts'
 import { masterKeysOf, migrateShared, openSharedKeyring } from '../open/open-postgres.ts'
@@ -77,8 +77,6 @@ export type MoveProof = TenantMoveStatement & {
   readonly public_key: string
   readonly key_id: string
 }
-
-type Mark = Tables['tenant_moves']
 
 interface Task extends RowsOnTheirWay {
   readonly move: TenantMove & { readonly from: Cluster; readonly to: Cluster }
@@ -136,7 +134,7 @@ async function emptyDestination({ to, keys, tenant_id }: Task): Promise<void> {
 }
 
 /** With the fence. */
-const removeMark = (connection: PostgresConnection, { tenant_id, state }: Mark): Promise<void> =>
+const removeMark = (connection: PostgresConnection, { tenant_id, state }: MoveRow): Promise<void> =>
   asTenant(connection, tenant_id, async () => {
     await setFence(connection, tenant_id, null)
     const sql = 'delete from tenant_moves where tenant_id = $1 and state = $2'
@@ -206,18 +204,21 @@ async function requireAlone(from: PostgresConnection, tenant_id: string): Promis
   throw new MoveError('another process is moving this tenant')
 }
 
-async function findMark(connection: PostgresConnection, tenant_id: string): Promise<Mark | null> {
+async function findMark(
+  connection: PostgresConnection,
+  tenant_id: string,
+): Promise<MoveRow | null> {
   const sql = 'select * from tenant_moves where tenant_id = $1'
   return (await connection.query({ sql }, [tenant_id])).rows[0] ?? null
 }
 
-function requireAddress(mark: Mark, address: string): Mark {
+function requireAddress(mark: MoveRow, address: string): MoveRow {
   if (mark.address === address) return mark
   throw new MoveError(`a move of the tenant to ${mark.address} was begun: end it, or --abort it`)
 }
 
 /** Marks the tenant on both sides, unless an interrupted run has. */
-async function begin(task: Task, known: Mark | null): Promise<Mark> {
+async function begin(task: Task, known: MoveRow | null): Promise<MoveRow> {
   const { from, to, tenant_id, move, keys } = task
   if (move.address === move.served_at)
     throw new MoveError(`the tenant is served at ${move.address} already: nothing was changed`)
@@ -231,7 +232,7 @@ async function begin(task: Task, known: Mark | null): Promise<Mark> {
     )
   if (there === 'keys' && arriving?.state !== 'arriving')
     throw new MoveError('the destination has keys of a tenant with this id: nothing was changed')
-  const mark: Mark =
+  const mark: MoveRow =
     known?.state === 'leaving'
       ? requireAddress(known, move.address)
       : {
@@ -261,7 +262,7 @@ async function requireServed({ from, tenant_id, keys }: Task): Promise<void> {
   if ((await findKeysOf(keys.from, tenant_id)) !== 'keys') throw new MoveError(ELSEWHERE)
 }
 
-async function saveMark(connection: PostgresConnection, mark: Mark): Promise<void> {
+async function saveMark(connection: PostgresConnection, mark: MoveRow): Promise<void> {
   const { tenant_id, move_id, state, address, started_us, proof } = mark
   const sql = `insert into tenant_moves (tenant_id, move_id, state, address, started_us, proof)
     values ($1, $2, $3, $4, $5, $6) on conflict (tenant_id) do update set
@@ -281,7 +282,7 @@ async function setFence(
 }
 
 /** Marks, copies, pauses, copies the rest and proves it; then the source gives the tenant up. */
-async function giveUp(task: Task, known: Mark | null): Promise<Mark> {
+async function giveUp(task: Task, known: MoveRow | null): Promise<MoveRow> {
   const { from, tenant_id, options } = task
   try {
     const mark = await begin(task, known)
@@ -293,7 +294,7 @@ async function giveUp(task: Task, known: Mark | null): Promise<Mark> {
     await options.step('paused')
     const proof = await proveCopy(task, { mark, state, paused_ms })
     await options.step('proved')
-    const left: Mark = { ...mark, state: 'left', proof: JSON.stringify(proof) }
+    const left: MoveRow = { ...mark, state: 'left', proof: JSON.stringify(proof) }
     await asTenant(from, tenant_id, async () => {
       await requireFence(from, tenant_id)
       await saveMark(from, left)
@@ -337,7 +338,7 @@ async function requireIdleJobs({ from, tenant_id, options }: Task): Promise<void
 }
 
 interface CopyUnderway {
-  readonly mark: Mark
+  readonly mark: MoveRow
   readonly state: Awaited<ReturnType<typeof copyAll>>
   /** When the pause began. */
   readonly paused_ms: number
@@ -434,7 +435,7 @@ async function rehearseControl(task: Task): Promise<TenantTableDigest[]> {
 }
 
 /** Every step after the source has given the tenant up; each may be repeated. */
-async function finish(task: Task, left: Mark): Promise<MoveProof> {
+async function finish(task: Task, left: MoveRow): Promise<MoveProof> {
   const { from, to, tenant_id, move, options } = task
   await withKeyring(move.to, async () => {
     // Opening it has brought the ledger copy of the destination up to date.
@@ -457,7 +458,7 @@ async function finish(task: Task, left: Mark): Promise<MoveProof> {
 }
 
 /** In the ledger too: keys of the tenant in a restored keyring are destroyed before it is used. */
-async function destroyKeys({ move, tenant_id }: Task, left: Mark): Promise<void> {
+async function destroyKeys({ move, tenant_id }: Task, left: MoveRow): Promise<void> {
   const { move_id, address, started_us } = left
   const plan: MovePlan = { version: 1, kind: 'move', move_id, address, started_us }
   await withKeyring(move.from, async (keyring) => {

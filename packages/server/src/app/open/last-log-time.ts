@@ -3,7 +3,7 @@
 import { CLOCK_ADVICE, type ProcessClock, secondsAhead } from '../../platform/clock.ts'
 import { listTenantIds } from '../../platform/db/control.sql.ts'
 import { type Database, PLATFORM } from '../../platform/db/database.ts'
-import type { Logger } from '../../platform/logger.ts'
+import type { Logger } from '../../platform/telemetry/logger.ts'
 import { findHeads } from '../../slices/gcrumbs/index.ts'
 
 /** Microseconds; 0 where there is no log. */

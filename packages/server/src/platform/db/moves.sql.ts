@@ -5,7 +5,7 @@ import { listAppliedMigrations } from './control.sql.ts'
 import type { Tables } from './schema/tables.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
-type MoveRow = Tables['tenant_moves']
+export type MoveRow = Tables['tenant_moves']
 
 export const findMove = (db: TenantDb): Promise<MoveRow | undefined> =>
   db.first(builder.selectFrom('tenant_moves').selectAll().where('tenant_id', '=', db.tenant_id))

@@ -5,7 +5,6 @@ import type { Tables } from './schema/tables.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
 export type LoginRow = Tables['sso_logins']
-type CodeRow = Tables['sso_codes']
 
 /** The connection that an id or a confirmed domain leads to. */
 export const findRoute = (db: TenantDb, route: string) =>
@@ -64,11 +63,11 @@ export async function takeLogin(
   return taken === 1 ? row : null
 }
 
-export const insertCode = (tx: Tx, row: CodeRow): Promise<number> =>
+export const insertCode = (tx: Tx, row: Tables['sso_codes']): Promise<number> =>
   tx.run(builder.insertInto('sso_codes').values(row))
 
 /** What the code stands for, which is used up by this; null: there is none. */
-export async function takeCode(tx: Tx, code_hash: Uint8Array): Promise<CodeRow | null> {
+export async function takeCode(tx: Tx, code_hash: Uint8Array): Promise<Tables['sso_codes'] | null> {
   const row = await tx.first(
     builder.selectFrom('sso_codes').selectAll().where('code_hash', '=', code_hash),
   )

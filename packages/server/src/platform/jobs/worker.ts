@@ -16,7 +16,7 @@ import {
 } from '../db/jobs.sql.ts'
 import type { Tx } from '../db/tenant-db.ts'
 import type { Ids } from '../ids.ts'
-import type { Logger } from '../logger.ts'
+import type { Logger } from '../telemetry/logger.ts'
 import {
   type CancelResult,
   type Job,

@@ -1,7 +1,8 @@
-// Idempotency-Key: one unit of work per key, replayed from its rows for a retry.
+// Idempotency-Key: one unit of work per key, replayed from its rows for a retry; for operations of
+// several units of work the record is written with each of them.
 
 import { timingSafeEqual } from 'node:crypto'
-import { Conflict, retryOnConflict } from '../concurrency.ts'
+import { Conflict, keyedQueue, retryOnConflict } from '../concurrency.ts'
 import { listServedIds } from '../db/control.sql.ts'
 import { PLATFORM } from '../db/database.ts'
 import { listTenantsWith } from '../db/engines/first-of-each.ts'
@@ -17,8 +18,9 @@ import type { Tx } from '../db/tenant-db.ts'
 import type { BodyMac } from '../keys/keyring.ts'
 import { KeyringError } from '../keys/keyring-error.ts'
 import { Refusal } from '../refusal.ts'
-import type { IdempotentUnit, ReplayIds } from './call.ts'
-import type { Kernel } from './kernel.ts'
+import type { IdempotentUnit, InParts, Notes, ReplayIds } from './call.ts'
+import { type Kernel, perKernel } from './kernel.ts'
+import { runIfLeaseFree } from './leases.ts'
 
 const HOUR_US = 3_600_000_000
 const DAY_US = 24 * HOUR_US
@@ -30,7 +32,7 @@ const DAYS_KEPT = IDEMPOTENCY_US / DAY_US
 const ATTEMPTS_MAX = 5
 const ID_HEX_CHARS = 32
 
-export interface KeyedRequest {
+interface KeyedRequest {
   readonly kernel: Kernel
   readonly tenant_id: string
   readonly operation: string
@@ -41,7 +43,7 @@ export interface KeyedRequest {
   readonly content: Uint8Array
 }
 
-export interface OnceResult<T> {
+interface OnceResult<T> {
   readonly reply: T
   readonly replayed: boolean
 }
@@ -103,14 +105,14 @@ export async function labelOf({
   return Buffer.from(tenant.label(`idempotency-key\n${key}`), 'hex')
 }
 
-// Written by insertRecord above, from an object.
-const parseIds = (text: string): ReplayIds => JSON.parse(text) as ReplayIds
+// Written by insertRecord or a note, from the operation's own answer.
+const parseIds = <T>(text: string): T => JSON.parse(text)
 
 export const isRecent = (kernel: Kernel, created_us: number): boolean =>
   created_us >= kernel.clock.now() - IDEMPOTENCY_US
 
 /** Whether the record still counts; refuses when it was made by another request. */
-export async function compare(
+async function compare(
   request: Omit<KeyedRequest, 'status' | 'key'>,
   row: IdempotencyRow,
 ): Promise<boolean> {
@@ -122,15 +124,11 @@ export async function compare(
   throw new Refusal('idempotency_key_reused')
 }
 
-export const macOfToday = (kernel: Kernel, content: Uint8Array): Promise<BodyMac> =>
+const macOfToday = (kernel: Kernel, content: Uint8Array): Promise<BodyMac> =>
   kernel.keyring.bodyMac(content, Math.floor(kernel.clock.now() / DAY_US))
 
 /** Null when the key of the day was destroyed. */
-export async function macOfDay(
-  kernel: Kernel,
-  content: Uint8Array,
-  day: number,
-): Promise<string | null> {
+async function macOfDay(kernel: Kernel, content: Uint8Array, day: number): Promise<string | null> {
   try {
     return (await kernel.keyring.bodyMac(content, day)).mac
   } catch (error) {
@@ -174,4 +172,166 @@ export async function sweepIdempotency(
   }
   await kernel.keyring.dropDayKeys(Math.floor(now_us / DAY_US) - DAYS_KEPT)
   return deleted
+}
+
+interface PartsRequest extends Omit<KeyedRequest, 'content'> {
+  /** What must be the same for a replay; of a streamed body a digest, once all of it is read. */
+  content(): Promise<Uint8Array>
+}
+
+/** Replaces the MAC while the run has not ended: its body may not be read completely yet. */
+const OPEN = { mac: '', day: 0 }
+/** The state after a retry was refused because the run was interrupted: it cannot continue. */
+const BROKEN = { mac: '', day: -1 }
+
+/** Requests of one key, one after another in this process. */
+const queue = perKernel(keyedQueue)
+
+/** A retry waits for a run of another process for a third of the duration of a lease. */
+const WAIT_SHARE = 3
+const LOOK_MS = 50
+const LOOK_MAX_MS = 500
+const RETRY_AFTER_S = 5
+
+/**
+ * Runs the operation at most once per key and tenant within 48 h; requests of one key run one after
+ * another. A run that was interrupted after its first unit is not started again: the retry gets the
+ * operation's refusal for it. Refuses `idempotency_key_reused` as `runOnce` does, and `unavailable`
+ * while another process executes the run.
+ */
+export async function runInParts<T extends ReplayIds>(
+  request: PartsRequest,
+  parts: InParts<T>,
+): Promise<OnceResult<T>> {
+  const { kernel, tenant_id } = request
+  const keyed = { ...request, key_label: await labelOf(request) }
+  const name = `${tenant_id}/${keyed.key_label.toString('hex')}`
+  return queue(kernel).run(name, () =>
+    kernel.db.shared ? amongProcesses(keyed, parts, name) : runOrReplay(keyed, parts),
+  )
+}
+
+interface LabelledRequest extends PartsRequest {
+  readonly key_label: Buffer
+}
+
+/**
+ * The lease distinguishes a run that another process executes from an interrupted one. A complete
+ * answer is returned without it: a process that died after the last unit may still have the lease.
+ */
+async function amongProcesses<T extends ReplayIds>(
+  keyed: LabelledRequest,
+  parts: InParts<T>,
+  name: string,
+): Promise<OnceResult<T>> {
+  const { kernel } = keyed
+  const deadline = performance.now() + kernel.settings.lease_ms / WAIT_SHARE
+  for (let pause = LOOK_MS; ; pause = Math.min(pause * 2, LOOK_MAX_MS)) {
+    const seen = await findLive(keyed)
+    if (seen && !isOpen(seen)) return replayOf(keyed, parts, seen)
+    let result: OnceResult<T> | undefined
+    const act = async () => {
+      result = await runOrReplay(keyed, parts)
+    }
+    await runIfLeaseFree(kernel, `parts/${name}`, act)
+    if (result !== undefined) return result
+    if (performance.now() > deadline) throw underWay(RETRY_AFTER_S)
+    await new Promise((resolve) => setTimeout(resolve, pause))
+  }
+}
+
+async function runOrReplay<T extends ReplayIds>(
+  keyed: LabelledRequest,
+  parts: InParts<T>,
+): Promise<OnceResult<T>> {
+  const seen = await findRow(keyed)
+  if (seen && (await isLive(keyed.kernel, seen))) return replayOf(keyed, parts, seen)
+  return { reply: await parts.run(notesOf<T>(keyed, seen?.created_us)), replayed: false }
+}
+
+/** Answers for a run that has ended, or that no process is executing. */
+async function replayOf<T extends ReplayIds>(
+  keyed: LabelledRequest,
+  parts: InParts<T>,
+  seen: IdempotencyRow,
+): Promise<OnceResult<T>> {
+  await assertSame(keyed, seen)
+  const soFar = parseIds<T>(seen.ids)
+  if (!isOpen(seen)) return { reply: soFar, replayed: true }
+  if (seen.body_day === OPEN.day) await markInterrupted(keyed, seen)
+  throw parts.interrupted(soFar)
+}
+
+// A process that was only suspended then finds another record than its own, and stops.
+async function markInterrupted(
+  { kernel, tenant_id, key_label }: LabelledRequest,
+  seen: IdempotencyRow,
+) {
+  await kernel.db.transact(tenant_id, async (tx) => {
+    const found = await findRecord(tx, key_label)
+    if (found?.created_us !== seen.created_us) throw underWay()
+    await deleteRecord(tx, key_label)
+    const created_us = Math.max(tx.now(), seen.created_us + 1)
+    await insertRecord(tx, { ...seen, body_day: BROKEN.day, created_us })
+  })
+}
+
+const findRow = ({
+  kernel,
+  tenant_id,
+  key_label,
+}: LabelledRequest): Promise<IdempotencyRow | undefined> =>
+  kernel.db.read(tenant_id, (db) => findRecord(db, key_label))
+
+async function findLive(keyed: LabelledRequest): Promise<IdempotencyRow | undefined> {
+  const seen = await findRow(keyed)
+  return seen && (await isLive(keyed.kernel, seen)) ? seen : undefined
+}
+
+const isOpen = (row: IdempotencyRow): boolean => row.body_mac === OPEN.mac
+
+const NOTHING = Buffer.alloc(0)
+
+// Known before the body is read: a run that follows needs it.
+const isLive = async (kernel: Kernel, row: IdempotencyRow): Promise<boolean> =>
+  isRecent(kernel, row.created_us) &&
+  (isOpen(row) || (await macOfDay(kernel, NOTHING, row.body_day)) !== null)
+
+async function assertSame(request: PartsRequest, row: IdempotencyRow): Promise<void> {
+  if (row.operation !== request.operation) throw new Refusal('idempotency_key_reused')
+  if (isOpen(row)) return
+  const content = await request.content()
+  if (!(await compare({ ...request, content }, row))) throw underWay()
+}
+
+// Another process runs it, or the record was deleted while this request read it.
+const underWay = (retry_after_s = 1): Refusal =>
+  new Refusal('unavailable', 'another request with this Idempotency-Key is under way', {
+    retry_after_s,
+  })
+
+function notesOf<T extends ReplayIds>(
+  keyed: LabelledRequest,
+  seen_us: number | undefined,
+): Notes<T> {
+  const { kernel, key_label, operation, status } = keyed
+  let last_us = seen_us
+  const noteWith =
+    ({ mac, day }: { mac: string; day: number }) =>
+    async (tx: Tx, soFar: T): Promise<void> => {
+      const found = await findRecord(tx, key_label)
+      if (found?.created_us !== last_us) throw underWay()
+      if (found) await deleteRecord(tx, key_label)
+      const created_us = tx.now()
+      const ids = JSON.stringify(soFar)
+      const written = { key_label, operation, status, ids, body_mac: mac, body_day: day }
+      await insertRecord(tx, { ...written, created_us })
+      tx.afterCommit(() => {
+        last_us = created_us
+      })
+    }
+  return {
+    open: noteWith(OPEN),
+    close: async () => noteWith(await macOfToday(kernel, await keyed.content())),
+  }
 }

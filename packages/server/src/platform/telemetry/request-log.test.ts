@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { after, before, type TestContext, test } from 'node:test'
 import { startTestService, type TestService } from '../../testing/harness.ts'
-import type { Logger } from '../logger.ts'
+import type { Logger } from './logger.ts'
 import { openTracer } from './tracer.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'

@@ -2,8 +2,8 @@
 
 import type { Attributes } from '@opentelemetry/api'
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base'
-import type { Logger } from '../logger.ts'
 import { OperatorError } from '../operator-error.ts'
+import type { Logger } from './logger.ts'
 import type { TraceParent } from './trace-parent.ts'
 
 interface EndedRequest {

@@ -41,17 +41,19 @@ import {
 
 const SEED_BYTES = 16
 
-interface RunRequest {
-  readonly checks: readonly CheckName[]
-  readonly begun_by: AssuranceTrigger
-  readonly requested_by: string
-  readonly schedule_id: string | null
-}
-
 const leaseUntil = (kernel: Kernel): number => kernel.clock.now() + kernel.settings.lease_ms * 1_000
 
 /** Null: another one is under way. */
-export async function beginRun(kernel: Kernel, tx: Tx, wanted: RunRequest): Promise<RunRow | null> {
+export async function beginRun(
+  kernel: Kernel,
+  tx: Tx,
+  wanted: {
+    readonly checks: readonly CheckName[]
+    readonly begun_by: AssuranceTrigger
+    readonly requested_by: string
+    readonly schedule_id: string | null
+  },
+): Promise<RunRow | null> {
   if ((await listRunning(tx)).length > 0) return null
   const row: RunRow = {
     run_id: kernel.ids.hex(ID_BYTES),

@@ -2,16 +2,23 @@
 
 import {
   ASSURANCE_CHECKS_DEFAULT,
+  ASSURANCE_WAIT_S,
   type AssuranceSchedule,
   type assurance,
   CONFORMANCE_INTERVAL_MIN,
   limits,
 } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
+import { waitAtMost } from '../../platform/concurrency.ts'
 import { listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
+import {
+  accepted,
+  type Handler,
+  type HandlersOf,
+  type Principal,
+} from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
@@ -21,6 +28,7 @@ import {
   countRuns,
   deleteSchedule,
   findBaseline,
+  findBaselineOfRun,
   findRun,
   findSchedule,
   findTenants,
@@ -37,7 +45,6 @@ import {
 import { takeAway } from './audit-tenant.ts'
 import { type CheckName, checksOf } from './checks.ts'
 import { beginRun, executeRun, giveUp } from './execute-run.ts'
-import { captureBaseline, refuseLimited, run } from './run.ts'
 import { driftOf, namesOf, showRun, showSchedule, showSummary } from './show.ts'
 import { checkerOf } from './tenant-checker.ts'
 
@@ -45,9 +52,67 @@ const ID_BYTES = 12
 const MINUTE_US = 60_000_000
 const INTERVAL_MIN = 60
 
-interface ScheduleFields {
-  readonly checks?: readonly CheckName[]
-  readonly alert_webhook?: string | null
+/** Without waiting, returns where to read the result. */
+const run: Handler<typeof assurance.run> = async (call, { body }) => {
+  refuseLimited(call)
+  const checks = body.checks ?? ASSURANCE_CHECKS_DEFAULT
+  if (checksOf(checks).length === 0)
+    return call.refuse('rejected', 'nothing is measured for metrics: name another check too')
+  const begun = await call.transact(async (tx) => {
+    const row = await beginRun(call.kernel, tx, {
+      checks,
+      begun_by: 'request',
+      requested_by: call.principal.key_id,
+      schedule_id: null,
+    })
+    if (row === null) return call.refuse('run_in_progress')
+    meter(tx, call.operation.id)
+    return row
+  })
+  const { run_id } = begun
+  const done = executeRun(call.kernel, call.tenant_id, begun)
+  const row = await (body.background
+    ? later(done)
+    : waitAtMost(done, ASSURANCE_WAIT_S * 1_000, () => null))
+  return row ? showRun(row) : accepted({ run_id, status: 'running' as const })
+}
+
+async function later(done: Promise<RunRow>): Promise<null> {
+  // What could not even be written down is found again when its lease is over.
+  done.catch(() => {})
+  return null
+}
+
+function refuseLimited({ principal }: { readonly principal: Principal }): void {
+  if (principal.allowed_stores.length > 0)
+    throw new Refusal('scope_missing', 'a check is of all stores; the key is limited to some')
+}
+
+const captureBaseline: Handler<typeof assurance.capture_baseline> = async (call) => {
+  refuseLimited(call)
+  const begun = await call.transact(async (tx) => {
+    const row = await beginRun(call.kernel, tx, {
+      checks: ASSURANCE_CHECKS_DEFAULT,
+      begun_by: 'baseline',
+      requested_by: call.principal.key_id,
+      schedule_id: null,
+    })
+    if (row === null) return call.refuse('run_in_progress')
+    meter(tx, call.operation.id)
+    return row
+  })
+  const { run_id } = begun
+  const done = executeRun(call.kernel, call.tenant_id, begun)
+  const row = await waitAtMost(done, ASSURANCE_WAIT_S * 1_000, () => null)
+  if (row === null) return accepted({ run_id, status: 'running' as const })
+  const kept = await call.read((db) => findBaselineOfRun(db, run_id))
+  if (!kept) return call.refuse('wrong_state', `a check failed: see the run ${run_id}`)
+  return {
+    baseline_id: kept.baseline_id,
+    run_id,
+    captured_at: formatTime(kept.captured_us),
+    snapshot_keys: Object.keys(JSON.parse(kept.snapshot)),
+  }
 }
 
 function refuseHasty(names: readonly CheckName[], interval_min: number): void {
@@ -56,7 +121,13 @@ function refuseHasty(names: readonly CheckName[], interval_min: number): void {
   throw new Refusal('rejected', `conformance writes to the log: at intervals of ${least} or more`)
 }
 
-function refuseEmpty({ checks, alert_webhook }: ScheduleFields): void {
+function refuseEmpty({
+  checks,
+  alert_webhook,
+}: {
+  readonly checks?: readonly CheckName[]
+  readonly alert_webhook?: string | null
+}): void {
   if (alert_webhook !== undefined && alert_webhook !== null)
     throw new Refusal(
       'rejected',

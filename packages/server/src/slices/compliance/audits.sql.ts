@@ -5,16 +5,14 @@ import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
-
-type AuditRow = Row<'conformance_audits'>
 /** Without the signed result. */
-export type AuditSummary = Omit<AuditRow, 'record' | 'seq' | 'run_id'>
+export type AuditSummary = Omit<Row<'conformance_audits'>, 'record' | 'seq' | 'run_id'>
 
-export const insertAudit = (tx: Tx, row: AuditRow) =>
+export const insertAudit = (tx: Tx, row: Row<'conformance_audits'>) =>
   tx.run(insertInto(tx, 'conformance_audits', row))
 
 /** Newest first. */
-export const listAudits = (db: TenantDb, limit: number): Promise<AuditRow[]> =>
+export const listAudits = (db: TenantDb, limit: number): Promise<Row<'conformance_audits'>[]> =>
   db.all(
     from(db, 'conformance_audits')
       .select([

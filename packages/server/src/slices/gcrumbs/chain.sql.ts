@@ -5,11 +5,10 @@ import { sql } from 'kysely'
 import { insertRowsStatement } from '../../platform/db/bulk-statements.ts'
 import type { Database } from '../../platform/db/database.ts'
 import { firstRowPerTenant, listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
 
-type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 export type HeadRow = Row<'chain_heads'>
 export type EpochRow = Row<'epochs'>
 export type CrumbRow = Row<'breadcrumbs'>

@@ -19,11 +19,9 @@ import { rawSql } from '../../testing/raw-sql.ts'
 import { embeddedTest, testEngine } from '../../testing/test-data.ts'
 import { appendCrumb, nextSeq, refuseEntries } from './append.ts'
 import { listCrumbs } from './chain.sql.ts'
-import { rollEpoch } from './epochs.ts'
-import { showCrumb } from './reads.ts'
-import { reconcileLog } from './restore.ts'
+import { reconcileLog, rollEpoch } from './epochs.ts'
+import { showCrumb, verifyChain } from './reads.ts'
 import { auditPath, prefixPath, seqAt, treeRoot } from './tree.ts'
-import { verifyChain } from './verify.ts'
 
 let service: TestKernel
 

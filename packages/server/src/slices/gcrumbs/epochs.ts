@@ -1,6 +1,7 @@
-// Epochs: checkpoints of a tenant's log in C2SP form, signed once per origin and size.
+// Epochs: checkpoints of a tenant's log in C2SP form, signed once per origin and size. A log that
+// does not extend its last one was restored, and continues under a new origin.
 
-import type { Epoch, gcrumbs } from '@custos/contract'
+import type { Epoch, EventPayload, gcrumbs } from '@custos/contract'
 import {
   assembleNote,
   decodeFrontier,
@@ -18,8 +19,9 @@ import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { runUnderLease } from '../../platform/kernel/leases.ts'
 import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { loadHead } from './append.ts'
+import { appendCrumb, loadHead, raiseGeneration } from './append.ts'
 import {
+  type CrumbRow,
   type EpochRow,
   findEpoch,
   findEpochBefore,
@@ -27,6 +29,7 @@ import {
   findHead,
   findLastEpoch,
   type HeadRow,
+  listEntries,
   listGrownLogs,
 } from './chain.sql.ts'
 import { showCosignatures, storeEpoch } from './cosignatures.ts'
@@ -186,7 +189,7 @@ async function republishOf(
 }
 
 /** A crash or a failure between signing and storing leaves an epoch only the keyring knows. */
-export async function republish(
+async function republish(
   kernel: Kernel,
   tenant_id: string,
   stored: StoredCheckpoint,
@@ -294,4 +297,71 @@ async function findCovering(db: TenantDb, asked: RollSnapshot): Promise<EpochRow
 async function rollFor(call: Call<typeof gcrumbs.roll>, asked: RollSnapshot): Promise<Epoch> {
   const epoch = await rollEpoch(call.kernel, call.tenant_id)
   return (await findAnswer(call, asked)) ?? epoch
+}
+
+/**
+ * Compares the log with the last checkpoint the keyring holds, or has taken from its copy. A log
+ * that does not extend it, or that lacks a certificate, was restored from a backup: it continues
+ * under the next generation, whose first entry carries the last checkpoint of the old one. Run
+ * before serving.
+ * `generation_floor`: the keyring itself is from a backup, so checkpoints it has not heard of may
+ * have been signed; a log with entries goes on above this generation in any case.
+ */
+export async function reconcileLog(
+  kernel: Kernel,
+  tenant_id: string,
+  options: { certificates_missing: boolean; generation_floor?: number },
+): Promise<'intact' | 'restored'> {
+  const stored = await kernel.keyring.checkpoints.last(tenant_id)
+  const fits = await kernel.db.read(
+    tenant_id,
+    async (db) =>
+      (await fitsLog(db, stored)) &&
+      (options.generation_floor === undefined || !(await findHead(db))),
+  )
+  if (fits && !options.certificates_missing) {
+    if (stored) await republish(kernel, tenant_id, stored)
+    return 'intact'
+  }
+  await continueRestored(kernel, tenant_id, { stored, floor: options.generation_floor ?? 0 })
+  kernel.logger.warn('log.restored', { tenant_id })
+  await rollEpoch(kernel, tenant_id)
+  return 'restored'
+}
+
+async function continueRestored(
+  kernel: Kernel,
+  tenant_id: string,
+  { stored, floor }: { stored: StoredCheckpoint | null; floor: number },
+): Promise<void> {
+  await kernel.db.transact(tenant_id, async (tx) => {
+    const head = await findHead(tx)
+    const generation = Math.max(head?.generation ?? 0, stored?.generation ?? 0, floor) + 1
+    await raiseGeneration(tx, generation)
+    await appendCrumb(tx, {
+      event_type: 'log.restored',
+      subject: tenant_id,
+      payload: {
+        generation,
+        epoch_number: stored?.epoch_number ?? 0,
+        tree_size: stored?.tree_size ?? 0,
+        root_hash: stored?.root_hash ?? null,
+      },
+    })
+  })
+}
+
+/** The generation that the entry before a log position belongs to. */
+export async function generationAt(db: TenantDb, seq: number): Promise<number> {
+  const head = await findHead(db)
+  if (!head || head.generation === 0) return 0
+  const filter = { first_seq: 0, limit: head.generation, events: ['log.restored'] } as const
+  const last = (await listEntries(db, filter, seq)).at(-1)
+  return last ? restoredGeneration(last) : 0
+}
+
+/** The generation that an entry `log.restored` begins. */
+export function restoredGeneration({ record }: Pick<CrumbRow, 'record'>): number {
+  // Written by appendCrumb only.
+  return (JSON.parse(record) as { payload: EventPayload<'log.restored'> }).payload.generation
 }

@@ -22,10 +22,17 @@ export {
 } from './cosignatures.sql.ts'
 export { isWitnessed, LOG_JOBS, showCosignatures } from './cosignatures.ts'
 export { registerLogJobs } from './epoch-jobs.ts'
-export { originOf, rollEpoch, rollGrownLogs, storePendingEpochs } from './epochs.ts'
+export {
+  generationAt,
+  originOf,
+  reconcileLog,
+  restoredGeneration,
+  rollEpoch,
+  rollGrownLogs,
+  storePendingEpochs,
+} from './epochs.ts'
 export { followLog, type LogEnd, type LogPage, readLogPage } from './follow.ts'
 export { proveEntry } from './reads.ts'
-export { generationAt, reconcileLog, restoredGeneration } from './restore.ts'
 export { fitsHead, fitsLog, seqAt, treeRoot } from './tree.ts'
 export { UNVERIFIED, verifyLog } from './verify-log.ts'
 

@@ -1,4 +1,5 @@
-// Reads of the log: entries, epochs, proofs, tiles (C2SP tlog-tiles), keys, counts.
+// Reads of the log: entries, epochs, proofs, tiles (C2SP tlog-tiles), keys, counts, and whether
+// it is intact.
 
 import assert from 'node:assert/strict'
 import {
@@ -23,11 +24,13 @@ import {
 import { toHex } from '../../platform/bytes.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Handler } from '../../platform/kernel/call.ts'
-import type { Kernel } from '../../platform/kernel/kernel.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import type { PublishedKey } from '../../platform/keys/keyring.ts'
 import { pageOf } from '../../platform/page.ts'
 import { rawJson } from '../../platform/raw-json.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import { Shape, validationDetail } from '../../platform/validation.ts'
+import { WorkerRequests } from '../../platform/worker-requests.ts'
 import {
   type CrumbRow,
   countEpochs,
@@ -44,7 +47,8 @@ import {
 import { loadCosignedCheckpoint, showCosignatures } from './cosignatures.ts'
 import { showEpoch } from './epochs.ts'
 import { auditPath, prefixPath } from './tree.ts'
-import { verifyChain } from './verify.ts'
+import { type LogVerdict, UNVERIFIED, type VerifiedState } from './verify-log.ts'
+import type { verify as verifyTask } from './verify-worker.ts'
 
 /** An entry as shown: the leaf's text plus its hash as id. */
 export function showCrumb(row: CrumbRow): Breadcrumb {
@@ -291,4 +295,44 @@ async function hashes(
       : (await listNodes(db, level * TILE_HEIGHT, first, end)).map(({ hash }) => hash)
   assert.equal(nodes.length, end - first, 'the log lacks hashes that a checkpoint signs')
   return encodeTile(nodes)
+}
+
+const verified = perKernel(() => new Map<string, VerifiedState>())
+const VERIFIED_TENANTS_MAX = 10_000
+
+/** Verifies the tenant's log from where this process last found it intact, or all of it. */
+export async function verifyChain(
+  kernel: Kernel,
+  tenant_id: string,
+  options: { full: boolean },
+): Promise<LogVerdict> {
+  const known = verified(kernel)
+  const from = (options.full ? undefined : known.get(tenant_id)) ?? UNVERIFIED
+  const signed = await kernel.keyring.checkpoints.last(tenant_id)
+  const task = {
+    from,
+    keys: kernel.keyring.publishedKeys(),
+    origin: kernel.settings.origin,
+    signed: signed && { generation: signed.generation, tree_size: signed.tree_size },
+  }
+  const verdict = await verifyInWorker({ source: kernel.db.source, tenant_id, task })
+  if (verdict.status === 'intact') {
+    if (known.size >= VERIFIED_TENANTS_MAX) known.clear()
+    known.set(tenant_id, verdict.state)
+  }
+  return verdict
+}
+
+/** One thread of the process: each request names the database. */
+const verifier = new WorkerRequests<
+  Parameters<typeof verifyTask>[0],
+  Awaited<ReturnType<typeof verifyTask>>
+>(new URL('./verify-worker.ts', import.meta.url))
+
+async function verifyInWorker(log: Parameters<typeof verifyTask>[0]): Promise<LogVerdict> {
+  const { verdict, error, refusal } = await verifier.ask(log)
+  if (verdict) return verdict
+  if (!refusal) throw new Error(`the verification failed: ${error}`)
+  const { code, retry_after_s } = refusal
+  throw new Refusal(code, undefined, retry_after_s === undefined ? {} : { retry_after_s })
 }

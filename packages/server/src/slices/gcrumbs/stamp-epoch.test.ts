@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Logger } from '../../platform/logger.ts'
+import type { Logger } from '../../platform/telemetry/logger.ts'
 import {
   openOpensslAuthority,
   serveAuthority,

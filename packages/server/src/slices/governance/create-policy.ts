@@ -50,9 +50,7 @@ async function assertConfig(policy_type: PolicyType, config: Config): Promise<vo
 const invalid = (at: Loc, msg: string, type: string): Refusal =>
   validationDetail([...WHERE, ...at], msg, type)
 
-type Checks = { readonly [T in PolicyType]?: (config: PolicyConfig<T>) => void | Promise<void> }
-
-const checks: Checks = {
+const checks: { readonly [T in PolicyType]?: (config: PolicyConfig<T>) => void | Promise<void> } = {
   hitl_required: assertHitl,
   pii_guard: assertPii,
   world_model_constraint: assertConstraint,
@@ -213,9 +211,9 @@ export const deletePolicy: Handler<typeof contract.delete_policy> = (call, { par
     return { deleted: true, policy_id }
   })
 
-type Default = Pick<Draft, 'policy_type' | 'action' | 'priority' | 'words'> & { seed_key: string }
-
-const DEFAULT_POLICIES: readonly Default[] = [
+const DEFAULT_POLICIES: readonly (Pick<Draft, 'policy_type' | 'action' | 'priority' | 'words'> & {
+  seed_key: string
+})[] = [
   {
     seed_key: 'default-rate-limit',
     policy_type: 'rate_limit',

@@ -19,8 +19,6 @@ import {
   updateConnection,
 } from './sso.sql.ts'
 
-type Algorithms = SsoConnection['algorithms']
-
 /** What is sealed of a connection. */
 export interface ConnectionSettings {
   readonly [member: string]: unknown
@@ -33,7 +31,7 @@ export interface ConnectionSettings {
   readonly private_key: string | null
   readonly public_jwk: SsoConnection['public_jwk']
   readonly scopes: string[]
-  readonly algorithms: Algorithms
+  readonly algorithms: SsoConnection['algorithms']
   readonly role_claim: string[] | null
   readonly role_map: { value: string; role: Role }[]
   readonly default_role: Role | null
@@ -151,16 +149,14 @@ export function showConnection(
   }
 }
 
-interface ConnectionChange {
-  readonly change: 'created' | 'updated' | 'deleted' | 'domains' | 'redacted'
-  readonly digest: string
-  readonly changed_by: string
-}
-
 export const appendConnectionChange = (
   tx: Tx,
   { connection_id, enabled, enforced }: ConnectionRow,
-  change: ConnectionChange,
+  change: {
+    readonly change: 'created' | 'updated' | 'deleted' | 'domains' | 'redacted'
+    readonly digest: string
+    readonly changed_by: string
+  },
 ) =>
   appendCrumb(tx, {
     event_type: 'sso.connection_changed',

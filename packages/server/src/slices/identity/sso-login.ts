@@ -247,17 +247,19 @@ async function noteRefusal(
   )
 }
 
-interface VerifiedLogin {
-  readonly login: LoginRow
-  readonly claims: Awaited<ReturnType<typeof authenticate>>
-  readonly sid: string | null
-}
-
 /** Admits the person and begins the session, or makes a code for it. Returns where to go. */
 async function enter(
   call: Call<typeof contract.callback>,
   connection: OpenConnection,
-  { login, claims, sid }: VerifiedLogin,
+  {
+    login,
+    claims,
+    sid,
+  }: {
+    readonly login: LoginRow
+    readonly claims: Awaited<ReturnType<typeof authenticate>>
+    readonly sid: string | null
+  },
 ): Promise<string> {
   const { kernel } = call
   const { tenant_id } = connection

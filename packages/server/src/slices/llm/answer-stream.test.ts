@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AnswerStream } from './answer-stream.ts'
-import { CHAT_FORMS } from './chat.ts'
+import { AnswerStream, CHAT_FORMS } from './chat.ts'
 
 const line = (event: unknown) => `data: ${JSON.stringify(event)}\n\n`
 const choice = (delta: object, finish_reason: string | null = null) =>

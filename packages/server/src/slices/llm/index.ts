@@ -8,8 +8,13 @@ import { Breaker } from '../../platform/breaker.ts'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { LruCache } from '../../platform/lru-cache.ts'
-import { AnswerStream, STREAMING } from './answer-stream.ts'
-import { CHAT_FORMS, type ModelAnswer, type ModelQuestion } from './chat.ts'
+import {
+  AnswerStream,
+  CHAT_FORMS,
+  type ModelAnswer,
+  type ModelQuestion,
+  STREAMING,
+} from './chat.ts'
 import { createProvider, deleteProvider, listProviderPage, type OpenProvider } from './providers.ts'
 import { createTool, deleteTool, listTools, seedBuiltins } from './tools.ts'
 

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { leadingPairs } from './eigen.ts'
-import { type Plane, principalPlane } from './plane.ts'
+import { leadingPairs, type Plane, principalPlane } from './plane.ts'
 
 const now = () => undefined
 

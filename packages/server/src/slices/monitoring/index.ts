@@ -1,14 +1,17 @@
 // The monitoring slice: health and readiness, statistics of a tenant, and the metrics page.
 
 import assert from 'node:assert/strict'
+import { open, statfs } from 'node:fs/promises'
 import type { monitoring as contract, monitoring, platform, Usage } from '@custos/contract'
 import { CLOCK_ADVICE, formatTime, parseTime, secondsAhead } from '../../platform/clock.ts'
 import { waitAtMost } from '../../platform/concurrency.ts'
 import { findTenant, listServedIds } from '../../platform/db/control.sql.ts'
 import { countRows, PLATFORM } from '../../platform/db/database.ts'
+import { findMark, saveMark } from '../../platform/db/leases.sql.ts'
 import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
-import { PROBE_WAIT_MS, probeStorage } from '../../platform/kernel/storage-probe.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { storageFault } from '../../platform/storage-fault.ts'
 import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import { measureIndexes } from '../memory/index.ts'
 import { addUsages, calendarMonth, loadUsage } from '../tenants/index.ts'
@@ -306,4 +309,68 @@ export async function renderMetrics(kernel: Kernel, epoch_seconds: number): Prom
       grafomem_uptime_seconds: uptimeSeconds(),
     },
   )
+}
+
+const MARK = 'readiness'
+/** Probes in between share one answer: a flood of them does not become a flood of writes. */
+const PROBE_EVERY_MS = 1_000
+/** With less, the next write to the keyring may fail although this one did not. */
+const FREE_BYTES_MIN = 1024 * 1024
+
+/** A database that hangs answers nothing for longer than a scrape waits. */
+const PROBE_WAIT_MS = 3_000
+
+const lastProbes = perKernel(() => ({
+  again_ms: Number.NEGATIVE_INFINITY,
+  state: Promise.resolve<Awaited<ReturnType<typeof probe>>>('ok'),
+}))
+
+/** Never rejects: the reason of a failure goes to the log. */
+function probeStorage(kernel: Kernel): ReturnType<typeof probe> {
+  const last = lastProbes(kernel)
+  const begun_ms = performance.now()
+  if (begun_ms < last.again_ms) return last.state
+  // Nobody begins another while this one runs.
+  last.again_ms = Number.POSITIVE_INFINITY
+  const ended = probe(kernel).finally(() => {
+    last.again_ms = begun_ms + PROBE_EVERY_MS
+  })
+  last.state = waitAtMost(ended, PROBE_WAIT_MS, () => 'failing')
+  return last.state
+}
+
+async function probe(kernel: Kernel): Promise<'ok' | 'full' | 'failing'> {
+  try {
+    const holder = kernel.ids.hex(8)
+    const until_us = kernel.clock.now()
+    await kernel.db.transact(PLATFORM, (tx) => saveMark(tx, { name: MARK, holder, until_us }))
+    const found = await kernel.db.read(PLATFORM, (db) => findMark(db, MARK))
+    // In a shared database another process may have written its own since.
+    const stored = kernel.db.shared ? found !== null : found === holder
+    if (!stored) throw new Error('what was written is not what is read')
+    await takeFileDescriptor()
+    return (await hasSpace(kernel)) ? 'ok' : 'full'
+  } catch (error) {
+    const state = stateOf(error)
+    const reason = error instanceof Error ? error.name : 'unknown'
+    kernel.logger.error('readiness.failing', { check: 'storage', state, reason })
+    return state
+  }
+}
+
+/** Files of the database are open already; what is loaded on first use needs another one. */
+async function takeFileDescriptor(): Promise<void> {
+  await (await open(process.execPath)).close()
+}
+
+/** SQLite writes over the old part of its log while the file system has no room for the keyring. */
+async function hasSpace({ db: { source } }: Kernel): Promise<boolean> {
+  if (source.engine !== 'sqlite') return true
+  const { bfree, bsize } = await statfs(source.path)
+  return bfree * bsize >= FREE_BYTES_MIN
+}
+
+function stateOf(error: unknown): 'full' | 'failing' {
+  const full = error instanceof Refusal && error.code === 'storage_full'
+  return full || storageFault(error) === 'full' ? 'full' : 'failing'
 }

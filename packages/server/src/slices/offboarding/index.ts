@@ -16,11 +16,9 @@ import { continueDestruction, markDestroyed } from './destruction.ts'
 import { fillReasons, reportStep } from './plan.ts'
 import { TENANT_REMOVE, tenantRemover } from './remove-job.ts'
 
-type DestroyOperation = typeof offboarding.destroy_key
-
 const CERTIFICATE_ID_BYTES = 16
 
-const destroyKey: Handler<DestroyOperation> = async (call, { params, body }) => {
+const destroyKey: Handler<typeof offboarding.destroy_key> = async (call, { params, body }) => {
   const { kernel } = call
   const { tenant_id } = params
   const tenant = await kernel.db.read(tenant_id, (db) => findTenant(db, tenant_id))
@@ -46,7 +44,7 @@ const destroyKey: Handler<DestroyOperation> = async (call, { params, body }) => 
   return loadDestruction(kernel, tenant_id)
 }
 
-function requirePreconditions(call: Call<DestroyOperation>, tenant_id: string): void {
+function requirePreconditions(call: Call<typeof offboarding.destroy_key>, tenant_id: string): void {
   const { kernel } = call
   if (kernel.settings.auth === 'local' && tenant_id === LOCAL_TENANT)
     call.refuse(

@@ -13,12 +13,6 @@ import { parseTime } from '../../platform/clock.ts'
 import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { writeAll } from '../memory/index.ts'
-import {
-  countAgentsByEnabled,
-  countCallsByState,
-  countStepsByState,
-  sumRunsByState,
-} from './agents/agents.sql.ts'
 import { changeAgent, deleteAgent } from './agents/change-agent.ts'
 import { propose } from './agents/propose.ts'
 import { extract } from './ingest/extract.ts'
@@ -30,6 +24,12 @@ import { beginStep, getStep } from './runs/begin-step.ts'
 import { bundle } from './runs/bundle.ts'
 import { callTool } from './runs/call-tool.ts'
 import { completeStep } from './runs/complete-step.ts'
+import {
+  countAgentsByEnabled,
+  countCallsByState,
+  countStepsByState,
+  sumRunsByState,
+} from './runs/orchestrator.sql.ts'
 import { getCall, reportCall, resolveCall } from './runs/resolve-call.ts'
 import { getReceipt, listRunSteps, verifyRun } from './runs/run-reads.ts'
 import { cancelRun, getRun, listReceipts, listRunPage, MANAGED_RUN, startRun } from './runs/runs.ts'

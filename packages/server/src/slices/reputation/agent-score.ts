@@ -112,17 +112,12 @@ export async function showAll(frame: Frame, found: readonly WithNames[]): Promis
   })
 }
 
-interface Subject {
-  readonly subject_key: string | null
-  readonly subject_did: string | null
-}
-
 /** The key in force now, and the did of the first one. */
 async function subjectOf(
   { kernel, tenant_id }: Frame,
   chain: readonly RotationRow[],
   { words, now_us }: { words: NameTexts | null; now_us: number },
-): Promise<Subject> {
+): Promise<{ readonly subject_key: string | null; readonly subject_did: string | null }> {
   const key = words?.agent_key ?? null
   if (key === null) return { subject_key: null, subject_did: null }
   if (chain.length === 0) return { subject_key: key, subject_did: didKeyOf(key) }

@@ -83,10 +83,10 @@ async function readOutcome(keys: TenantKeys, item: OutcomeRequest, loc: Loc): Pr
   }
 }
 
-/** The members of `Call` that both operations use. */
-type Writer = Pick<Call, 'once' | 'principal' | 'operation'>
-
-async function record(call: Writer, items: readonly NewOutcome[]): Promise<RecordedOutcome[]> {
+async function record(
+  call: Pick<Call, 'once' | 'principal' | 'operation'>,
+  items: readonly NewOutcome[],
+): Promise<RecordedOutcome[]> {
   const once: IdempotentUnit<BatchIds> = {
     async run(tx) {
       const now_us = tx.now()

@@ -252,13 +252,18 @@ async function* compareOutcomes(db: TenantDb, { outcomes }: Replay): Differences
   yield* missing('cgr_outcomes', outcomes.size, seen)
 }
 
-interface Parts {
-  readonly replay: Replay
-  readonly totals: Totals
-  readonly reviewerOf: ReadonlyMap<number, string>
-}
-
-async function* compareReviews(db: TenantDb, { replay, totals, reviewerOf }: Parts): Differences {
+async function* compareReviews(
+  db: TenantDb,
+  {
+    replay,
+    totals,
+    reviewerOf,
+  }: {
+    readonly replay: Replay
+    readonly totals: Totals
+    readonly reviewerOf: ReadonlyMap<number, string>
+  },
+): Differences {
   const { reviews } = replay
   let seen = 0
   let after: { referent: Uint8Array; reviewer_no: number } = {

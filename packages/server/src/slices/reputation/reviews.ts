@@ -86,10 +86,10 @@ function readReview(keys: TenantKeys, item: ReviewRequest): NewReview {
   }
 }
 
-/** The members of `Call` that both operations use. */
-type Writer = Pick<Call, 'once' | 'principal' | 'operation'>
-
-async function record(call: Writer, items: readonly NewReview[]): Promise<RecordedReview[]> {
+async function record(
+  call: Pick<Call, 'once' | 'principal' | 'operation'>,
+  items: readonly NewReview[],
+): Promise<RecordedReview[]> {
   const once: IdempotentUnit<BatchIds> = {
     async run(tx) {
       const now_us = tx.now()

@@ -18,12 +18,11 @@ import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { printPdf } from '../jobs/index.ts'
 import { loadLiveFacts, showMemory } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
-import { requireItemLimit, type SearchResult, searchAll } from './search.ts'
+import { requireItemLimit, searchAll } from './search.ts'
 import type { TextItem } from './show.ts'
-
-import { describeScope, parseSubjectQuery, type SubjectQuery } from './subject-query.ts'
+import { describeScope, parseSubjectQuery } from './subject-query.ts'
 import { insertRequest, listVersions } from './subjects.sql.ts'
-import { type SubjectSummary, summarizeSearch } from './summary.ts'
+import { type SubjectFindings, summarizeSearch } from './summary.ts'
 
 type AccessOperation = typeof subjects.access
 
@@ -105,17 +104,11 @@ async function* asList(lines: AsyncIterable<string>): AsyncGenerator<string> {
 
 const ascending = (a: number, b: number): number => a - b
 
-interface AccessFindings {
-  readonly query: SubjectQuery
-  readonly found: SearchResult
-  readonly summary: SubjectSummary
-}
-
 /** Records the request and its answer, in numbers, before anything is shown. */
 function recordAccess(
   call: Call<AccessOperation>,
   request_id: string,
-  finding: AccessFindings,
+  finding: SubjectFindings,
 ): Promise<void> {
   const { query, found, summary } = finding
   const { received_us, due_us, find_label } = query
@@ -169,7 +162,7 @@ function recordAccess(
 function headerOf(
   { kernel, tenant_id }: Call<AccessOperation>,
   body: InputOf<AccessOperation>['body'],
-  { request_id, query, found, summary }: AccessFindings & { readonly request_id: string },
+  { request_id, query, found, summary }: SubjectFindings & { readonly request_id: string },
 ): JsonObject {
   const { search, received_us, due_us } = query
   return {
@@ -193,16 +186,14 @@ function headerOf(
   }
 }
 
-interface AccessContent {
-  readonly header: JsonObject
-  readonly refs: readonly number[]
-  readonly seqs: readonly number[]
-  readonly texts: readonly TextItem[]
-}
-
 async function* streamLines(
   call: Call<AccessOperation>,
-  content: AccessContent,
+  content: {
+    readonly header: JsonObject
+    readonly refs: readonly number[]
+    readonly seqs: readonly number[]
+    readonly texts: readonly TextItem[]
+  },
 ): AsyncGenerator<string> {
   const counts = { memories: 0, decisions: 0, texts: 0, certificates: 0 }
   yield line('header', content.header)

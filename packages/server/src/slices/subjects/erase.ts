@@ -19,11 +19,11 @@ import { admitItems } from '../governance/index.ts'
 import { meter } from '../tenants/index.ts'
 import { SUBJECT_ERASE } from './erase-job.ts'
 import { type SealedPayload, sealPayload } from './sealed-request.ts'
-import { type SearchResult, searchAll } from './search.ts'
+import { searchAll } from './search.ts'
 import { refOf, showRequest } from './show.ts'
-import { describeScope, parseSubjectQuery, type SubjectQuery } from './subject-query.ts'
+import { describeScope, parseSubjectQuery } from './subject-query.ts'
 import { findRequest, insertItems, insertRequest, type RequestRow } from './subjects.sql.ts'
-import { type SubjectSummary, summarizeSearch } from './summary.ts'
+import { type SubjectFindings, summarizeSearch } from './summary.ts'
 
 type EraseOperation = typeof subjects.erase
 type EraseBody = InputOf<EraseOperation>['body']
@@ -73,7 +73,7 @@ export const erase: Handler<EraseOperation> = async (call, { body }) => {
 
 function previewOf(
   body: EraseBody,
-  { query, found: result, summary }: EraseFindings,
+  { query, found: result, summary }: SubjectFindings,
   session_ids: string[],
 ): Omit<SubjectPreview, 'digest'> {
   const { log_seq, scanned } = result
@@ -103,7 +103,7 @@ function previewOf(
 async function previewDigest(
   kernel: Kernel,
   tenant_id: string,
-  { query: { search, find_label }, summary }: EraseFindings,
+  { query: { search, find_label }, summary }: SubjectFindings,
 ): Promise<string> {
   const { namespace, include_decisions, include_records } = search
   const store_ids = search.store_ids?.toSorted() ?? null
@@ -120,7 +120,7 @@ const DECISIONS_AT_ONCE = 50
 async function listSessions(
   kernel: Kernel,
   tenant_id: string,
-  { found, summary }: Pick<EraseFindings, 'found' | 'summary'>,
+  { found, summary }: Pick<SubjectFindings, 'found' | 'summary'>,
 ): Promise<string[]> {
   const sessions = new Set(found.naming.flatMap(({ session_id }) => session_id ?? []))
   const using = [...summary.using_seqs]
@@ -132,13 +132,7 @@ async function listSessions(
   return [...sessions].sort().slice(0, SESSIONS_MAX)
 }
 
-interface EraseFindings {
-  readonly query: SubjectQuery
-  readonly found: SearchResult
-  readonly summary: SubjectSummary
-}
-
-interface NewRequest extends EraseFindings {
+interface NewRequest extends SubjectFindings {
   readonly request_id: string
   readonly sealed: SealedPayload
   /** What a preview would show as `digest`. */

@@ -5,10 +5,8 @@ import type { Row, Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 import type { Page } from '../../platform/page.ts'
-
-type StoredRequest = Row<'subject_requests'>
 /** Without the manifest, which may be megabytes. */
-export type RequestRow = Omit<StoredRequest, 'manifest'>
+export type RequestRow = Omit<Row<'subject_requests'>, 'manifest'>
 export type ItemRow = Omit<Tables['subject_items'], 'tenant_id' | 'request_id'>
 
 const COLUMNS = [
@@ -44,7 +42,7 @@ const COLUMNS = [
 
 const IN_MAX = 500
 
-export const insertRequest = (tx: Tx, row: StoredRequest) =>
+export const insertRequest = (tx: Tx, row: Row<'subject_requests'>) =>
   tx.run(insertInto(tx, 'subject_requests', row))
 
 export const findRequest = (
@@ -87,7 +85,7 @@ export function listRequests(
 
 type RequestChange = Partial<
   Pick<
-    StoredRequest,
+    Row<'subject_requests'>,
     | 'status'
     | 'due_us'
     | 'extended_us'

@@ -8,9 +8,10 @@ import { refuseHeldDecision } from '../decisions/index.ts'
 import { loadHeldStores } from '../memory/index.ts'
 import type { SearchResult } from './search.ts'
 import { digestOf, itemOfDecision, itemOfFact, itemOfText } from './show.ts'
+import type { SubjectQuery } from './subject-query.ts'
 import { listDecisionsUsing } from './subjects.sql.ts'
 
-export interface SubjectSummary {
+interface SubjectSummary {
   readonly found: {
     readonly facts: number
     readonly superseded_facts: number
@@ -35,6 +36,13 @@ export interface SubjectSummary {
   readonly digest: string
   /** Of decisions that used one of the memories. */
   readonly using_seqs: ReadonlySet<number>
+}
+
+/** What a request asks for, what was found, and the summary of that. */
+export interface SubjectFindings {
+  readonly query: SubjectQuery
+  readonly found: SearchResult
+  readonly summary: SubjectSummary
 }
 
 const REFS_AT_ONCE = 500

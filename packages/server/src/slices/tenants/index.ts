@@ -63,7 +63,6 @@ export {
   rightsOf,
 } from './rights.ts'
 export { markPeriod } from './usage/periods.ts'
-export { findMarks } from './usage/quotas.sql.ts'
 export {
   compareMemoryCount,
   limitGovernedDecisions,
@@ -73,6 +72,7 @@ export {
   reserveMemories,
   takeRequest,
 } from './usage/quotas.ts'
+export { findMarks } from './usage/usage.sql.ts'
 export {
   addUsages,
   type CorrectedCount,

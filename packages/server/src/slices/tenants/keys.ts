@@ -256,7 +256,6 @@ const showCurrent: Handler<typeof keys.current> = async ({ principal, tenant_id 
 }
 
 type Rotate = typeof tenants.rotate_key
-type RotatedKey = Static<Rotate['reply']>
 
 export const rotateKey: Handler<Rotate> = async (call) => {
   // Before the unit: what an operator wrote in the path and is no tenant gets nowhere near a row,
@@ -265,7 +264,7 @@ export const rotateKey: Handler<Rotate> = async (call) => {
   if (!tenant) return call.refuse('tenant_not_found')
   if (tenant.requested_us !== null) return call.refuse('tenant_destroyed')
   const own = await sealOwnName(call)
-  return call.once<RotatedKey>({
+  return call.once<Static<Rotate['reply']>>({
     async run(tx) {
       const reply = await rotate(call, tx, own)
       return { reply, ids: { key_id: reply.key_id, revoked: reply.revoked } }
@@ -295,7 +294,7 @@ async function rotate(
   call: Call<Rotate>,
   tx: Tx,
   own: SealedName | undefined,
-): Promise<RotatedKey> {
+): Promise<Static<Rotate['reply']>> {
   const { kernel, principal } = call
   if (!(await findTenant(tx, tx.tenant_id))) return call.refuse('tenant_not_found')
   await requireLiveMaker(tx, principal)

@@ -25,8 +25,15 @@ import {
   unsignedReason,
   verifyDocument,
 } from '../records/index.ts'
-import { actionRegistry, actionView, showAction, trustRefusal } from './action-registry.ts'
-import { assertFits, normalizeAction, tierProblem } from './action-request.ts'
+import {
+  actionRegistry,
+  actionView,
+  assertFits,
+  normalizeAction,
+  showAction,
+  tierProblem,
+  trustRefusal,
+} from './action-request.ts'
 import { findProblems, showProblem } from './check-run.ts'
 import {
   findType,
@@ -35,9 +42,11 @@ import {
   type OpenType,
   openType,
   openTypesInBatches,
+  showListedType,
+  showType,
   specOf,
-} from './find-types.ts'
-import { showListedType, showType, typeRegistry } from './type-registry.ts'
+  typeRegistry,
+} from './type-registry.ts'
 import { readSpec, specRefusal, typeKindOf } from './type-spec.ts'
 
 const validateObject: Handler<typeof contract.validate_object> = async (call, { body }) => {
@@ -282,11 +291,10 @@ function isNamedVersion(
   return sameName && canonicalize(registered) === canonicalize(named)
 }
 
-export { actionRegistry } from './action-registry.ts'
+export { actionRegistry } from './action-request.ts'
 export { findProblems, showProblem } from './check-run.ts'
-export { findType } from './find-types.ts'
 export { readJsonSchema, SpecRefused } from './json-schema.ts'
-export { typeRegistry } from './type-registry.ts'
+export { findType, typeRegistry } from './type-registry.ts'
 
 const actions = registryHandlers(actionRegistry, actionView)
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findType, findVersion, specOf } from './find-types.ts'
 import { CLIENT, OWNS, openWorldScene } from './testing/world-scene.ts'
+import { findType, findVersion, specOf } from './type-registry.ts'
 
 const scene = openWorldScene()
 const { ask, told, register } = scene

@@ -1,5 +1,19 @@
-// The tables of decisions and of what erases them: certificates and subject requests.
+// The tables of decisions, of the runs of agents that make them, and of what erases them:
+// certificates and subject requests.
 
+import type {
+  CALL_STATES,
+  COMPENSATIONS,
+  ON_FAILURE,
+  PROVIDER_KINDS,
+  RUN_EXECUTORS,
+  RUN_REASONS,
+  RUN_STATES,
+  STEP_STATES,
+  TOOL_EFFECTS,
+  TOOL_KINDS,
+  WORKFLOW_MODES,
+} from '@custos/contract'
 import { blob, integer, nullable, real, tenantId, text } from './columns.ts'
 
 export const decisionTables = {
@@ -87,5 +101,202 @@ export const decisionTables = {
     item: text('minted', 'ref, decision id, or kind and id of another record'),
     outcome: nullable(text('enum', 'outcomes of a manifest')),
     certificate_id: nullable(text('minted', 'certificate id')),
+  },
+}
+
+const reason = nullable(text<(typeof RUN_REASONS)[number]>('enum', 'codes of why it ended'))
+const evaluation = nullable(text('minted', 'evaluation id'))
+const action = nullable(text('minted', 'record that waited for a person'))
+const commitment = text('digest', 'under a salt that is sealed with the text')
+
+/** Agents and runs: words are sealed, all else is ids, states, numbers and digests. */
+export const runTables = {
+  bound_texts: {
+    tenant_id: tenantId,
+    text_id: text('minted', 'random id'),
+    kind: text<'run_input' | 'step_input' | 'step_output' | 'call_args' | 'call_result'>(
+      'enum',
+      'kinds of texts',
+    ),
+    run_id: text('minted', 'run id'),
+    secret_no: integer,
+    /** Null: destroyed. */
+    sealed: nullable(blob('sealed', 'the facts it was made from are part of the key')),
+    created_us: integer,
+    destroyed_us: nullable(integer),
+  },
+  bound_text_facts: {
+    tenant_id: tenantId,
+    ref: integer,
+    text_id: text('minted', 'id of the text'),
+  },
+  disclosures: {
+    tenant_id: tenantId,
+    ref: integer,
+    recipient_id: text('minted', 'id of the provider or tool'),
+    kind: text<'provider' | 'tool'>('enum', 'kinds of recipients'),
+    step_id: text('minted', 'step that first sent it'),
+    sent_us: integer,
+  },
+  agents: {
+    tenant_id: tenantId,
+    agent_id: text('minted', 'random id'),
+    version: integer,
+    name_key: text('digest', 'HMAC under the tenant label salt'),
+    definition_label: text('digest', 'HMAC of the definition under the tenant label salt'),
+    enabled: integer,
+    max_steps: integer,
+    max_tokens_per_step: integer,
+    secret_no: integer,
+    sealed: blob('sealed', 'name, description, prompt and tools'),
+    created_us: integer,
+    /** Null: it is as it was created. */
+    updated_us: nullable(integer),
+  },
+  llm_providers: {
+    tenant_id: tenantId,
+    provider_id: text('minted', 'random id'),
+    model_key: text('digest', 'HMAC of the model under the tenant label salt'),
+    kind: text<(typeof PROVIDER_KINDS)[number]>('enum', 'forms of requests'),
+    enabled: integer,
+    price_in_micro: integer,
+    price_out_micro: integer,
+    definition_label: text('digest', 'HMAC of the definition under the tenant label salt'),
+    secret_no: integer,
+    sealed: blob('sealed', 'model, address and key'),
+    created_us: integer,
+  },
+  llm_tools: {
+    tenant_id: tenantId,
+    tool_id: text('minted', 'random id'),
+    name_key: text('digest', 'HMAC under the tenant label salt'),
+    version: integer,
+    kind: text<(typeof TOOL_KINDS)[number]>('enum', 'kinds of tools'),
+    effect: text<(typeof TOOL_EFFECTS)[number]>('enum', 'effect classes'),
+    enabled: integer,
+    definition_label: text('digest', 'HMAC of the definition under the tenant label salt'),
+    secret_no: integer,
+    sealed: blob('sealed', 'name, description, schema, address and headers'),
+    created_us: integer,
+  },
+  workflows: {
+    tenant_id: tenantId,
+    workflow_id: text('minted', 'random id'),
+    mode: text<(typeof WORKFLOW_MODES)[number]>('enum', 'how agents take turns'),
+    /** JSON array. */
+    agent_ids: text('composed', 'ids of agents'),
+    supervisor_agent_id: nullable(text('minted', 'agent id')),
+    max_rounds: integer,
+    max_total_steps: integer,
+    one_at_a_time: integer,
+    definition_label: text('digest', 'HMAC of the definition under the tenant label salt'),
+    secret_no: integer,
+    sealed: blob('sealed', 'name and description'),
+    /** Its newest run; its own id: it is being deleted. */
+    run_id: nullable(text('minted', 'run id')),
+    created_us: integer,
+  },
+  runs: {
+    tenant_id: tenantId,
+    run_id: text('minted', 'random id'),
+    agent_id: text('minted', 'agent id'),
+    state: text<(typeof RUN_STATES)[number]>('enum', 'states of runs'),
+    termination_reason: reason,
+    input_text_id: nullable(text('minted', 'id of the text')),
+    /** Null: no limit. */
+    budget_tokens: nullable(integer),
+    budget_cost_micro: nullable(integer),
+    reserved_tokens: integer,
+    reserved_cost_micro: integer,
+    spent_tokens: integer,
+    spent_cost_micro: integer,
+    steps: integer,
+    max_steps: integer,
+    receipts: integer,
+    last_receipt_digest: nullable(text('digest', 'SHA-256 of a receipt, which holds no content')),
+    started_by: text('minted', 'key id'),
+    deadline_us: integer,
+    /** When the timer looks at it; null: it has ended. */
+    check_us: nullable(integer),
+    created_us: integer,
+    ended_us: nullable(integer),
+    /** Null: `client`. */
+    executor: nullable(text<(typeof RUN_EXECUTORS)[number]>('enum', 'who asks the models')),
+    job_id: nullable(text('minted', 'job of a managed run')),
+    workflow_id: nullable(text('minted', 'workflow that it executes')),
+    /** Null: `stop`. */
+    on_failure: nullable(text<(typeof ON_FAILURE)[number]>('enum', 'what becomes of what it did')),
+    /** Its last state, while it compensates. */
+    ends_as: nullable(text<(typeof RUN_STATES)[number]>('enum', 'states of runs')),
+    compensation: nullable(text<(typeof COMPENSATIONS)[number]>('enum', 'how much was undone')),
+    /** Null: it does not compensate. */
+    compensation_until_us: nullable(integer),
+    compensation_stopped: nullable(
+      text<(typeof RUN_REASONS)[number]>('enum', 'why it undid no more'),
+    ),
+  },
+  run_steps: {
+    tenant_id: tenantId,
+    run_id: text('minted', 'run id'),
+    step_no: integer,
+    step_id: text('minted', 'random id'),
+    agent_id: text('minted', 'agent id'),
+    state: text<(typeof STEP_STATES)[number]>('enum', 'states of steps'),
+    reason,
+    store_id: nullable(text('caller_label', 'a label of the caller, kept')),
+    model_id: text('caller_label', 'a label of the caller, kept'),
+    input_text_id: text('minted', 'id of the text'),
+    input_commitment: commitment,
+    /** `{retrieved: refs, inherited: refs}` */
+    sources: text('composed', 'numbers of memories'),
+    memory_seq: integer,
+    policy_set: integer,
+    evaluation_id: evaluation,
+    action_id: action,
+    permit: nullable(text('minted', 'random id')),
+    reserved_tokens: integer,
+    reserved_cost_micro: integer,
+    tokens_in: nullable(integer),
+    tokens_out: nullable(integer),
+    cost_micro: nullable(integer),
+    decision_id: nullable(text('digest', 'BLAKE2b-128, fixed by the interface')),
+    output_text_id: nullable(text('minted', 'id of the text')),
+    receipt: nullable(text('composed', 'signed statement: ids, numbers, commitments, times')),
+    /** When its permit ends; null: it has none, or has ended. */
+    expires_us: nullable(integer),
+    created_us: integer,
+    ended_us: nullable(integer),
+    provider_id: nullable(text('minted', 'who was asked by this service')),
+    /** When this service asked the model; null: it did not. */
+    asked_us: nullable(integer),
+    /** Turn of the workflow, from 0; null: the run is of one agent. */
+    turn_no: nullable(integer),
+  },
+  run_calls: {
+    tenant_id: tenantId,
+    run_id: text('minted', 'run id'),
+    step_no: integer,
+    call_no: integer,
+    call_id: text('minted', 'random id'),
+    state: text<(typeof CALL_STATES)[number]>('enum', 'states of calls'),
+    reason,
+    effect: text<(typeof TOOL_EFFECTS)[number]>('enum', 'effect classes'),
+    args_text_id: text('minted', 'id of the text'),
+    args_commitment: commitment,
+    result_text_id: nullable(text('minted', 'id of the text')),
+    result_commitment: nullable(commitment),
+    policy_set: integer,
+    evaluation_id: evaluation,
+    action_id: action,
+    created_us: integer,
+    ended_us: nullable(integer),
+    tool_id: nullable(text('minted', 'tool that this service calls')),
+    /** When this service called the tool; null: it did not. */
+    sent_us: nullable(integer),
+    /** Null: of a run of the caller, a turn of another agent, or of before there were kinds. */
+    kind: nullable(text<(typeof TOOL_KINDS)[number]>('enum', 'kinds of tools')),
+    record_id: nullable(text('minted', 'action of the world model that it proposed')),
+    /** Of no step: `step_no` is 0. */
+    compensates: nullable(text('minted', 'call that it undoes')),
   },
 }

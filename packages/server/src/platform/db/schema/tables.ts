@@ -21,13 +21,12 @@
 
 import type { RowsOf } from './columns.ts'
 import { controlTables } from './control-tables.ts'
-import { decisionTables } from './decision-tables.ts'
-import { governanceTables } from './governance-tables.ts'
+import { decisionTables, runTables } from './decision-tables.ts'
+import { governanceTables, reportTables } from './governance-tables.ts'
 import { logTables, webhookTables } from './log-tables.ts'
 import { memoryTables } from './memory-tables.ts'
-import { reportTables } from './report-tables.ts'
+
 import { reputationTables } from './reputation-tables.ts'
-import { runTables } from './run-tables.ts'
 
 export const dataTables = {
   ...controlTables,

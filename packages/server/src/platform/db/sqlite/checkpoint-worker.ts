@@ -4,14 +4,9 @@ import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
-interface Task {
-  readonly path: string
-  readonly passive: number
-  readonly truncate: number
-}
-
 // Given by startCheckpointer only.
-const task: Task = workerData
+const task: { readonly path: string; readonly passive: number; readonly truncate: number } =
+  workerData
 const db = new DatabaseSync(task.path, { timeout: 2_000 })
 db.exec('PRAGMA synchronous = FULL')
 db.exec('PRAGMA secure_delete = ON')

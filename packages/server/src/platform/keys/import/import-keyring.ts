@@ -1,22 +1,23 @@
-// Imports an embedded keyring into PostgreSQL in one transaction: all of it or nothing.
+// Imports an embedded keyring into PostgreSQL in one transaction, all of it or nothing, and proves
+// that the two are equal.
 
+import { isDeepStrictEqual } from 'node:util'
 import { type BlockOwner, insertBlock } from '../core/blocks.sql.ts'
 import { DAYS } from '../core/day-keys.ts'
-import { insertInstance, rewrapInstance } from '../core/instance.sql.ts'
-import { rewrapSeed } from '../core/signing-key-rows.ts'
+import { insertInstance, requireInstance, rewrapInstance } from '../core/instance.sql.ts'
+import { openSigningKey, publishedOf, rewrapSeed } from '../core/signing-key-rows.ts'
 import { insertSigningKey, listSigningKeys } from '../core/signing-keys.sql.ts'
-import { isDestroyed, rewrapTenantRow } from '../core/tenant-rows.ts'
-import { insertTenant, listTenantRows } from '../core/tenants.sql.ts'
+import { isDestroyed, openTenantRow, rewrapTenantRow } from '../core/tenant-rows.ts'
+import { findTenant, insertTenant, listTenantIds, listTenantRows } from '../core/tenants.sql.ts'
 import { listBlocks, listDaysBefore } from '../file/slots.sql.ts'
 import { KeyringError } from '../keyring-error.ts'
 import { KeyringPg, type PgTx } from '../postgres/keyring-pg.ts'
 import { SCHEMA } from '../postgres/open-postgres-keyring.ts'
 import { migrateSchema } from '../postgres/schema.sql.ts'
-import { insertSecrets, type SealingKey } from '../postgres/secrets.sql.ts'
+import { insertSecrets, loadSecrets, type SealingKey } from '../postgres/secrets.sql.ts'
 import { insertWrapKey, KEYRING_OWN, newWrapKey, openWrapKey } from '../postgres/wrap-keys.sql.ts'
-import type { NumberedSecret } from '../secret-bytes.ts'
-import { isErased, secretIn } from '../secret-bytes.ts'
-import { type MasterHolder, type MasterRotation, masterHolder } from '../wrap.ts'
+import { isErased, type NumberedSecret, secretIn } from '../secret-bytes.ts'
+import { type MasterHolder, type MasterRotation, masterHolder, unwrap } from '../wrap.ts'
 import {
   findOwner,
   findTableWithRows,
@@ -103,7 +104,7 @@ interface SourceDays {
   readonly day_floor: number
 }
 
-export async function loadDays({ db, slots, instance }: KeyringSource): Promise<SourceDays> {
+async function loadDays({ db, slots, instance }: KeyringSource): Promise<SourceDays> {
   let { day_floor } = instance
   const alive: NumberedSecret[] = []
   const rows = await listDaysBefore(db, Number.MAX_SAFE_INTEGER)
@@ -151,7 +152,7 @@ async function importTenants(
 }
 
 /** Numbers that were given out to a tenant, in pages, and the secrets that are not destroyed. */
-export async function* secretPages(
+async function* secretPages(
   { db, slots }: KeyringSource,
   owner: BlockOwner,
 ): AsyncGenerator<{
@@ -185,7 +186,7 @@ async function importSigningKeys(
 }
 
 /** The rows of a table of the embedded keyring, in pages. */
-export async function* plainPages(
+async function* plainPages(
   { db }: KeyringSource,
   table: PlainTable,
 ): AsyncGenerator<readonly PlainRow[]> {
@@ -196,4 +197,134 @@ export async function* plainPages(
     yield rows
     after = last
   }
+}
+
+export interface KeyringProof {
+  readonly tenants: number
+  /** Secrets that are there on both sides, with the same bytes. */
+  readonly secrets: number
+  /** Numbers whose secret is destroyed on both sides. */
+  readonly destroyed: number
+  /** Retired ones included. */
+  readonly signing_keys: number
+  /** The number of entries in the erasure ledger. */
+  readonly entries: number
+}
+
+/** Throws `keyring_damaged`, naming what differs, unless everything is equal. */
+export async function compareKeyring(
+  source: KeyringSource,
+  target: ImportTarget,
+): Promise<KeyringProof> {
+  await compareInstance(source, target)
+  const tenants = await listTenantIds(source.db, 'all')
+  requireSame('tenants', tenants, await listTenantIds(target.db, 'all'))
+  let [secrets, destroyed] = [0, 0]
+  for (const tenant_id of tenants) {
+    await compareTenantKeys(source, target, tenant_id)
+    for (const kind of ['fact', 'decision'] as const) {
+      const counted = await compareSecrets(source, target, { tenant_id, kind })
+      secrets += counted.secrets
+      destroyed += counted.destroyed
+    }
+  }
+  const signing_keys = await compareSigningKeys(source, target)
+  let entries = 0
+  for (const table of PLAIN_TABLES) {
+    const rows = await comparePlainTable(source, target, table)
+    if (table.name === 'ledger') entries = rows
+  }
+  return { tenants: tenants.length, secrets, destroyed, signing_keys, entries }
+}
+
+function requireSame(what: string, one: unknown, other: unknown): void {
+  if (isDeepStrictEqual(one, other)) return
+  throw new KeyringError('keyring_damaged', `the keyrings differ: ${what}`)
+}
+
+async function compareInstance(source: KeyringSource, { db, master }: ImportTarget): Promise<void> {
+  const { instance_id: owner, mac_root } = source.instance
+  const copied = await requireInstance(db, master)
+  const what = { kind: 'mac-root', owner } as const
+  const root = unwrap(source.master, what, mac_root)
+  requireSame('instance', copied.instance_id, owner)
+  requireSame('MAC root', root.equals(unwrap(master, what, copied.mac_root)), true)
+  const { numbers, alive } = await loadDays(source)
+  const days = await loadSecrets(db, master, DAYS, numbers)
+  requireSame('keys of days', sameSecrets(alive, days), true)
+}
+
+async function compareTenantKeys(
+  source: KeyringSource,
+  { db, master }: ImportTarget,
+  tenant_id: string,
+): Promise<void> {
+  const [row, copied] = [await findTenant(source.db, tenant_id), await findTenant(db, tenant_id)]
+  const destroyed = row !== undefined && isDestroyed(row)
+  const same = destroyed
+    ? copied !== undefined && isDestroyed(copied)
+    : row && copied && sameKeys(openTenantRow(source.master, row), openTenantRow(master, copied))
+  requireSame(`keys of tenant ${tenant_id}`, same, true)
+}
+
+type TenantKeys = ReturnType<typeof openTenantRow>
+
+// Compares derived keys: the keys they derive from leave no keyring.
+function sameKeys(one: TenantKeys, other: TenantKeys): boolean {
+  const probe = () => Buffer.alloc(32, 1)
+  return one.label('') === other.label('') && one.factKey(probe()).equals(other.factKey(probe()))
+}
+
+async function compareSecrets(
+  source: KeyringSource,
+  { db, master }: ImportTarget,
+  owner: BlockOwner,
+): Promise<{ secrets: number; destroyed: number }> {
+  const counted = { secrets: 0, destroyed: 0 }
+  for await (const { numbers, alive } of secretPages(source, owner)) {
+    const copied = await loadSecrets(db, master, owner, numbers)
+    requireSame(`secrets of tenant ${owner.tenant_id}`, sameSecrets(alive, copied), true)
+    for (const { secret } of copied) secret.fill(0)
+    counted.secrets += alive.length
+    counted.destroyed += numbers.length - alive.length
+  }
+  return counted
+}
+
+function sameSecrets(alive: readonly NumberedSecret[], copied: readonly NumberedSecret[]): boolean {
+  const known = new Map(copied.map(({ number, secret }) => [number, secret]))
+  return (
+    alive.length === copied.length &&
+    alive.every(({ number, secret }) => known.get(number)?.equals(secret))
+  )
+}
+
+async function compareSigningKeys(
+  source: KeyringSource,
+  { db, master }: ImportTarget,
+): Promise<number> {
+  const [rows, copied] = [await listSigningKeys(source.db), await listSigningKeys(db)]
+  requireSame('signing keys', rows.map(publishedOf), copied.map(publishedOf))
+  for (const [i, row] of copied.entries()) {
+    requireSame('seeds', rows[i]?.seed === null, row.seed === null)
+    // Throws unless the seed is that of its public key.
+    if (row.seed) openSigningKey(master, row, row.seed)
+  }
+  return rows.length
+}
+
+async function comparePlainTable(
+  source: KeyringSource,
+  { db }: ImportTarget,
+  table: PlainTable,
+): Promise<number> {
+  let rows = 0
+  let last: PlainRow | null = null
+  for await (const page of plainPages(source, table)) {
+    requireSame(table.name, page, await listPlainRows(db, table, last))
+    rows += page.length
+    last = page.at(-1) ?? null
+  }
+  requireSame(table.name, (await listPlainRows(db, table, last)).length, 0)
+  return rows
 }

@@ -10,9 +10,7 @@ export interface PlainTable {
   /** Columns that order the rows and tell them apart. */
   readonly key: readonly string[]
 }
-
-type Cell = string | number | null
-export type PlainRow = Readonly<Record<string, Cell>>
+export type PlainRow = Readonly<Record<string, string | number | null>>
 
 const PAGE = 200
 

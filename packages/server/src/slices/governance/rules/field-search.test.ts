@@ -6,8 +6,8 @@ import type { PolicyType } from '@custos/contract'
 import { compiledOf, textOf } from '../testing/policy-of-config.ts'
 import { evaluateSet } from './evaluate-set.ts'
 import { recognisers } from './personal-data.ts'
-import { SPANS_MAX } from './pii-rule.ts'
 import type { Context } from './request.ts'
+import { SPANS_MAX } from './rules.ts'
 
 const compiled = (policy_type: PolicyType, config: object) =>
   compiledOf(textOf(policy_type, config))

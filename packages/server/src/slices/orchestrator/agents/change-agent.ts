@@ -19,8 +19,14 @@ import {
   showAgent,
   storesOf,
 } from '../runs/agents.ts'
-import { type AgentRow, findAgent, findAgentByName, updateAgent } from '../runs/orchestrator.sql.ts'
-import { countLiveRunsOf, deleteAgentRow } from './agents.sql.ts'
+import {
+  type AgentRow,
+  countLiveRunsOf,
+  deleteAgentRow,
+  findAgent,
+  findAgentByName,
+  updateAgent,
+} from '../runs/orchestrator.sql.ts'
 
 type Update = typeof contract.update_agent
 type UpdateBody = Parameters<Handler<Update>>[1]['body']

@@ -49,16 +49,17 @@ const ATTEMPTS = 8
 /** How soon a decision of a person about an action of the world model is seen. */
 export const CHECK_AGAIN_MS = 2_000
 
-interface NewAnswer {
-  readonly answer: KeptAnswer
-  readonly used: Record<'tokens_in' | 'tokens_out' | 'cost_micro', number>
-}
-
 /** Checks the answer as any output, and keeps it with its calls. Refuses as completing would. */
 export async function keepAnswer(
   call: Call<(typeof completing)['complete_step']>,
   step: StepRow,
-  { answer, used }: NewAnswer,
+  {
+    answer,
+    used,
+  }: {
+    readonly answer: KeptAnswer
+    readonly used: Record<'tokens_in' | 'tokens_out' | 'cost_micro', number>
+  },
 ): Promise<void> {
   const { kernel, tenant_id } = call
   const { run_id, step_id } = step

@@ -42,9 +42,8 @@ import { stepsOfTurn, toolsOf, workersOf } from './workflow-plan.ts'
 
 type Replay = typeof contract.replay
 type ReplayCall = Call<Replay>
-type Verdict = ReplyOf<Replay>
 /** What is not named is false, zero or null. */
-type Findings = Partial<Verdict> & Pick<Verdict, 'status'>
+type Findings = Partial<ReplyOf<Replay>> & Pick<ReplyOf<Replay>, 'status'>
 
 const ID_BYTES = 16
 const SHOWN_CHARS = 200
@@ -296,7 +295,7 @@ const showVerdict = (
   { kernel, tenant_id }: ReplayCall,
   decision_id: string,
   known: Findings,
-): Verdict => ({
+): ReplyOf<Replay> => ({
   replay_id: kernel.ids.hex(ID_BYTES),
   decision_id,
   tenant_id,

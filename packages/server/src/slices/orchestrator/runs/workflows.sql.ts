@@ -11,8 +11,6 @@ import {
   update,
 } from '../../../platform/db/tenant-db.ts'
 import type { Page } from '../../../platform/page.ts'
-
-type RunRow = Tables['runs']
 export type WorkflowRow = Omit<Tables['workflows'], 'tenant_id'>
 
 /** Each agent once: the supervisor first. */
@@ -36,7 +34,7 @@ export const findWorkflow = (db: TenantDb, workflow_id: string): Promise<Workflo
 /** Newest first. `status`: only those whose newest run is in this state. */
 export function listWorkflowPage(
   db: TenantDb,
-  status: RunRow['state'] | 'created' | null,
+  status: Tables['runs']['state'] | 'created' | null,
   page: Pick<Page, 'limit' | 'offset' | 'after'>,
 ): Promise<WorkflowRow[]> {
   const all = from(db, 'workflows').selectAll()

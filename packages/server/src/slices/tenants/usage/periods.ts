@@ -2,7 +2,7 @@
 
 import { formatTime } from '../../../platform/clock.ts'
 import type { SharedSlot, TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
-import { findMarks, findPaidTime, insertMark } from './quotas.sql.ts'
+import { findMarks, findPaidTime, insertMark } from './usage.sql.ts'
 import { calendarMonth, countGoverned, countGovernedEver, pendingGoverned } from './usage.ts'
 
 /**

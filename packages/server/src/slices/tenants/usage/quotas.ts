@@ -16,7 +16,7 @@ import {
   findPlan,
   findStoreTotals,
   saveCounter,
-} from './quotas.sql.ts'
+} from './usage.sql.ts'
 
 /** Of what a plan includes: where the tenant is told. */
 const THRESHOLDS = [80, 100] as const

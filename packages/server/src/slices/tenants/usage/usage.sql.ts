@@ -1,7 +1,16 @@
-// SQL of usage counters: one row per tenant, month and operation.
+// SQL of usage counters, one row per tenant, month and operation, and of what a tenant uses of its
+// plan.
 
+import { sql } from 'kysely'
+import type { Row, Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
-import { deleteFrom, from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
+import {
+  deleteFrom,
+  from,
+  insertInto,
+  type TenantDb,
+  type Tx,
+} from '../../../platform/db/tenant-db.ts'
 
 export interface UsageRow {
   period: string
@@ -70,3 +79,104 @@ export async function setUsage(tx: Tx, row: UsageRow): Promise<void> {
   )
   await addUsage(tx, row)
 }
+
+const counterStatement = statement<{ name: string }>()((k, p) =>
+  k
+    .selectFrom('quota_counters')
+    .select(['name', 'value', 'stores_seq'])
+    .where('tenant_id', '=', p.tenant_id)
+    .where('name', '=', p.name),
+)
+
+export const findCounter = (
+  db: TenantDb,
+  name: string,
+): Promise<Row<'quota_counters'> | undefined> => db.firstOf(counterStatement, { name })
+
+const saveStatement = statement<Row<'quota_counters'>>()((k, p) =>
+  k
+    .insertInto('quota_counters')
+    .values({
+      tenant_id: p.tenant_id,
+      name: p.name,
+      value: p.value,
+      stores_seq: p.stores_seq,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['tenant_id', 'name'])
+        .doUpdateSet({ value: p.value, stores_seq: p.stores_seq }),
+    ),
+)
+
+export const saveCounter = (tx: Tx, row: Row<'quota_counters'>) => tx.runOf(saveStatement, row)
+
+const storesStatement = statement<Record<never, never>>()((k, p) =>
+  k
+    .selectFrom('stores')
+    .select((e) => [
+      e.fn.countAll<number>().as('count'),
+      e.fn.coalesce(e.fn.max<number>('head_seq'), sql<number>`0`).as('last_seq'),
+    ])
+    .where('tenant_id', '=', p.tenant_id),
+)
+
+/** The stores of the tenant: how many, and the highest log position of any. */
+export async function findStoreTotals(
+  db: TenantDb,
+): Promise<{ readonly count: number; readonly last_seq: number }> {
+  const row = await db.firstOf(storesStatement, {})
+  return { count: Number(row?.count ?? 0), last_seq: Number(row?.last_seq ?? 0) }
+}
+
+/** Stores of self-tests that there are now. */
+export async function countSelfTestStores(db: TenantDb): Promise<number> {
+  const query = from(db, 'self_test_stores').select((e) => e.fn.countAll<number>().as('count'))
+  return Number((await db.first(query))?.count ?? 0)
+}
+
+/** Memories with a row, replaced versions included. Reads an index entry for each. */
+export async function countMemories(db: TenantDb): Promise<number> {
+  const row = await db.first(from(db, 'facts').select((e) => e.fn.countAll<number>().as('count')))
+  return Number(row?.count ?? 0)
+}
+
+export const deleteCounters = (tx: Tx) => tx.run(deleteFrom(tx, 'quota_counters'))
+
+const METER = 'governed_decisions'
+
+type MarkRow = Omit<Tables['meter_marks'], 'tenant_id' | 'meter'>
+
+/** The totals with which periods began, oldest first. */
+export const findMarks = (db: TenantDb): Promise<MarkRow[]> =>
+  db.all(
+    from(db, 'meter_marks')
+      .select(['period_start_us', 'total'])
+      .where('meter', '=', METER)
+      .orderBy('period_start_us'),
+  )
+
+/** The mark of a period that has one stays. */
+export const insertMark = (tx: Tx, mark: MarkRow) =>
+  tx.run(
+    insertInto(tx, 'meter_marks', { meter: METER, ...mark }).onConflict((conflict) =>
+      conflict.doNothing(),
+    ),
+  )
+
+const paidTimeStatement = statement<object>()((k, p) =>
+  k
+    .selectFrom('subscriptions')
+    .select(['status', 'period_start_us', 'period_end_us'])
+    .where('tenant_id', '=', p.tenant_id),
+)
+
+/** The period that the tenant's subscription is in, as far as the provider has told. */
+export const findPaidTime = (db: TenantDb) => db.firstOf(paidTimeStatement, {})
+
+const planStatement = statement<object>()((k, p) =>
+  k.selectFrom('tenants').select(['plan', 'overrides']).where('tenant_id', '=', p.tenant_id),
+)
+
+/** The plan of the tenant and what replaces its limits. */
+export const findPlan = (db: TenantDb) => db.firstOf(planStatement, {})

@@ -4,9 +4,9 @@ import type { Usage } from '@custos/contract'
 import { formatTime, parseTime } from '../../../platform/clock.ts'
 import type { SharedSlot, TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
-import { deleteCounters } from './quotas.sql.ts'
 import {
   addUsage,
+  deleteCounters,
   findUsage,
   listUsage,
   listUsageOf,

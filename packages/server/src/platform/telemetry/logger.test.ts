@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { LogFile } from './log-file.ts'
+import { LogFile } from './logger.ts'
 
 const LINE = `${'x'.repeat(1_023)}\n`
 const describeDropped = (lines: number) => `dropped ${lines}\n`
