@@ -19,6 +19,7 @@ import type { Ids } from '../ids.ts'
 import type { Logger } from '../logger.ts'
 import {
   type CancelResult,
+  failureOf,
   type Job,
   JobEnded,
   type JobQueue,
@@ -235,7 +236,7 @@ export class JobWorker implements JobQueue {
     const { job } = running
     const { clock, logger } = this.#parts
     const last = job.attempts + 1 >= ATTEMPTS_MAX
-    const reason = error instanceof Error ? error.name : 'unknown'
+    const reason = failureOf(error)
     logger.error('jobs.failed', { job_id: job.job_id, kind: job.kind, reason, last })
     const change = {
       state: last ? 'failed' : 'queued',
