@@ -83,7 +83,7 @@ function writeRow(list: string, offset: number, end: Page['after']): string {
 }
 
 function readRow(cursor: string, list: string): Pick<Page, 'offset' | 'after'> {
-  const form = /^o(\d{1,15})(?:\.(\d{1,16})\.([\w-]{0,64}))?$/
+  const form = /^o(\d{1,15})(?:\.(\d{1,16})\.([\w-]{0,256}))?$/
   const [, offset, at, id = ''] = readCursor(cursor, list, form)
   return { offset: Number(offset), after: at === undefined ? null : { at: Number(at), id } }
 }
