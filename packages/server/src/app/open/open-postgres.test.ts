@@ -1,11 +1,13 @@
 // A keyring on PostgreSQL is bound to no empty database in place of the one that is missing.
 
 import assert from 'node:assert/strict'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { parseConfig } from '../../config/config.ts'
 import { withPostgres } from '../../platform/db/postgres/connection.ts'
 import { DataError } from '../../platform/db/sqlite/instance.ts'
 import { postgresLocation } from '../../platform/keys/testing/locations.ts'
+import { OperatorError } from '../../platform/operator-error.ts'
 import { createDatabase } from '../../testing/postgres.ts'
 import { runMigrate } from '../migrate.ts'
 import { type KernelOptions, openKernel } from './open-kernel.ts'
@@ -71,6 +73,50 @@ test('custos migrate links an empty database where it is told to', async (t) => 
   await start(configOf(used, keyring), {}, 't1')
   await runMigrate(configOf(empty, keyring), { accept_empty_data: true })
   await start(configOf(empty, keyring))
+})
+
+/** Passes on what comes for the database, but cuts its n-th connection after some of it. */
+async function cuttingProxy(t: TestContext, url: string, nth: number): Promise<string> {
+  const target = new URL(url)
+  let connections = 0
+  const proxy = createServer((inbound) => {
+    connections += 1
+    const outbound = connect(Number(target.port), target.hostname)
+    const end = () => void [inbound, outbound].map((socket) => socket.destroy())
+    for (const socket of [inbound, outbound]) socket.on('error', end).on('close', end)
+    inbound.pipe(outbound)
+    outbound.pipe(inbound)
+    let chunks = 0
+    if (connections === nth)
+      inbound.on('data', () => {
+        chunks += 1
+        if (chunks === CUT_CHUNK) end()
+      })
+  })
+  await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve))
+  t.after(() => void proxy.close())
+  target.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  return target.href
+}
+
+/** The start of the connection is over by then. */
+const CUT_CHUNK = 4
+
+test('custos migrate whose connection is cut says so in a line, whenever that is', async (t) => {
+  const [url, keyring] = [await database(t), await database(t)]
+  for (const nth of [1, 2, 3]) {
+    const cut = configOf(await cuttingProxy(t, url, nth), keyring)
+    await assert.rejects(
+      runMigrate(cut),
+      (error) => {
+        assert.ok(error instanceof OperatorError, `connection ${nth}: ${error}`)
+        assert.match(error.message, /^the database of CUSTOS_DATABASE_URL: .*connection/)
+        return true
+      },
+      `connection ${nth}`,
+    )
+  }
+  await runMigrate(configOf(url, keyring))
 })
 
 test('processes that start together on an empty database all bind it', async (t) => {
