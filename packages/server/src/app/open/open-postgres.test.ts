@@ -75,13 +75,13 @@ test('custos migrate links an empty database where it is told to', async (t) => 
   await start(configOf(empty, keyring))
 })
 
-/** Passes on what comes for the database, but cuts its n-th connection after some of it. */
+/** Passes on what comes for the database, but cuts the n-th connection once it has begun. */
 async function cuttingProxy(t: TestContext, url: string, nth: number): Promise<string> {
-  const target = new URL(url)
+  const { hostname, port } = new URL(url)
   let connections = 0
   const proxy = createServer((inbound) => {
     connections += 1
-    const outbound = connect(Number(target.port), target.hostname)
+    const outbound = connect(Number(port), hostname)
     const end = () => void [inbound, outbound].map((socket) => socket.destroy())
     for (const socket of [inbound, outbound]) socket.on('error', end).on('close', end)
     inbound.pipe(outbound)
@@ -90,22 +90,22 @@ async function cuttingProxy(t: TestContext, url: string, nth: number): Promise<s
     if (connections === nth)
       inbound.on('data', () => {
         chunks += 1
-        if (chunks === CUT_CHUNK) end()
+        if (chunks === 2) end()
       })
   })
   await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve))
   t.after(() => void proxy.close())
+  const target = new URL(url)
   target.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`
   return target.href
 }
 
-/** The start of the connection is over by then. */
-const CUT_CHUNK = 4
-
 test('custos migrate whose connection is cut says so in a line, whenever that is', async (t) => {
   const [url, keyring] = [await database(t), await database(t)]
   for (const nth of [1, 2, 3]) {
-    const cut = configOf(await cuttingProxy(t, url, nth), keyring)
+    const { postgres, ...config } = configOf(await cuttingProxy(t, url, nth), keyring)
+    assert.ok(postgres)
+    const cut = { ...config, postgres: { ...postgres, wait_seconds: 0 } }
     await assert.rejects(
       runMigrate(cut),
       (error) => {
