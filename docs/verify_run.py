@@ -335,6 +335,39 @@ def check_order(head, entries):
     return over
 
 
+def check_turns(entries):
+    """Who takes a turn when, by the mode of the workflow. A run of one agent has no turns."""
+    workflow = entries[0]["payload"].get("workflow")
+    mode = workflow["mode"] if isinstance(workflow, dict) else None
+    agents, states, turn_of, delegated = {}, {}, {}, 0
+    for one in entries:
+        event, subject, payload = one["event_type"], one["subject"], one["payload"]
+        if event == "tool.intended":
+            delegated += 1
+        if event in STEP_END and subject in turn_of:
+            states[turn_of[subject]] = payload["state"]
+        if event != "step.permitted":
+            continue
+        turn = payload.get("turn_no")
+        if mode is None:
+            require("turn_no" not in payload, "a turn without a workflow")
+            continue
+        require(is_count(turn), "a step of a workflow without a turn")
+        agent_id = payload["agent_id"]
+        require(agents.get(turn, agent_id) == agent_id, "another agent in its turn")
+        if mode == "parallel":
+            early = turn >= workflow["agents"]
+        elif mode == "supervisor":
+            # A call that was refused leaves a number out: turns are counted, not their numbers.
+            known = sum(1 for other in agents if other > 0)
+            early = turn > 0 and turn not in agents and known >= delegated
+        else:
+            early = turn > 0 and states.get(turn - 1) != "completed"
+            require(turn + 1 not in agents, "a turn is over")
+        require(not early, "a turn has not come")
+        agents[turn], states[turn], turn_of[subject] = agent_id, "permitted", turn
+
+
 UNDO_END = ("compensation", "left", "compensation_stopped")
 UNDO_STOPS = ("cancelled", "deadline_exceeded", "executor_failed")
 
@@ -653,6 +686,7 @@ def verify(lines, keys):
     require(len({proof["root_hash"] for proof in proofs}) == 1, "not under one checkpoint")
     entries = [check_entry(keys, proof) for proof in proofs]
     over = check_order(head, entries)
+    check_turns(entries)
     check_compensation(entries, over)
     check_receipts(keys, head, entries, kinds["receipt"], over)
     check_budget(entries, kinds["receipt"], over)
@@ -699,8 +733,8 @@ def read_keys(path):
 
 
 NOT_CHECKED = (
-    "output, results, tokens, cost and model: as the provider or the caller said; turns of "
-    "workflows; entries beside steps, calls and approval; ids of texts; epochs and cosignatures"
+    "output, results, tokens, cost and model: as the provider or the caller said; entries "
+    "beside steps, calls and approval; ids of texts; epochs and cosignatures"
 )
 
 

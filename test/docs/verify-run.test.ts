@@ -14,7 +14,16 @@ import {
   verifySavedDocument,
 } from '@custos/proof'
 import { alterations } from '../../packages/proof/src/testing/alterations.ts'
-import { NEVER_UNDONE, UNDONE } from '../../packages/proof/src/testing/undo-vectors.ts'
+import {
+  NEVER_UNDONE,
+  UNDONE,
+  type UndoEvent,
+} from '../../packages/proof/src/testing/undo-vectors.ts'
+import {
+  entriesOf,
+  TAKEN_WORKFLOWS,
+  WRONG_WORKFLOWS,
+} from '../../packages/proof/src/testing/workflow-vectors.ts'
 import {
   type ModelServer,
   startModelServer,
@@ -268,34 +277,40 @@ test('verify_run.py says in one line what it cannot read', async () => {
   )
 })
 
-const COMPENSATION = `
+const PARTS = `
 import json, sys
 sys.path.insert(0, sys.argv[1])
 import verify_run
 said = []
-for events in json.load(sys.stdin):
-    entries = [dict(zip(("event_type", "subject", "payload"), event)) for event in events]
+for part, entries in json.load(sys.stdin):
     try:
-        verify_run.check_compensation(entries, entries[-1]["payload"])
+        if part == "turns":
+            verify_run.check_turns(entries)
+        else:
+            verify_run.check_compensation(entries, entries[-1]["payload"])
         said.append(True)
     except verify_run.Invalid:
         said.append(False)
 print(json.dumps(said))
 `
 
-test('verify_run.py judges undoings as the offline verifier does', async () => {
-  const vectors = [...Object.values(UNDONE), ...Object.values(NEVER_UNDONE)]
+test('verify_run.py judges turns and undoings as the offline verifier does', async () => {
+  const undo = (events: readonly UndoEvent[]) =>
+    events.map(([event_type, subject, payload]) => ({ event_type, subject, payload }))
+  const turns = (vectors: typeof TAKEN_WORKFLOWS) =>
+    vectors.map(([mode, steps]) => ['turns', entriesOf(mode, steps)] as const)
+  const undoings = (vectors: typeof UNDONE) =>
+    Object.values(vectors).map((events) => ['undo', undo(events)] as const)
+  const taken = [...turns(TAKEN_WORKFLOWS), ...undoings(UNDONE)]
+  const wrong = [...turns(WRONG_WORKFLOWS), ...undoings(NEVER_UNDONE)]
   const answer = await new Promise<string>((resolve, reject) => {
-    const program = ['-B', '-c', COMPENSATION, dirname(PROGRAM)]
+    const program = ['-B', '-c', PARTS, dirname(PROGRAM)]
     const child = execFile('python3', program, (error, stdout) =>
       error ? reject(error) : resolve(stdout),
     )
-    child.stdin?.end(JSON.stringify(vectors))
+    child.stdin?.end(JSON.stringify([...taken, ...wrong]))
   })
-  const said: boolean[] = JSON.parse(answer)
-  const names = [...Object.keys(UNDONE), ...Object.keys(NEVER_UNDONE)]
-  const taken = names.filter((_, at) => said[at])
-  assert.deepEqual(taken, Object.keys(UNDONE))
+  assert.deepEqual(JSON.parse(answer), [...taken.map(() => true), ...wrong.map(() => false)])
 })
 
 const of = (all: readonly Line[], type: string, nth = 0): Line =>

@@ -2,7 +2,6 @@
 
 import type { JOB_STATES } from '@custos/contract'
 import type { Tx } from '../db/tenant-db.ts'
-import { Refusal } from '../refusal.ts'
 
 export type JobState = (typeof JOB_STATES)[number]
 
@@ -50,12 +49,6 @@ export interface JobPause {
   readonly again_ms: number | null
   /** Why the attempt failed, which is shown and stays counted; left out: it made progress. */
   readonly error?: string
-}
-
-/** Why an attempt failed, in a word that may be shown: no message, which may quote something. */
-export function failureOf(error: unknown): string {
-  if (error instanceof Refusal) return error.code
-  return error instanceof Error ? error.name : 'unknown'
 }
 
 /** Runs a job to its end or a pause; must be safe to run again from the start after a crash. */

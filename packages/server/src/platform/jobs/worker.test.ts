@@ -10,8 +10,8 @@ import { PLATFORM } from '../db/database.ts'
 import { findJob, listDueJobs, releaseLeases } from '../db/jobs.sql.ts'
 import type { Tx } from '../db/tenant-db.ts'
 import type { Kernel } from '../kernel/kernel.ts'
-import { Refusal } from '../refusal.ts'
-import { failureOf, type Job, type JobContext, JobEnded, type JobTraits, QUEUES } from './queue.ts'
+import { failureOf, Refusal } from '../refusal.ts'
+import { type Job, type JobContext, JobEnded, type JobTraits, QUEUES } from './queue.ts'
 
 const LEASE_MS = 1_500
 

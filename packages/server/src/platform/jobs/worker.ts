@@ -17,9 +17,9 @@ import {
 import type { Tx } from '../db/tenant-db.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../logger.ts'
+import { failureOf } from '../refusal.ts'
 import {
   type CancelResult,
-  failureOf,
   type Job,
   JobEnded,
   type JobQueue,

@@ -16,14 +16,9 @@ import {
 import { fromHex, sha256, toHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
-import {
-  failureOf,
-  type JobContext,
-  type JobPause,
-  type JobRunner,
-} from '../../platform/jobs/queue.ts'
+import type { JobContext, JobPause, JobRunner } from '../../platform/jobs/queue.ts'
 import { beginJobChunk, type Kernel, NEXT_CHUNK } from '../../platform/kernel/kernel.ts'
-import { Refusal } from '../../platform/refusal.ts'
+import { failureOf, Refusal } from '../../platform/refusal.ts'
 import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import {
   eraseFacts,
