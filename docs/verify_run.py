@@ -3,12 +3,14 @@
 
 A second verifier, written from the documentation and in another language, with the standard library
 alone. `keys.json` is the answer of GET /v1/gcrumbs/public_key, obtained before the run. It says
-`valid` and ends with 0, or says what does not hold and ends with 1.
+`valid`, by which keys and what no bundle shows, and ends with 0, or says what does not hold and
+ends with 1.
 """
 
 import base64
 import hashlib
 import json
+import re
 import sys
 from datetime import datetime
 
@@ -118,7 +120,30 @@ def sha256(*parts):
     return hashlib.sha256(b"".join(parts)).digest()
 
 
+HEX = re.compile(r"(?:[0-9a-f]{2})*")
+RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)")
+
+
+def unhex(text, size=None):
+    """Of lower-case hex alone, so that one value has one spelling."""
+    require(HEX.fullmatch(text), "not lower-case hex")
+    data = bytes.fromhex(text)
+    require(size is None or len(data) == size, "a value of another length")
+    return data
+
+
+def unbase64(text):
+    data = base64.b64decode(text, validate=True)
+    require(base64.b64encode(data).decode() == text, "not the base64 of a value")
+    return data
+
+
+def is_count(value):
+    return type(value) is int and 0 <= value < 2**53
+
+
 def moment(text):
+    require(RFC3339.fullmatch(text), "not a time")
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
@@ -134,15 +159,19 @@ def find_key(keys, purpose, public_key, at):
     raise Invalid(f"no {purpose} key of the list was valid then")
 
 
+SIGNERS = set()
+
+
 def check_signature(keys, record, message, purpose, at):
-    public_key = base64.b64decode(record["public_key"], validate=True)
+    public_key = unbase64(record["public_key"])
     key = find_key(keys, purpose, public_key, at)
     require(key["key_id"] == record["key_id"], "a record names another key")
-    signature = base64.b64decode(record["signature"], validate=True)
+    signature = unbase64(record["signature"])
     require(is_signed(public_key, message, signature), "a signature is not over the record")
     shown = record.get("signed_bytes")
-    same = shown is None or base64.b64decode(shown) == message
+    same = shown is None or shown == base64.b64encode(message).decode()
     require(same, "the signed bytes shown are not those of the record")
+    SIGNERS.add(key["key_id"])
 
 
 CHECKPOINTS = {}
@@ -156,14 +185,14 @@ def read_checkpoint(keys, text, at):
     origin, size, root = body.split("\n")
     for line in lines.splitlines():
         _, name, encoded = line.split(" ")
-        blob = base64.b64decode(encoded)
+        blob = unbase64(encoded)
         if name != origin or len(blob) != 68:
             continue
         for key in keys:
-            public_key = bytes.fromhex(key["public_key"])
+            public_key = unhex(key["public_key"])
             named = sha256(origin.encode(), b"\n\x01", public_key)[:4] == blob[:4]
             if named and is_signed(public_key, (body + "\n").encode(), blob[4:]):
-                find_key(keys, "checkpoint", public_key, at)
+                SIGNERS.add(find_key(keys, "checkpoint", public_key, at)["key_id"])
                 CHECKPOINTS[text, at] = int(size), base64.b64decode(root)
                 return CHECKPOINTS[text, at]
     raise Invalid("a checkpoint that no published key signed")
@@ -189,11 +218,14 @@ def check_entry(keys, proof):
     node = sha256(b"\0", canonical(data).encode())
     require(node.hex() == crumb["breadcrumb_id"], "a log entry is not the one of its id")
     require(node.hex() == proof["leaf_hash"], "a proof is of another log entry")
+    require(proof.get("included") is not False, "the log had no such entry then")
+    require(is_count(proof["epoch_number"]), "an epoch without a number")
     size, root = read_checkpoint(keys, proof["checkpoint"], proof.get("created_at"))
     require((proof["tree_size"], proof["root_hash"]) == (size, root.hex()), "another tree")
+    check_repeated(proof)
     index, last = crumb["seq"], size - 1
     require(index == proof["breadcrumb_seq"] and index < size, "another position")
-    for sibling in map(bytes.fromhex, proof["audit_path"]):
+    for sibling in (unhex(sibling, 32) for sibling in proof["audit_path"]):
         require(last > 0, "a path is too long")
         if index & 1 or index == last:
             node = sha256(b"\1", sibling, node)
@@ -204,6 +236,39 @@ def check_entry(keys, proof):
         index, last = index >> 1, last >> 1
     require(last == 0 and node == root, "a path does not lead to the root")
     return crumb
+
+
+def check_repeated(proof):
+    """What a proof says again under other names is the same: readers may take either."""
+    origin = proof["checkpoint"].partition("\n")[0]
+    generation = proof.get("generation", 0)
+    same = {
+        "leaf": proof["leaf_hash"],
+        "merkle_root": proof["root_hash"],
+        "n_leaves": proof["tree_size"],
+        "origin": origin,
+        "generation": generation if origin.endswith(f"/{generation}") else 0,
+    }
+    for name, value in same.items():
+        found = proof.get(name, value)
+        require(found == value and type(found) is type(value), f"a proof has another {name}")
+    path = proof["audit_path"]
+    require(proof.get("proof") in (None, path), "a proof has two paths")
+    text = proof.get("tlog_proof")
+    if text is None:
+        return
+    head, _, note = text.partition("\n\n")
+    first, *lines = head.split("\n")
+    if lines and lines[0].startswith("extra "):
+        unbase64(lines.pop(0)[len("extra ") :])
+    hashes = [base64.b64encode(unhex(sibling)).decode() for sibling in path]
+    same = first == "c2sp.org/tlog-proof@v1"
+    same = same and lines == [f"index {proof['breadcrumb_seq']}", *hashes]
+    # Lines of witnesses may follow the one of the log.
+    cosigned = note.removeprefix(proof["checkpoint"])
+    same = same and note.startswith(proof["checkpoint"])
+    same = same and re.fullmatch(r"(?:— [^\n]+\n)*", cosigned)
+    require(same, "the text of a proof differs from the proof")
 
 
 STEP_END = {"step.completed", "step.denied", "step.failed"}
@@ -268,6 +333,39 @@ def check_order(head, entries):
         left = {"permitted", "answered"} & set(steps.values()) | {"intended"} & set(calls.values())
         require(not left, "a step or call has no end")
     return over
+
+
+def check_turns(entries):
+    """Who takes a turn when, by the mode of the workflow. A run of one agent has no turns."""
+    workflow = entries[0]["payload"].get("workflow")
+    mode = workflow["mode"] if isinstance(workflow, dict) else None
+    agents, states, turn_of, delegated = {}, {}, {}, 0
+    for one in entries:
+        event, subject, payload = one["event_type"], one["subject"], one["payload"]
+        if event == "tool.intended":
+            delegated += 1
+        if event in STEP_END and subject in turn_of:
+            states[turn_of[subject]] = payload["state"]
+        if event != "step.permitted":
+            continue
+        turn = payload.get("turn_no")
+        if mode is None:
+            require("turn_no" not in payload, "a turn without a workflow")
+            continue
+        require(is_count(turn), "a step of a workflow without a turn")
+        agent_id = payload["agent_id"]
+        require(agents.get(turn, agent_id) == agent_id, "another agent in its turn")
+        if mode == "parallel":
+            early = turn >= workflow["agents"]
+        elif mode == "supervisor":
+            # A call that was refused leaves a number out: turns are counted, not their numbers.
+            known = sum(1 for other in agents if other > 0)
+            early = turn > 0 and turn not in agents and known >= delegated
+        else:
+            early = turn > 0 and states.get(turn - 1) != "completed"
+            require(turn + 1 not in agents, "a turn is over")
+        require(not early, "a turn has not come")
+        agents[turn], states[turn], turn_of[subject] = agent_id, "permitted", turn
 
 
 UNDO_END = ("compensation", "left", "compensation_stopped")
@@ -394,6 +492,7 @@ def check_receipt(entries, receipt):
             "refs": len(refs),
         }
         require(all(permit[name] == value for name, value in said.items()), "another permit")
+        require(permit.get("turn_no") == receipt.get("turn_no"), "a permit of another turn")
     completed = receipt["state"] == "completed"
     answered = logged(entries, "step.answered", step_id)
     if answered is not None:
@@ -555,7 +654,7 @@ def check_texts(keys, head, entries, receipts, texts, certificates):
             require(explained, "a text is gone, and no certificate says why")
             continue
         require(text["text"] is not None and text["salt"] is not None, "half a text")
-        opened = sha256(bytes.fromhex(text["salt"]), text["text"].encode()).hex()
+        opened = sha256(unhex(text["salt"]), text["text"].encode()).hex()
         require(opened == text["commitment"], "a text does not open its commitment")
     shown = {text["commitment"] for text in texts}
     require(committed <= shown, "a text is missing")
@@ -587,6 +686,7 @@ def verify(lines, keys):
     require(len({proof["root_hash"] for proof in proofs}) == 1, "not under one checkpoint")
     entries = [check_entry(keys, proof) for proof in proofs]
     over = check_order(head, entries)
+    check_turns(entries)
     check_compensation(entries, over)
     check_receipts(keys, head, entries, kinds["receipt"], over)
     check_budget(entries, kinds["receipt"], over)
@@ -632,6 +732,12 @@ def read_keys(path):
     return keys
 
 
+NOT_CHECKED = (
+    "output, results, tokens, cost and model: as the provider or the caller said; entries "
+    "beside steps, calls and approval; ids of texts; epochs and cosignatures"
+)
+
+
 def main(bundle_path, keys_path):
     try:
         keys = read_keys(keys_path)
@@ -651,6 +757,8 @@ def main(bundle_path, keys_path):
         why = f"{type(problem).__name__}: {problem}"[:200]
         sys.exit(f"not valid: a line is not of the shape of its type ({why})")
     print(f"valid; {gone} texts are erased" if gone else "valid")
+    print("signed by", ", ".join(sorted(SIGNERS)))
+    print("not checked:", NOT_CHECKED)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,23 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
-import { type PublishedKey, readSavedDocuments, verifySavedDocument } from '@custos/proof'
-import { NEVER_UNDONE, UNDONE } from '../../packages/proof/src/testing/undo-vectors.ts'
+import {
+  type PublishedKey,
+  readSavedDocuments,
+  verifyRunBundle,
+  verifySavedDocument,
+} from '@custos/proof'
+import { alterations } from '../../packages/proof/src/testing/alterations.ts'
+import {
+  NEVER_UNDONE,
+  UNDONE,
+  type UndoEvent,
+} from '../../packages/proof/src/testing/undo-vectors.ts'
+import {
+  entriesOf,
+  TAKEN_WORKFLOWS,
+  WRONG_WORKFLOWS,
+} from '../../packages/proof/src/testing/workflow-vectors.ts'
 import {
   type ModelServer,
   startModelServer,
@@ -18,6 +33,7 @@ import {
   type RunningTenant,
 } from '../../packages/server/src/slices/orchestrator/testing/run-scene.ts'
 import type { Answer } from '../../packages/server/src/testing/harness.ts'
+import { casesOf } from '../../packages/server/src/testing/sweep.ts'
 
 type Line = Answer['body']
 
@@ -261,34 +277,40 @@ test('verify_run.py says in one line what it cannot read', async () => {
   )
 })
 
-const COMPENSATION = `
+const PARTS = `
 import json, sys
 sys.path.insert(0, sys.argv[1])
 import verify_run
 said = []
-for events in json.load(sys.stdin):
-    entries = [dict(zip(("event_type", "subject", "payload"), event)) for event in events]
+for part, entries in json.load(sys.stdin):
     try:
-        verify_run.check_compensation(entries, entries[-1]["payload"])
+        if part == "turns":
+            verify_run.check_turns(entries)
+        else:
+            verify_run.check_compensation(entries, entries[-1]["payload"])
         said.append(True)
     except verify_run.Invalid:
         said.append(False)
 print(json.dumps(said))
 `
 
-test('verify_run.py judges undoings as the offline verifier does', async () => {
-  const vectors = [...Object.values(UNDONE), ...Object.values(NEVER_UNDONE)]
+test('verify_run.py judges turns and undoings as the offline verifier does', async () => {
+  const undo = (events: readonly UndoEvent[]) =>
+    events.map(([event_type, subject, payload]) => ({ event_type, subject, payload }))
+  const turns = (vectors: typeof TAKEN_WORKFLOWS) =>
+    vectors.map(([mode, steps]) => ['turns', entriesOf(mode, steps)] as const)
+  const undoings = (vectors: typeof UNDONE) =>
+    Object.values(vectors).map((events) => ['undo', undo(events)] as const)
+  const taken = [...turns(TAKEN_WORKFLOWS), ...undoings(UNDONE)]
+  const wrong = [...turns(WRONG_WORKFLOWS), ...undoings(NEVER_UNDONE)]
   const answer = await new Promise<string>((resolve, reject) => {
-    const program = ['-B', '-c', COMPENSATION, dirname(PROGRAM)]
+    const program = ['-B', '-c', PARTS, dirname(PROGRAM)]
     const child = execFile('python3', program, (error, stdout) =>
       error ? reject(error) : resolve(stdout),
     )
-    child.stdin?.end(JSON.stringify(vectors))
+    child.stdin?.end(JSON.stringify([...taken, ...wrong]))
   })
-  const said: boolean[] = JSON.parse(answer)
-  const names = [...Object.keys(UNDONE), ...Object.keys(NEVER_UNDONE)]
-  const taken = names.filter((_, at) => said[at])
-  assert.deepEqual(taken, Object.keys(UNDONE))
+  assert.deepEqual(JSON.parse(answer), [...taken.map(() => true), ...wrong.map(() => false)])
 })
 
 const of = (all: readonly Line[], type: string, nth = 0): Line =>
@@ -300,6 +322,10 @@ const drop = (all: readonly Line[], line: Line): Line[] => all.filter((one) => o
 
 /** Each changes the bundle in place, or returns another. */
 const OF_CLIENT: Readonly<Record<string, (all: Line[]) => unknown>> = {
+  'proof-not-included': (all) => (of(all, 'entry').proof.included = false),
+  'proof-root-repeated-otherwise': (all) => (of(all, 'entry').proof.merkle_root = '0'.repeat(64)),
+  'proof-text-of-another': (all) =>
+    (of(all, 'entry').proof.tlog_proof = of(all, 'entry', 1).proof.tlog_proof),
   'head-other-run': (all) => (of(all, 'run_bundle').run_id = '0'.repeat(32)),
   'permit-dropped': (all) => drop(all, entry(all, 'step.permitted')),
   'end-dropped': (all) => drop(all, entry(all, 'run.completed')),
@@ -379,3 +405,54 @@ for (const [kind, mutations] of Object.entries(MUTATIONS))
       const [ours, theirs, said] = await judge({ ...run, lines: changed })
       assert.deepEqual([ours, theirs], [false, false], said)
     })
+
+/** Every bundle that differs in one member of a line, of each kind of line once. */
+function* alterEach(lines: readonly Line[], known: Set<string>): Generator<[string, Line[]]> {
+  for (const [i, line] of lines.entries()) {
+    const kind = line.proof?.breadcrumb.event_type ?? line.type
+    if (known.has(kind)) continue
+    known.add(kind)
+    for (const [name, altered] of alterations(line))
+      yield [`${kind}: ${name}`, lines.with(i, altered)]
+  }
+}
+
+/** Of each run, in the short form. */
+const ALTERED = 120
+
+const BATCH = `
+import functools, json, sys
+sys.path.insert(0, sys.argv[1])
+import verify_run
+verify_run.is_signed = functools.cache(verify_run.is_signed)
+keys = json.loads(sys.stdin.readline())
+for line in sys.stdin:
+    try:
+        verify_run.verify(json.loads(line), keys)
+        print("valid")
+    except (verify_run.Invalid, ValueError, KeyError, TypeError, AttributeError, IndexError):
+        print("not valid")
+`
+
+test('what the offline verifier refuses of a bundle, verify_run.py refuses too', async (t) => {
+  const known = new Set<string>()
+  for (const { lines, keys } of [client, managed, erased, compensated, stopped]) {
+    const altered = casesOf([...alterEach(lines, known)], ALTERED)
+    const said = new Promise<string[]>((resolve, reject) => {
+      const program = ['-B', '-c', BATCH, dirname(PROGRAM)]
+      const child = execFile('python3', program, (error, stdout) =>
+        error ? reject(error) : resolve(stdout.trim().split('\n')),
+      )
+      for (const [, one] of [['keys', keys] as const, ...altered])
+        child.stdin?.write(`${JSON.stringify(one)}\n`)
+      child.stdin?.end()
+    })
+    const ours: boolean[] = []
+    for (const [, one] of altered) ours.push((await verifyRunBundle(one, { keys })).valid)
+    const theirs = await said
+    assert.equal(theirs.length, altered.length)
+    const taken = altered.flatMap(([name], i) => (!ours[i] && theirs[i] === 'valid' ? [name] : []))
+    assert.deepEqual(taken, [])
+    t.diagnostic(`${altered.length} altered, ${ours.filter((one) => !one).length} refused`)
+  }
+})

@@ -8,6 +8,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { Custos } from '@custos/client'
+import { verifyEnvelope } from '@custos/proof'
+import { alterations } from '../../packages/proof/src/testing/alterations.ts'
+import { openScene } from '../../packages/server/src/testing/erasure-scene.ts'
 import { startTestService } from '../../packages/server/src/testing/harness.ts'
 import { roundsOf } from '../../packages/server/src/testing/sweep.ts'
 import { makeEnvironment } from './testing/environment.ts'
@@ -53,6 +56,7 @@ test('the Python client, its LangGraph store and its verifier', async (t) => {
       t.diagnostic(stderr.trim().split('\n').slice(-3).join(' '))
       assert.match(stderr, /\nOK\s*$/)
       await exportAndImport(python, dir, env)
+      await refuseAlterations(python, dir)
     } finally {
       await service.stop()
     }
@@ -81,3 +85,54 @@ store.put(("users",), "count", {"n": 2})
   const { item } = await client.items.get('default', { namespace: ['users', 'ana'], key: 'food' })
   assert.deepEqual(item?.value, { note: 'Ana is allergic to nuts' })
 }
+
+const JUDGE = `
+import json, sys
+from custos_memory.verify import ProofError, verify
+keys = {"keys": json.loads(sys.stdin.readline())}
+for line in sys.stdin:
+    try:
+        verify(json.loads(line), keys)
+        print("valid")
+    except ProofError:
+        print("not valid")
+`
+
+/** What the offline verifier refuses, the verifier of the package refuses too. */
+async function refuseAlterations(python: string, cwd: string): Promise<void> {
+  const scene = await openScene()
+  try {
+    const ref = await scene.write('Ana lives in Porto')
+    const decision_id = await scene.decide({ query: 'q', output: 'o', retrieved_refs: [ref] })
+    const { body: epoch } = await scene.api('POST', '/v1/gcrumbs/roll')
+    const { body: decision } = await scene.api('GET', `/v1/decisions/${decision_id}`)
+    const { body: certificate } = await scene.issue(ref)
+    const { keys } = (await scene.api('GET', '/v1/gcrumbs/public_key')).body
+    const context = { keys }
+    const genuine = [
+      { type: 'certificate', certificate, document: certificate },
+      { type: 'decision', decision, document: decision },
+      { type: 'epoch', epoch, document: epoch },
+    ]
+    for (const { document, ...envelope } of genuine) {
+      const cases: [string, unknown][] = [['genuine', document], ...alterations(document)]
+      const said = await judgeAll(python, cwd, [keys, ...cases.map(([, altered]) => altered)])
+      for (const [i, [name, altered]] of cases.entries()) {
+        const ours = await verifyEnvelope({ ...envelope, [envelope.type]: altered }, context)
+        const theirs = said[i] === 'valid'
+        assert.ok(ours.valid || !theirs, `${envelope.type}: ${name}: ${ours.reason}`)
+        if (i === 0) assert.deepEqual([ours.valid, theirs], [true, true], ours.reason)
+      }
+    }
+  } finally {
+    await scene.stop()
+  }
+}
+
+const judgeAll = (python: string, cwd: string, lines: readonly unknown[]): Promise<string[]> =>
+  new Promise((resolve, reject) => {
+    const child = execFile(python, ['-B', '-c', JUDGE], { cwd }, (error, stdout) =>
+      error ? reject(error) : resolve(stdout.trim().split('\n')),
+    )
+    child.stdin?.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  })

@@ -43,7 +43,7 @@ export function pageOf(query: PageQuery | undefined, fallback: number, list: str
   const { offset, after } =
     query?.cursor === undefined
       ? { offset: query?.offset ?? 0, after: null }
-      : readCursor(query.cursor, list)
+      : readRow(query.cursor, list)
   return {
     limit,
     offset,
@@ -54,22 +54,36 @@ export function pageOf(query: PageQuery | undefined, fallback: number, list: str
       count: items.length,
       limit,
       offset,
-      next_cursor: items.length === limit ? writeCursor(list, offset + limit, end) : null,
+      next_cursor: items.length === limit ? writeRow(list, offset + limit, end) : null,
     }),
   }
 }
 
-function writeCursor(list: string, offset: number, end: Page['after']): string {
-  const behind = end === null ? '' : `.${end.at}.${end.id}`
-  return Buffer.from(`o${offset}${behind}~${list}`).toString('base64url')
+/** A cursor that names the list it continues; `place` is where, in a form of the list's own. */
+export const writeCursor = (list: string, place: string): string =>
+  Buffer.from(`${place}~${list}`).toString('base64url')
+
+/**
+ * The parts of the place that a cursor stands for. Refuses one that is not of this form, or of
+ * another list; a cursor of an earlier version names no list.
+ */
+export function readCursor(cursor: string, list: string, form: RegExp): RegExpExecArray {
+  const text = Buffer.from(cursor, 'base64url').toString()
+  const [place = '', named = list, ...rest] = text.split('~')
+  const match = form.exec(place)
+  // Decoding base64 is lenient; only the spelling that was given is valid.
+  const isSpelled = Buffer.from(text).toString('base64url') === cursor
+  if (!match || !isSpelled || named !== list || rest.length > 0)
+    throw new Refusal('rejected', 'the cursor is not one this list gave')
+  return match
 }
 
-/** A cursor of an earlier version names no list. */
-function readCursor(cursor: string, list: string): Pick<Page, 'offset' | 'after'> {
-  const text = Buffer.from(cursor, 'base64url').toString()
-  const match = /^o(\d{1,15})(?:\.(\d{1,16})\.([\w-]{0,64}))?(?:~([a-z_.]+))?$/.exec(text)
-  const [, offset, at, id = '', named = list] = match ?? []
-  if (!match || named !== list)
-    throw new Refusal('rejected', 'the cursor is not one this list gave')
+function writeRow(list: string, offset: number, end: Page['after']): string {
+  return writeCursor(list, end === null ? `o${offset}` : `o${offset}.${end.at}.${end.id}`)
+}
+
+function readRow(cursor: string, list: string): Pick<Page, 'offset' | 'after'> {
+  const form = /^o(\d{1,15})(?:\.(\d{1,16})\.([\w-]{0,256}))?$/
+  const [, offset, at, id = ''] = readCursor(cursor, list, form)
   return { offset: Number(offset), after: at === undefined ? null : { at: Number(at), id } }
 }

@@ -28,3 +28,9 @@ export class Refusal extends Error {
     return refusals[this.code].status
   }
 }
+
+/** Why something failed, in a word that may be shown: no message, which may quote something. */
+export function failureOf(error: unknown): string {
+  if (error instanceof Refusal) return error.code
+  return error instanceof Error ? error.name : 'unknown'
+}

@@ -59,6 +59,18 @@ test('records in every state pass', async () => {
   assert.deepEqual(await look(), [])
 })
 
+test('an action that expires as its run ends passes', async () => {
+  const config = { operations: ['inference'] }
+  await post('/governance/policies', { name: 'n', policy_type: 'hitl_required', config })
+  const { agent_id } = await post('/orchestrator/agents', { name: 'a', model_id: 'm' })
+  const { run_id } = await post('/orchestrator/runs', { agent_id })
+  const begun = await post(`/orchestrator/runs/${run_id}/steps`, { input_text: 'b' })
+  await post(`/orchestrator/runs/${run_id}/cancel`, {})
+  const path = `/v1/orchestrator/actions/${begun.detail.action_id}`
+  assert.equal((await service.request('GET', path, { key })).body.status, 'expired')
+  assert.deepEqual(await look(), [])
+})
+
 test('a status that nobody decided is found', async () => {
   const { waiting } = await fill()
   await rawSql(service, "update records set status = 'registered' where record_id = ?", [waiting])

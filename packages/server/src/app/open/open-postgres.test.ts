@@ -1,11 +1,13 @@
 // A keyring on PostgreSQL is bound to no empty database in place of the one that is missing.
 
 import assert from 'node:assert/strict'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { parseConfig } from '../../config/config.ts'
 import { withPostgres } from '../../platform/db/postgres/connection.ts'
 import { DataError } from '../../platform/db/sqlite/instance.ts'
 import { postgresLocation } from '../../platform/keys/testing/locations.ts'
+import { OperatorError } from '../../platform/operator-error.ts'
 import { createDatabase } from '../../testing/postgres.ts'
 import { runMigrate } from '../migrate.ts'
 import { type KernelOptions, openKernel } from './open-kernel.ts'
@@ -71,6 +73,50 @@ test('custos migrate links an empty database where it is told to', async (t) => 
   await start(configOf(used, keyring), {}, 't1')
   await runMigrate(configOf(empty, keyring), { accept_empty_data: true })
   await start(configOf(empty, keyring))
+})
+
+/** Passes on what comes for the database, but cuts the n-th connection once it has begun. */
+async function cuttingProxy(t: TestContext, url: string, nth: number): Promise<string> {
+  const { hostname, port } = new URL(url)
+  let connections = 0
+  const proxy = createServer((inbound) => {
+    connections += 1
+    const outbound = connect(Number(port), hostname)
+    const end = () => void [inbound, outbound].map((socket) => socket.destroy())
+    for (const socket of [inbound, outbound]) socket.on('error', end).on('close', end)
+    inbound.pipe(outbound)
+    outbound.pipe(inbound)
+    let chunks = 0
+    if (connections === nth)
+      inbound.on('data', () => {
+        chunks += 1
+        if (chunks === 2) end()
+      })
+  })
+  await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve))
+  t.after(() => void proxy.close())
+  const target = new URL(url)
+  target.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  return target.href
+}
+
+test('custos migrate whose connection is cut says so in a line, whenever that is', async (t) => {
+  const [url, keyring] = [await database(t), await database(t)]
+  for (const nth of [1, 2, 3]) {
+    const { postgres, ...config } = configOf(await cuttingProxy(t, url, nth), keyring)
+    assert.ok(postgres)
+    const cut = { ...config, postgres: { ...postgres, wait_seconds: 0 } }
+    await assert.rejects(
+      runMigrate(cut),
+      (error) => {
+        assert.ok(error instanceof OperatorError, `connection ${nth}: ${error}`)
+        assert.match(error.message, /^the database of CUSTOS_DATABASE_URL: .*connection/)
+        return true
+      },
+      `connection ${nth}`,
+    )
+  }
+  await runMigrate(configOf(url, keyring))
 })
 
 test('processes that start together on an empty database all bind it', async (t) => {

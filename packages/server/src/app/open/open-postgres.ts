@@ -85,18 +85,26 @@ export async function migrateShared(
     openSharedKeyring(config, postgres, around),
   )
   try {
-    await withPostgres(postgres.database_url, async (connection) => {
-      const readOwner = async () => {
-        const { rows } = await connection.query({ sql: 'select instance_id from instance' }, [])
-        return rows.length === 0 ? null : String(rows[0].instance_id)
-      }
-      await requireData(keyring, readOwner, around)
-    })
-    await recordInstance(postgres, keyring.instance_id)
+    await whenPresent(postgres, around, () => bindData(postgres, keyring, around))
     return done
   } finally {
     await keyring.close()
   }
+}
+
+async function bindData(
+  postgres: PostgresConfig,
+  keyring: Keyring,
+  around: Surroundings,
+): Promise<void> {
+  await withPostgres(postgres.database_url, async (connection) => {
+    const readOwner = async () => {
+      const { rows } = await connection.query({ sql: 'select instance_id from instance' }, [])
+      return rows.length === 0 ? null : String(rows[0].instance_id)
+    }
+    await requireData(keyring, readOwner, around)
+  })
+  await recordInstance(postgres, keyring.instance_id)
 }
 
 const migrateData = ({ database_url }: PostgresConfig): Promise<string[]> =>

@@ -191,9 +191,17 @@ export async function pauseJob(
     held_us,
     until_us,
     updated_us,
-  }: { readonly held_us: number; readonly until_us: number; readonly updated_us: number },
+    error,
+  }: {
+    readonly held_us: number
+    readonly until_us: number
+    readonly updated_us: number
+    /** Of an attempt that failed: it stays counted. */
+    readonly error?: string | undefined
+  },
 ): Promise<void> {
-  const paused = { state: 'queued', error: null, attempts: 0, updated_us }
+  const failed = error === undefined ? { error: null, attempts: 0 } : { error }
+  const paused = { state: 'queued', ...failed, updated_us }
   const query = (lease_until_us: number) =>
     builder
       .updateTable('jobs')

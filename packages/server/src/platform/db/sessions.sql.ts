@@ -1,5 +1,6 @@
 // SQL of sessions: a control table, looked up before the tenant is known.
 
+import type { Page } from '../page.ts'
 import { builder } from './builder.ts'
 import type { Tables } from './schema/tables.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
@@ -46,9 +47,9 @@ export const findOwnSession = (db: TenantDb, session_id: string) =>
 export function listLiveSessions(
   db: TenantDb,
   key_id: string | null,
-  at: { now_us: number; used_after_us: number; limit: number; offset: number },
+  at: Pick<Page, 'limit' | 'offset' | 'after'> & { now_us: number; used_after_us: number },
 ) {
-  const { now_us, used_after_us, limit, offset } = at
+  const { now_us, used_after_us, limit, offset, after } = at
   const query = builder
     .selectFrom('sessions')
     .leftJoin('credentials', 'credentials.key_id', 'sessions.key_id')
@@ -64,12 +65,17 @@ export function listLiveSessions(
       e.or([e('credentials.expires_us', 'is', null), e('credentials.expires_us', '>', now_us)]),
     )
   const wanted = key_id === null ? query : query.where('sessions.key_id', '=', key_id)
+  const sorted = wanted
+    .orderBy('sessions.created_us', 'desc')
+    .orderBy('sessions.session_id')
+    .limit(limit)
+  if (after === null) return db.all(sorted.offset(offset))
   return db.all(
-    wanted
-      .orderBy('sessions.created_us', 'desc')
-      .orderBy('sessions.session_id')
-      .limit(limit)
-      .offset(offset),
+    sorted
+      .where('sessions.created_us', '<=', after.at)
+      .where((e) =>
+        e.or([e('sessions.created_us', '<', after.at), e('sessions.session_id', '>', after.id)]),
+      ),
   )
 }
 

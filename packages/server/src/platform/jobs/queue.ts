@@ -47,6 +47,8 @@ export interface JobContext {
  */
 export interface JobPause {
   readonly again_ms: number | null
+  /** Why the attempt failed, which is shown and stays counted; left out: it made progress. */
+  readonly error?: string
 }
 
 /** Runs a job to its end or a pause; must be safe to run again from the start after a crash. */

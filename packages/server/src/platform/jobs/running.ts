@@ -95,15 +95,15 @@ export class Running implements JobContext {
     }
   }
 
-  /** No failure: whatever there was of them is forgotten. */
-  pause({ again_ms }: JobPause): Promise<void> {
+  /** Without an error, whatever there was of failures is forgotten. */
+  pause({ again_ms, error }: JobPause): Promise<void> {
     const { db, clock } = this.#parts
     const { job_id, tenant_id } = this.job
     const updated_us = clock.now()
     const until_us = again_ms === null ? NEVER_US : updated_us + Math.ceil(again_ms * 1_000)
     return this.#inTurn(() =>
       db.transact(tenant_id, (tx) =>
-        pauseJob(tx, job_id, { held_us: this.#held_us, until_us, updated_us }),
+        pauseJob(tx, job_id, { held_us: this.#held_us, until_us, updated_us, error }),
       ),
     )
   }

@@ -10,6 +10,7 @@ import { PLATFORM } from '../db/database.ts'
 import { findJob, listDueJobs, releaseLeases } from '../db/jobs.sql.ts'
 import type { Tx } from '../db/tenant-db.ts'
 import type { Kernel } from '../kernel/kernel.ts'
+import { failureOf, Refusal } from '../refusal.ts'
 import { type Job, type JobContext, JobEnded, type JobTraits, QUEUES } from './queue.ts'
 
 const LEASE_MS = 1_500
@@ -107,6 +108,24 @@ test('a job that pauses goes on behind the others, and has not failed', async (t
   await kernel.jobs.idle()
   assert.deepEqual(order.slice(0, 3), ['long', 'short', 'long'])
   assert.equal(order.length, 13)
+})
+
+test('a job that pauses because it failed says why, and its attempts stay counted', async (t) => {
+  const { kernel, close } = await openTestKernel()
+  t.after(() => close())
+  const attempts: number[] = []
+  kernel.jobs.register('stuck', async ({ job }) => {
+    attempts.push(job.attempts)
+    return { again_ms: attempts.length < 3 ? 0 : null, error: failureOf(new TypeError('x')) }
+  })
+  const { job_id } = await kernel.db.transact('t1', (tx) => kernel.jobs.enqueue(tx, 'stuck', {}))
+  const row = () => kernel.db.read('t1', (db) => findJob(db, job_id))
+  kernel.jobs.start()
+  await kernel.jobs.idle()
+  const shown = await row()
+  assert.deepEqual([shown?.state, shown?.error, shown?.attempts], ['queued', 'TypeError', 3])
+  assert.deepEqual(attempts, [0, 1, 2])
+  assert.equal(failureOf(new Refusal('unavailable')), 'unavailable')
 })
 
 /** A kind that does nothing until it is told to end, and what became of it. */

@@ -16,6 +16,7 @@ import {
 } from '../db/jobs.sql.ts'
 import type { Tx } from '../db/tenant-db.ts'
 import type { Ids } from '../ids.ts'
+import { failureOf } from '../refusal.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import {
   type CancelResult,
@@ -235,7 +236,7 @@ export class JobWorker implements JobQueue {
     const { job } = running
     const { clock, logger } = this.#parts
     const last = job.attempts + 1 >= ATTEMPTS_MAX
-    const reason = error instanceof Error ? error.name : 'unknown'
+    const reason = failureOf(error)
     logger.error('jobs.failed', { job_id: job.job_id, kind: job.kind, reason, last })
     const change = {
       state: last ? 'failed' : 'queued',

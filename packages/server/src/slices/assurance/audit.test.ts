@@ -129,6 +129,20 @@ test('the pages of the status cover every tenant once', async () => {
   assert.deepEqual(seen, [tenant.tenant_id])
 })
 
+test('a page of the status goes on behind a tenant, also where one came before it', async () => {
+  let path = '/cloud/compliance/status?limit=1'
+  let page = (await operator(path)).body
+  for (let pages = 0; pages < 50 && page.tenants.length === 0; pages += 1) {
+    path = `/cloud/compliance/status?limit=1&cursor=${page.next_cursor}`
+    page = (await operator(path)).body
+  }
+  assert.equal(page.tenants[0].tenant_id, tenant.tenant_id)
+  for (let made = '~', i = 0; made > tenant.tenant_id && i < 500; i += 1)
+    made = (await service.createTenant()).tenant_id
+  const next = await operator(`/cloud/compliance/status?limit=1000&cursor=${page.next_cursor}`)
+  assert.deepEqual(next.body.tenants, [])
+})
+
 test("the bounds of 'compliance.history' are held, newest first", async () => {
   await rawSql(
     service,

@@ -132,10 +132,13 @@ const status: Handler<typeof contract.status> = async (call, { query }) => {
   const { db } = call.kernel
   const page = pageOf(query, limits.page.default, call.operation.id)
   const all = await db.read(PLATFORM, listTenantIds)
-  const ids = all.slice(page.offset, page.offset + page.limit)
+  const { after, offset, limit } = page
+  const from = after === null ? offset : all.findIndex((tenant_id) => tenant_id > after.id)
+  const ids = from < 0 ? [] : all.slice(from, from + limit)
   const newest = await findNewestAudits(db, ids)
   const tenants = [...newest].map(([tenant_id, row]) => show(tenant_id, row, null))
-  const { next_cursor } = page.envelope('ids', ids)
+  const last = ids.at(-1)
+  const { next_cursor } = page.envelope('ids', ids, last === undefined ? null : { at: 0, id: last })
   return { ...page.envelope('tenants', tenants), next_cursor }
 }
 

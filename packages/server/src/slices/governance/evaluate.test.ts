@@ -239,7 +239,10 @@ test("'governance.logs' shows each outcome as it was answered, newest first", as
     cursor = `&cursor=${page.next_cursor}`
   }
   assert.deepEqual(walked, byRow)
-  assert.equal((await ask('GET', '/governance/logs?cursor=nonsense')).body.error, 'rejected')
+  const text = Buffer.from(cursor.slice('&cursor='.length), 'base64url').toString()
+  const foreign = Buffer.from(text.replace('.logs', '.list')).toString('base64url')
+  for (const refused of ['nonsense', foreign])
+    assert.equal((await query(`cursor=${refused}`)).error, 'rejected', refused)
 })
 
 test('a log keeps the name and words a policy had at the time', async () => {

@@ -16,8 +16,7 @@ import {
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
-import { type Page, pageOf } from '../../platform/page.ts'
-import { Refusal } from '../../platform/refusal.ts'
+import { type Page, pageOf, readCursor, writeCursor } from '../../platform/page.ts'
 import { defaultAction, showPolicy } from './change-policy.ts'
 import { readOutcomes } from './evaluation-result.ts'
 import { Members, type OutcomePosition, showLogs } from './evaluation-rows.ts'
@@ -185,14 +184,14 @@ interface Position {
 export const logs: Handler<typeof contract.logs> = async (call, { query }) => {
   await evaluationLog(call.kernel).flush(call.tenant_id)
   const limit = query.limit ?? 50
-  const after = query.cursor === undefined ? null : readCursor(query.cursor)
+  const after = query.cursor === undefined ? null : readPosition(query.cursor, call.operation.id)
   const offset = after === null ? (query.offset ?? 0) : 0
   const wanted = { policy_id: query.policy_id ?? null, result: query.result ?? null }
   const picked = await pick(call, wanted, { after, skip: offset, limit: limit + 1 })
   const shown = picked.slice(0, limit)
   const last = shown.at(-1)
   const logs = await showLogs(call, shown)
-  const next_cursor = picked.length > limit && last ? writeCursor(last) : null
+  const next_cursor = picked.length > limit && last ? writePosition(last, call.operation.id) : null
   return { logs, count: logs.length, limit, offset, next_cursor }
 }
 
@@ -262,13 +261,11 @@ const isShown = (row: EvaluationRow, index: number, after: Position): boolean =>
   row.evaluation_id === after.evaluation_id &&
   index <= after.index
 
-const writeCursor = ({ row, index }: OutcomePosition): string =>
-  Buffer.from(`e${row.created_us}.${row.evaluation_id}.${index}`).toString('base64url')
+const writePosition = ({ row, index }: OutcomePosition, list: string): string =>
+  writeCursor(list, `e${row.created_us}.${row.evaluation_id}.${index}`)
 
-function readCursor(cursor: string): Position {
-  const text = Buffer.from(cursor, 'base64url').toString()
-  const match = /^e(\d{1,16})\.([0-9a-f]{20})\.(\d{1,4})$/.exec(text)
-  const [, created_us, evaluation_id = '', index] = match ?? []
-  if (!match) throw new Refusal('rejected', 'the cursor is not one this list gave')
+function readPosition(cursor: string, list: string): Position {
+  const form = /^e(\d{1,16})\.([0-9a-f]{20})\.(\d{1,4})$/
+  const [, created_us, evaluation_id = '', index] = readCursor(cursor, list, form)
   return { created_us: Number(created_us), evaluation_id, index: Number(index) }
 }

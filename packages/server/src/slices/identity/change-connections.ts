@@ -15,7 +15,7 @@ import { EgressError } from '../../platform/egress/connection.ts'
 import { actorOf, type Call, type Handler, type Principal } from '../../platform/kernel/call.ts'
 import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
 import { newClientKey } from '../../platform/keys/signer.ts'
-import { pageOf } from '../../platform/page.ts'
+import { type Page, pageOf } from '../../platform/page.ts'
 import { rateLimits } from '../../platform/rates/rate-limits.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { meter, requireNoExcess, rightsOf } from '../tenants/index.ts'
@@ -159,16 +159,26 @@ export const listAllConnections: Handler<typeof contract.connections> = (call, {
   call.read(async (db) => {
     refuseLimited(call)
     const page = pageOf(query, limits.page.default, call.operation.id)
-    const { limit, offset } = page
-    const rows = (await listConnections(db)).slice(offset, offset + limit)
+    const { limit, offset, after } = page
+    const all = await listConnections(db)
+    const from = after === null ? offset : all.findIndex((row) => isBehind(row, after))
+    const rows = from < 0 ? [] : all.slice(from, from + limit)
+    const last = rows.at(-1)
     const opened = await connectionColumn.openAll(call.kernel, call.tenant_id, rows)
     const shown: SsoConnection[] = []
     for (const [i, row] of rows.entries()) {
       const domains = await domainsOf(db, row.connection_id)
       shown.push(showConnection(call.kernel, row, opened[i] ?? null, domains))
     }
-    return page.envelope('connections', shown)
+    const end = last ? { at: last.created_us, id: last.connection_id } : null
+    return page.envelope('connections', shown, end)
   })
+
+/** In the order of `listConnections`. */
+const isBehind = (
+  { created_us, connection_id }: ConnectionRow,
+  { at, id }: NonNullable<Page['after']>,
+): boolean => created_us > at || (created_us === at && connection_id > id)
 
 type OneConnection = (typeof contract)[
   | 'connection'

@@ -178,12 +178,13 @@ const listSessions: Handler<typeof contract.sessions> = (call, { query }) =>
     const rows = await listLiveSessions(db, visibleTo(principal), {
       now_us,
       used_after_us: now_us - kernel.settings.session_idle_us,
-      limit: page.limit,
-      offset: page.offset,
+      ...page,
     })
+    const last = rows.at(-1)
     return page.envelope(
       'sessions',
       rows.map((row) => showSession(kernel, row, principal)),
+      last ? { at: last.created_us, id: last.session_id } : null,
     )
   })
 

@@ -381,6 +381,23 @@ describe('a session ends', () => {
   })
 })
 
+test('a page of sessions goes on where the one before ended, whatever came or went', async () => {
+  const { api_key: key } = await service.createTenant()
+  const started: string[] = []
+  const list = async (query = '') =>
+    (await service.request('GET', `/v1/portal/sessions${query}`, { key })).body
+  const idsOf = ({ sessions }: { sessions: { session_id: string }[] }) =>
+    sessions.map(({ session_id }) => session_id)
+  for (let i = 0; i < 4; i += 1) await signedIn(service, key)
+  started.push(...idsOf(await list()))
+  const first = await list('?limit=2')
+  assert.deepEqual(idsOf(first), started.slice(0, 2))
+  for (let i = 0; i < 2; i += 1) await signedIn(service, key)
+  await service.request('DELETE', `/v1/portal/sessions/${started[1]}`, { key })
+  const next = await list(`?limit=2&cursor=${first.next_cursor}`)
+  assert.deepEqual(idsOf(next), started.slice(2))
+})
+
 describe('an operator', () => {
   test('signs in as no tenant, and is signed out when the operator key changes', async () => {
     const own = await startTestService()

@@ -46,6 +46,25 @@ async function join(invitation: string): Promise<{ browser: Browser; answer: Ans
   return { browser, answer }
 }
 
+test('a page of connections goes on behind the last one, also where that is gone', async () => {
+  const { api_key: key } = await service.createTenant()
+  const made: string[] = []
+  for (let i = 0; i < 4; i += 1) {
+    const { body, text } = await create(key, { name: `Corp ${i}`, client_id: `c${i}` })
+    assert.ok(body.connection_id, text)
+    made.push(body.connection_id)
+  }
+  const list = async (query: string) => {
+    const { body } = await service.request('GET', `${PATH}?limit=2${query}`, { key })
+    const ids = body.connections.map((one: { connection_id: string }) => one.connection_id)
+    return { ids, next: body.next_cursor }
+  }
+  const first = await list('')
+  assert.deepEqual(first.ids, made.slice(0, 2))
+  for (const gone of first.ids) await service.request('DELETE', `${PATH}/${gone}`, { key })
+  assert.deepEqual((await list(`&cursor=${first.next}`)).ids, made.slice(2))
+})
+
 describe("'identity.create_connection', 'identity.configure', 'identity.connection'", () => {
   test("'identity.connections' show what to register, and never a secret", async () => {
     const { connection, connection_id, tenant } = await connect(service, provider.issuer)

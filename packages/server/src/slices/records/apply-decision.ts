@@ -118,7 +118,11 @@ async function loadPendingApproval(call: Call, { row }: OpenRecord): Promise<Ope
     return call.refuse('not_waiting')
   const approval = await kernel.db.read(tenant_id, (db) => findApproval(db, request_id))
   if (!approval) return call.refuse('unavailable')
-  if (approval.state === 'expired') return call.refuse('approval_expired')
+  // One that expired before its time was withdrawn: what it was for has ended.
+  if (approval.state === 'expired')
+    return call.refuse(
+      approval.expires_us > kernel.clock.now() ? 'not_waiting' : 'approval_expired',
+    )
   if (approval.state !== 'pending' || approval.secret_no === REDACTED_SECRET)
     return call.refuse('not_waiting')
   if (await expireRequest(kernel, tenant_id, approval)) return call.refuse('approval_expired')

@@ -50,7 +50,12 @@ export function listApprovals(db: TenantDb, page: ApprovalPage): Promise<Approva
     query = query.where('state', '=', 'pending').where('expires_us', '>', now_us)
   // `updateExpired` changes the state of an overdue row only later.
   else if (state === 'expired')
-    query = query.where('state', 'in', ['expired', 'pending']).where('expires_us', '<=', now_us)
+    query = query.where((e) =>
+      e.or([
+        e('state', '=', 'expired'),
+        e.and([e('state', '=', 'pending'), e('expires_us', '<=', now_us)]),
+      ]),
+    )
   else if (state !== 'all') query = query.where('state', '=', state)
   return db.all(pageByTime(query, { time: 'issued_us', order: 'newest', id: 'request_id' }, page))
 }
@@ -100,14 +105,17 @@ export async function updateDecided(tx: Tx, decided: ApprovalDecisionRow): Promi
   return changed === 1
 }
 
-/** Marks a request as expired. False: it was decided, or is not overdue. */
-export async function updateExpired(tx: Tx, request_id: string): Promise<boolean> {
+/**
+ * Marks a request as expired. False: it was decided, or is not overdue.
+ * @param due_us requests whose time ends by then are overdue
+ */
+export async function updateExpired(tx: Tx, request_id: string, due_us: number): Promise<boolean> {
   const changed = await tx.run(
     update(tx, 'approvals')
       .set({ state: 'expired' })
       .where('request_id', '=', request_id)
       .where('state', '=', 'pending')
-      .where('expires_us', '<=', tx.now()),
+      .where('expires_us', '<=', due_us),
   )
   return changed === 1
 }

@@ -1,7 +1,10 @@
-// Expires approval requests that nobody decided in time, and their records.
+// Expires approval requests that nobody decided in time, or need not decide any more, and their
+// records.
 
+import type { RecordKind } from '@custos/proof'
 import { listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import {
@@ -20,24 +23,45 @@ export async function expireRequest(
   tenant_id: string,
   approval: ApprovalRow,
 ): Promise<boolean> {
-  const { request_id, record_id, proposal_digest } = approval
-  const kind = kindOf(approval)
   if (approval.state !== 'pending' || approval.expires_us > kernel.clock.now()) return false
-  return kernel.db.transact(tenant_id, async (tx) => {
-    if (!(await updateExpired(tx, request_id))) return false
-    const row = await findRow(tx, kind, record_id)
-    const change = { record_id, from: 'waiting_hitl', to: 'expired', live: 0 } as const
-    if (!row || !(await updateStatus(tx, change)))
-      throw new Error('an approval request has no waiting record')
-    await appendCrumb(tx, {
-      event_type: 'approval.expired',
-      subject: request_id,
-      payload: { record_kind: kind, record_id, proposal_digest },
-    })
-    const event = { kind, row, document: null, evaluation_id: null, reason: null }
-    await appendRecordEvent(tx, { ...event, status: 'expired' })
-    return true
+  return kernel.db.transact(tenant_id, (tx) => expire(tx, approval, tx.now()))
+}
+
+/** Nobody decides about a record any more whose purpose has ended, in the unit that ends it. */
+export async function withdrawRequest(
+  tx: Tx,
+  kind: RecordKind,
+  record_id: string,
+  reason: string,
+): Promise<void> {
+  const row = await findRow(tx, kind, record_id)
+  if (row?.status !== 'waiting_hitl' || row.request_id === null) return
+  const { request_id, proposal_digest } = row
+  const request = { request_id, kind, record_id, proposal_digest }
+  await expire(tx, request, Number.MAX_SAFE_INTEGER, reason)
+}
+
+async function expire(
+  tx: Tx,
+  request: Pick<ApprovalRow, 'request_id' | 'kind' | 'record_id' | 'proposal_digest'>,
+  due_us: number,
+  reason: string | null = null,
+): Promise<boolean> {
+  const { request_id, record_id, proposal_digest } = request
+  const kind = kindOf(request)
+  if (!(await updateExpired(tx, request_id, due_us))) return false
+  const row = await findRow(tx, kind, record_id)
+  const change = { record_id, from: 'waiting_hitl', to: 'expired', live: 0 } as const
+  if (!row || !(await updateStatus(tx, change)))
+    throw new Error('an approval request has no waiting record')
+  await appendCrumb(tx, {
+    event_type: 'approval.expired',
+    subject: request_id,
+    payload: { record_kind: kind, record_id, proposal_digest },
   })
+  const event = { kind, row, document: null, evaluation_id: null, reason }
+  await appendRecordEvent(tx, { ...event, status: 'expired' })
+  return true
 }
 
 /** How many requests of one tenant expire before the next tenant's. */

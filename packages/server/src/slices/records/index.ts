@@ -25,7 +25,7 @@ export {
   tierRank,
 } from './authority.ts'
 export { checkRecords, type LoggedRecords } from './check.ts'
-export { expireApprovals } from './expire-requests.ts'
+export { expireApprovals, withdrawRequest } from './expire-requests.ts'
 export {
   findByContent,
   findByName,

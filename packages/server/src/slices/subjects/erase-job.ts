@@ -18,7 +18,7 @@ import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { JobContext, JobPause, JobRunner } from '../../platform/jobs/queue.ts'
 import { beginJobChunk, type Kernel, NEXT_CHUNK } from '../../platform/kernel/kernel.ts'
-import { Refusal } from '../../platform/refusal.ts'
+import { failureOf, Refusal } from '../../platform/refusal.ts'
 import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import {
   eraseFacts,
@@ -74,9 +74,10 @@ async function reportStep(kernel: Kernel, step: SubjectStep): Promise<void> {
   await kernel.step(`subject:${step}`)
 }
 
-/** The queue retries first; then the job pauses between attempts and never gives up. */
+/** The queue retries first; then the job pauses longer and longer, and never gives up. */
 const ATTEMPTS_BEFORE_PAUSE = 8
 const PAUSE_MS = 60_000
+const PAUSE_MAX_MS = 600_000
 /** More of them have a common cause: the job fails before it tries the others. */
 const UNPROVEN_MAX = 500
 
@@ -111,9 +112,10 @@ export function subjectEraser(kernel: Kernel): JobRunner {
 
 function pauseOrThrow(kernel: Kernel, { job }: JobContext, error: unknown): JobPause {
   if (job.attempts < ATTEMPTS_BEFORE_PAUSE) throw error
-  const reason = error instanceof Error ? error.name : 'unknown'
+  const reason = failureOf(error)
   kernel.logger.error('subject.erase_waits', { job_id: job.job_id, reason })
-  return { again_ms: PAUSE_MS }
+  const again_ms = Math.min(PAUSE_MAX_MS, PAUSE_MS * 2 ** (job.attempts - ATTEMPTS_BEFORE_PAUSE))
+  return { again_ms, error: reason }
 }
 
 /** Safe to run again from the start: every step checks what is left to do. */

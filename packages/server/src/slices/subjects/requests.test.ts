@@ -236,7 +236,7 @@ describe('a failure in the middle', () => {
     assert.ok(verdict.valid, verdict.reason)
   })
 
-  test('that lasts never ends the job: it tries again once a minute', async () => {
+  test('that lasts never ends the job: it says why, and tries again later and later', async () => {
     const of = await scene()
     const { request_id, release } = await openRequest(of)
     const context = (attempts: number): JobContext => ({
@@ -261,7 +261,10 @@ describe('a failure in the middle', () => {
     })
     const run = subjectEraser(service.kernel)
     await assert.rejects(run(context(7)))
-    assert.deepEqual(await run(context(8)), { again_ms: 60_000 })
+    const error = 'Error'
+    assert.deepEqual(await run(context(8)), { again_ms: 60_000, error })
+    assert.deepEqual(await run(context(9)), { again_ms: 120_000, error })
+    assert.deepEqual(await run(context(500)), { again_ms: 600_000, error })
     release()
     await of.settled(request_id)
   })

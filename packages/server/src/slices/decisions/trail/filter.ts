@@ -5,7 +5,6 @@ import { DAY_US, parseDateOrTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Principal } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
-import { Refusal } from '../../../platform/refusal.ts'
 import { seqAt } from '../../gcrumbs/index.ts'
 import type { DecisionFilter, DecisionRow } from './decisions.sql.ts'
 
@@ -70,15 +69,4 @@ async function timeFilter(db: TenantDb, { from, to }: DecisionQuery): Promise<De
     ...(first && { from_us: first.us, after_seq: await seqAt(db, first.us - 1) }),
     ...(to_us !== null && { to_us, before_seq: (await seqAt(db, to_us + LOG_DELAY_US)) + 1 }),
   }
-}
-
-export const writeCursor = (seq: number): string => Buffer.from(`s${seq}`).toString('base64url')
-
-/** The seq a page ended at; refuses a cursor this list did not give. */
-export function readCursor(cursor: string): number {
-  const seq = Number(/^s(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1])
-  // Decoding base64 is lenient; only the spelling that writeCursor gives is valid.
-  if (writeCursor(seq) !== cursor)
-    throw new Refusal('rejected', 'the cursor is not one this list gave')
-  return seq
 }

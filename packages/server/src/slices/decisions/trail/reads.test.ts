@@ -44,6 +44,20 @@ test('decisions.list shows whole records, newest first, under both slash forms',
   assert.deepEqual(await list('/'), page)
 })
 
+test('a page of decisions takes its own cursors and no cursor of another list', async () => {
+  const { next_cursor } = await list('?limit=2')
+  const third = (cursor: string) => list(`?limit=1&cursor=${cursor}`)
+  const expected = [logged.toReversed()[2]]
+  assert.deepEqual((await third(next_cursor)).decisions, expected)
+  const text = Buffer.from(next_cursor, 'base64url').toString()
+  const [place = '', name] = text.split('~')
+  assert.equal(name, 'decisions.list')
+  const spell = (cursor: string) => Buffer.from(cursor).toString('base64url')
+  assert.deepEqual((await third(spell(place))).decisions, expected, 'of an earlier version')
+  for (const foreign of [`${place}~memory.audit`, `${text}~`, `${place}~`])
+    assert.equal((await third(spell(foreign))).error, 'rejected', foreign)
+})
+
 test('each filter keeps exactly what it names, alone and together', async () => {
   const cases: [string, (decision: Decision, i: number) => boolean][] = [
     ['?store_id=odd', (d) => d.store_id === 'odd'],

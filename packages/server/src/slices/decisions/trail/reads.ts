@@ -7,6 +7,7 @@ import { formatTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { type Call, type Handler, type Principal, streamed } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { readCursor, writeCursor } from '../../../platform/page.ts'
 import { findHead } from '../../gcrumbs/index.ts'
 import {
   type DecisionFilter,
@@ -17,13 +18,7 @@ import {
   listDecisions,
   sumDecisions,
 } from './decisions.sql.ts'
-import {
-  buildDecisionFilter,
-  isVisible,
-  readCursor,
-  type VisibleFilter,
-  writeCursor,
-} from './filter.ts'
+import { buildDecisionFilter, isVisible, type VisibleFilter } from './filter.ts'
 import {
   openResolved,
   openVisible,
@@ -95,7 +90,12 @@ export const list: Handler<typeof decisions.list> = async (call, { query }) => {
     call.read(async (db) => {
       const which = await buildDecisionFilter(call.kernel, call.principal, db, query)
       const page = { order: 'desc', limit, offset } as const
-      return showPage(call.kernel, db, filterFromCursor(which, query.cursor), page)
+      return showPage(
+        call.kernel,
+        db,
+        filterFromCursor(which, query.cursor, call.operation.id),
+        page,
+      )
     }),
   )
   return {
@@ -103,13 +103,17 @@ export const list: Handler<typeof decisions.list> = async (call, { query }) => {
     count: shown.length,
     limit,
     offset,
-    next_cursor: next === null ? null : writeCursor(next),
+    next_cursor: next === null ? null : writeCursor(call.operation.id, `s${next}`),
   }
 }
 
-function filterFromCursor(which: VisibleFilter, cursor: string | undefined): VisibleFilter {
+function filterFromCursor(
+  which: VisibleFilter,
+  cursor: string | undefined,
+  list: string,
+): VisibleFilter {
   if (cursor === undefined) return which
-  const at = readCursor(cursor)
+  const at = Number(readCursor(cursor, list, /^s(\d{1,15})$/)[1])
   if (which === 'none') return which
   return { ...which, before_seq: Math.min(which.before_seq ?? at, at) }
 }

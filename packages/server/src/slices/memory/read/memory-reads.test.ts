@@ -52,6 +52,24 @@ test('an audit that cannot begin is an ordinary refusal', async (t) => {
   assert.equal((await scene.api('GET', `${base}/audit?offset=500`)).status, 200)
 })
 
+test('a cursor of another list of the store is refused', async () => {
+  const lists = ['memories', 'audit', `memories/${all[3]}/history`]
+  const cursors = await Promise.all(
+    lists.map(async (list) => String((await get(`${list}?limit=1`)).next_cursor)),
+  )
+  for (const [i, list] of lists.entries())
+    for (const [k, cursor] of cursors.entries()) {
+      const { status, body } = await scene.api('GET', `${base}/${list}?limit=1&cursor=${cursor}`)
+      const said = i === k ? [200, undefined] : [422, 'rejected']
+      assert.deepEqual([status, body.error], said, `${list} with a cursor of ${lists[k]}`)
+    }
+  const unnamed = Buffer.from(`r${all[4]}`).toString('base64url')
+  for (const list of ['memories', 'audit']) {
+    const { memories } = await get(`${list}?limit=1&cursor=${unnamed}`)
+    assert.deepEqual(refsOf(memories), [all[5]], 'a cursor of an earlier version names no list')
+  }
+})
+
 test('pages of any size add up to the whole, by cursor and by offset', async () => {
   for (const list of ['memories', 'audit']) {
     for (const limit of [1, 5, 23, 24, 1000]) {

@@ -12,6 +12,7 @@ import {
   parseNamespace,
   type StorePart,
 } from '../../../platform/namespace.ts'
+import { readCursor, writeCursor } from '../../../platform/page.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { showMemory } from '../facts/fact-document.ts'
 import {
@@ -38,16 +39,16 @@ import { loadReadableStore, requireCapability } from '../stores/store-settings.t
  * The ref that a page starts after: from its cursor, or by counting to its offset; null: no page.
  */
 async function findPageStart(
+  { kernel, operation }: Call,
   db: TenantDb,
   part: StorePart,
   query: { cursor?: string; offset?: number; order?: 'oldest' | 'newest' },
-  now_us: number,
 ): Promise<number | null> {
-  if (query.cursor !== undefined) return readCursor(query.cursor)
+  if (query.cursor !== undefined) return refOf(operation.id, query.cursor)
   const { offset } = query
   const newest = query.order === 'newest'
   if (!offset) return newest ? Number.MAX_SAFE_INTEGER : -1
-  const first = await findRefAtOffset(db, part, { offset, at_us: now_us, newest })
+  const first = await findRefAtOffset(db, part, { offset, at_us: kernel.clock.now(), newest })
   if (first === undefined) return null
   return newest ? first.ref + 1 : first.ref - 1
 }
@@ -62,14 +63,11 @@ const reachablePart = (
   namespace: principal.namespace === undefined ? wanted : principal.namespace,
 })
 
-const writeCursor = (ref: number | null): string | null =>
-  ref === null ? null : Buffer.from(`r${ref}`).toString('base64url')
+const cursorBehind = (list: string, ref: number | null): string | null =>
+  ref === null ? null : writeCursor(list, `r${ref}`)
 
-function readCursor(cursor: string): number {
-  const match = /^r(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString())
-  if (!match) throw new Refusal('rejected', 'the cursor is not one of this list')
-  return Number(match[1])
-}
+const refOf = (list: string, cursor: string): number =>
+  Number(readCursor(cursor, list, /^r(\d{1,16})$/)[1])
 
 const EMPTY: MemoryPage = { memories: [], next: null }
 
@@ -80,7 +78,7 @@ export const audit: Handler<typeof memory.audit> = async (call, { params, query 
   const start = await call.read(async (db) => {
     const store = await loadReadableStore(call.kernel, db, params.store_id)
     requireCapability(store, 'audit', call.operation.id)
-    return findPageStart(db, params, query, call.kernel.clock.now())
+    return findPageStart(call, db, params, query)
   })
   const { limit = Number.MAX_SAFE_INTEGER } = query
   return streamed({
@@ -106,7 +104,7 @@ async function* writeAudit(
     }
     next = page.next
   }
-  const end = JSON.stringify({ count, next_cursor: writeCursor(next) }).slice(1)
+  const end = JSON.stringify({ count, next_cursor: cursorBehind(call.operation.id, next) }).slice(1)
   yield `${count === 0 ? before() : ''}],${end}`
 }
 
@@ -116,7 +114,7 @@ export const listMemories: Handler<typeof memory.memories> = (call, { params, qu
     const { namespace } = query
     const wanted = namespace === undefined ? undefined : parseNamespace(call.tenant_id, query)
     const part = reachablePart(call, store_id, wanted)
-    const after = await findPageStart(db, part, query, call.kernel.clock.now())
+    const after = await findPageStart(call, db, part, query)
     const { limit = 100 } = query
     const newest = query.order === 'newest'
     const page =
@@ -126,7 +124,7 @@ export const listMemories: Handler<typeof memory.memories> = (call, { params, qu
       count: page.memories.length,
       limit,
       offset: query.offset ?? 0,
-      next_cursor: writeCursor(page.next),
+      next_cursor: cursorBehind(call.operation.id, page.next),
     }
   })
 
@@ -238,7 +236,8 @@ export const listHistory: Handler<typeof memory.history> = (call, { params, quer
     const { store_id } = await loadReadableStore(call.kernel, db, params.store_id)
     const chain = await findChain(call, db, store_id, params.ref)
     if (!chain.some(({ last }) => last.ref === params.ref)) return call.refuse('memory_not_found')
-    const start = query.cursor === undefined ? 0 : findStart(chain, readCursor(query.cursor))
+    const start =
+      query.cursor === undefined ? 0 : findStart(chain, refOf(call.operation.id, query.cursor))
     const page = chain.slice(start, start + (query.limit ?? limits.history_page.default))
     const versions = await showVersions(call, db, page)
     const more = start + page.length < chain.length
@@ -246,13 +245,13 @@ export const listHistory: Handler<typeof memory.history> = (call, { params, quer
     return {
       versions,
       count: versions.length,
-      next_cursor: writeCursor(more && last ? last.last.ref : null),
+      next_cursor: cursorBehind(call.operation.id, more && last ? last.last.ref : null),
     }
   })
 
 function findStart(chain: readonly ChainVersion[], ref: number): number {
   const at = chain.findIndex(({ last }) => last.ref === ref)
-  if (at === -1) throw new Refusal('rejected', 'the cursor is not one of this list')
+  if (at === -1) throw new Refusal('rejected', 'the cursor is not one this list gave')
   return at + 1
 }
 

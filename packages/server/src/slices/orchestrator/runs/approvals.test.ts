@@ -118,6 +118,30 @@ test('an approval after a cancellation permits nothing', async () => {
   assert.equal((await tenant.events()).includes('tool.intended'), false)
 })
 
+test('nobody is asked about a step or call of a run that has ended', async () => {
+  const tenant = await scene.tenant()
+  const call = await waitingCall(tenant)
+  await tenant.policy({ policy_type: 'hitl_required', config: { operations: ['inference'] } })
+  const other = await tenant.start()
+  const step = (await tenant.begin(other, { input_text: 'b' })).body.detail
+  const asked = async (query = '') =>
+    (await tenant.ok('GET', `/hitl/requests${query}`)).requests.length
+  assert.equal(await asked(), 2)
+  for (const run_id of [call.run_id, other])
+    await tenant.ok('POST', `/orchestrator/runs/${run_id}/cancel`)
+  const { actions } = await tenant.ok('GET', '/orchestrator/actions')
+  const stateOf = ({ status }: { status: string }) => status
+  assert.deepEqual(actions.map(stateOf), ['expired', 'expired'])
+  assert.deepEqual([await asked(), await asked('?status=expired')], [0, 2])
+  const shown = await tenant.ok('GET', `/hitl/requests/${step.request_id}`)
+  assert.equal(shown.status, 'expired')
+  const path = `/orchestrator/actions/${step.action_id}/reject`
+  assert.equal((await tenant.ask('POST', path, { approver: 'ana' })).body.error, 'not_waiting')
+  const events = await tenant.events()
+  for (const event of ['approval.expired', 'agent_action.expired'])
+    assert.equal(events.filter((one) => one === event).length, 2, event)
+})
+
 test('the timer ends a permit that nobody used, and counts what it reserved as spent', async () => {
   const tenant = await scene.tenant()
   const run_id = await tenant.start({ budget: { tokens: 100 } })

@@ -33,6 +33,7 @@ import {
   listLeft,
   refsOf,
   sourcesOf,
+  withdrawAction,
 } from './run-view.ts'
 
 type Reason = (typeof RUN_REASONS)[number]
@@ -98,6 +99,7 @@ export class RunUnit {
     const to = change.state ?? step.state
     if (to !== step.state)
       assert(mayFollow('step', step.state, to), `a step is never ${to} after ${step.state}`)
+    if (change.ended_us) await withdrawAction(this.tx, step)
     const changed = { ...step, ...change }
     await updateStep(this.tx, step.step_id, change)
     this.steps = this.steps.map((one) => (one.step_id === step.step_id ? changed : one))
@@ -108,6 +110,7 @@ export class RunUnit {
     const to = change.state ?? call.state
     if (to !== call.state)
       assert(mayFollow('call', call.state, to), `a call is never ${to} after ${call.state}`)
+    if (change.ended_us) await withdrawAction(this.tx, call)
     const changed = { ...call, ...change }
     await updateCall(this.tx, call.call_id, change)
     this.calls = this.calls.map((one) => (one.call_id === call.call_id ? changed : one))
@@ -306,9 +309,8 @@ export class RunUnit {
     const change = { state: 'compensating', termination_reason: reason, ends_as: state } as const
     const times = { check_us: now_us + CHECK_US, compensation_until_us: now_us + UNDO_US }
     await this.#setRun({ ...change, ...times })
-    const { run_id } = this.run
-    const payload = { state, reason }
-    await appendCrumb(this.tx, { event_type: 'run.compensating', subject: run_id, payload })
+    const [subject, payload] = [this.run.run_id, { state, reason }]
+    await appendCrumb(this.tx, { event_type: 'run.compensating', subject, payload })
     await this.wake()
   }
 
@@ -344,12 +346,10 @@ export class RunUnit {
       readonly stopped: (typeof UNDO_STOPS)[number] | null
     } | null = null,
   ): Promise<void> {
-    const termination_reason = reason
-    const ended_us = this.tx.now()
     // Where all is undone there is nothing that anybody could have stopped.
     const stopped = undo && undo.left.length > 0 ? undo.stopped : null
-    const ended = { state, termination_reason, compensation, compensation_stopped: stopped }
-    await this.#setRun({ ...ended, ended_us, check_us: null })
+    const ended = { state, termination_reason: reason, compensation, compensation_stopped: stopped }
+    await this.#setRun({ ...ended, ended_us: this.tx.now(), check_us: null })
     await appendCrumb(this.tx, {
       event_type: `run.${state}`,
       subject: this.run.run_id,

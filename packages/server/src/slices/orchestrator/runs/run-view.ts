@@ -6,6 +6,7 @@ import { formatTime } from '../../../platform/clock.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import { hasRedactedText } from '../../decisions/index.ts'
 import { loadFactStates } from '../../memory/index.ts'
+import { withdrawRequest } from '../../records/index.ts'
 import {
   type CallRow,
   findStep,
@@ -205,4 +206,13 @@ export function showUndone(run: RunRow, calls: readonly CallRow[]): RunUndo[] {
       reason: by?.state === 'done' ? null : reason,
     }
   })
+}
+
+/** Nobody is asked any more about a step or call that ends while it waits for a person. */
+export async function withdrawAction(
+  tx: Tx,
+  { state, action_id }: { readonly state: string; readonly action_id: string | null },
+): Promise<void> {
+  if (state !== 'waiting_hitl' || action_id === null) return
+  await withdrawRequest(tx, 'agent_action', action_id, 'run_ended')
 }
