@@ -16,6 +16,20 @@ export function yieldBetweenChunks(chunkMs = CHUNK_MS): () => Promise<void> | un
   }
 }
 
+/** The results of `act` for many items, in their order; it yields between them. */
+export async function mapInChunks<T, R>(
+  items: readonly T[],
+  act: (item: T, at: number) => Promise<R> | R,
+  pace = yieldBetweenChunks(),
+): Promise<R[]> {
+  const results: R[] = []
+  for (const [at, item] of items.entries()) {
+    results.push(await act(item, at))
+    await pace()
+  }
+  return results
+}
+
 /**
  * A function to await before work of a few milliseconds without steps. In each iteration of the
  * event loop `count` callers continue, in order: a small request waits for a few of them, not for

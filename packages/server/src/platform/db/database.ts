@@ -29,7 +29,8 @@ export interface Database {
   readonly source: DatabaseSource
   /**
    * Runs a unit of work. Resolves when it is durable; a throw rolls this unit back alone.
-   * The unit awaits nothing but its own queries, and may be run again.
+   * The unit awaits nothing but its own queries and, where it computes for long, turns of the event
+   * loop (`yieldBetweenChunks`). It may be run again.
    */
   transact<T>(tenant_id: string, unit: (tx: Tx) => Promise<T>): Promise<T>
   /** Reads on one committed snapshot. */

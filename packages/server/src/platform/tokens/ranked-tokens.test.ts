@@ -9,8 +9,8 @@ import { RankedTokens } from './ranked-tokens.ts'
 
 const path = fileURLToPath(import.meta.resolve('gpt-tokenizer/data/o200k_base.tiktoken'))
 
-test('every token of the vocabulary has its rank, and no other bytes have one', () => {
-  const tokens = new RankedTokens(readFileSync(path))
+test('every token of the vocabulary has its rank, and no other bytes have one', async () => {
+  const tokens = await RankedTokens.read(readFileSync(path))
   const rankOf = (bytes: Uint8Array) => tokens.rankOf(bytes, 0, bytes.length)
   const known = new Set<string>()
   for (const [rank, token] of reference.entries()) {
@@ -28,8 +28,17 @@ test('every token of the vocabulary has its rank, and no other bytes have one', 
   assert.equal(rankOf(Buffer.alloc(tokens.longest + 1, ' ')), -1)
 })
 
-test('a token is found inside other bytes', () => {
-  const tokens = new RankedTokens(Buffer.from('YQ== 0\nYmM= 1\n'))
+test('other requests run while the ranks are read', async () => {
+  let ran = false
+  setImmediate(() => {
+    ran = true
+  })
+  await RankedTokens.read(readFileSync(path))
+  assert.equal(ran, true)
+})
+
+test('a token is found inside other bytes', async () => {
+  const tokens = await RankedTokens.read(Buffer.from('YQ== 0\nYmM= 1\n'))
   const bytes = Buffer.from('xabcx')
   assert.deepEqual(
     [tokens.rankOf(bytes, 1, 2), tokens.rankOf(bytes, 2, 4), tokens.rankOf(bytes, 1, 3)],
@@ -47,5 +56,5 @@ describe('a file that is no list of ranks is refused', () => {
     ['a last line that does not end', 'YQ== 0\nYg== 1'],
     ['nothing', ''],
   ] as const)
-    test(name, () => assert.throws(() => new RankedTokens(Buffer.from(file)), /list of tokens/))
+    test(name, () => assert.rejects(RankedTokens.read(Buffer.from(file)), /list of tokens/))
 })

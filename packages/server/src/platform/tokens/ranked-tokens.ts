@@ -1,15 +1,19 @@
 // The tokens of a vocabulary and their ranks, in 4 MB of flat arrays: a Map of texts takes 40.
 
+import { yieldBetweenChunks } from '../yield-between-chunks.ts'
+
 const FREE = 0
 /** Slots for each token at least: most searches end at the first. */
 const ROOM = 2
+/** Read between two looks at the clock. */
+const RANKS_AT_ONCE = 1_000
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
 
 /** A hash table from a token's bytes to its rank, filled once. */
 export class RankedTokens {
   /** The bytes of the longest token. */
-  readonly longest: number
+  longest = 0
   /** All tokens in the order of their ranks, one behind the other. */
   readonly #bytes: Uint8Array
   /** Where in them the token of each rank ends. */
@@ -17,20 +21,32 @@ export class RankedTokens {
   /** A rank and one, or FREE; a token is in the first slot from its hash on that was free. */
   readonly #slots: Int32Array
 
-  /** @param file lines in the order of the ranks: the token's bytes in Base64, a space, its rank */
-  constructor(file: Uint8Array) {
-    const { bytes, ends } = parse(file)
+  private constructor(bytes: Uint8Array, ends: Uint32Array) {
     this.#bytes = bytes
     this.#ends = ends
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(ends.length * ROOM)))
+  }
+
+  /**
+   * Other requests are answered meanwhile.
+   * @param file lines in the order of the ranks: the token's bytes in Base64, a space, its rank
+   */
+  static async read(file: Uint8Array): Promise<RankedTokens> {
+    const pace = yieldBetweenChunks()
+    const { bytes, ends } = await parse(file, pace)
+    const tokens = new RankedTokens(bytes, ends)
     let start = 0
-    let longest = 0
     for (const [rank, end] of ends.entries()) {
-      this.#slots[this.#slotOf(bytes, start, end)] = rank + 1
-      longest = Math.max(longest, end - start)
+      tokens.#add(rank, start, end)
       start = end
+      if (rank % RANKS_AT_ONCE === 0) await pace()
     }
-    this.longest = longest
+    return tokens
+  }
+
+  #add(rank: number, start: number, end: number): void {
+    this.#slots[this.#slotOf(this.#bytes, start, end)] = rank + 1
+    this.longest = Math.max(this.longest, end - start)
   }
 
   /** The rank of the token `bytes[start..end)`; -1: there is none. */
@@ -70,13 +86,17 @@ const [SPACE, NEWLINE, PADDING, ZERO] = [0x20, 0x0a, 0x3d, 0x30]
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
 /** Without a string for each line: they would take more than all the rest. */
-function parse(file: Uint8Array): { bytes: Uint8Array; ends: Uint32Array } {
+async function parse(
+  file: Uint8Array,
+  pace: () => Promise<void> | undefined,
+): Promise<{ bytes: Uint8Array; ends: Uint32Array }> {
   const sextets = new Int8Array(0x100).fill(-1)
   for (let value = 0; value < ALPHABET.length; value++) sextets[ALPHABET.charCodeAt(value)] = value
   const bytes = new Uint8Array(file.length)
-  const ends = new Uint32Array(file.reduce((lines, byte) => lines + Number(byte === NEWLINE), 0))
+  const ends = new Uint32Array(countLines(file))
   let [at, length, bits, held] = [0, 0, 0, 0]
   for (let rank = 0; rank < ends.length; rank++) {
+    if (rank % RANKS_AT_ONCE === 0) await pace()
     for (bits = 0, held = 0; file[at] !== SPACE && file[at] !== PADDING; at++) {
       const sextet = sextets[file[at] ?? 0] ?? -1
       if (sextet === -1) throw new Error('not a list of tokens')
@@ -96,4 +116,10 @@ function parse(file: Uint8Array): { bytes: Uint8Array; ends: Uint32Array } {
   }
   if (length === 0 || at !== file.length) throw new Error('not a whole list of tokens')
   return { bytes: bytes.slice(0, length), ends }
+}
+
+function countLines(file: Uint8Array): number {
+  let lines = 0
+  for (let at = file.indexOf(NEWLINE); at !== -1; at = file.indexOf(NEWLINE, at + 1)) lines += 1
+  return lines
 }

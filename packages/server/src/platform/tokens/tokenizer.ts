@@ -53,7 +53,7 @@ export function loadTokenizer(name: TokenizerName): Promise<Tokenizer> {
 }
 
 async function readO200kBase(): Promise<Tokenizer> {
-  const tokens = new RankedTokens(await readFile(RANKS))
+  const tokens = await RankedTokens.read(await readFile(RANKS))
   const counter = new BytePairCounter({ tokens, piecePattern: O200K_TOKEN_SPLIT_REGEX })
   return { name: 'o200k_base', count: (text) => counter.count(text) }
 }

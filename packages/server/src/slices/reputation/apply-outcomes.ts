@@ -14,6 +14,7 @@ import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.t
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import type { Loc } from '../../platform/validation.ts'
+import { mapInChunks, yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { type BatchIds, collapse, fateAt, type ItemFate, idsOf, readIds } from './batch.ts'
@@ -42,8 +43,7 @@ export const outcome: Handler<typeof reputation.outcome> = async (call, { body }
 
 export const outcomes: Handler<typeof reputation.outcomes> = async (call, { body }) => {
   const keys = await call.kernel.keyring.tenant(call.tenant_id)
-  const read: NewOutcome[] = []
-  for (const [at, item] of body.entries()) read.push(await readOutcome(keys, item, ['body', at]))
+  const read = await mapInChunks(body, (item, at) => readOutcome(keys, item, ['body', at]))
   const items = collapse(read, ({ referent }) => hexOf(referent))
   const recorded = await record(call, items)
   const collapsed_in_batch = body.length - items.length
@@ -90,8 +90,8 @@ async function record(
   const once: IdempotentUnit<BatchIds> = {
     async run(tx) {
       const now_us = tx.now()
-      const recorded_by = call.principal.key_id
-      const ids = idsOf(now_us, await applyOutcomes(tx, items, { now_us, recorded_by }))
+      const writing = { now_us, recorded_by: call.principal.key_id, pace: yieldBetweenChunks() }
+      const ids = idsOf(now_us, await applyOutcomes(tx, items, writing))
       for (const _ of items) meter(tx, call.operation.id)
       return { reply: ids, ids }
     },
@@ -99,7 +99,7 @@ async function record(
     replay: async (_tx, ids) => readIds(ids),
   }
   const ids = await call.once(once)
-  return items.map(({ pseudonym, outcome, event_us }, at) => {
+  return mapInChunks(items, ({ pseudonym, outcome, event_us }, at) => {
     const { fate, event_us: at_us } = fateAt(ids, at, event_us)
     return {
       invoice_ref: pseudonym,
@@ -129,6 +129,8 @@ export interface WriteContext {
   readonly now_us: number
   /** Id of the key of the request. */
   readonly recorded_by: string
+  /** Of the unit: it writes thousands of rows, and others are answered in between. */
+  readonly pace: ReturnType<typeof yieldBetweenChunks>
 }
 
 interface Item {
@@ -144,18 +146,23 @@ async function applyOutcomes(
   given: readonly NewOutcome[],
   writing: WriteContext,
 ): Promise<ItemFate[]> {
-  const items = await lookAround(tx, given)
+  const { pace } = writing
+  const items = await lookAround(tx, given, pace)
   await refuseOwn(tx, items, writing)
   const changed = items.filter((item) => !isSame(item))
   for (const item of changed) refuseOlder(item)
   const changes = new Changes()
-  for (const item of changed) count(changes, item)
-  for (const { given } of changed) await write(tx, given, writing)
-  await changes.write(tx)
-  return items.map((item) => fateOf(item, writing))
+  await mapInChunks(changed, (item) => count(changes, item), pace)
+  await mapInChunks(changed, ({ given }) => write(tx, given, writing), pace)
+  await changes.write(tx, pace)
+  return mapInChunks(items, (item) => fateOf(item, writing), pace)
 }
 
-async function lookAround(tx: Tx, given: readonly NewOutcome[]): Promise<Item[]> {
+async function lookAround(
+  tx: Tx,
+  given: readonly NewOutcome[],
+  pace: WriteContext['pace'],
+): Promise<Item[]> {
   const referents = given.map(({ referent }) => referent)
   const [outcomes, judgments, reviews] = await Promise.all([
     listOutcomes(tx, referents),
@@ -166,7 +173,7 @@ async function lookAround(tx: Tx, given: readonly NewOutcome[]): Promise<Item[]>
   const judgmentsOf = byReferent(judgments)
   const reviewsOf = byReferent(reviews)
   let pairs = 0
-  return given.map((one) => {
+  const gather = (one: NewOutcome) => {
     const at = hexOf(one.referent)
     const item = {
       given: one,
@@ -178,7 +185,8 @@ async function lookAround(tx: Tx, given: readonly NewOutcome[]): Promise<Item[]>
     if (pairs > CGR_BULK_PAIRS_MAX)
       throw new Refusal('rejected', 'it touches too many reviews at once: send fewer items')
     return item
-  })
+  }
+  return mapInChunks(given, gather, pace)
 }
 
 /** Rows by the referent they are about. */
@@ -189,10 +197,11 @@ export const byReferent = <T extends { referent: Uint8Array | null }>(
 async function refuseOwn(
   tx: Tx,
   items: readonly Item[],
-  { recorded_by }: WriteContext,
+  { recorded_by, pace }: WriteContext,
 ): Promise<void> {
   const { compare_credentials: compares } = await findSettings(tx)
   for (const { given, judgments } of items) {
+    await pace()
     const { reporter_key } = given
     const reporter =
       reporter_key === null ? null : anchorOf(reporter_key, await findLinks(tx, reporter_key))

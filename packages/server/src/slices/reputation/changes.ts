@@ -1,6 +1,7 @@
 // Collects the changes of a unit of work to the aggregates, then writes them row by row.
 
 import type { Tx } from '../../platform/db/tenant-db.ts'
+import { mapInChunks, yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import {
   type Effect,
   isScored,
@@ -80,17 +81,17 @@ export class Changes {
     change.error_e12 += BigInt(sign) * squaredError(rating_e6, effect)
   }
 
-  async write(tx: Tx): Promise<void> {
+  async write(tx: Tx, pace = yieldBetweenChunks()): Promise<void> {
     for (const [agent_no, change] of this.#agents)
       if (Object.values(change).some((by) => by !== 0))
         tx.needs(addToAgent(tx, { agent_no, ...change }))
     const live = [...this.#live.values()].filter(
       ({ count, rating_sum_e6 }) => count !== 0 || rating_sum_e6 !== 0,
     )
-    for (const change of live) tx.needs(addToLiveReviews(tx, change))
+    await mapInChunks(live, (change) => tx.needs(addToLiveReviews(tx, change)), pace)
     const fewer = live.filter(({ count }) => count < 0)
-    for (const change of fewer) tx.needs(deleteEmptyLiveReviews(tx, change))
-    await this.#writeRecords(tx)
+    await mapInChunks(fewer, (change) => tx.needs(deleteEmptyLiveReviews(tx, change)), pace)
+    await this.#writeRecords(tx, pace)
   }
 
   #agent(agent_no: number): AgentChange {
@@ -103,7 +104,7 @@ export class Changes {
   }
 
   // Read and set, since a sum of squared errors may be too large for the numbers of SQL drivers.
-  async #writeRecords(tx: Tx): Promise<void> {
+  async #writeRecords(tx: Tx, pace: () => Promise<void> | undefined): Promise<void> {
     const changed = [...this.#records].filter(
       ([, { observations, error_e12 }]) => observations !== 0 || error_e12 !== 0n,
     )
@@ -114,6 +115,7 @@ export class Changes {
     )
     const known = new Map(rows.map((row) => [row.reviewer_no, row]))
     for (const [reviewer_no, by] of changed) {
+      await pace()
       const row = known.get(reviewer_no)
       if (!row) throw new Error('a review has no reviewer')
       const error_e12 = errorOf(row) + by.error_e12

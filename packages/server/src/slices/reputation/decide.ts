@@ -8,6 +8,7 @@ import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.ts'
 import type { Signer, TenantKeys } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import { mapInChunks } from '../../platform/yield-between-chunks.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { limitGovernedDecisions, meter, meterGoverned } from '../tenants/index.ts'
 import { Changes } from './changes.ts'
@@ -83,15 +84,14 @@ export const verifyBatch: Handler<typeof reputation.verify_batch> = async (call,
   const { invoices, policy: given = {}, ...agent } = body
   const policy = effectivePolicy(given)
   const ruled = ruleInvoices(invoices, policy)
-  const prepared: Parts[] = []
-  for (const { answer, invoice_id, context } of ruled) {
+  const prepared = await mapInChunks(ruled, async ({ answer, invoice_id, context }) => {
     const { decision, reason, reason_code } = answer
     const made = { decision, reason, invoice_id, context, verifiability_tag: 'rule' } as const
     // A duplicate must not replace the decision on the invoice that it repeats.
     const rule = { reason_code, joined: reason_code !== 'duplicate' }
     const decided = await prepareDecision(kernel, keys, { ...agent, ...made }, rule)
-    prepared.push(partsOf(call, keys, decided))
-  }
+    return partsOf(call, keys, decided)
+  })
 
   const once: IdempotentUnit<readonly number[]> = {
     async run(tx) {
@@ -107,9 +107,10 @@ export const verifyBatch: Handler<typeof reputation.verify_batch> = async (call,
     replay: async (_tx, { seqs }) => (Array.isArray(seqs) ? seqs.map(Number) : []),
   }
   const seqs = await call.once(once)
-  const results = []
-  for (const [at, { answer }] of ruled.entries())
-    results.push({ ...answer, ...(await showDecision(call, seqs[at] ?? -1)) })
+  const results = await mapInChunks(ruled, async ({ answer }, at) => ({
+    ...answer,
+    ...(await showDecision(call, seqs[at] ?? -1)),
+  }))
   const certified = results.filter(({ decision }) => decision === 'certify').length
   const total = results.length
   return { summary: { total, certified, rejected: total - certified }, policy, results }

@@ -9,6 +9,23 @@ import { openScene, type Party } from './testing/scene.ts'
 const scene = openScene()
 const PSEUDONYM = /^OUT-[0-9a-f]{24}$/
 
+/** How often the event loop turns until `act` ends: other requests are answered in each turn. */
+async function countTurns(act: () => Promise<unknown>): Promise<number> {
+  let [turns, over] = [0, false]
+  const turn = () => {
+    turns += 1
+    if (!over) setImmediate(turn)
+  }
+  setImmediate(turn)
+  await act()
+  over = true
+  return turns
+}
+
+const MANY = 10_000
+/** More than it takes to read the request and to answer. */
+const TURNS_MIN = 20
+
 const rowsIn = async ({ service, tenant_id }: Party, table: string): Promise<number> => {
   const sql = `select count(*) as n from ${table} where tenant_id = ?`
   const [row] = await rawSql(service, sql, [tenant_id])
@@ -214,6 +231,15 @@ describe("'cgr.outcomes'", () => {
     assert.equal(await rowsIn(tenant, 'cgr_outcomes'), 0)
   })
 
+  test('other requests run while thousands are recorded', async () => {
+    const tenant = await scene.tenant()
+    const items = Array.from({ length: MANY }, (_, at) => {
+      return { invoice_ref: `one ${at}`, outcome: 'paid' }
+    })
+    const turns = await countTurns(() => tenant.ok('POST', '/governed/outcomes/bulk', items))
+    assert.ok(turns > TURNS_MIN, `${turns} turns`)
+  })
+
   test('later items of one referent replace earlier ones, also by its pseudonym', async () => {
     const tenant = await scene.tenant()
     const { decision_record } = await tenant.decide('agent', 'one')
@@ -309,6 +335,15 @@ describe("'cgr.reviews'", () => {
     const answer = await tenant.ok('POST', '/governed/reviews/bulk', items)
     assert.deepEqual([answer.count, answer.collapsed_in_batch], [2, 1])
     assert.equal((await tenant.score('agent')).cgr_score, 1.1 / 2.1)
+  })
+
+  test('other requests run while thousands are recorded', async () => {
+    const tenant = await scene.tenant()
+    const items = Array.from({ length: MANY }, (_, at) => {
+      return { invoice_ref: `one ${at}`, reviewer_handle: `of ${at % 50}`, rating: 1 }
+    })
+    const turns = await countTurns(() => tenant.ok('POST', '/governed/reviews/bulk', items))
+    assert.ok(turns > TURNS_MIN, `${turns} turns`)
   })
 
   test('a referent takes no more reviews than it may, none of a batch too large', async () => {

@@ -14,6 +14,7 @@ import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler, IdempotentUnit } from '../../platform/kernel/call.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
+import { mapInChunks, yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
 import { byReferent, type WriteContext } from './apply-outcomes.ts'
@@ -60,7 +61,7 @@ export const review: Handler<typeof reputation.review> = async (call, { body }) 
 
 export const reviews: Handler<typeof reputation.reviews> = async (call, { body }) => {
   const keys = await call.kernel.keyring.tenant(call.tenant_id)
-  const read = body.map((item) => readReview(keys, item))
+  const read = await mapInChunks(body, (item) => readReview(keys, item))
   const items = collapse(read, ({ referent, reviewer }) => hexOf(referent) + hexOf(reviewer))
   const recorded = await record(call, items)
   const collapsed_in_batch = body.length - items.length
@@ -93,8 +94,8 @@ async function record(
   const once: IdempotentUnit<BatchIds> = {
     async run(tx) {
       const now_us = tx.now()
-      const recorded_by = call.principal.key_id
-      const ids = idsOf(now_us, await applyReviews(tx, items, { now_us, recorded_by }))
+      const writing = { now_us, recorded_by: call.principal.key_id, pace: yieldBetweenChunks() }
+      const ids = idsOf(now_us, await applyReviews(tx, items, writing))
       for (const _ of items) meter(tx, call.operation.id)
       return { reply: ids, ids }
     },
@@ -102,7 +103,7 @@ async function record(
     replay: async (_tx, ids) => readIds(ids),
   }
   const ids = await call.once(once)
-  return items.map(({ pseudonym, reviewer_handle, rating_e6, event_us }, at) => {
+  return mapInChunks(items, ({ pseudonym, reviewer_handle, rating_e6, event_us }, at) => {
     const { fate, event_us: at_us } = fateAt(ids, at, event_us)
     return {
       invoice_ref: pseudonym,
@@ -155,16 +156,23 @@ async function applyReviews(
   given: readonly NewReview[],
   writing: WriteContext,
 ): Promise<ItemFate[]> {
-  const items = await lookAround(tx, given)
+  const { pace } = writing
+  const items = await lookAround(tx, given, pace)
   const { compare_credentials: compares } = await findSettings(tx)
-  for (const item of items) refuseOwn(item, compares ? writing.recorded_by : null)
+  const credential = compares ? writing.recorded_by : null
+  await mapInChunks(items, (item) => refuseOwn(item, credential), pace)
   const changes = new Changes()
-  for (const item of items) if (!isSame(item)) await write(tx, item, { changes, writing })
-  await changes.write(tx)
-  return items.map((item) => fateOf(item, writing))
+  const changed = items.filter((item) => !isSame(item))
+  await mapInChunks(changed, (item) => write(tx, item, { changes, writing }), pace)
+  await changes.write(tx, pace)
+  return mapInChunks(items, (item) => fateOf(item, writing), pace)
 }
 
-async function lookAround(tx: Tx, given: readonly NewReview[]): Promise<Item[]> {
+async function lookAround(
+  tx: Tx,
+  given: readonly NewReview[],
+  pace: WriteContext['pace'],
+): Promise<Item[]> {
   const referents = [...new Map(given.map(({ referent }) => [hexOf(referent), referent])).values()]
   const [outcomes, judgments, reviews, agents, reviewers] = await Promise.all([
     listOutcomes(tx, referents),
@@ -176,7 +184,7 @@ async function lookAround(tx: Tx, given: readonly NewReview[]): Promise<Item[]> 
   const outcomeOf = new Map(outcomes.map((row) => [hexOf(row.referent), row.outcome]))
   const judgmentsOf = byReferent(judgments)
   const reviewsOf = byReferent(reviews)
-  const items = given.map((one): Item => {
+  const gather = (one: NewReview): Item => {
     const at = hexOf(one.referent)
     const reviewer = reviewers.get(hexOf(one.reviewer))
     if (!reviewer) throw new Error('a reviewer was not looked up')
@@ -186,7 +194,8 @@ async function lookAround(tx: Tx, given: readonly NewReview[]): Promise<Item[]> 
     const effect = effectOf(outcomeOf.get(at))
     const agent_no = agents.get(one) ?? null
     return { given: one, reviewer, agent_no, stored, effect, judgments: judgmentsOf.get(at) ?? [] }
-  })
+  }
+  const items = await mapInChunks(given, gather, pace)
   refuseCrowds(items, reviewsOf)
   return items
 }

@@ -5,10 +5,10 @@ import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { systemClock } from '../../clock.ts'
 import { builder } from '../builder.ts'
-import { from, insertInto, type TenantDb, type Tx } from '../tenant-db.ts'
+import { from, insertInto, type TenantDb, type Tx, update } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
 import { migrateSqlite, SqliteEngine } from './engine.ts'
 import { findInstance } from './instance.ts'
@@ -46,6 +46,66 @@ test('units of several tenants that arrive together share one commit', async () 
   assert.equal(db.stats().commits, 1)
   assert.deepEqual(await operations('t1'), ['u0', 'u3'])
   assert.deepEqual(await operations('t2'), ['u1'])
+})
+
+/** Longer than a unit of work runs in one piece. */
+function keepBusy(): void {
+  for (const until_ms = performance.now() + 20; performance.now() < until_ms; );
+}
+
+test('others are answered while a long unit of work runs', async () => {
+  let answered = false
+  const answeredMeanwhile = await db.transact('t1', async (tx) => {
+    setImmediate(() => {
+      answered = true
+    })
+    for (let i = 0; i < 50_000 && !answered; i += 1) await put(tx, `u${i}`)
+    return answered
+  })
+  assert.equal(answeredMeanwhile, true)
+})
+
+test('statements that nobody waits for run in the order of the calls', async () => {
+  const found = await db.transact('t1', async (tx) => {
+    keepBusy()
+    for (const operation of ['a', 'b', 'c']) {
+      const renamed = update(tx, 'usage').set({ operation: `${operation}2` })
+      tx.needs(put(tx, operation))
+      tx.needs(tx.run(renamed.where('operation', '=', operation)))
+      // Here a later one would go before one that waits.
+      if (operation === 'b') await tx.all(from(tx, 'usage').select('operation'))
+    }
+    const rows = await tx.all(from(tx, 'usage').select('operation').orderBy('operation'))
+    return rows.map(({ operation }) => operation)
+  })
+  assert.deepEqual(found, ['a2', 'b2', 'c2'])
+})
+
+test('a unit that fails before its statements have run leaves nothing of them', async () => {
+  const failed = db.transact('t1', async (tx) => {
+    keepBusy()
+    void put(tx, 'lost')
+    throw new Error('failed')
+  })
+  const kept = db.transact('t1', (tx) => put(tx, 'kept'))
+  await assert.rejects(failed, /failed/)
+  await kept
+  assert.deepEqual(await operations('t1'), ['kept'])
+})
+
+/** A query of SQL that the builder has no words for. */
+const asQuery = (query: RawBuilder<unknown>) => ({
+  compile: () => query.compile(builder),
+  toOperationNode: query.toOperationNode,
+})
+
+test('what a unit writes after the end of its transaction is not kept', async () => {
+  const unit = db.transact('t1', async (tx) => {
+    await tx.all(asQuery(sql`rollback`))
+    await put(tx, 'stray')
+  })
+  await assert.rejects(unit)
+  assert.deepEqual(await operations('t1'), [])
 })
 
 const countUsage = (db: TenantDb) =>
@@ -127,9 +187,7 @@ test('a database that takes no writes any more is 503, and the reason is told', 
   await db.close()
   const told: unknown[] = []
   db = new SqliteEngine(path, systemClock(), { onFault: (fault) => told.push(fault) })
-  const query = sql`pragma query_only = on`
-  const readOnly = { compile: () => query.compile(builder), toOperationNode: query.toOperationNode }
-  await db.transact('t1', (tx) => tx.all(readOnly))
+  await db.transact('t1', (tx) => tx.all(asQuery(sql`pragma query_only = on`)))
   await assert.rejects(
     db.transact('t1', (tx) => put(tx, 'lost')),
     { code: 'unavailable' },

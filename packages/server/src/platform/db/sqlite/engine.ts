@@ -11,7 +11,7 @@ import { laterDdl, tableDdl } from '../migrations/ddl.ts'
 import { migrationsOf, requireKnown } from '../migrations/migrations.ts'
 import type { Query, TenantDb, Tx } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
-import { asRefusal, type Batch, SqliteTenantDb, SqliteTx } from './handle.ts'
+import { asRefusal, type Batch, SqliteTenantDb, SqliteTx, StatementQueue } from './handle.ts'
 import { writeStatistics } from './statistics.ts'
 import type { sumUp } from './sum-worker.ts'
 
@@ -155,7 +155,8 @@ export class SqliteEngine implements Database {
     const batch = this.#queue.splice(0, BATCH_UNITS_MAX)
     const begun_ms = performance.now()
     const state = new BatchState()
-    const shared = { connection: this.#writer, clock: this.#clock, state }
+    const queue = new StatementQueue()
+    const shared = { connection: this.#writer, queue, clock: this.#clock, state }
     let done: DoneUnit[] = []
     try {
       this.#requireFile()
@@ -191,13 +192,15 @@ export class SqliteEngine implements Database {
       try {
         const value = await queued.unit(tx)
         if (needed.length > 0) await Promise.all(needed)
+        await shared.queue.idle()
         this.#writer.step('RELEASE unit')
         done.push({ ...queued, value, after })
       } catch (error) {
-        // SQLITE_FULL and I/O errors end the whole transaction, not this unit.
-        if (sqliteFault(error) || !this.#writer.inTransaction) throw error
         // What still runs would write behind the rollback, into the batch.
         await Promise.allSettled(needed)
+        await shared.queue.idle()
+        // SQLITE_FULL and I/O errors end the whole transaction, not this unit.
+        if (sqliteFault(error) || !this.#writer.inTransaction) throw error
         this.#writer.step('ROLLBACK TO unit')
         this.#writer.step('RELEASE unit')
         shared.state.undoUnit()
@@ -212,9 +215,12 @@ export class SqliteEngine implements Database {
   async #flush(shared: Batch): Promise<void> {
     for (const { slot, tenant_id, value } of shared.state.entries()) {
       const { tx, needed, end } = SqliteTx.open(tenant_id, shared)
-      await slot.flush(tx, value)
-      await Promise.all(needed)
-      end()
+      try {
+        await slot.flush(tx, value)
+        await Promise.all(needed)
+      } finally {
+        end()
+      }
     }
   }
 

@@ -2,12 +2,14 @@
 
 import type { Clock } from '../../clock.ts'
 import { refusalOfStorage, sqliteFault } from '../../storage-fault.ts'
+import { yieldBetweenChunks } from '../../yield-between-chunks.ts'
 import type { BatchState } from '../batch-state.ts'
 import type { Statement } from '../statement.ts'
 import { asTx, type Query, type SharedState, type TenantDb, type Tx } from '../tenant-db.ts'
 import type { SqliteConnection } from './connection.ts'
 
-// Queries run synchronously underneath; the promises only keep slices engine-neutral.
+// Queries run synchronously underneath; the promises keep slices engine-neutral, and let a long
+// unit of work rest between its statements.
 
 export class SqliteTenantDb implements TenantDb {
   readonly tenant_id: string
@@ -33,29 +35,67 @@ export class SqliteTenantDb implements TenantDb {
     return this.#connection
   }
 
+  /** To await before a statement; undefined: it runs at once. */
+  protected place(): Promise<void> | undefined {
+    return undefined
+  }
+
   async all<O>(query: Query<O>): Promise<O[]> {
     const { sql, parameters } = query.compile()
+    const place = this.place()
+    if (place) await place
     return this.connection.all(sql, parameters) as O[]
   }
 
   async first<O>(query: Query<O>): Promise<O | undefined> {
     const { sql, parameters } = query.compile()
+    const place = this.place()
+    if (place) await place
     return this.connection.get(sql, parameters) as O | undefined
   }
 
   async allOf<P, O>(statement: Statement<P, O>, params: P): Promise<O[]> {
-    return this.connection.all(statement.sql, statement.bind(this.tenant_id, params)) as O[]
+    const values = statement.bind(this.tenant_id, params)
+    const place = this.place()
+    if (place) await place
+    return this.connection.all(statement.sql, values) as O[]
   }
 
   async firstOf<P, O>(statement: Statement<P, O>, params: P): Promise<O | undefined> {
     const values = statement.bind(this.tenant_id, params)
+    const place = this.place()
+    if (place) await place
     return this.connection.get(statement.sql, values) as O | undefined
+  }
+}
+
+/** Runs statements in the order of their calls, and lets others run every few milliseconds. */
+export class StatementQueue {
+  readonly #pace = yieldBetweenChunks()
+  #last: Promise<void> | undefined
+
+  /** To await before a statement; undefined: it runs at once. */
+  join(): Promise<void> | undefined {
+    // One that was called earlier may still wait.
+    const place = this.#last ? this.#last.then(this.#pace) : this.#pace()
+    if (!place) return undefined
+    this.#last = place
+    void place.then(() => {
+      if (this.#last === place) this.#last = undefined
+    })
+    return place
+  }
+
+  /** Resolves when every statement that was called has run. */
+  async idle(): Promise<void> {
+    while (this.#last) await this.#last
   }
 }
 
 /** The state that the units of one commit share. */
 export interface Batch {
   readonly connection: SqliteConnection
+  readonly queue: StatementQueue
   readonly clock: Clock
   readonly state: BatchState
 }
@@ -65,9 +105,13 @@ export class SqliteTx extends SqliteTenantDb {
   readonly #after: (() => void)[] = []
   readonly #needed: Promise<unknown>[] = []
   readonly #clock: Clock
+  readonly #queue: StatementQueue
+  readonly #writer: SqliteConnection
 
   private constructor(tenant_id: string, batch: Batch) {
     super(tenant_id, batch.connection)
+    this.#writer = batch.connection
+    this.#queue = batch.queue
     this.shared = batch.state.of(tenant_id)
     this.#clock = batch.clock
   }
@@ -81,13 +125,28 @@ export class SqliteTx extends SqliteTenantDb {
     return this.#clock.now()
   }
 
+  // An error of the disk ends the transaction: what runs then would be committed on its own.
+  protected override requireOpen(): void {
+    super.requireOpen()
+    if (!this.#writer.inTransaction) throw new Error('a query after the end of its transaction')
+  }
+
+  protected override place(): Promise<void> | undefined {
+    return this.#queue.join()
+  }
+
   async run(query: Query<unknown>): Promise<number> {
     const { sql, parameters } = query.compile()
+    const place = this.place()
+    if (place) await place
     return this.connection.run(sql, parameters)
   }
 
   async runOf<P, O>(statement: Statement<P, O>, params: P): Promise<number> {
-    return this.connection.run(statement.sql, statement.bind(this.tenant_id, params))
+    const values = statement.bind(this.tenant_id, params)
+    const place = this.place()
+    if (place) await place
+    return this.connection.run(statement.sql, values)
   }
 
   needs(done: Promise<unknown>): void {

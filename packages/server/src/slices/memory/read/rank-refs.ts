@@ -6,6 +6,7 @@ import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { findHead } from '../../gcrumbs/index.ts'
 import { embedQuery } from '../facts/embeddings.ts'
+import type { SimilarTerms } from '../index/lexical-scores.ts'
 import type { RankedFact } from '../index/ranking.ts'
 import { SEARCH_ATTEMPTS } from '../index/store-index.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
@@ -36,8 +37,9 @@ export async function answerRanked<T>(
   const { store_id, query } = request
   let embedder = await loadExpectedEmbedder(kernel, tenant_id, store_id)
   let vector = await embedQuery(kernel, embedder, query)
+  let similar = vector === null ? null : await findSimilarTerms(query)
   for (let attempt = 0; attempt < SEARCH_ATTEMPTS.max; attempt += 1) {
-    const options = { embedder, vector, yields: attempt < SEARCH_ATTEMPTS.yielding }
+    const options = { embedder, vector, similar, yields: attempt < SEARCH_ATTEMPTS.yielding }
     const tried = await storeIndexes(kernel).inTurn(tenant_id, store_id, () =>
       kernel.db.read(tenant_id, (db) => tryRanking(kernel, db, request, options)),
     )
@@ -46,6 +48,7 @@ export async function answerRanked<T>(
       settingsCache(kernel).forget(tenant_id, store_id)
       embedder = tried.embedder
       vector = await embedQuery(kernel, embedder, query)
+      similar = vector === null ? null : await findSimilarTerms(query)
     } else
       await storeIndexes(kernel).loadCurrent(tenant_id, store_id, tried.head_seq, {
         awaitSnapshot: true,
@@ -58,9 +61,14 @@ async function tryRanking<T>(
   kernel: Kernel,
   db: TenantDb,
   { store_id, query, limit, choose, show }: RankRequest<T>,
-  options: { embedder: EmbedderName; vector: Int8Array | null; yields: boolean },
+  options: {
+    embedder: EmbedderName
+    vector: Int8Array | null
+    similar: SimilarTerms | null
+    yields: boolean
+  },
 ): Promise<RankAttempt<T>> {
-  const { embedder, vector, yields } = options
+  const { embedder, vector, similar, yields } = options
   const store = await loadReadableStore(kernel, db, store_id)
   if (store.embedder !== embedder) return { embedder: store.embedder }
   const refs = await choose(db)
@@ -80,7 +88,7 @@ async function tryRanking<T>(
     at_us: now_us,
     namespace: null,
     filter: null,
-    similar: vector === null ? null : findSimilarTerms(query),
+    similar,
     visible: new Map(refs.map((ref) => [ref, ALWAYS])),
     uncalibrated: vector !== null && embedder !== 'static',
     min_score: null,

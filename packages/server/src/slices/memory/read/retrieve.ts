@@ -12,6 +12,7 @@ import type { Static } from 'typebox'
 import { parseTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { parseNamespace } from '../../../platform/namespace.ts'
 import { type RawJson, rawJson } from '../../../platform/raw-json.ts'
 import { Refusal } from '../../../platform/refusal.ts'
@@ -69,15 +70,24 @@ export const retrieve: Handler<Retrieve> = async (call, { params, body }) => {
   const { store_id } = params
   const embedder = await loadExpectedEmbedder(kernel, tenant_id, store_id)
   await admit(call, 'memory.retrieve', { ...params, query, tokens })
-  const vector = await embedQuery(kernel, embedder, query)
+  const embedded = { embedder, ...(await embedWords(kernel, embedder, query)) }
   const { known_at_us: us } = options
-  if (us === null)
-    return answerAtHead(call, store_id, { ...options, embedder, vector, known: null })
+  if (us === null) return answerAtHead(call, store_id, { ...options, ...embedded, known: null })
   // The index first, as it may take long: the versions on record are kept in memory briefly.
   await catchUpIndex(call, store_id, options)
   return withVersionsKnownAt(kernel, { tenant_id, store_id, us }, (known) =>
-    answerAtHead(call, store_id, { ...options, embedder, vector, known }),
+    answerAtHead(call, store_id, { ...options, ...embedded, known }),
   )
+}
+
+/** What a query is compared by; null: its words alone. */
+async function embedWords(
+  kernel: Kernel,
+  embedder: EmbedderName,
+  query: string,
+): Promise<Pick<SearchOptions, 'vector' | 'similar'>> {
+  const vector = await embedQuery(kernel, embedder, query)
+  return { vector, similar: vector === null ? null : await findSimilarTerms(query) }
 }
 
 async function catchUpIndex(
@@ -98,9 +108,8 @@ async function catchUpIndex(
 }
 
 /** Options with what was loaded before the snapshot, and is checked within it. */
-interface SnapshotOptions extends RetrieveOptions {
+interface SnapshotOptions extends RetrieveOptions, Pick<SearchOptions, 'vector' | 'similar'> {
   readonly embedder: EmbedderName
-  readonly vector: Int8Array | null
   readonly known: RecordedVersions | null
   readonly yields: boolean
 }
@@ -111,9 +120,10 @@ async function answerAtHead(
   options: Omit<SnapshotOptions, 'yields'>,
 ): Promise<RawJson<RetrieveReply>> {
   const { kernel, tenant_id } = call
-  let { embedder, vector } = options
+  let { embedder, vector, similar } = options
   for (let attempt = 0; attempt < SEARCH_ATTEMPTS.max; attempt += 1) {
-    const tried = { ...options, embedder, vector, yields: attempt < SEARCH_ATTEMPTS.yielding }
+    const yields = attempt < SEARCH_ATTEMPTS.yielding
+    const tried = { ...options, embedder, vector, similar, yields }
     const answer = await storeIndexes(kernel).inTurn(tenant_id, store_id, () => {
       const read_mark = openedFactCache(kernel).markRead(tenant_id)
       return call.read((db) => answerFromSnapshot(call, db, store_id, { ...tried, read_mark }))
@@ -126,7 +136,9 @@ async function answerAtHead(
     if (answer.embedder) {
       settingsCache(kernel).forget(tenant_id, store_id)
       embedder = answer.embedder
-      vector = await embedQuery(kernel, embedder, options.query)
+      const embedded = await embedWords(kernel, embedder, options.query)
+      vector = embedded.vector
+      similar = embedded.similar
     } else
       await storeIndexes(kernel).loadCurrent(tenant_id, store_id, answer.head_seq, {
         awaitSnapshot: true,
@@ -339,14 +351,12 @@ function checkRetrieveCapabilities(
 function makeSearchOptions(
   options: RetrieveOptions & {
     embedder: EmbedderName
-    vector: Int8Array | null
     namespace: string | null
-    visible: SearchOptions['visible']
     now_us: number
-  },
+  } & Pick<SearchOptions, 'vector' | 'similar' | 'visible'>,
 ): Omit<SearchOptions, 'limit'> {
-  const { query, vector, namespace, filter, visible, min_score, min_confidence, now_us } = options
-  const similar = vector === null ? null : findSimilarTerms(query)
+  const { query, vector, similar, namespace, filter, visible, now_us } = options
+  const { min_score, min_confidence } = options
   // Cosines of other embedders do not say whether two texts are about the same.
   const uncalibrated = vector !== null && options.embedder !== 'static'
   const at_us = options.as_of_us ?? options.known_at_us ?? now_us

@@ -1,7 +1,9 @@
 // Words that mean much the same as a word of a query, by the vectors of the bundled model.
 
+import { loadOnce } from '../../../platform/concurrency.ts'
 import { readVocabulary } from '../../../platform/embed/static-embedder.ts'
 import { LruCache } from '../../../platform/lru-cache.ts'
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { finish } from '../index/columns/steps.ts'
 import { VectorColumn } from '../index/columns/vector-column.ts'
 import type { SimilarTerms } from '../index/lexical-scores.ts'
@@ -17,14 +19,14 @@ const WORDS_CACHED = 4_096
 
 const WORD = /\p{L}{2,}/gu
 
-let vocabulary: ReturnType<typeof loadVocabulary> | undefined
 const cache = new LruCache<string, readonly string[]>({ max: WORDS_CACHED })
 
 /**
  * The words of the model that are one term of the index: their slots, and by slot the vector, the
  * term and the length of the vector.
  */
-function loadVocabulary() {
+const loadVocabulary = loadOnce(async () => {
+  const pace = yieldBetweenChunks()
   const vectors = new VectorColumn()
   const slots = new Map<string, number>()
   const terms: string[] = []
@@ -36,13 +38,15 @@ function loadVocabulary() {
     vectors.set(terms.length, vector)
     terms.push(term)
     lengths.push(Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0)))
+    await pace()
   }
   return { vectors, slots, terms, lengths }
-}
+})
 
 /** By term of the query: the most similar terms, the most similar first. */
-export function findSimilarTerms(query: string): SimilarTerms {
-  vocabulary ??= loadVocabulary()
+export async function findSimilarTerms(query: string): Promise<SimilarTerms> {
+  const vocabulary = await loadVocabulary()
+  const pace = yieldBetweenChunks()
   const found = new Map<string, readonly string[]>()
   for (const word of new Set(query.toLowerCase().match(WORD) ?? [])) {
     const slot = vocabulary.slots.get(word)
@@ -51,12 +55,13 @@ export function findSimilarTerms(query: string): SimilarTerms {
     if (found.has(term)) continue
     if (found.size >= WORDS_MAX) break
     found.set(term, cache.get(word) ?? cache.set(word, findSimilar(vocabulary, slot)))
+    await pace()
   }
   return found
 }
 
 function findSimilar(
-  { vectors, terms, lengths }: ReturnType<typeof loadVocabulary>,
+  { vectors, terms, lengths }: Awaited<ReturnType<typeof loadVocabulary>>,
   slot: number,
 ): readonly string[] {
   const own = terms[slot]

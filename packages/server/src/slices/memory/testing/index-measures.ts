@@ -156,7 +156,7 @@ export async function measureSearches(
   const times: number[] = []
   for (const query of queries) {
     const vector = await embedQuery(kernel, embedder, query)
-    const similar = vector === null ? null : findSimilarTerms(query)
+    const similar = vector === null ? null : await findSimilarTerms(query)
     const words = { query, vector, similar, namespace: null, visible: null, filter: filter ?? null }
     const request = {
       ...words,
