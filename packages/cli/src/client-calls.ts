@@ -14,6 +14,8 @@ const KEY_ADVICE = {
   tenant: 'set CUSTOS_API_KEY to a key of a tenant of this service (custos tenant create)',
 } as const
 
+const KEY_SETTING = { operator: 'CUSTOS_OPERATOR_KEY', tenant: 'CUSTOS_API_KEY' } as const
+
 /**
  * Runs `act` with a client of the service. Throws CommandError for what the client throws.
  *
@@ -79,7 +81,9 @@ export function commandError(
       `no answer from ${new URL(url).origin}: ${reasonOf(error.cause)}: check that the service ` +
         'runs there, or give its address with --url',
     )
-  return error instanceof CustosError ? new CommandError(error.message) : error
+  if (!(error instanceof CustosError)) return error
+  // The option of the client is this setting here.
+  return new CommandError(error.message.replace(/^apiKey\b/, KEY_SETTING[role]))
 }
 
 // The message of fetch is "fetch failed"; the reason is in its cause.

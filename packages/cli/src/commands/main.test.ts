@@ -155,6 +155,20 @@ test('a data directory in use stops the start with one line', async (t) => {
   assert.match(ran.stderr, /^custos serve: [^\n]* is in use by another process\n$/)
 })
 
+test('an address of no machine is a one-line error, and makes no data directory', async () => {
+  const data_dir = join(tempDirectory(), 'data')
+  const env = { CUSTOS_OPERATOR_KEY: 'a secret of 24 characters or more' }
+  for (const [host, reason] of [
+    ['192.0.2.1', '192.0.2.1 is no address of this machine: choose another with --host'],
+    ['no.invalid', 'the host name no.invalid has no address: choose another with --host'],
+  ] as const) {
+    const args = ['serve', '--host', host, '--data-dir', data_dir]
+    const { status, stderr } = await runCustos(args, { env })
+    assert.deepEqual([status, stderr], [1, `custos serve: ${reason}\n`])
+    assert.equal(existsSync(data_dir), false)
+  }
+})
+
 test('a port in use and a database of a newer version are one-line errors', async (t) => {
   const { url, data_dir, stop } = await serveLocally(t)
   const port = new URL(url).port

@@ -74,6 +74,9 @@ test('the operator may choose a credential of several words', async (t) => {
   const env = { CUSTOS_URL: url, CUSTOS_OPERATOR_KEY }
   const made = await runCustos(['tenant', 'create', 'Clinic North'], { env })
   assert.equal(made.status, 0, made.stderr)
+  const cut = { ...env, CUSTOS_OPERATOR_KEY: `${CUSTOS_OPERATOR_KEY}\n` }
+  const refused = await runCustos(['tenant', 'list'], { env: cut })
+  assert.match(refused.stderr, /^custos tenant: CUSTOS_OPERATOR_KEY is empty or has characters /)
 })
 
 test('an export is imported elsewhere with refs, versions and times', async (t) => {

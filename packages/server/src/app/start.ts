@@ -99,7 +99,8 @@ export async function startService(config: Config, options: KernelOptions = {}):
     if (parts.timers) await stopParts(kernel, parts).catch(note)
     await close().catch(note)
     if (!(error instanceof Refusal)) throw error
-    throw new OperatorError(`the start was refused: ${error.message}`)
+    const why = error.cause instanceof Error ? ` (${error.cause.message})` : ''
+    throw new OperatorError(`the start was refused: ${error.message}${why}`)
   }
 }
 

@@ -220,15 +220,30 @@ function postgres(env: Environment): PostgresConfig | null {
   return { database_url, keyring_url, pool, wait_seconds }
 }
 
+const DATABASE_URL = /^postgres(ql)?:\/\//
+/** What the driver knows: it would take no notice of another spelling, and encrypt nothing. */
+const SSL_PARAMETERS = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation']
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
+
 function databaseUrl(
   env: Environment,
   name: 'CUSTOS_DATABASE_URL' | 'CUSTOS_KEYRING_URL',
 ): string | null {
   const given = env[name]
   if (given === undefined) return null
-  const url = URL.parse(given)
-  if (url?.protocol !== 'postgres:' && url?.protocol !== 'postgresql:')
+  if (!DATABASE_URL.test(given))
     throw wrong(name, 'must be a URL that begins with postgres:// or postgresql://')
+  const url = URL.parse(given)
+  if (url === null)
+    throw wrong(name, 'is no URL: write / ? # @ : % in a password as %2F %3F %23 %40 %3A %25')
+  for (const [parameter, value] of url.searchParams) {
+    if (/^ssl/i.test(parameter) && !SSL_PARAMETERS.includes(parameter))
+      throw wrong(name, `has an unknown parameter: use ${SSL_PARAMETERS.join(', ')}`)
+    if (parameter === 'sslmode' && !SSL_MODES.includes(value))
+      throw wrong(name, `has an unknown sslmode: use ${SSL_MODES.join(', ')}`)
+    if (parameter === 'pgbouncer' && !/^(true|false|1|0)$/.test(value))
+      throw wrong(name, 'has pgbouncer, which must be true or false')
+  }
   for (const parameter of ['sslrootcert', 'sslcert', 'sslkey']) {
     const file = url.searchParams.get(parameter)
     if (file && !isReadable(file))
@@ -246,6 +261,9 @@ function isReadable(file: string): boolean {
   }
 }
 
+/** As a header can carry it whole: a line end of the file it was read from would be cut off. */
+const HEADER_VALUE = /^[!-~]([ -~]*[!-~])?$/
+
 function operatorKey(env: Environment): string | null {
   const given = env.CUSTOS_OPERATOR_KEY
   if (given === undefined) return null
@@ -253,6 +271,11 @@ function operatorKey(env: Environment): string | null {
     throw wrong(
       'CUSTOS_OPERATOR_KEY',
       'must have 24 characters or more; make one with: openssl rand -hex 24',
+    )
+  if (!HEADER_VALUE.test(given))
+    throw wrong(
+      'CUSTOS_OPERATOR_KEY',
+      'must be printable ASCII, with no space or line end around it',
     )
   return given
 }

@@ -392,3 +392,47 @@ test('a stop does not wait for a connection that sends no request', async () => 
   await closed
   assert.ok(performance.now() - begun < 30_000)
 })
+
+test('a stop closes a connection with the answer that was under way, whole', async () => {
+  for (const under of ['before its headers', 'after its headers']) {
+    const stopped = await startTestServer()
+    const { hostname, port } = new URL(stopped.url)
+    const { api_key } = await makeTenant(stopped.url)
+    const socket = connect(Number(port), hostname)
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+      if (under === 'after its headers' && chunk.includes(' 200 OK')) socket.pause()
+    })
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+    const head = `Host: a\r\nAuthorization: Bearer ${api_key}\r\n`
+    if (under === 'before its headers') {
+      socket.write(`POST /probe/upload HTTP/1.1\r\n${head}Expect: 100-continue\r\n`)
+      socket.write('Content-Type: application/x-ndjson\r\nContent-Length: 9\r\n\r\n')
+      await until(() => text.includes('100 Continue'))
+    } else {
+      socket.write(`GET /probe/lines?count=40000 HTTP/1.1\r\n${head}\r\n`)
+      await until(() => socket.isPaused())
+    }
+    const begun = performance.now()
+    const end = stopped.stop()
+    await until(() => refused(Number(port), hostname))
+    socket.resume()
+    if (under === 'before its headers') socket.write('123456789')
+    await Promise.all([end, closed])
+    const ending = under === 'before its headers' ? '{"bytes":9}' : '}\n\r\n0\r\n\r\n'
+    assert.ok(text.endsWith(ending), under)
+    assert.ok(performance.now() - begun < 30_000, under)
+  }
+})
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+const refused = (port: number, host: string) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(port, host, () => socket.destroy())
+    socket.once('error', () => resolve(true))
+    socket.once('close', () => resolve(false))
+  })

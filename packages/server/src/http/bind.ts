@@ -66,7 +66,7 @@ interface BuiltServer {
 export async function buildServer(options: ServerOptions): Promise<BuiltServer> {
   const { kernel, routes, patience = PATIENCE, metrics } = options
   const server = createFastify(kernel, patience)
-  closeUnused(server)
+  closeAtStop(server)
   allowOrigins(server, options.cors_origins)
   carryBodies(server)
   const authenticator = new Authenticator(kernel, options)
@@ -137,19 +137,35 @@ function createFastify(kernel: Kernel, patience: RequestDeadlines): FastifyInsta
 }
 
 /**
- * A stop closes connections that have sent no request, as browsers open them ahead: Node closes
- * those between two requests, and would wait a minute for the first one.
+ * A stop closes connections that have sent no request, as browsers open them ahead, and each of the
+ * others with its answer. Node closes those that rest when the stop begins: it would wait a minute
+ * for the first request of the former, and for the next one of a proxy that now asks elsewhere.
  */
-function closeUnused(server: FastifyInstance): void {
+function closeAtStop(server: FastifyInstance): void {
   const unused = new Set<Socket>()
+  const answers = new Set<ServerResponse>()
+  let stopping = false
   server.server.on('connection', (socket) => {
     unused.add(socket)
     socket.once('close', () => unused.delete(socket))
   })
-  server.server.on('request', ({ socket }) => unused.delete(socket))
-  server.addHook('preClose', async () => {
-    for (const socket of unused) socket.destroy()
+  server.server.on('request', ({ socket }, answer) => {
+    unused.delete(socket)
+    if (stopping) return closeAfter(answer)
+    answers.add(answer)
+    answer.once('close', () => answers.delete(answer))
   })
+  server.addHook('preClose', async () => {
+    stopping = true
+    for (const socket of unused) socket.destroy()
+    for (const answer of answers) closeAfter(answer)
+  })
+}
+
+function closeAfter(answer: ServerResponse): void {
+  if (!answer.headersSent) answer.setHeader('connection', 'close')
+  else if (answer.writableFinished) answer.req.socket.destroySoon()
+  else answer.once('finish', () => answer.req.socket.destroySoon())
 }
 
 /** Of several hosts or credentials Node keeps the first: a proxy may have meant another one. */

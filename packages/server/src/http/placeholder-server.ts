@@ -61,13 +61,11 @@ export async function listenOn(
   }
 }
 
-/** Throws OperatorError when another program listens there, other listen errors as they are. */
+/** Throws OperatorError where this process cannot listen. */
 export async function requireFreePort(
   { host, port }: { host: string; port: number },
   flag = '--port',
 ): Promise<void> {
-  // The system chooses a free one.
-  if (port === 0) return
   const server = createTcpServer()
   try {
     await new Promise<void>((resolve, reject) => {
@@ -75,14 +73,28 @@ export async function requireFreePort(
       server.listen({ host, port, exclusive: true }, resolve)
     })
   } catch (error) {
-    throw isInUse(error) ? new OperatorError(portInUse(host, port, flag)) : error
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const reason = explainNoListening(String(code), { host, port, flag })
+    throw reason === undefined ? error : new OperatorError(reason)
   }
   await new Promise((resolve) => server.close(resolve))
 }
 
-const isInUse = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
-
-const portInUse = (host: string, port: number, flag: string): string =>
-  `port ${port} of ${host} is in use: stop the program that listens there, ` +
-  `which may be another custos, or choose another port with ${flag}`
+function explainNoListening(
+  code: string,
+  { host, port, flag }: { host: string; port: number; flag: string },
+): string | undefined {
+  const address = flag.replace('port', 'host')
+  if (code === 'EADDRINUSE')
+    return (
+      `port ${port} of ${host} is in use: stop the program that listens there, ` +
+      `which may be another custos, or choose another port with ${flag}`
+    )
+  if (code === 'EACCES')
+    return `this user may not listen on port ${port} of ${host}: choose another with ${flag}`
+  if (code === 'EADDRNOTAVAIL')
+    return `${host} is no address of this machine: choose another with ${address}`
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return `the host name ${host} has no address: choose another with ${address}`
+  return undefined
+}

@@ -3,7 +3,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -52,6 +60,28 @@ test('a lock file that is damaged is told in one line that says what to do', () 
   assert.throws(() => lockDataDir(dir), {
     message: /^\S+custos\.lock cannot be locked \(file is not a database\): [^\n]* delete it/,
   })
+  rmSync(dir, { recursive: true })
+})
+
+test('a directory that cannot be written is told as that, and no file is blamed', async () => {
+  const dir = freshDir()
+  lockDataDir(dir).unlock()
+  const module = new URL('./data-dir.ts', import.meta.url).href
+  const nobody = 65_534
+  if (process.getuid?.() === 0)
+    for (const path of [join(dir, 'custos.lock'), dir]) chownSync(path, nobody, nobody)
+  chmodSync(dir, 0o500)
+  const script = `
+    const { lockDataDir } = await import(${JSON.stringify(module)})
+    // Root may write everywhere.
+    if (process.getuid() === 0) process.setgid(${nobody}), process.setuid(${nobody})
+    try { lockDataDir(${JSON.stringify(dir)}) } catch ({ message }) { console.log(message) }`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [said] = await once(child.stdout, 'data')
+  assert.equal(String(said), `the data directory ${dir} cannot be written by this user\n`)
+  chmodSync(dir, 0o700)
   rmSync(dir, { recursive: true })
 })
 

@@ -15,6 +15,7 @@ import {
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../operator-error.ts'
+import { sqliteFault } from '../storage-fault.ts'
 
 /** Another live process works on the directory. */
 export class DataDirHeld extends OperatorError {}
@@ -51,10 +52,7 @@ export function lockDataDir(path: string): {
     // SQLITE_BUSY or SQLITE_LOCKED: somebody holds it.
     if ([5, 6].includes(Number(error.errcode)))
       throw new DataDirHeld(`the data directory ${path} is in use by another process`)
-    throw new OperatorError(
-      `${join(path, LOCK)} cannot be locked (${error.message}): it holds nothing, so ` +
-        'delete it while no process uses the directory, or use a file system that has locks',
-    )
+    throw new OperatorError(explainNoLock(path, error))
   }
   held.add(lock)
   // Of a process that was killed: another program may listen there now.
@@ -65,6 +63,19 @@ export function lockDataDir(path: string): {
     lock.close()
   }
   return { path, database: databasePath(path), unlock }
+}
+
+/** SQLite's primary result code of a directory that takes no file beside the lock. */
+const READONLY = 8
+
+function explainNoLock(dir: string, error: Error & { errcode: unknown }): string {
+  if (sqliteFault(error) === 'full') return `the disk of ${dir} is full: free space, then try again`
+  if ((Number(error.errcode) & 0xff) === READONLY)
+    return `the data directory ${dir} cannot be written by this user`
+  return (
+    `${join(dir, LOCK)} cannot be locked (${error.message}): it holds nothing, so ` +
+    'delete it while no process uses the directory, or use a file system that has locks'
+  )
 }
 
 /**

@@ -33,6 +33,18 @@ test('an invalid statement stays an error, and its text has names and no values'
   assert.equal(ofServer('42P01', 'no table x').message, 'PostgreSQL error 42P01: no table x')
 })
 
+test('sessions that a pooler exchanged are unavailable, and what to set is said', () => {
+  for (const code of ['26000', '42P05']) {
+    const error = ofServer(code, 'prepared statement "x"')
+    assert.deepEqual(told(error), ['unavailable', 5])
+    assert.match(error.message, /: behind a pooler its URL needs pgbouncer=true$/)
+    const refusal = asRefusal(error)
+    assert.ok(refusal instanceof Refusal)
+    // What a start that is refused tells.
+    assert.equal(refusal.cause, error)
+  }
+})
+
 test('a missing right is unavailable, and a row that a policy refuses stays an error', () => {
   const denied = (routine: string) =>
     asPostgresError(

@@ -39,7 +39,12 @@ const FAULTS: Readonly<Record<string, PostgresFault>> = {
   '25P03': 'lost',
   // A primary that became a standby.
   '25006': 'lost',
+  '26000': 'lost',
+  '42P05': 'lost',
 }
+
+/** Prepared in the session of another client, or not in this one: a pooler exchanges sessions. */
+const POOLED = ['26000', '42P05']
 
 /**
  * Where the server compares rights. A row that a policy of the table refuses has the same SQLSTATE
@@ -74,13 +79,16 @@ function ofServer(error: DatabaseError): PostgresError {
   const { code = 'XX000', constraint, table, message, routine } = error
   const where = constraint ?? table
   const said = NAMING_CLASSES.includes(code.slice(0, 2)) ? `: ${message}` : ''
-  const text = `PostgreSQL error ${code}${where === undefined ? '' : ` at ${where}`}${said}`
+  const hint = POOLED.includes(code) ? ': behind a pooler its URL needs pgbouncer=true' : ''
+  const text = `PostgreSQL error ${code}${where === undefined ? '' : ` at ${where}`}${said}${hint}`
   return new PostgresError(text, faultOf(code, routine), code)
 }
 
 /** The refusal for a server failure: it is unknown whether the unit was committed. */
 export function asRefusal(error: unknown): unknown {
   if (!(error instanceof PostgresError) || error.fault === null) return error
-  if (error.fault === 'full') return new Refusal('storage_full', undefined, { retry_after_s: 30 })
-  return new Refusal('unavailable', undefined, { retry_after_s: 5 })
+  const [code, retry_after_s] =
+    error.fault === 'full' ? (['storage_full', 30] as const) : (['unavailable', 5] as const)
+  // No caller sees the cause; a start that is refused tells it.
+  return Object.assign(new Refusal(code, undefined, { retry_after_s }), { cause: error })
 }

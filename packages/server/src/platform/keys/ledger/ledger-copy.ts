@@ -58,7 +58,11 @@ export class LedgerCopy {
       if (!existed) syncDirectory(dirname(path))
       return new LedgerCopy(path, instance_id, fd)
     } catch (error) {
-      throw new KeyringError('ledger_copy_failed', `${path} cannot be opened`, error)
+      throw new KeyringError(
+        'ledger_copy_failed',
+        `the ledger copy ${path} cannot be opened`,
+        error,
+      )
     }
   }
 
