@@ -3,7 +3,7 @@
 
 import { addSignatures, parseWitnessKey, RECORD_KINDS, verifyCosignatures } from '@custos/proof'
 import { listAppliedMigrations } from '../../platform/db/control.sql.ts'
-import { cosignatures, epochTimestamps } from '../../platform/db/migrations/0030-to-0075.ts'
+import { cosignatures, epochTimestamps } from '../../platform/db/migrations/0030-to-0080.ts'
 import { verifyTimestampToken } from '../../platform/timestamps/timestamp-token.ts'
 import {
   type CosignatureRow,

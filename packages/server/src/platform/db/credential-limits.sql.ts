@@ -125,7 +125,14 @@ const limited = ({ tenant_id }: TenantDb) =>
     .where('limits.tenant_id', '=', tenant_id)
 
 export const listLimitedAfter = (db: TenantDb, after: string, limit: number) =>
-  db.all(limited(db).where('limits.key_id', '>', after).orderBy('limits.key_id').limit(limit))
+  db.all(
+    limited(db)
+      .where('limits.key_id', '>', after)
+      // Says the same once more: without it a merge reads the credentials before the page as well.
+      .where('credentials.key_id', '>', after)
+      .orderBy('limits.key_id')
+      .limit(limit),
+  )
 
 export const findLimited = (db: TenantDb, key_id: string) =>
   db.first(limited(db).where('limits.key_id', '=', key_id))

@@ -1,5 +1,6 @@
 // SQL of the manifold: decisions, their outcomes and their agents.
 
+import type { Builder } from '../../platform/db/builder.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
@@ -59,19 +60,10 @@ type GovernedRow = Pick<
   readonly outcome: string | null
 }
 
-const governedStatement = statement<Page & { dimension: Uint8Array }>()((k, p) =>
+/** The page of decisions, not yet of a dimension. */
+const governedPage = (k: Builder, p: Page & { readonly tenant_id: string }) =>
   k
     .selectFrom('cgr_decisions as decided')
-    .innerJoin('cgr_agents as agent', (join) =>
-      join
-        .onRef('agent.tenant_id', '=', 'decided.tenant_id')
-        .onRef('agent.agent_no', '=', 'decided.agent_no'),
-    )
-    .leftJoin('cgr_outcomes as known', (join) =>
-      join
-        .onRef('known.tenant_id', '=', 'decided.tenant_id')
-        .onRef('known.referent', '=', 'decided.referent'),
-    )
     .select([
       'decided.seq',
       'decided.decision_id',
@@ -79,14 +71,50 @@ const governedStatement = statement<Page & { dimension: Uint8Array }>()((k, p) =
       'decided.decision',
       'decided.tag',
       'decided.secret_no',
-      'known.outcome',
     ])
     .where('decided.tenant_id', '=', p.tenant_id)
-    .where('agent.dimension', '=', p.dimension)
     .where((e) => e('decided.current', '=', e.lit(1)))
     .where('decided.seq', '<', p.before)
     .orderBy('decided.seq', 'desc')
-    .limit(p.limit),
+    .limit(p.limit)
+
+const governedStatement = statement<Page & { dimension: Uint8Array }>()(
+  (k, p) =>
+    governedPage(k, p)
+      .innerJoin('cgr_agents as agent', (join) =>
+        join
+          .onRef('agent.tenant_id', '=', 'decided.tenant_id')
+          .onRef('agent.agent_no', '=', 'decided.agent_no'),
+      )
+      .leftJoin('cgr_outcomes as known', (join) =>
+        join
+          .onRef('known.tenant_id', '=', 'decided.tenant_id')
+          .onRef('known.referent', '=', 'decided.referent'),
+      )
+      .select('known.outcome')
+      .where('agent.dimension', '=', p.dimension),
+  // Looks the agent of each decision up: planned for any values, a join compares every decision
+  // with every agent of the dimension.
+  (k, p) =>
+    governedPage(k, p)
+      .innerJoinLateral(
+        (e) =>
+          e
+            .selectFrom('cgr_agents')
+            .select('cgr_agents.agent_no')
+            .whereRef('cgr_agents.tenant_id', '=', 'decided.tenant_id')
+            .whereRef('cgr_agents.agent_no', '=', 'decided.agent_no')
+            .where('cgr_agents.dimension', '=', p.dimension)
+            .offset(e.lit(0))
+            .as('agent'),
+        (join) => join.onTrue(),
+      )
+      .leftJoin('cgr_outcomes as known', (join) =>
+        join
+          .onRef('known.tenant_id', '=', 'decided.tenant_id')
+          .onRef('known.referent', '=', 'decided.referent'),
+      )
+      .select('known.outcome'),
 )
 
 /** GovernedRow decisions of a dimension that count, the newest first, with their outcomes. */

@@ -1,5 +1,7 @@
 // Counts by index, one tenant at a time.
 
+import { sql } from 'kysely'
+import type { Builder } from '../../platform/db/builder.ts'
 import type { Database } from '../../platform/db/database.ts'
 import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
 import { statement } from '../../platform/db/statement.ts'
@@ -29,27 +31,30 @@ export async function logSize(db: TenantDb): Promise<number> {
   return row?.size ?? 0
 }
 
+const lastEpoch = (k: Builder, tenant_id: string) =>
+  k
+    .selectFrom('epochs')
+    .select(['tenant_id', 'tree_size'])
+    .where('tenant_id', '=', tenant_id)
+    .orderBy('epoch_number', 'desc')
+    .limit((e) => e.lit(1))
+    .as('covered')
+
+const UNCOVERED = sql<number>`case when covered.tree_size is null then 0 else covered.tree_size end`
+
 /** A tenant without a log has nothing to count. */
 const numbersStatement = statement<{ now_us: number }>()((k, p) =>
   k
     .selectFrom('chain_heads')
-    // The oldest entry that no checkpoint covers.
+    .leftJoin(lastEpoch(k, p.tenant_id), (join) =>
+      join.onRef('covered.tenant_id', '=', 'chain_heads.tenant_id'),
+    )
+    // The oldest entry that no checkpoint covers. Under row-level security PostgreSQL looks up what
+    // a column or CASE says; with a subquery or COALESCE it would read the whole log.
     .leftJoin('breadcrumbs', (join) =>
-      join.onRef('breadcrumbs.tenant_id', '=', 'chain_heads.tenant_id').on((e) =>
-        e(
-          'breadcrumbs.seq',
-          '=',
-          e.fn.coalesce(
-            e
-              .selectFrom('epochs')
-              .select('epochs.tree_size')
-              .whereRef('epochs.tenant_id', '=', 'chain_heads.tenant_id')
-              .orderBy('epochs.epoch_number', 'desc')
-              .limit((f) => f.lit(1)),
-            e.lit(0),
-          ),
-        ),
-      ),
+      join
+        .onRef('breadcrumbs.tenant_id', '=', 'chain_heads.tenant_id')
+        .on('breadcrumbs.seq', '=', UNCOVERED),
     )
     .select((e) => [
       'chain_heads.size as log_size',

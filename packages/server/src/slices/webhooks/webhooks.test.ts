@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { webhookTextSource } from './endpoint.ts'
 import { bodyOf, poll, sceneOf, startReceiver, startScene, verifiedBy } from './testing/scene.ts'
+import { deleteOldDeliveries } from './webhooks.sql.ts'
 
 const URL = 'https://hooks.invalid/custos'
 const EVENTS = ['webhook.disabled']
@@ -165,6 +166,28 @@ test("'webhooks.deliveries' finds by state and event, in pages", async (t) => {
     seqs.toSorted((a, b) => b - a),
   )
   assert.equal(new Set(seqs).size, 4)
+})
+
+test('of every endpoint deliveries that ended long ago are deleted, open ones never', async (t) => {
+  const scene = await startScene(t)
+  const [receiver, failing] = [await startReceiver(t), await startReceiver(t)]
+  failing.answer = () => 500
+  const made: string[] = []
+  for (const one of [receiver, failing, receiver])
+    made.push((await scene.create(one, { events: ['store.created'] })).webhook_id)
+  for (let i = 0; i < 3; i += 1) await scene.append()
+  const count = async (webhook_id: string | undefined, status: string) =>
+    (await scene.ok('GET', `/v1/webhooks/${webhook_id}/deliveries?status=${status}`)).count
+  for (const webhook_id of [made[0], made[2]])
+    await poll(async () => (await count(webhook_id, 'delivered')) === 3)
+  await poll(async () => (await count(made[1], 'retrying')) === 3)
+  const { db, clock } = scene.service.kernel
+  const deleteBefore = (us: number) =>
+    db.transact(scene.tenant_id, (tx) => deleteOldDeliveries(tx, us, 4))
+  assert.equal(await deleteBefore(1), 0)
+  // As many at once as were asked for, and then the rest.
+  for (const deleted of [4, 2, 0]) assert.equal(await deleteBefore(clock.now()), deleted)
+  assert.equal(await count(made[1], 'retrying'), 3)
 })
 
 test("'webhooks.test' tells what the receiver answered, one test at a time", async (t) => {

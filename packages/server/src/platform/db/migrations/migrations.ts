@@ -39,6 +39,7 @@ import {
   extractedFacts,
   managedRuns,
   people,
+  replaysAndUses,
   sessionDigests,
   sessions,
   sso,
@@ -48,7 +49,7 @@ import {
   toolKinds,
   tools,
   workflows,
-} from './0030-to-0075.ts'
+} from './0030-to-0080.ts'
 import type { EngineName, Migration } from './ddl.ts'
 
 export const migrations: readonly Migration[] = [
@@ -98,6 +99,7 @@ export const migrations: readonly Migration[] = [
   tenantFences,
   compensationEnd,
   epochTimestamps,
+  replaysAndUses,
 ]
 
 /** Raised when the database was written by a newer version. */

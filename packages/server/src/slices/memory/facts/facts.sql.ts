@@ -14,7 +14,7 @@ import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
 import type { StorePart } from '../../../platform/namespace.ts'
-import { expiredRefs } from '../stores/expiries.sql.ts'
+import { isUnexpired } from '../stores/expiries.sql.ts'
 
 type NewFactRow = Row<'facts'>
 type TombstoneRow = Row<'tombstones'>
@@ -242,7 +242,7 @@ export function findRefAtOffset(
     .select('ref')
     .where('store_id', '=', store_id)
     .where('state', '=', LIVE)
-    .where('ref', 'not in', expiredRefs(db, store_id, at_us))
+    .where(isUnexpired(db, 'facts', { store_id, at_us }))
     .orderBy('ref', newest ? 'desc' : 'asc')
     .limit(1)
     .offset(offset)

@@ -1,5 +1,6 @@
 // SQL of expiries: which memories of a store expire, and when. A row goes with its fact.
 
+import { type SqlBool, sql } from 'kysely'
 import type { Builder } from '../../../platform/db/builder.ts'
 import {
   firstItems,
@@ -32,11 +33,25 @@ const deleteStatement = refsStatement()((k, p, isListed) =>
 export const deleteExpiries = (tx: Tx, refs: readonly number[]) => deleteStatement.run(tx, refs, {})
 
 /** Refs of the store that expired at `at_us` or before: a subquery. */
-export const expiredRefs = (db: TenantDb, store_id: string, at_us: number) =>
+const expiredRefs = (db: TenantDb, store_id: string, at_us: number) =>
   from(db, 'fact_expiries')
-    .select('ref')
-    .where('store_id', '=', store_id)
-    .where('expires_us', '<=', at_us)
+    .select('fact_expiries.ref')
+    .where('fact_expiries.store_id', '=', store_id)
+    .where('fact_expiries.expires_us', '<=', at_us)
+
+/**
+ * Whether a row of `table` is of a memory that has not expired at `at_us`. No `not in`: PostgreSQL
+ * would first read all that expired, and with very many of them compare each memory with each.
+ */
+export const isUnexpired = (
+  db: TenantDb,
+  table: 'facts' | 'validity',
+  store: { readonly store_id: string; readonly at_us: number },
+) => {
+  const ref = sql.ref<number>(`${table}.ref`)
+  const expired = expiredRefs(db, store.store_id, store.at_us)
+  return sql<SqlBool>`not exists ${expired.where('fact_expiries.ref', '=', ref)}`
+}
 
 /** A statement is prepared for each number of refs up to this. */
 const REFS_AT_ONCE = 32

@@ -13,7 +13,7 @@ import {
   update,
 } from '../../../platform/db/tenant-db.ts'
 import type { Page } from '../../../platform/page.ts'
-import { expiredRefs } from './expiries.sql.ts'
+import { isUnexpired } from './expiries.sql.ts'
 
 export type StoreRow = Row<'stores'>
 
@@ -159,7 +159,7 @@ export const sumFacts = (
     ])
     .where('store_id', '=', store_id)
     .where('state', '=', 0)
-    .where('ref', 'not in', expiredRefs(db, store_id, at_us))
+    .where(isUnexpired(db, 'facts', { store_id, at_us }))
 
 /** Validity versions on record, without those of facts that have expired at `at_us`. */
 export const sumVersions = (db: TenantDb, store_id: string, at_us: number) =>
@@ -171,7 +171,7 @@ export const sumVersions = (db: TenantDb, store_id: string, at_us: number) =>
     ])
     .where('store_id', '=', store_id)
     .where('until_seq', 'is', null)
-    .where('ref', 'not in', expiredRefs(db, store_id, at_us))
+    .where(isUnexpired(db, 'validity', { store_id, at_us }))
 
 export const countErased = (db: TenantDb, store_id: string) =>
   from(db, 'tombstones')

@@ -95,11 +95,10 @@ export const listAllReviews = (
         'seq',
         'handle',
       ])
+      // This bound alone is one that an index finds.
+      .where('referent', '>=', after.referent)
       .where((e) =>
-        e.or([
-          e('referent', '>', after.referent),
-          e.and([e('referent', '=', after.referent), e('reviewer_no', '>', after.reviewer_no)]),
-        ]),
+        e.or([e('referent', '>', after.referent), e('reviewer_no', '>', after.reviewer_no)]),
       )
       .orderBy('referent')
       .orderBy('reviewer_no')

@@ -433,3 +433,17 @@ export const epochTimestamps: Migration = {
     },
   ],
 }
+
+/** What a replay has sent so far, and what a decision used, without reading all of a tenant. */
+export const replaysAndUses: Migration = {
+  name: '0080-replays-and-uses',
+  tables: [],
+  indexes: [
+    {
+      table: 'webhook_deliveries',
+      columns: ['tenant_id', 'webhook_id', 'job_id', 'seq'],
+      where: 'job_id is not null',
+    },
+    { table: 'decision_facts', columns: ['tenant_id', 'decision_seq'] },
+  ],
+}
