@@ -4,7 +4,9 @@ import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import type { Decision } from '@custos/contract'
 import { DAY_US, formatTime, parseDateOrTime } from '../../../platform/clock.ts'
+import { planOf } from '../../../platform/db/testing/plans.ts'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
+import { findFactInStores } from './decisions.sql.ts'
 
 const COUNT = 12
 
@@ -264,4 +266,9 @@ test('a credential bound to stores sees their decisions only, on every read', as
   assert.equal((await as(`/v1/decisions/${logged[0]?.decision_id}`)).status, 404)
   assert.equal((await as(`/v1/decisions/${logged[0]?.decision_id}/replay`)).status, 404)
   assert.equal((await as(`/v1/decisions/${logged[1]?.decision_id}`)).status, 200)
+})
+
+test('PostgreSQL finds memories that a decision used without those of others', async () => {
+  const plan = await planOf((db) => findFactInStores(db, 1, ['s']))
+  assert.match(plan, /on decision_facts\n +Index Cond: .*\(decision_seq = /)
 })
