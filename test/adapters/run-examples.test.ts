@@ -37,7 +37,7 @@ async function assertVerifies(folder: string): Promise<void> {
     bundle,
     list,
   ])
-  assert.equal(stdout, 'valid\n')
+  assert.match(stdout, /^valid\nsigned by /)
 }
 
 test('three agents answer under one budget, and their run verifies offline', async (t) => {

@@ -15,6 +15,12 @@ export interface Recorded {
 
 type Asked = Omit<Recorded, 'body'>
 
+/** Since then a cursor also names its list. */
+function placeOf(cursor: string): { readonly next_cursor: string } {
+  const [place = ''] = Buffer.from(cursor, 'base64url').toString().split('~')
+  return { next_cursor: Buffer.from(place).toString('base64url') }
+}
+
 /** What is of the moment of the request, or follows from a hash that stays, is left out. */
 const REDUCED: readonly (readonly [path: RegExp, left: (body: Body) => Body])[] = [
   [
@@ -27,6 +33,7 @@ const REDUCED: readonly (readonly [path: RegExp, left: (body: Body) => Body])[] 
     /^\/v1\/gcrumbs\/breadcrumbs/,
     ({ breadcrumbs }) => breadcrumbs.map(({ breadcrumb_id }: Body) => breadcrumb_id),
   ],
+  [/^\/v1\/governance\/logs/, ({ next_cursor, ...left }) => ({ ...left, ...placeOf(next_cursor) })],
 ]
 
 export const keyOf = (known: Known, who: Recorded['who']): string =>

@@ -223,7 +223,7 @@ function postgres(env: Environment): PostgresConfig | null {
 const DATABASE_URL = /^postgres(ql)?:\/\//
 /** What the driver knows: it would take no notice of another spelling, and encrypt nothing. */
 const SSL_PARAMETERS = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation']
-const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
+const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
 function databaseUrl(
   env: Environment,
@@ -235,10 +235,13 @@ function databaseUrl(
     throw wrong(name, 'must be a URL that begins with postgres:// or postgresql://')
   const url = URL.parse(given)
   if (url === null)
-    throw wrong(name, 'is no URL: write / ? # @ : % in a password as %2F %3F %23 %40 %3A %25')
+    throw wrong(
+      name,
+      'is no URL of one host; in a password, / ? # @ : % are written %2F %3F %23 %40 %3A %25',
+    )
   for (const [parameter, value] of url.searchParams) {
     if (/^ssl/i.test(parameter) && !SSL_PARAMETERS.includes(parameter))
-      throw wrong(name, `has an unknown parameter: use ${SSL_PARAMETERS.join(', ')}`)
+      throw wrong(name, `has ${parameter}, which has no effect: use ${SSL_PARAMETERS.join(', ')}`)
     if (parameter === 'sslmode' && !SSL_MODES.includes(value))
       throw wrong(name, `has an unknown sslmode: use ${SSL_MODES.join(', ')}`)
     if (parameter === 'pgbouncer' && !/^(true|false|1|0)$/.test(value))

@@ -426,6 +426,32 @@ test('a stop closes a connection with the answer that was under way, whole', asy
   }
 })
 
+test('a stop closes a connection with the last answer to what was sent at once', async () => {
+  const stopped = await startTestServer()
+  const { hostname, port } = new URL(stopped.url)
+  const { api_key } = await makeTenant(stopped.url)
+  const socket = connect(Number(port), hostname)
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk
+    if (!text.includes('GET')) socket.pause()
+  })
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  const head = `Host: a\r\nAuthorization: Bearer ${api_key}\r\n\r\n`
+  const lines = `GET /probe/lines?count=40000 HTTP/1.1\r\n${head}`
+  socket.write(`${lines}${lines}`)
+  await until(() => socket.isPaused())
+  const end = stopped.stop()
+  await until(() => refused(Number(port), hostname))
+  socket.removeAllListeners('data').on('data', (chunk) => {
+    text += chunk
+  })
+  socket.resume()
+  await Promise.all([end, closed])
+  assert.equal(text.split('HTTP/1.1 200 OK').length, 3)
+  assert.ok(text.endsWith('}\n\r\n0\r\n\r\n'))
+})
+
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5))
 }

@@ -158,7 +158,9 @@ function closeAtStop(server: FastifyInstance): void {
   server.addHook('preClose', async () => {
     stopping = true
     for (const socket of unused) socket.destroy()
-    for (const answer of answers) closeAfter(answer)
+    // Of requests that were sent without waiting for answers, the newest is answered last.
+    const newest = new Map([...answers].map((answer) => [answer.req.socket, answer]))
+    for (const answer of newest.values()) closeAfter(answer)
   })
 }
 

@@ -45,7 +45,7 @@ import {
   removeTenantKeys,
   requireTwoKeyrings,
 } from '../../platform/keys/import/move-tenant-keys.ts'
-import { OfflineError } from '../../platform/operator-error.ts'
+import { OfflineError, OperatorError } from '../../platform/operator-error.ts'
 import { openLogger } from '../../platform/telemetry/logger.ts'
 import type { MovePlan } from '../../slices/offboarding/index.ts'
 import { proveTenants } from '../migrate-engine/prove-tenants.ts'
@@ -145,8 +145,10 @@ async function namingDatabases<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof PostgresError)) throw error
-    throw new OfflineError(`a database of the move: ${error.message}`)
+    // What opens a database names a setting that a move may not have.
+    const reason = error instanceof OperatorError ? error.cause : error
+    if (!(reason instanceof PostgresError)) throw error
+    throw new OfflineError(`a database of the move: ${reason.message}`)
   }
 }
 

@@ -126,7 +126,8 @@ async function whenPresent<T>(
     } catch (error) {
       const absent = absentBy(error)
       if (absent === null) throw error
-      if (!absent.again || performance.now() >= deadline) throw new DatabaseAbsent(absent.what)
+      if (!absent.again || performance.now() >= deadline)
+        throw new DatabaseAbsent(absent.what, { cause: error })
       logger.warn('database.absent', { what: absent.what })
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
     }

@@ -34,6 +34,7 @@ export class Running implements JobContext {
   readonly #abort = new AbortController()
   #stopping = false
   #cancelled = false
+  #pausing = false
   /** Another process has the lease if its end is not this one. */
   #held_us: number
   /** Changes follow one another: each knows the lease by the one before. */
@@ -95,8 +96,14 @@ export class Running implements JobContext {
     }
   }
 
+  /** Its runner wants to go on: that this cannot be saved does not end the job. */
+  get pausing(): boolean {
+    return this.#pausing
+  }
+
   /** Without an error, whatever there was of failures is forgotten. */
   pause({ again_ms, error }: JobPause): Promise<void> {
+    this.#pausing = true
     const { db, clock } = this.#parts
     const { job_id, tenant_id } = this.job
     const updated_us = clock.now()

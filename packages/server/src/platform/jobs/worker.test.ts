@@ -128,6 +128,29 @@ test('a job that pauses because it failed says why, and its attempts stay counte
   assert.equal(failureOf(new Refusal('unavailable')), 'unavailable')
 })
 
+test('a job that pauses is not ended where its pause cannot be saved', async (t) => {
+  const { kernel, close } = await openTestKernel()
+  t.after(() => close())
+  const { db } = kernel
+  const transact = db.transact.bind(db)
+  let fails = false
+  db.transact = (tenant_id, unit) => {
+    const failed = fails
+    fails = false
+    return failed ? Promise.reject(new Refusal('unavailable')) : transact(tenant_id, unit)
+  }
+  kernel.jobs.register('stuck', async ({ job }) => {
+    fails = job.attempts === 11
+    return { again_ms: 0, error: 'waits' }
+  })
+  const { job_id } = await transact('t1', (tx) => kernel.jobs.enqueue(tx, 'stuck', {}))
+  const row = () => db.read('t1', (on) => findJob(on, job_id))
+  kernel.jobs.start()
+  while ((await row())?.error !== 'unavailable') await delay(10)
+  const { state, attempts } = (await row()) ?? {}
+  assert.deepEqual([state, attempts], ['queued', 12])
+})
+
 /** A kind that does nothing until it is told to end, and what became of it. */
 function registerWaiting(kernel: Kernel, traits: JobTraits = { cancellable: true }) {
   const begun = Promise.withResolvers<JobContext>()

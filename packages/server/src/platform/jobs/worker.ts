@@ -235,7 +235,7 @@ export class JobWorker implements JobQueue {
   async #failed(running: Running, error: unknown): Promise<void> {
     const { job } = running
     const { clock, logger } = this.#parts
-    const last = job.attempts + 1 >= ATTEMPTS_MAX
+    const last = !running.pausing && job.attempts + 1 >= ATTEMPTS_MAX
     const reason = failureOf(error)
     logger.error('jobs.failed', { job_id: job.job_id, kind: job.kind, reason, last })
     const change = {

@@ -99,7 +99,8 @@ async function wasDecidedBefore(call: Call, { row }: OpenRecord): Promise<boolea
   if (row.status === 'waiting_hitl' || call.idempotency_key === null) return false
   return call.once<boolean>({
     run: async () => {
-      return call.refuse(row.status === 'expired' ? 'approval_expired' : 'not_waiting')
+      if (row.status === 'expired') await loadPendingApproval(call, { row })
+      return call.refuse('not_waiting')
     },
     replay: async () => true,
   })
@@ -111,7 +112,10 @@ interface PendingDecision {
   readonly decision: ApprovalDecision
 }
 
-async function loadPendingApproval(call: Call, { row }: OpenRecord): Promise<OpenApproval> {
+async function loadPendingApproval(
+  call: Call,
+  { row }: Pick<OpenRecord, 'row'>,
+): Promise<OpenApproval> {
   const { kernel, tenant_id } = call
   const { request_id, secret_no } = row
   if (request_id === null || row.status === 'denied' || secret_no === REDACTED_SECRET)

@@ -35,7 +35,7 @@ import { prepareStepDecision, refuseOutput } from '../runs/complete-step.ts'
 import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
 import { RunUnit } from '../runs/run-unit.ts'
-import { CUT, isToReport, noteTold, refsOf } from '../runs/run-view.ts'
+import { CUT, isToReport, noteTold, refsOf, withdrawAction } from '../runs/run-view.ts'
 import { type KeptAnswer, keptAnswerOf, originsOf } from './conversation.ts'
 import { callAction, callMemory, type WaitingAction } from './memory-tool.ts'
 import { callsOf } from './next-act.ts'
@@ -311,7 +311,9 @@ export async function noteWaiting(
   { waiting: record_id }: WaitingAction,
 ): Promise<void> {
   const now = unit.calls.find((one) => one.call_id === call_id)
-  if (now?.state !== 'intended' || now.record_id === record_id) return
+  // It ended while the action was proposed.
+  if (now && now.state !== 'intended') return withdrawAction(unit.tx, { ...now, record_id })
+  if (!now || now.record_id === record_id) return
   await unit.setCall(now, { record_id })
   await unit.refresh()
 }

@@ -140,6 +140,22 @@ test('an action waits for its own approval; the run goes on once it is decided',
   }
 })
 
+test('an action whose run is cancelled while it waits can be approved no more', async () => {
+  const tenant = await tenantWithAction()
+  const operations = ['worldmodel.action.refund']
+  await tenant.policy({ policy_type: 'hitl_required', config: { operations } })
+  const run_id = await manage(tenant)
+  await tenant.inState(run_id, waitsFor('waiting_hitl'))
+  await tenant.ok('POST', `/orchestrator/runs/${run_id}/cancel`)
+  const [{ action_id, status }] = await actionsOf(tenant)
+  assert.equal(status, 'expired')
+  assert.deepEqual((await tenant.ok('GET', '/hitl/requests')).requests, [])
+  const path = `/world-model/actions/${action_id}/approve`
+  const late = await tenant.ask('POST', path, { approver: 'ana' })
+  assert.deepEqual([late.status, late.body.error], [409, 'not_waiting'])
+  await valid(tenant, run_id)
+})
+
 test('a key without the scope of an action or an erasure gets neither through a run', async () => {
   for (const kind of ['action', 'erasure']) {
     const tenant = await tenantWithAction()

@@ -136,7 +136,11 @@ test('nobody is asked about a step or call of a run that has ended', async () =>
   const shown = await tenant.ok('GET', `/hitl/requests/${step.request_id}`)
   assert.equal(shown.status, 'expired')
   const path = `/orchestrator/actions/${step.action_id}/reject`
-  assert.equal((await tenant.ask('POST', path, { approver: 'ana' })).body.error, 'not_waiting')
+  for (const more of [{}, { idempotency: 'late' }])
+    assert.equal(
+      (await tenant.ask('POST', path, { approver: 'ana' }, more)).body.error,
+      'not_waiting',
+    )
   const events = await tenant.events()
   for (const event of ['approval.expired', 'agent_action.expired'])
     assert.equal(events.filter((one) => one === event).length, 2, event)

@@ -208,11 +208,20 @@ export function showUndone(run: RunRow, calls: readonly CallRow[]): RunUndo[] {
   })
 }
 
-/** Nobody is asked any more about a step or call that ends while it waits for a person. */
+/**
+ * Nobody is asked any more about a step or call that ends while it waits for a person.
+ * @param row `record_id` names an action of the world model that waits for its own approval
+ */
 export async function withdrawAction(
   tx: Tx,
-  { state, action_id }: { readonly state: string; readonly action_id: string | null },
+  row: {
+    readonly state: string
+    readonly action_id: string | null
+    readonly record_id?: string | null
+  },
 ): Promise<void> {
-  if (state !== 'waiting_hitl' || action_id === null) return
-  await withdrawRequest(tx, 'agent_action', action_id, 'run_ended')
+  const { state, action_id, record_id = null } = row
+  if (state === 'waiting_hitl' && action_id !== null)
+    await withdrawRequest(tx, 'agent_action', action_id, 'run_ended')
+  if (record_id !== null) await withdrawRequest(tx, 'action', record_id, 'run_ended')
 }
