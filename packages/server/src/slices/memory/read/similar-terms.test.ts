@@ -5,7 +5,8 @@ import { test } from 'node:test'
 import { findSimilarTerms } from './similar-terms.ts'
 
 /** Of no other test: their similar words are not in the cache. */
-const UNUSUAL = `anchor apricot attic bamboo barley beacon bishop blossom canyon cello chimney cinnamon comet
+const UNUSUAL = `
+  anchor apricot attic bamboo barley beacon bishop blossom canyon cello chimney cinnamon comet
   copper dolphin falcon fern flute galaxy garlic glacier granite harp hazel hedge heron ivory
   juniper kettle lagoon lantern lilac lobster magnet mango maple meadow moss nectar oak oyster
   pearl pebble pepper pigeon plum quartz raven saddle saffron sparrow spruce thistle thunder
