@@ -395,62 +395,64 @@ test('a stop does not wait for a connection that sends no request', async () => 
 
 test('a stop closes a connection with the answer that was under way, whole', async () => {
   for (const under of ['before its headers', 'after its headers']) {
-    const stopped = await startTestServer()
-    const { hostname, port } = new URL(stopped.url)
-    const { api_key } = await makeTenant(stopped.url)
-    const socket = connect(Number(port), hostname)
-    let text = ''
-    socket.on('data', (chunk) => {
-      text += chunk
-      if (under === 'after its headers' && chunk.includes(' 200 OK')) socket.pause()
-    })
-    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
-    const head = `Host: a\r\nAuthorization: Bearer ${api_key}\r\n`
+    const { socket, head, said, stop } = await connectToStop()
     if (under === 'before its headers') {
       socket.write(`POST /probe/upload HTTP/1.1\r\n${head}Expect: 100-continue\r\n`)
       socket.write('Content-Type: application/x-ndjson\r\nContent-Length: 9\r\n\r\n')
-      await until(() => text.includes('100 Continue'))
+      await until(() => said().includes('100 Continue'))
     } else {
       socket.write(`GET /probe/lines?count=40000 HTTP/1.1\r\n${head}\r\n`)
       await until(() => socket.isPaused())
     }
     const begun = performance.now()
-    const end = stopped.stop()
-    await until(() => refused(Number(port), hostname))
-    socket.resume()
-    if (under === 'before its headers') socket.write('123456789')
-    await Promise.all([end, closed])
+    await stop(() => {
+      if (under === 'before its headers') socket.write('123456789')
+    })
     const ending = under === 'before its headers' ? '{"bytes":9}' : '}\n\r\n0\r\n\r\n'
-    assert.ok(text.endsWith(ending), under)
+    assert.ok(said().endsWith(ending), under)
     assert.ok(performance.now() - begun < 30_000, under)
   }
 })
 
 test('a stop closes a connection with the last answer to what was sent at once', async () => {
-  const stopped = await startTestServer()
-  const { hostname, port } = new URL(stopped.url)
-  const { api_key } = await makeTenant(stopped.url)
-  const socket = connect(Number(port), hostname)
-  let text = ''
-  socket.on('data', (chunk) => {
-    text += chunk
-    if (!text.includes('GET')) socket.pause()
-  })
-  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
-  const head = `Host: a\r\nAuthorization: Bearer ${api_key}\r\n\r\n`
-  const lines = `GET /probe/lines?count=40000 HTTP/1.1\r\n${head}`
+  const { socket, head, said, stop } = await connectToStop()
+  const lines = `GET /probe/lines?count=40000 HTTP/1.1\r\n${head}\r\n`
   socket.write(`${lines}${lines}`)
   await until(() => socket.isPaused())
-  const end = stopped.stop()
-  await until(() => refused(Number(port), hostname))
-  socket.removeAllListeners('data').on('data', (chunk) => {
-    text += chunk
-  })
-  socket.resume()
-  await Promise.all([end, closed])
-  assert.equal(text.split('HTTP/1.1 200 OK').length, 3)
-  assert.ok(text.endsWith('}\n\r\n0\r\n\r\n'))
+  await stop()
+  assert.equal(said().split('HTTP/1.1 200 OK').length, 3)
+  assert.ok(said().endsWith('}\n\r\n0\r\n\r\n'))
 })
+
+/** A connection to a server that is to stop; it reads no further than the first answer's start. */
+async function connectToStop() {
+  const server = await startTestServer()
+  const { hostname, port } = new URL(server.url)
+  const { api_key } = await makeTenant(server.url)
+  const socket = connect(Number(port), hostname)
+  let [text, paused] = ['', false]
+  socket.on('data', (chunk) => {
+    text += chunk
+    if (paused || !text.includes(' 200 OK')) return
+    paused = true
+    socket.pause()
+  })
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  return {
+    socket,
+    head: `Host: a\r\nAuthorization: Bearer ${api_key}\r\n`,
+    said: () => text,
+    /** Goes on reading once the stop has begun, and resolves when both have ended. */
+    async stop(send: () => void = () => {}) {
+      const end = server.stop()
+      await until(() => refused(Number(port), hostname))
+      paused = true
+      socket.resume()
+      send()
+      await Promise.all([end, closed])
+    },
+  }
+}
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5))

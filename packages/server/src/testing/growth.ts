@@ -1,4 +1,4 @@
-// Says how the cost of a text grows with its length, in processor time of the same run.
+// What work costs: how its processor time grows with a text, and how often others run beside it.
 
 import assert from 'node:assert/strict'
 
@@ -34,4 +34,17 @@ function costMs(sizes: readonly number[], work: (size: number) => void): number 
   for (const size of sizes) work(size)
   const { user, system } = process.threadCpuUsage(before)
   return (user + system) / 1000
+}
+
+/** Iterations of the event loop until `act` ends: other requests are answered in each. */
+export async function countIterations(act: () => Promise<unknown>): Promise<number> {
+  let [iterations, over] = [0, false]
+  const turn = () => {
+    iterations += 1
+    if (!over) setImmediate(turn)
+  }
+  setImmediate(turn)
+  await act()
+  over = true
+  return iterations
 }

@@ -15,6 +15,7 @@ import { PLATFORM } from '../../platform/db/database.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import {
   accepted,
+  type Call,
   type Handler,
   type HandlersOf,
   type Principal,
@@ -58,23 +59,27 @@ const run: Handler<typeof assurance.run> = async (call, { body }) => {
   const checks = body.checks ?? ASSURANCE_CHECKS_DEFAULT
   if (checksOf(checks).length === 0)
     return call.refuse('rejected', 'nothing is measured for metrics: name another check too')
-  const begun = await call.transact(async (tx) => {
-    const row = await beginRun(call.kernel, tx, {
-      checks,
-      begun_by: 'request',
-      requested_by: call.principal.key_id,
-      schedule_id: null,
-    })
-    if (row === null) return call.refuse('run_in_progress')
-    meter(tx, call.operation.id)
-    return row
-  })
+  const begun = await begin(call, { checks, begun_by: 'request' })
   const { run_id } = begun
   const done = executeRun(call.kernel, call.tenant_id, begun)
   const row = await (body.background
     ? later(done)
     : waitAtMost(done, ASSURANCE_WAIT_S * 1_000, () => null))
   return row ? showRun(row) : accepted({ run_id, status: 'running' as const })
+}
+
+/** Refuses while another run of the tenant is under way. */
+function begin(
+  call: Call<typeof assurance.run> | Call<typeof assurance.capture_baseline>,
+  what: Pick<Parameters<typeof beginRun>[2], 'checks' | 'begun_by'>,
+): Promise<RunRow> {
+  return call.transact(async (tx) => {
+    const asked = { ...what, requested_by: call.principal.key_id, schedule_id: null }
+    const row = await beginRun(call.kernel, tx, asked)
+    if (row === null) return call.refuse('run_in_progress')
+    meter(tx, call.operation.id)
+    return row
+  })
 }
 
 async function later(done: Promise<RunRow>): Promise<null> {
@@ -90,17 +95,7 @@ function refuseLimited({ principal }: { readonly principal: Principal }): void {
 
 const captureBaseline: Handler<typeof assurance.capture_baseline> = async (call) => {
   refuseLimited(call)
-  const begun = await call.transact(async (tx) => {
-    const row = await beginRun(call.kernel, tx, {
-      checks: ASSURANCE_CHECKS_DEFAULT,
-      begun_by: 'baseline',
-      requested_by: call.principal.key_id,
-      schedule_id: null,
-    })
-    if (row === null) return call.refuse('run_in_progress')
-    meter(tx, call.operation.id)
-    return row
-  })
+  const begun = await begin(call, { checks: ASSURANCE_CHECKS_DEFAULT, begun_by: 'baseline' })
   const { run_id } = begun
   const done = executeRun(call.kernel, call.tenant_id, begun)
   const row = await waitAtMost(done, ASSURANCE_WAIT_S * 1_000, () => null)

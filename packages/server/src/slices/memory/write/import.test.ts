@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, mock, test } from 'node:test'
 import type { Memory } from '@custos/contract'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
+import { countIterations } from '../../../testing/growth.ts'
 import { readImport } from './import-lines.ts'
 
 let scene: Scene
@@ -465,27 +466,14 @@ test('an import with consecutive refs and a few gaps reserves one block', async 
   }
 })
 
-/** How often the event loop turns until `act` ends. */
-async function countTurns(act: () => Promise<unknown>): Promise<number> {
-  let [turns, over] = [0, false]
-  const turn = () => {
-    turns += 1
-    if (!over) setImmediate(turn)
-  }
-  setImmediate(turn)
-  await act()
-  over = true
-  return turns
-}
-
 test('other requests run between the parts of very many empty lines', async () => {
   // All there at once: the event loop turns only where reading pauses.
   const body = async function* () {
     yield Buffer.from('\n'.repeat(300_000))
   }
   const around = { tenant_id: 'a', clock: scene.service.kernel.clock }
-  const turns = await countTurns(async () => {
+  const iterations = await countIterations(async () => {
     for await (const fact of readImport(around, body())) assert.fail(`a fact: ${fact.line}`)
   })
-  assert.ok(turns > 3, `${turns} turns`)
+  assert.ok(iterations > 3, `${iterations} iterations`)
 })
