@@ -66,6 +66,10 @@ function readCalled(directories: readonly string[]): Map<string, Set<string>> {
   return called
 }
 
+// Other processes keep every core busy: work that V8 does beside a test's thread takes from a test.
+// Of 36 files these flags save an eighth of the processor time.
+const FLAGS = ['--single-threaded-gc', '--no-turbofan']
+
 const shortened = (path: string) => (isAbsolute(path) ? relative(ROOT, path) : path)
 
 /** Runs everything and prints as it goes. */
@@ -84,6 +88,7 @@ export async function runTests(options: RunOptions): Promise<RunResult> {
   const events = run({
     files: [...options.alone.map((path) => join(ROOT, path)), ...entries],
     concurrency: options.processes,
+    execArgv: FLAGS,
     signal: stop.signal,
     ...(options.name_patterns.length > 0 && { testNamePatterns: [...options.name_patterns] }),
   })
