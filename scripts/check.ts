@@ -1,5 +1,5 @@
 // Everything a change must pass: `npm run check`, or some steps: `node scripts/check.ts types`.
-// With --all every slice is tested on PostgreSQL as well.
+// With --both every slice is tested on PostgreSQL as well.
 
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -18,7 +18,7 @@ const STEPS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   types: globSync(['tsconfig.json', 'packages/*/tsconfig.json'], { cwd: ROOT })
     .sort()
     .map((config) => [...TSC, '-p', config]),
-  tests: [['scripts/test.ts', ...(process.argv.includes('--all') ? ['--all'] : [])]],
+  tests: [['scripts/test.ts', process.argv.includes('--both') ? '--both' : '--all']],
 }
 
 function run(args: readonly string[]): Promise<number> {
@@ -40,7 +40,7 @@ async function passes(commands: readonly (readonly string[])[]): Promise<boolean
 }
 
 requireNode()
-const steps = process.argv.slice(2).filter((word) => word !== '--all')
+const steps = process.argv.slice(2).filter((word) => word !== '--both')
 const unknown = steps.find((name) => !(name in STEPS))
 if (unknown !== undefined) {
   console.error(`no step ${unknown}: ${Object.keys(STEPS).join(', ')}`)

@@ -1,9 +1,12 @@
 // Runs the tests: `npm test`, or `npm test -- merkle` for the files whose path says merkle.
+// Without words: those that need nothing but Node and run on the embedded engine.
 //
-//   --all                  every slice on PostgreSQL as well
+//   --all                  also those that start programs and browsers, and on PostgreSQL the main
+//                          tests of each slice
+//   --both                 all of these, and every slice on PostgreSQL
 //   --postgres             only the tests of slices and of the contract, on PostgreSQL
-//   --choose-postgres      with --all, and slowly: check that every query runs on PostgreSQL, and
-//                          choose the files that `npm test` runs there
+//   --choose-postgres      with --both, and slowly: check that every query runs on PostgreSQL, and
+//                          choose the files that `--all` runs there
 //   --slow                 also the long forms of sweeps (*.slow.test.ts)
 //   --timeout=MINUTES      for a file, and for each test in it
 //   --slowest=N            how many of the slowest files to list
@@ -33,6 +36,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     all: { type: 'boolean', default: false },
+    both: { type: 'boolean', default: false },
     postgres: { type: 'boolean', default: false },
     'choose-postgres': { type: 'boolean', default: false },
     slow: { type: 'boolean', default: false },
