@@ -152,6 +152,12 @@ describe('words', () => {
     assert.equal(locations(rule, { 'packages/contract/src/a.ts': "f('whoever asks')" }).length, 1)
   })
 
+  test('a comment does not begin with "Of"', () => {
+    const rule = 'comment-fragment'
+    assertRule(rule, path, { bad: 'f() // Of a store.', good: '// The id of a store. Of none.' })
+    assertRule(rule, path, { bad: 'f()\n/**\n * Of it.\n */', good: "// A text.\nf('// Of')" })
+  })
+
   test('the glossary is short and gives each word once', () => {
     const page = (words: readonly string[]) => ({
       'STYLE.md': `# A\n## Glossary\n\n| word | meaning |\n|---|---|\n${words

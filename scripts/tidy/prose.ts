@@ -45,6 +45,19 @@ function phrases(path: string, text: string): Finding[] {
   })
 }
 
+const FRAGMENT = /^(?:\/\*\*?\s*\*?|\/\/)\s*Of\s/
+
+/** Comments that begin with "Of" and leave out what is meant. */
+export function checkFragments({ code }: Project): Finding[] {
+  return [...code.values()].flatMap((file) =>
+    commentsOf(file).flatMap(({ line, text }) => {
+      if (!FRAGMENT.test(text)) return []
+      const message = 'a comment begins with "Of"'
+      return [{ path: file.path, line, rule: 'comment-fragment', message, use: 'its noun' }]
+    }),
+  )
+}
+
 /** The comments of a file on the lines where they are. */
 function comments(code: Code): string {
   const lines: string[] = []

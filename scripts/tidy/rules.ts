@@ -11,7 +11,7 @@ import { checkImports, checkTiers } from './imports.ts'
 import { checkTerms } from './names.ts'
 import { checkOperations } from './operations.ts'
 import type { Finding, Project } from './project.ts'
-import { checkGlossary, checkPhrases } from './prose.ts'
+import { checkFragments, checkGlossary, checkPhrases } from './prose.ts'
 import { checkQueries } from './queries.ts'
 import { checkShape } from './shape.ts'
 import { checkMachine, checkTierPage } from './texts.ts'
@@ -29,6 +29,7 @@ const RULES: readonly ((project: Project) => Finding[])[] = [
   checkNames,
   checkTerms,
   checkPhrases,
+  checkFragments,
   checkGlossary,
   checkSmallFiles,
   checkFirstLines,
