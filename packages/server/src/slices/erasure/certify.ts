@@ -37,9 +37,8 @@ import {
   listStandingCertificates,
   listUses,
 } from './erasure.sql.ts'
-import { type FactPlan, type PendingErasure, textSubject } from './plan.ts'
+import { type FactPlan, type PendingErasure, reportStep, textSubject } from './plan.ts'
 import type { ErasureBatch, RecordedErasure } from './prepare.ts'
-import { reportStep } from './steps.ts'
 
 interface ProbedPath {
   readonly path: string

@@ -35,7 +35,7 @@ import {
 import { type CertifiedBatch, certifyFacts, certifyNothing, UnprovenErasure } from './certify.ts'
 import { applyPlans, destroyKeys } from './destroy.ts'
 import { findFactRows, findStandingByRef } from './erasure.sql.ts'
-
+import { reportStep } from './plan.ts'
 import {
   type EraseRequest,
   type ErasureBatch,
@@ -46,7 +46,6 @@ import {
   undoErasure,
 } from './prepare.ts'
 import { finishPendingErasures } from './recover.ts'
-import { reportStep } from './steps.ts'
 
 export const issue: Handler<(typeof erasure)['issue']> = async (call, { body }) => {
   const request = {

@@ -18,8 +18,7 @@ import {
 } from './certificate.ts'
 import { storeCertificate } from './certify.ts'
 import { findRedactionEntry, findStandingCertificate } from './erasure.sql.ts'
-import { type PendingErasure, type RedactionPlan, textSubject } from './plan.ts'
-import { reportStep } from './steps.ts'
+import { type PendingErasure, type RedactionPlan, reportStep, textSubject } from './plan.ts'
 
 /** Does nothing to a decision that is redacted already or not in these data. */
 export function applyRedactionPlan(

@@ -48,7 +48,7 @@ import {
   RESERVED_SEQ,
 } from './erasure.sql.ts'
 import type { FactPlan, PendingErasure } from './plan.ts'
-import { reportStep } from './steps.ts'
+import { reportStep } from './plan.ts'
 
 /** An erasure of one memory, as a caller requests it. */
 export interface EraseRequest {

@@ -28,9 +28,8 @@ import { UnprovenErasure } from './certify.ts'
 import { type ErasureResult, showResult } from './erase.ts'
 import { findDecisionStore, findStandingCertificate } from './erasure.sql.ts'
 import { finishRedaction, finishText, loadSource } from './finish-redaction.ts'
-import { type PendingErasure, type RedactionPlan, textSubject } from './plan.ts'
+import { type PendingErasure, type RedactionPlan, reportStep, textSubject } from './plan.ts'
 import { finishPendingErasures } from './recover.ts'
-import { reportStep } from './steps.ts'
 
 export const redact: Handler<(typeof decisionErasure)['redact']> = async (
   call,

@@ -20,8 +20,7 @@ export {
   listCosignaturesAfter,
   listTimestampsAfter,
 } from './cosignatures.sql.ts'
-export { isWitnessed, LOG_JOBS, showCosignatures } from './cosignatures.ts'
-export { registerLogJobs } from './epoch-jobs.ts'
+export { isWitnessed, LOG_JOBS, registerLogJobs, showCosignatures } from './cosignatures.ts'
 export {
   generationAt,
   originOf,

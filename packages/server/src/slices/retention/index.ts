@@ -24,8 +24,16 @@ import {
   retryOnStoreConflict,
 } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
-import { BATCH_SIZE, batchEraser, type ErasureBatch, storeOfJob } from './erase-batches.ts'
-import { EXPIRY_ERASE, expiryEraser, listTenantsWithExpired, startExpiryJobs } from './expiry.ts'
+import {
+  BATCH_SIZE,
+  batchEraser,
+  type ErasureBatch,
+  EXPIRY_ERASE,
+  expiryEraser,
+  listTenantsWithExpired,
+  startExpiryJobs,
+  storeOfJob,
+} from './expiry.ts'
 import { listStoreHolds, placeHold, releaseHold } from './holds.ts'
 import {
   countDue,

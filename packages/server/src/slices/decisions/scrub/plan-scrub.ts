@@ -18,8 +18,7 @@ import {
   unbindFacts,
 } from '../trail/decisions.sql.ts'
 import { readSealed, sealDocument } from '../trail/document.ts'
-import { type OpenedDecision, openRows, retryWhileErasing } from '../trail/open.ts'
-import { replaceSealed } from '../trail/opened-decisions.ts'
+import { type OpenedDecision, openRows, replaceSealed, retryWhileErasing } from '../trail/open.ts'
 import {
   type FieldCount,
   type ScrubbedDocument,

@@ -29,7 +29,7 @@ import type { StoreSettings } from '../stores/store-settings.ts'
 import { loadTargetHead, loadWriteTarget } from '../stores/write-target.ts'
 import { makeAnalyser } from '../text/analysis.ts'
 import { insertFacts } from '../write/insert-facts.ts'
-import { linkSuccessor } from '../write/link-successor.ts'
+import { linkSuccessor } from '../write/supersede.ts'
 import { extractDigest } from './extract-digest.ts'
 
 /** Sessions that one tenant gets digests of at one run of the timer. */

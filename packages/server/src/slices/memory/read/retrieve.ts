@@ -36,8 +36,8 @@ import {
 import { beginExplanation, type ExplainedRanking, endExplanation } from './explain.ts'
 import { completeVersions, type RecordedVersions, withVersionsKnownAt } from './known-at.ts'
 import { packWithinBudget, splitDuplicates } from './pack.ts'
+import { findSimilarTerms } from './rank-refs.ts'
 import { retrievedFacts } from './retrieved-facts.ts'
-import { findSimilarTerms } from './similar-terms.ts'
 
 type Retrieve = typeof memory.retrieve
 type RetrieveReply = Static<Retrieve['reply']>

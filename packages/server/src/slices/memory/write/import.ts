@@ -24,7 +24,7 @@ import {
   retryOnStoreConflict,
   type WriteTarget,
 } from '../stores/write-target.ts'
-import { ImportDuplicates } from './import-duplicates.ts'
+import { ImportDuplicates } from './duplicates.ts'
 import { type ImportedFact, ImportLinks, importLineRefusal, readImport } from './import-lines.ts'
 import { insertFacts } from './insert-facts.ts'
 import { addImportedVersion } from './put-item.ts'

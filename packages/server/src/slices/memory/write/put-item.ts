@@ -17,7 +17,7 @@ import type { PreparedFact } from '../facts/prepare-facts.ts'
 import { findExpired } from '../stores/expiries.sql.ts'
 import type { StoreHead } from '../stores/store-heads.ts'
 import { insertFacts } from './insert-facts.ts'
-import { linkSuccessor } from './link-successor.ts'
+import { linkSuccessor } from './supersede.ts'
 
 type NameDigests = ReturnType<typeof digestName>
 
