@@ -92,18 +92,7 @@ async function certifyRedaction(
   return stored
 }
 
-interface RedactionVerification {
-  readonly ran_at: string
-  readonly paths: readonly { readonly path: string; readonly result: string }[]
-  readonly coverage: Readonly<Record<string, string>>
-  readonly gone: boolean
-}
-
-async function verifyRedaction(
-  kernel: Kernel,
-  tenant_id: string,
-  { redaction }: RedactionPlan,
-): Promise<RedactionVerification> {
+async function verifyRedaction(kernel: Kernel, tenant_id: string, { redaction }: RedactionPlan) {
   const probed = await probeRedaction(kernel, tenant_id, redaction.decision_id)
   const { old_secret_no } = redaction
   const secrets = await kernel.keyring.secrets(tenant_id, 'decision', [old_secret_no])
@@ -121,7 +110,7 @@ async function verifyRedaction(
 
 interface RedactionStatementInput {
   readonly plan: RedactionPlan
-  readonly observed: RedactionVerification
+  readonly observed: Awaited<ReturnType<typeof verifyRedaction>>
   readonly requested_us: number
   readonly completed_us: number
   readonly log_seq: number | null
@@ -264,11 +253,7 @@ async function certifyText(
 }
 
 /** Reads the record and its secret again. */
-async function verifyText(
-  kernel: Kernel,
-  tenant_id: string,
-  plan: PendingErasure<'text'>['plan'],
-): Promise<RedactionVerification> {
+async function verifyText(kernel: Kernel, tenant_id: string, plan: PendingErasure<'text'>['plan']) {
   const { secret_no, text_id } = plan
   const kind = kindOf(plan)
   const found = await loadSource(kernel, kind).find(kernel, tenant_id, text_id)

@@ -51,11 +51,9 @@ const StorePlan = Type.Object({
   /** How many memories the store had when its deletion was requested. */
   facts: Type.Integer(),
 })
-type StorePlan = Static<typeof StorePlan>
 
 /** A scrub that erases no memory: the parts hold all of it. */
 const ScrubPlan = Type.Object({ version: Type.Literal(1), kind: Type.Literal('scrub') })
-type ScrubPlan = Static<typeof ScrubPlan>
 
 /** The texts of a record that is neither a memory nor a decision. */
 const TextPlan = Type.Object({
@@ -71,13 +69,17 @@ const TextPlan = Type.Object({
   content_hash: Type.String(),
   ...reasons,
 })
-type TextPlan = Static<typeof TextPlan>
 
 /** The name of a record in the ledger and in the table of certificates. */
 export const textSubject = ({ kind, id }: { readonly kind: string; readonly id: string }): string =>
   `${kind}/${id}`
 
-type ErasurePlan = FactPlan | RedactionPlan | StorePlan | ScrubPlan | TextPlan
+type ErasurePlan =
+  | FactPlan
+  | RedactionPlan
+  | Static<typeof StorePlan>
+  | Static<typeof ScrubPlan>
+  | Static<typeof TextPlan>
 
 /** A plan whose ledger row is durable: from here the erasure can only be finished. */
 export interface PendingErasure<K extends ErasurePlan['kind'] = 'fact'> {

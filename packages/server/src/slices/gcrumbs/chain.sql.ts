@@ -150,10 +150,6 @@ export interface LogPageOptions {
   readonly events: readonly EventType[] | null
 }
 
-export interface LogEntryRow extends CrumbRow {
-  readonly event_type: string
-}
-
 // The event is at the same place of every record: keys are in order, and times of one length. A
 // column with an index would cost every append; to look through 10,000 entries takes 4 ms.
 const BEFORE_EVENT = '{"created_at":"2026-01-01T00:00:00.000000Z","event_type":"'.length
@@ -167,7 +163,7 @@ export async function listEntries(
   db: TenantDb,
   { first_seq, limit, events }: LogPageOptions,
   end_seq: number,
-): Promise<LogEntryRow[]> {
+) {
   const query = from(db, 'breadcrumbs')
     .select(['seq', 'breadcrumb_id', 'record'])
     .where('seq', '>=', first_seq)

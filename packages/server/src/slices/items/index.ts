@@ -57,11 +57,6 @@ interface StoredChanges {
 /** Only written by `applyChanges`. */
 const storedChanges = (ids: Readonly<Record<string, unknown>>) => ids as StoredChanges
 
-interface ChangeResults {
-  readonly puts: readonly PutResult[]
-  readonly deletions: readonly DeleteResult[]
-}
-
 /** Refuses `store_not_found` and `store_deleting`. */
 async function loadChangedStore(call: Call, store_id: string) {
   // Of the settings a copy is kept, which does not say that the store is being deleted: a deletion
@@ -76,7 +71,7 @@ async function changeItems(
   call: Call,
   store_id: string,
   changes: readonly Change[],
-): Promise<ChangeResults> {
+): Promise<{ puts: readonly PutResult[]; deletions: readonly DeleteResult[] }> {
   const { settings } = await loadChangedStore(call, store_id)
   const puts = changes.filter((change) => change.op === 'put')
   const names = changes.flatMap((change) => (change.op === 'delete' ? [change.name] : []))
@@ -118,7 +113,7 @@ async function applyChanges(
   call: Call,
   store_id: string,
   { puts, names }: { puts: readonly PutChange[]; names: readonly DeleteItem[] },
-): Promise<ChangeResults> {
+) {
   const { kernel, tenant_id, operation } = call
   const target = await loadWriteTarget(kernel, tenant_id, store_id)
   const keys = await kernel.keyring.tenant(tenant_id)
@@ -155,10 +150,7 @@ async function applyChanges(
   })
 }
 
-async function eraseChanges(
-  call: Call,
-  run: (tx: Tx) => Promise<StoredChanges>,
-): Promise<ChangeResults> {
+async function eraseChanges(call: Call, run: (tx: Tx) => Promise<StoredChanges>) {
   const { ids, certificates } = await eraseListed(call, {
     reasons: fillReasons({}),
     async list(tx) {
@@ -221,9 +213,7 @@ function changeOf(operation: BatchOperation, loc: Loc): Change | null {
   return { op, name }
 }
 
-type Items = typeof items
-
-const put: Handler<Items['put']> = async (call, { params, body }) => {
+const put: Handler<typeof items.put> = async (call, { params, body }) => {
   const change = { op: 'put', put: body, loc: ['body'] } as const
   const { puts } = await changeItems(call, params.store_id, [change])
   const [result] = puts
@@ -231,14 +221,14 @@ const put: Handler<Items['put']> = async (call, { params, body }) => {
   return result
 }
 
-const deleteItem: Handler<Items['delete']> = async (call, { params, body }) => {
+const deleteItem: Handler<(typeof items)['delete']> = async (call, { params, body }) => {
   const change = { op: 'delete', name: body } as const
   const { deletions } = await changeItems(call, params.store_id, [change])
   return deletions[0] ?? { deleted: false, certificate_ids: [] }
 }
 
 /** Reads see the items before the batch; of several changes of one name the last one holds. */
-const batch: Handler<Items['batch']> = async (call, { params, body }) => {
+const batch: Handler<typeof items.batch> = async (call, { params, body }) => {
   const { store_id } = params
   const { operations } = body
   if (operations.every(isRead))
@@ -316,4 +306,4 @@ export const itemsHandlers = {
   delete: deleteItem,
   namespaces,
   batch,
-} satisfies HandlersOf<Items>
+} satisfies HandlersOf<typeof items>

@@ -112,11 +112,11 @@ export {
   loadFactStates,
   markErasing,
   probeErasedFacts,
+  purgeErased,
   setTombstoneCertificate,
   unmarkErasing,
   writeTombstones,
 } from './write/erase-facts.ts'
-export { purgeErased } from './write/purge-erased.ts'
 export { type PreparedItem, putItem, type StoredItem } from './write/put-item.ts'
 export { gateWrites, writeAll } from './write/write.ts'
 export {

@@ -52,16 +52,11 @@ import {
 } from './plan.ts'
 import { TENANT_REMOVE } from './remove-job.ts'
 
-interface ResumeOptions {
-  /** See reconcileLog. */
-  readonly generation_floor?: number
-}
-
 /** Runs every step after the mark. Call it inside `runErasure`. */
 export async function continueDestruction(
   kernel: Kernel,
   tenant_id: string,
-  { generation_floor }: ResumeOptions = {},
+  { generation_floor }: { generation_floor?: number } = {},
 ): Promise<void> {
   const entry = await requestDestruction(kernel, tenant_id)
   await reportStep(kernel, 'ledger')
@@ -199,7 +194,7 @@ async function storeCertificate(
  */
 export async function resumeDestructions(
   kernel: Kernel,
-  options: ResumeOptions = {},
+  options: { generation_floor?: number } = {},
 ): Promise<void> {
   await restartRemovals(kernel)
   for (const tenant_id of await listToResume(kernel))
@@ -242,7 +237,7 @@ async function listToResume({ db, keyring }: Kernel): Promise<string[]> {
 async function resumeDestruction(
   kernel: Kernel,
   tenant_id: string,
-  options: ResumeOptions,
+  options: { generation_floor?: number },
 ): Promise<void> {
   const { db, keyring } = kernel
   // Data from before the tenant was created, or that never contained it.

@@ -103,20 +103,13 @@ async function newNumber(kernel: Kernel, tenant_id: string): Promise<number> {
   return secret_no
 }
 
-interface NoteKey {
-  /** Numbers of the secrets of the store and of the note. */
-  readonly store: number
-  readonly note: number | null
-  readonly id: NoteId
-  readonly store_id: string
-}
-
-/** Null: a secret is destroyed. */
+/** `store` and `note`: numbers of their secrets. Null: a secret is destroyed. */
 async function findNoteKey(
   kernel: Pick<Kernel, 'keyring'>,
   tenant_id: string,
-  { store, note, id, store_id }: NoteKey,
+  of: { store: number; note: number | null; id: NoteId; store_id: string },
 ): Promise<KeyObject | null> {
+  const { store, note, id, store_id } = of
   if (note === null || note === REDACTED_SECRET) {
     const number = note ?? store
     return (await loadKeys(kernel, tenant_id, [number])).get(number) ?? null
@@ -195,9 +188,7 @@ async function openHold(kernel: Kernel, db: TenantDb, row: HoldRow): Promise<Hol
   return reason === null ? null : { reason, ...rest, release_reason: released.reason }
 }
 
-type RetentionTexts = { readonly basis: string }
-
-const retentionSource = textSource<RetentionRow, RetentionTexts>({
+const retentionSource = textSource<RetentionRow, { basis: string }>({
   kind: 'retention',
   replaceable: true,
   list: (db, after, limit) => listAllRetentions(db, after?.store_id ?? '', limit),
@@ -207,7 +198,7 @@ const retentionSource = textSource<RetentionRow, RetentionTexts>({
   createdUs: ({ set_us }) => set_us,
   open: (kernel, tenant_id, rows) =>
     kernel.db.read(tenant_id, async (db) => {
-      const opened: (RetentionTexts | null)[] = []
+      const opened: ({ basis: string } | null)[] = []
       for (const row of rows) {
         const open = await openStoreNotes(kernel, db, row.store_id)
         const none: { basis: string | null } = { basis: null }

@@ -17,19 +17,15 @@ export interface RequestPayload {
   readonly reasons: ErasureReasons
 }
 
-interface RequestId {
-  readonly request_id: string
-}
-
 export const payloadColumn = sealedColumn({
   domain: 'subject_request',
-  ids: (tenant_id, { request_id }: RequestId) => ['words', tenant_id, request_id],
+  ids: (tenant_id, { request_id }: { request_id: string }) => ['words', tenant_id, request_id],
   payload: jsonPayload<RequestPayload>(),
 })
 
 export const reasonColumn = sealedColumn({
   domain: 'subject_request',
-  ids: (tenant_id, { request_id }: RequestId) => ['reason', tenant_id, request_id],
+  ids: (tenant_id, { request_id }: { request_id: string }) => ['reason', tenant_id, request_id],
   payload: textPayload,
 })
 
@@ -51,7 +47,8 @@ export const sealReason = (
   { reason, ...request }: { request_id: string; secret_no: number; reason: string },
 ): Promise<Buffer | null> => reasonColumn.sealAgain(kernel, tenant_id, request, reason)
 
-interface SealedValue extends RequestId {
+interface SealedValue {
+  readonly request_id: string
   readonly secret_no: number
   readonly sealed: Uint8Array | null
 }

@@ -39,16 +39,12 @@ interface BoundText {
   readonly salt: string
 }
 
-interface NewText {
+/** A text ready to be stored, with its keys loaded, so that the unit of work waits for no key. */
+export interface PreparedText extends BoundText {
   readonly kind: BoundTextRow['kind']
   readonly run_id: string
-  readonly text: string
   /** The facts it is derived from, directly or through other texts. */
   readonly refs: readonly number[]
-}
-
-/** A text ready to be stored, with its keys loaded, so that the unit of work waits for no key. */
-export interface PreparedText extends NewText, BoundText {
   readonly text_id: string
   /** Hex SHA-256 of salt ‖ text. */
   readonly commitment: string
@@ -60,7 +56,7 @@ export interface PreparedText extends NewText, BoundText {
 export async function prepareText(
   kernel: Kernel,
   tenant_id: string,
-  given: NewText,
+  given: Pick<PreparedText, 'kind' | 'run_id' | 'text' | 'refs'>,
 ): Promise<PreparedText> {
   const salt = kernel.ids.hex(SALT_BYTES)
   return {

@@ -34,6 +34,7 @@ export interface OpenedDecision {
 
 /** An opened decision with the contents it shows. */
 export interface ResolvedDecision extends OpenedDecision {
+  /** Empty, or one for each ref. */
   readonly contents: readonly string[]
 }
 
@@ -191,15 +192,6 @@ export function* textsIn(value: unknown): Generator<string> {
     }
 }
 
-interface DecisionParts {
-  readonly tenant_id: string
-  readonly decision_id: string
-  readonly row: Omit<DecisionRow, 'sealed' | 'decision_id' | 'session_label'>
-  readonly document: DecisionDocument
-  /** Empty, or one for each ref. */
-  readonly contents: readonly string[]
-}
-
 /** The record (interface 2.1), then the aliases of its fields without content. */
 export function showDecision({
   tenant_id,
@@ -207,7 +199,10 @@ export function showDecision({
   row,
   document,
   contents,
-}: DecisionParts): Decision {
+}: Pick<ResolvedDecision, 'decision_id' | 'document' | 'contents'> & {
+  readonly tenant_id: string
+  readonly row: Omit<DecisionRow, 'sealed' | 'decision_id' | 'session_label'>
+}): Decision {
   const timestamp = formatTime(row.logged_us)
   const refs = [...document.refs]
   const scores = [...document.scores]

@@ -1,9 +1,8 @@
-// Reads of the decision trail: one, a page, totals, and the export as a stream.
-// The filters of list and export are what a request asks for, limited to the stores its credential
-// reaches.
+// Reads of the decision trail: one, a page, totals, and the export as a stream. The filters of list
+// and export are what a request asks for, limited to the stores its credential reaches.
 
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
-import { type Decision, type decisions, limits } from '@custos/contract'
+import { type Decision, type decisions, type InputOf, limits } from '@custos/contract'
 import { DAY_US, formatTime, parseDateOrTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { type Call, type Handler, type Principal, streamed } from '../../../platform/kernel/call.ts'
@@ -27,14 +26,6 @@ import {
   showDecision,
 } from './open.ts'
 
-interface DecisionQuery {
-  readonly store_id?: string
-  readonly session_id?: string
-  readonly model_id?: string
-  readonly from?: string
-  readonly to?: string
-}
-
 /** No decision can match: the store is not one the credential may see. */
 type VisibleFilter = DecisionFilter | 'none'
 
@@ -45,7 +36,7 @@ async function buildDecisionFilter(
   kernel: Kernel,
   principal: Principal,
   db: TenantDb,
-  query: DecisionQuery,
+  query: InputOf<typeof decisions.list>['query'],
 ): Promise<VisibleFilter> {
   const store_ids = visibleStores(principal, query.store_id)
   if (store_ids?.length === 0) return 'none'
@@ -80,7 +71,10 @@ async function sessionLabel(kernel: Kernel, tenant_id: string, text: string): Pr
 }
 
 // Times have no index: the log's times give a range of log positions.
-async function timeFilter(db: TenantDb, { from, to }: DecisionQuery): Promise<DecisionFilter> {
+async function timeFilter(
+  db: TenantDb,
+  { from, to }: Parameters<typeof buildDecisionFilter>[3],
+): Promise<DecisionFilter> {
   const first = parseDateOrTime(from ?? '')
   const last = parseDateOrTime(to ?? '')
   const to_us = last && (last.is_day ? last.us + DAY_US - 1 : last.us)
@@ -257,9 +251,6 @@ const timeOf = (us: number | null): string | null => (us === null ? null : forma
 
 const BATCH_ROWS = 50
 
-type ExportCall = Call<typeof decisions.export>
-type ExportQuery = Parameters<Handler<typeof decisions.export>>[1]['query']
-
 export const exportDecisions: Handler<typeof decisions.export> = async (call, { query }) =>
   streamed({
     stream: streamDecisions(call, query),
@@ -267,7 +258,10 @@ export const exportDecisions: Handler<typeof decisions.export> = async (call, { 
   })
 
 /** One line for each decision; reads a batch when the reader has taken the one before. */
-async function* streamDecisions(call: ExportCall, query: ExportQuery): AsyncGenerator<string> {
+async function* streamDecisions(
+  call: Call<typeof decisions.export>,
+  query: InputOf<typeof decisions.export>['query'],
+): AsyncGenerator<string> {
   const size = (await call.read(findHead))?.size ?? 0
   for (let after: number | null = -1; after !== null; ) {
     const { shown, next } = await readBatch(call, query, { after, size })
@@ -278,8 +272,8 @@ async function* streamDecisions(call: ExportCall, query: ExportQuery): AsyncGene
 
 /** Only decisions on the log when the export began, so that the export of a growing trail ends. */
 const readBatch = (
-  call: ExportCall,
-  query: ExportQuery,
+  call: Call<typeof decisions.export>,
+  query: InputOf<typeof decisions.export>['query'],
   { after, size }: { after: number; size: number },
 ) =>
   retryWhileErasing(() =>

@@ -16,9 +16,6 @@ import { from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
 import type { StorePart } from '../../../platform/namespace.ts'
 import { isUnexpired } from '../stores/expiries.sql.ts'
 
-type NewFactRow = Row<'facts'>
-type TombstoneRow = Row<'tombstones'>
-
 /** `facts.state`; a fact in state ERASING is hidden from every read. */
 export const LIVE = 0
 export const ERASING = 1
@@ -27,7 +24,7 @@ export const ERASING = 1
 export const REFS_AT_ONCE = 32
 
 /** A fact's row without its sealed document, and its current validity. */
-export interface FactHead extends Omit<NewFactRow, 'sealed'> {
+export interface FactHead extends Omit<Row<'facts'>, 'sealed'> {
   readonly from_seq: number
   readonly valid_from_us: number
   readonly valid_until_us: number | null
@@ -70,7 +67,7 @@ export const currentFacts = (k: Builder, tenant_id: string) =>
     )
     .where('facts.tenant_id', '=', tenant_id)
 
-export const insertFactRows = insertRowsStatement<NewFactRow>((k, rows, tenant_id) =>
+export const insertFactRows = insertRowsStatement<Row<'facts'>>((k, rows, tenant_id) =>
   k.insertInto('facts').values(
     rows.map((row) => ({
       tenant_id,
@@ -292,7 +289,7 @@ const deleteStatement = refsStatement()((k, p, isListed) =>
 export const deleteFacts = (tx: Tx, refs: readonly number[]) => deleteStatement.run(tx, refs, {})
 
 /** A ref that has its tombstone keeps it. */
-export const insertTombstones = insertRowsStatement<TombstoneRow>((k, rows, tenant_id) =>
+export const insertTombstones = insertRowsStatement<Row<'tombstones'>>((k, rows, tenant_id) =>
   k
     .insertInto('tombstones')
     .values(
@@ -342,7 +339,10 @@ const tombstonesStatement = statementPerCount((count) =>
 const tombstones = (k: Builder, tenant_id: string) =>
   k.selectFrom('tombstones').select(TOMBSTONE_COLUMNS).where('tenant_id', '=', tenant_id)
 
-export const findTombstones = (db: TenantDb, refs: readonly number[]): Promise<TombstoneRow[]> =>
+export const findTombstones = (
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<Row<'tombstones'>[]> =>
   byRefs(refs, (some) => db.allOf(tombstonesStatement(some.length), { refs: some }))
 
 /** Refs erased from a store after log position `seq`. */

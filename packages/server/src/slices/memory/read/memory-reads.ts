@@ -169,18 +169,6 @@ export const exportStore: Handler<typeof memory.export> = async (call, { params 
   }
 }
 
-interface MemoryState {
-  readonly ref: number
-  /** Null: the fact has been erased or has expired since. */
-  readonly content: string | null
-  readonly written_at: string | null
-  readonly tenant_id: string | null
-  readonly valid_from: string
-  readonly valid_until: string | null
-  readonly erased: boolean
-  readonly expired: boolean
-}
-
 interface PastState {
   readonly store_id: string
   /** The log position whose record is read. */
@@ -194,13 +182,14 @@ interface PastState {
 
 /**
  * Facts of a store on record at a log position and valid at a time, in the order of refs: what a
- * decision's replay shows. `next` is the ref to continue after; null at the end.
+ * decision's replay shows. `next` is the ref to continue after; null at the end. A content is null
+ * when the fact has been erased or has expired since.
  */
 export async function listMemoryStates(
   kernel: Kernel,
   db: TenantDb,
   { store_id, seq, at_us, limit, after = -1 }: PastState,
-): Promise<{ memories: MemoryState[]; next: number | null }> {
+) {
   const versions = await listVersionsValidAt(db, store_id, { seq, at_us, after, limit: limit + 1 })
   const shown = versions.slice(0, limit)
   const facts = await loadLiveFacts(
@@ -209,7 +198,7 @@ export async function listMemoryStates(
     shown.map(({ ref }) => ref),
   )
   const now_us = kernel.clock.now()
-  const memories = shown.map(({ ref, valid_from_us, valid_until_us }): MemoryState => {
+  const memories = shown.map(({ ref, valid_from_us, valid_until_us }) => {
     const stored = facts.get(ref)
     const expired = stored !== undefined && isExpired(stored, now_us)
     const fact = expired ? undefined : stored

@@ -30,11 +30,6 @@ interface RankRequest<T> {
   show(db: TenantDb, ranked: readonly RankedFact[]): Promise<T>
 }
 
-type RankAttempt<T> =
-  | { readonly answer: T }
-  | { readonly embedder: EmbedderName }
-  | { readonly head_seq: number }
-
 /** Refuses `store_not_found` and `index_building`. */
 export async function answerRanked<T>(
   kernel: Kernel,
@@ -74,7 +69,7 @@ async function tryRanking<T>(
     similar: SimilarTerms | null
     yields: boolean
   },
-): Promise<RankAttempt<T>> {
+): Promise<{ answer: T } | { embedder: EmbedderName } | { head_seq: number }> {
   const { embedder, vector, similar, yields } = options
   const store = await loadReadableStore(kernel, db, store_id)
   if (store.embedder !== embedder) return { embedder: store.embedder }

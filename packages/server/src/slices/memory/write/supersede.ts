@@ -14,7 +14,7 @@ import { enqueueReembed } from '../facts/embeddings.ts'
 import { computeCommitmentsRoot } from '../facts/fact-identity.ts'
 import { ERASING, type FactRow, findFact } from '../facts/facts.sql.ts'
 import { findItemRefs } from '../facts/items.sql.ts'
-import { type PreparedFact, prepareFacts } from '../facts/prepare-facts.ts'
+import { prepareFacts } from '../facts/prepare-facts.ts'
 import { listDigestsAmong } from '../facts/session-digests.sql.ts'
 import { endDigests } from '../facts/sessions.ts'
 import { closeVersion, findCurrentValidity, insertValidity } from '../facts/validity.sql.ts'
@@ -25,7 +25,7 @@ import { advanceStoreHead, type StoreHead } from '../stores/store-heads.ts'
 import { requireCapability } from '../stores/store-settings.ts'
 import { loadTargetHead, loadWriteTarget, retryOnStoreConflict } from '../stores/write-target.ts'
 import { findDuplicates, withoutHidden } from './duplicates.ts'
-import { assertNotErased, insertFacts, insertPreparedFacts } from './insert-facts.ts'
+import { assertNotErased, insertFacts, insertPreparedFacts, type NewFact } from './insert-facts.ts'
 import {
   gateWrites,
   mergeWriteOptions,
@@ -33,7 +33,6 @@ import {
   showReplayedWrite,
   showWriteReply,
   type WriteReplayIds,
-  type WriteResult,
 } from './write.ts'
 
 interface SupersedeReplayIds extends WriteReplayIds {
@@ -41,15 +40,16 @@ interface SupersedeReplayIds extends WriteReplayIds {
   readonly known: boolean
 }
 
-type Supersede = typeof memory.supersede
-
-export const supersede: Handler<Supersede> = async (call, { params, query, body }) => {
+export const supersede: Handler<typeof memory.supersede> = async (
+  call,
+  { params, query, body },
+) => {
   await loadWriteTarget(call.kernel, call.tenant_id, params.store_id)
   const [admitted = body] = await gateWrites(call, params.store_id, [body])
   return supersedeAdmitted(call, { params, query, body: admitted })
 }
 
-const supersedeAdmitted: Handler<Supersede> = (call, { params, body }) =>
+const supersedeAdmitted: Handler<typeof memory.supersede> = (call, { params, body }) =>
   retryOnStoreConflict(async () => {
     const { kernel, tenant_id, operation } = call
     const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
@@ -71,7 +71,7 @@ const supersedeAdmitted: Handler<Supersede> = (call, { params, body }) =>
     const [fact] = await prepareFacts(kernel, author, settings, [draft])
     if (!fact) throw new Error('one draft makes one fact')
 
-    const once: IdempotentUnit<WriteResult<SupersedeReply, SupersedeReplayIds>> = {
+    const once: IdempotentUnit<{ reply: SupersedeReply } | { replay: SupersedeReplayIds }> = {
       async run(tx) {
         const head = await loadTargetHead(kernel, tx, target)
         const [duplicate_of = null] = await withoutHidden(tx, found)
@@ -126,7 +126,7 @@ async function findVersion(db: TenantDb, ref: number, now_us: number) {
  * says what its sources say.
  */
 async function refuseServiceVersion(
-  call: Call<Supersede>,
+  call: Call<typeof memory.supersede>,
   db: TenantDb,
   ref: number,
 ): Promise<void> {
@@ -141,16 +141,6 @@ async function refuseServiceVersion(
  */
 const LINKS_MAX = 10_000
 
-interface Link {
-  readonly head: StoreHead
-  readonly old: FactRow
-  readonly fact: PreparedFact
-  readonly interval: {
-    readonly valid_from_us: number | null
-    readonly valid_until_us: number | null
-  }
-}
-
 /**
  * Ends the old version when the new one begins. Refuses `erasing`, `superseded` and
  * `order_inverted`.
@@ -158,7 +148,7 @@ interface Link {
 export async function linkSuccessor(
   kernel: Kernel,
   tx: Tx,
-  { head, old, fact, interval }: Link,
+  { head, old, fact, interval }: NewFact & { readonly head: StoreHead; readonly old: FactRow },
 ): Promise<{ log_seq: number; written_us: number }> {
   if (old.state === ERASING) throw new Refusal('erasing')
   if (old.superseded_by !== null) return refuseClosed(tx, old)
