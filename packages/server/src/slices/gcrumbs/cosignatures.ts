@@ -19,6 +19,7 @@ import {
 } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import { findOpenJobs } from '../../platform/db/jobs.sql.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel, WitnessPolicy } from '../../platform/kernel/kernel.ts'
@@ -28,7 +29,6 @@ import {
 } from '../../platform/timestamps/timestamp-token.ts'
 import { type EpochRow, type findEpoch, findLastEpoch, insertEpoch } from './chain.sql.ts'
 import {
-  type CosignatureRow,
   findLastCosignature,
   findTimestamp,
   insertCosignature,
@@ -53,7 +53,7 @@ const RETRY_MS_MAX = 10 * 60_000
 const retryDelayMs = ({ clock }: Kernel, { created_us }: EpochRow): number =>
   Math.min(RETRY_MS_MAX, Math.max(RETRY_MS_MIN, (clock.now() - created_us) / 1_000))
 
-const signatureOf = ({ witness, signature }: CosignatureRow): NoteSignature => {
+const signatureOf = ({ witness, signature }: Row<'cosignatures'>): NoteSignature => {
   const { name, keyHash } = parseWitnessKey(witness)
   return { name, keyHash, signature }
 }
@@ -61,7 +61,7 @@ const signatureOf = ({ witness, signature }: CosignatureRow): NoteSignature => {
 /** Whether the cosignatures satisfy the policy; null: there is no policy. */
 export function isWitnessed(
   policy: WitnessPolicy | null,
-  rows: readonly Pick<CosignatureRow, 'witness'>[],
+  rows: readonly Pick<Row<'cosignatures'>, 'witness'>[],
 ): boolean | null {
   if (!policy) return null
   const signed = new Set(rows.map(({ witness }) => witness))

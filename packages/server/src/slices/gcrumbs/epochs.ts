@@ -13,6 +13,7 @@ import { sha256, toHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
@@ -21,14 +22,12 @@ import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, loadHead, raiseGeneration } from './append.ts'
 import {
-  type CrumbRow,
   type EpochRow,
   findEpoch,
   findEpochBefore,
   findEpochs,
   findHead,
   findLastEpoch,
-  type HeadRow,
   listEntries,
   listGrownLogs,
 } from './chain.sql.ts'
@@ -205,7 +204,7 @@ async function republish(
 }
 
 interface CheckpointDraft {
-  readonly head: HeadRow
+  readonly head: Row<'chain_heads'>
   readonly last_number: number
   /** The last signed checkpoint in the keyring. */
   readonly stored: StoredCheckpoint | null
@@ -361,7 +360,7 @@ export async function generationAt(db: TenantDb, seq: number): Promise<number> {
 }
 
 /** The generation that an entry `log.restored` begins. */
-export function restoredGeneration({ record }: Pick<CrumbRow, 'record'>): number {
+export function restoredGeneration({ record }: Pick<Row<'breadcrumbs'>, 'record'>): number {
   // Written by appendCrumb only.
   return (JSON.parse(record) as { payload: EventPayload<'log.restored'> }).payload.generation
 }

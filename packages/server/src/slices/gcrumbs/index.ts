@@ -16,7 +16,6 @@ export {
   listLeaves,
 } from './chain.sql.ts'
 export {
-  type CosignatureRow,
   listCosignaturesAfter,
   listTimestampsAfter,
 } from './cosignatures.sql.ts'

@@ -80,7 +80,6 @@ export {
   countActiveHolds,
   findHold,
   findHoldById,
-  type HoldRow,
   insertHold,
   insertHoldRelease,
   listAllHolds,

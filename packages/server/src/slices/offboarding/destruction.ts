@@ -37,12 +37,11 @@ import type { LedgerEntry } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { openedDecisions } from '../decisions/index.ts'
-import { erasureSigner } from '../erasure/index.ts'
+import { type ErasureReasons, erasureSigner } from '../erasure/index.ts'
 import { appendCrumb, fitsLog, reconcileLog, refuseEntries, rollEpoch } from '../gcrumbs/index.ts'
 import { dropCached, loadHeldStores } from '../memory/index.ts'
 import { revokeKeysOfTenant } from '../tenants/index.ts'
 import {
-  type DestructionReasons,
   isMove,
   type MovePlan,
   parsePlan,
@@ -266,7 +265,7 @@ async function markMoved({ db }: Kernel, tenant_id: string, plan: MovePlan): Pro
 interface DestructionMark {
   readonly certificate_id: string
   readonly requested_us: number
-  readonly reasons: DestructionReasons
+  readonly reasons: ErasureReasons
   /** On restored older data the keys are destroyed already, whatever is on hold. */
   readonly despite_holds: boolean
 }

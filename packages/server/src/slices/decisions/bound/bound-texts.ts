@@ -5,7 +5,7 @@
 import { contentHash } from '@custos/proof'
 import { jsonBytes } from '../../../platform/bytes.ts'
 import { formatTime } from '../../../platform/clock.ts'
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row, Tables } from '../../../platform/db/schema/tables.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { type RecordSecret, recordSecrets } from '../../../platform/kernel/record-secrets.ts'
@@ -17,7 +17,6 @@ import { findExpired, loadFactStates } from '../../memory/index.ts'
 import { encodeHead, readSealed, type SealedHead } from '../trail/document.ts'
 import { type PreparedFacts, prepareFacts, resolveFacts } from '../trail/new-decision.ts'
 import {
-  type BoundTextRow,
   clearTexts,
   findBoundText,
   insertBoundText,
@@ -41,7 +40,7 @@ interface BoundText {
 
 /** A text ready to be stored, with its keys loaded, so that the unit of work waits for no key. */
 export interface PreparedText extends BoundText {
-  readonly kind: BoundTextRow['kind']
+  readonly kind: Row<'bound_texts'>['kind']
   readonly run_id: string
   /** The facts it is derived from, directly or through other texts. */
   readonly refs: readonly number[]
@@ -106,7 +105,7 @@ const associatedData = (tenant_id: string, text_id: string, head: SealedHead): B
 async function openTexts(
   kernel: Kernel,
   db: TenantDb,
-  rows: readonly BoundTextRow[],
+  rows: readonly Row<'bound_texts'>[],
 ): Promise<Map<string, BoundText>> {
   const sealed = rows.flatMap((row) =>
     row.sealed === null ? [] : [{ row, ...readSealed(row.sealed) }],
@@ -184,7 +183,7 @@ export async function countTextsUsing(
 
 /** Lets subject requests search and redact bound texts, also those derived from no memory. */
 export const boundTextSource = textSource<
-  BoundTextRow,
+  Row<'bound_texts'>,
   { readonly [member: string]: string; readonly text: string }
 >({
   kind: 'run_text',

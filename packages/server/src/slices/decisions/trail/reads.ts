@@ -11,7 +11,6 @@ import { readCursor, writeCursor } from '../../../platform/page.ts'
 import { findHead, seqAt } from '../../gcrumbs/index.ts'
 import {
   type DecisionFilter,
-  type DecisionPage,
   type DecisionRow,
   findDecision,
   listBySeqs,
@@ -183,7 +182,7 @@ export async function showPage(
   kernel: Kernel,
   db: TenantDb,
   which: VisibleFilter,
-  page: DecisionPage,
+  page: Parameters<typeof listDecisions>[2],
 ): Promise<{ shown: Decision[]; next: number | null }> {
   const shown: Decision[] = []
   if (which === 'none') return { shown, next: null }
@@ -208,7 +207,7 @@ export async function showPage(
 
 const filterBeyond = (
   filter: DecisionFilter,
-  order: DecisionPage['order'],
+  order: 'asc' | 'desc',
   seq: number | null,
 ): DecisionFilter => {
   if (seq === null) return filter

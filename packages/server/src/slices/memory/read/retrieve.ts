@@ -34,7 +34,7 @@ import {
   settingsCache,
 } from '../stores/store-settings.ts'
 import { beginExplanation, type ExplainedRanking, endExplanation } from './explain.ts'
-import { completeVersions, type RecordedVersions, withVersionsKnownAt } from './known-at.ts'
+import { completeVersions, type RecordedVersions, withVersionsKnownAt } from './memory-reads.ts'
 import { packWithinBudget, splitDuplicates } from './pack.ts'
 import { findSimilarTerms } from './rank-refs.ts'
 import { retrievedFacts } from './retrieved-facts.ts'
