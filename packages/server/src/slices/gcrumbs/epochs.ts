@@ -267,7 +267,11 @@ export const roll: Handler<typeof gcrumbs.roll> = async (call) => {
     }),
   })
   if (repeated === null) return rollEpoch(call.kernel, call.tenant_id)
-  return (await findAnswer(call, repeated)) ?? rollFor(call, repeated)
+  const answer = await findAnswer(call, repeated)
+  if (answer) return answer
+  // The first request has not signed yet, or was cut off before it could.
+  const epoch = await rollEpoch(call.kernel, call.tenant_id)
+  return (await findAnswer(call, repeated)) ?? epoch
 }
 
 async function findAsked(tx: Tx): Promise<RollSnapshot> {
@@ -283,20 +287,10 @@ const findAnswer = (
   asked: RollSnapshot,
 ): Promise<Epoch | undefined> =>
   call.read(async (db) => {
-    const row = await findCovering(db, asked)
+    const epochs = await findEpochs(db, asked.size)
+    const row = epochs.find(({ generation }) => generation === asked.generation)
     return row && { ...(await showEpoch(call.kernel, db, row)), rolled: asked.rolled }
   })
-
-async function findCovering(db: TenantDb, asked: RollSnapshot): Promise<EpochRow | undefined> {
-  const epochs = await findEpochs(db, asked.size)
-  return epochs.find(({ generation }) => generation === asked.generation)
-}
-
-// The first request has not signed yet, or was cut off before it could.
-async function rollFor(call: Call<typeof gcrumbs.roll>, asked: RollSnapshot): Promise<Epoch> {
-  const epoch = await rollEpoch(call.kernel, call.tenant_id)
-  return (await findAnswer(call, asked)) ?? epoch
-}
 
 /**
  * Compares the log with the last checkpoint the keyring holds, or has taken from its copy. A log

@@ -18,7 +18,7 @@ import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { admitItems } from '../governance/index.ts'
 import { meter } from '../tenants/index.ts'
 import { SUBJECT_ERASE } from './erase-job.ts'
-import { type SealedPayload, sealPayload } from './sealed-request.ts'
+import { sealPayload } from './sealed-request.ts'
 import { searchAll } from './search.ts'
 import { refOf, showRequest } from './show.ts'
 import { describeScope, parseSubjectQuery } from './subject-query.ts'
@@ -131,7 +131,7 @@ async function listSessions(
 
 interface NewRequest extends SubjectFindings {
   readonly request_id: string
-  readonly sealed: SealedPayload
+  readonly sealed: Awaited<ReturnType<typeof sealPayload>>
   /** What a preview would show as `digest`. */
   readonly preview_digest: string
 }

@@ -29,16 +29,11 @@ export const reasonColumn = sealedColumn({
   payload: textPayload,
 })
 
-export interface SealedPayload {
-  readonly secret_no: number
-  readonly sealed: Buffer
-}
-
 export const sealPayload = (
   kernel: Kernel,
   tenant_id: string,
   { request_id, payload }: { readonly request_id: string; readonly payload: RequestPayload },
-): Promise<SealedPayload> => payloadColumn.sealNew(kernel, tenant_id, { request_id }, payload)
+) => payloadColumn.sealNew(kernel, tenant_id, { request_id }, payload)
 
 /** Seals under the secret of the request; null: it is done, and the secret destroyed. */
 export const sealReason = (

@@ -93,12 +93,8 @@ const factStatement = statement<{ ref: number }>()((k, p) =>
 export const findFact = (db: TenantDb, ref: number): Promise<FactRow | undefined> =>
   db.firstOf(factStatement, { ref })
 
-interface Refs {
-  readonly refs: readonly number[]
-}
-
 const factsStatement = statementPerCount((count) =>
-  statement<Refs>()(
+  statement<{ refs: readonly number[] }>()(
     (k, p) =>
       currentFacts(k, p.tenant_id)
         .select(FACT_COLUMNS)
@@ -111,7 +107,7 @@ const factsStatement = statementPerCount((count) =>
 )
 
 const headsStatement = statementPerCount((count) =>
-  statement<Refs>()(
+  statement<{ refs: readonly number[] }>()(
     (k, p) =>
       currentFacts(k, p.tenant_id)
         .select(HEAD_COLUMNS)
@@ -327,7 +323,7 @@ const TOMBSTONE_COLUMNS = [
 ] as const
 
 const tombstonesStatement = statementPerCount((count) =>
-  statement<Refs>()(
+  statement<{ refs: readonly number[] }>()(
     (k, p) => tombstones(k, p.tenant_id).where('ref', 'in', firstItems(p.refs, count)),
     (k, p) =>
       lateralByRef(k, unnestRefs(p.refs), (ref) =>
@@ -355,7 +351,7 @@ export const listErasedSince = (db: TenantDb, store_id: string, seq: number) =>
   )
 
 const statesStatement = statementPerCount((count) =>
-  statement<Refs>()(
+  statement<{ refs: readonly number[] }>()(
     (k, p) => states(k, p.tenant_id).where('ref', 'in', firstItems(p.refs, count)),
     (k, p) =>
       lateralByRef(k, unnestRefs(p.refs), (ref) => states(k, p.tenant_id).where('ref', '=', ref)),

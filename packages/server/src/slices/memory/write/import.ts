@@ -293,10 +293,7 @@ async function insertChunk(
     return progress.log_seq
   }
   const head = await loadTargetHead(call.kernel, tx, target)
-  const inserts = pairs.map(({ imported, fact }) => ({
-    fact,
-    interval: imported,
-  }))
+  const inserts = pairs.map(({ imported, fact }) => ({ fact, interval: imported }))
   const { log_seq } = await insertFacts(call.kernel, tx, head, inserts)
   for (const line of lines) await linkVersions(tx, line, log_seq, progress)
   await addVersions(tx, keys, { store_id: head.store_id, pairs, log_seq })
