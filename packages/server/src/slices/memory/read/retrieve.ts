@@ -374,14 +374,13 @@ function makeSearchOptions(
   }
 }
 
-type ShowMemory = (ranked: RankedFact, shown: FactView | undefined) => string
-
 /** With `known`, shows validity and successors as they were on record then. */
 function showRankedBy(
   { kernel, tenant_id }: Call<typeof memory.retrieve>,
   known: ReadonlyMap<number, ValidityRow> | null,
-): ShowMemory {
-  return ({ ref, score, parts, confidence }, shown) => {
+) {
+  return (ranked: RankedFact, shown: FactView | undefined): string => {
+    const { ref, score, parts, confidence } = ranked
     assert(shown, 'a packed fact is loaded')
     const version = known?.get(ref)
     let { json } = shown
@@ -395,7 +394,7 @@ function showRankedBy(
   }
 }
 
-const showCompact: ShowMemory = ({ ref, score, token_count }, shown) => {
+const showCompact: ReturnType<typeof showRankedBy> = ({ ref, score, token_count }, shown) => {
   assert(shown, 'a packed fact is loaded')
   return JSON.stringify({ ref, content: shown.fact.content, score, token_count })
 }

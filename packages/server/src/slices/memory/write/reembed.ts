@@ -272,22 +272,14 @@ interface ReembedTarget {
   readonly space: Space
 }
 
-interface BatchResult {
-  readonly embedded: number
-  /** The last ref processed; null: the store has no more facts, or another embedder by now. */
-  readonly last: number | null
-  /** Why the batch was not embedded; null: it was. */
-  readonly failure: EmbedderFailure | null
-}
-
 type EmbedderFailure = EmbedderUnavailable | EmbedderRefused
 
-/** Embeds the next facts with ref > `after` that have no vector of the target's space. */
-async function embedBatch(
-  kernel: Kernel,
-  target: ReembedTarget,
-  after: number,
-): Promise<BatchResult> {
+/**
+ * Embeds the next facts with ref > `after` that have no vector of the target's space. `last`: the
+ * last ref processed; null: the store has no more facts, or another embedder by now. `failure`: why
+ * the batch was not embedded; null: it was.
+ */
+async function embedBatch(kernel: Kernel, target: ReembedTarget, after: number) {
   const { tenant_id, store_id, space } = target
   const rows = await kernel.db.read(tenant_id, (db) =>
     listFactsToEmbed(db, store_id, { mark: space.mark, after, limit: BATCH }),
