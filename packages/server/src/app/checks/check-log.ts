@@ -4,9 +4,9 @@
 import { addSignatures, parseWitnessKey, RECORD_KINDS, verifyCosignatures } from '@custos/proof'
 import { listAppliedMigrations } from '../../platform/db/control.sql.ts'
 import { cosignatures, epochTimestamps } from '../../platform/db/migrations/0030-to-0080.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import { verifyTimestampToken } from '../../platform/timestamps/timestamp-token.ts'
 import {
-  type CosignatureRow,
   isWitnessed,
   listCosignaturesAfter,
   listTimestampsAfter,
@@ -50,7 +50,7 @@ export async function* checkCosignatures(check: CheckContext): AsyncGenerator<Ch
   if (!(await listAppliedMigrations(db)).includes(cosignatures.name)) return
   for await (const [epoch_number, rows] of byEpoch(check)) {
     const epoch = await findEpochCheckpoint(db, epoch_number)
-    const sound: CosignatureRow[] = []
+    const sound: Row<'cosignatures'>[] = []
     for (const row of rows)
       if (epoch && (await isSound(epoch.checkpoint, row))) sound.push(row)
       else yield { kind: 'log', id: `epoch ${epoch_number}`, what: 'has an invalid cosignature' }
@@ -58,7 +58,7 @@ export async function* checkCosignatures(check: CheckContext): AsyncGenerator<Ch
   }
 }
 
-async function* byEpoch({ db }: CheckContext): AsyncGenerator<[number, CosignatureRow[]]> {
+async function* byEpoch({ db }: CheckContext): AsyncGenerator<[number, Row<'cosignatures'>[]]> {
   for (let after = 0; ; ) {
     const rows = await listCosignaturesAfter(db, after, COSIGNATURES_PAGE)
     const groups = [...Map.groupBy(rows, (row) => row.epoch_number)]
@@ -90,7 +90,7 @@ export async function* checkTimestamps(check: CheckContext): AsyncGenerator<Chec
   }
 }
 
-async function isSound(checkpoint: string, row: CosignatureRow): Promise<boolean> {
+async function isSound(checkpoint: string, row: Row<'cosignatures'>): Promise<boolean> {
   try {
     const { name, keyHash } = parseWitnessKey(row.witness)
     const note = addSignatures(checkpoint, [{ name, keyHash, signature: row.signature }])

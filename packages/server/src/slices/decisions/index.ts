@@ -22,9 +22,8 @@ import {
 } from './scrub/scrub-parts.ts'
 import { findDecision, findFactInStores, findUseInStores } from './trail/decisions.sql.ts'
 import { readSealed } from './trail/document.ts'
-import { isVisible } from './trail/filter.ts'
 import { log } from './trail/log.ts'
-import { exportDecisions, get, list, stats } from './trail/reads.ts'
+import { exportDecisions, get, isVisible, list, stats } from './trail/reads.ts'
 import { replay } from './trail/replay.ts'
 
 const holdRefusal = () =>
@@ -227,8 +226,7 @@ export {
 } from './trail/check.ts'
 export { type DecisionFilter, listDecisions } from './trail/decisions.sql.ts'
 export { logDecision, prepareDecision } from './trail/log.ts'
-export { openRows, ownTexts, retryWhileErasing, textsIn } from './trail/open.ts'
-export { openedDecisions } from './trail/opened-decisions.ts'
+export { openedDecisions, openRows, ownTexts, retryWhileErasing, textsIn } from './trail/open.ts'
 export { showBySeqs } from './trail/reads.ts'
 export { findOccurrences, foldText, MARKER, toNfc } from './trail/redact-text.ts'
 

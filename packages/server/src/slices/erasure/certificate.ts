@@ -2,7 +2,6 @@
 // and what they do not claim.
 
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import type { Certificate } from '@custos/contract'
 import {
   certificateBytes,
@@ -10,6 +9,7 @@ import {
   type PublishedKey,
   verifyCertificate,
 } from '@custos/proof'
+import { sha256, toHex } from '../../platform/bytes.ts'
 import type { DatabaseStats } from '../../platform/db/database.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { Signer } from '../../platform/keys/keyring.ts'
@@ -79,16 +79,9 @@ export async function signStatement(
 }
 
 /** Lower hex SHA-256 of the signed bytes: what the log carries about a certificate. */
-export const certificateDigest = (stored: StoredCertificate): string =>
-  createHash('sha256').update(signedBytes(stored)).digest('hex')
-
-function signedBytes(stored: StoredCertificate): Uint8Array {
-  return certificateBytes(statementWithoutSignature(stored))
-}
-
-function statementWithoutSignature(stored: StoredCertificate): ErasureStatement {
+export function certificateDigest(stored: StoredCertificate): string {
   const { signature: _, public_key: _key, key_id: _id, ...statement } = stored
-  return statement
+  return toHex(sha256(certificateBytes(statement)))
 }
 
 /** Only this slice writes the column, and only certificates that verified. */

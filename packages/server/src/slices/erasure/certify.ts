@@ -10,7 +10,6 @@ import {
   countTextsUsing,
   describeDisclosures,
   probeDecisions,
-  type Redaction,
   readBackScrubbed,
 } from '../decisions/index.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
@@ -37,9 +36,8 @@ import {
   listStandingCertificates,
   listUses,
 } from './erasure.sql.ts'
-import { type FactPlan, type PendingErasure, textSubject } from './plan.ts'
+import { type FactPlan, type PendingErasure, reportStep, textSubject } from './plan.ts'
 import type { ErasureBatch, RecordedErasure } from './prepare.ts'
-import { reportStep } from './steps.ts'
 
 interface ProbedPath {
   readonly path: string
@@ -178,20 +176,16 @@ export class UnprovenErasure extends Error {
   }
 }
 
-export interface CertifiedBatch {
-  readonly certificates: ReadonlyMap<number, StoredCertificate>
-  /** Refs that a read path still shows: not certified, their ledger rows stay requested. */
-  readonly unproven: readonly number[]
-}
-
-type DestroyedBatch = RecordedErasure & AppliedPlans
-
-/** Checks and certifies erasures whose plans are applied. */
+/**
+ * Checks and certifies erasures whose plans are applied.
+ * @returns certificates by ref; in `unproven` the refs that a read path still shows: they are not
+ * certified, and their ledger rows stay requested
+ */
 export async function certifyFacts(
   kernel: Kernel,
   tenant_id: string,
-  batch: DestroyedBatch,
-): Promise<CertifiedBatch> {
+  batch: RecordedErasure & AppliedPlans,
+) {
   const { pending, known } = batch
   const plans = pending.map(({ plan }) => plan)
   const observed = await verifyErasure(kernel, tenant_id, plans, known)
@@ -236,7 +230,7 @@ function reportUnproven(
   })
 }
 
-interface SigningInput extends DestroyedBatch {
+interface SigningInput extends RecordedErasure, AppliedPlans {
   /** Stores whose texts were given to an embedding service outside. */
   readonly sent: ReadonlySet<string>
   readonly observed: ReadonlyMap<number, FactVerification>
@@ -306,19 +300,11 @@ interface StatementParts {
   readonly limits: readonly string[]
 }
 
-/** What is said of a subject; nothing_found has no plan in the ledger but the same fields. */
-type FactSubject = ErasureReasons & {
-  readonly certificate_id: string
-  readonly ref: number
-  readonly store_id: string | null
-  readonly outcome: ErasureOutcome
-  readonly fact_content_hash: string | null
-  readonly redactions: readonly Redaction[]
-}
-
 function factStatement(
   tenant_id: string,
-  subject: FactSubject,
+  subject: ErasureSubject &
+    ErasureReasons &
+    Pick<ErasureStatement, 'certificate_id' | 'fact_content_hash' | 'redactions'>,
   { observed, requested_us, completed_us, log_seq, limits }: StatementParts,
 ): ErasureStatement {
   return {

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { deleteFrom, from, insertInto, type Tx, update } from '../../platform/db/tenant-db.ts'
 import { openScene, type Scene } from '../../testing/erasure-scene.ts'
 import { countWaiting } from './erase.ts'
-import { ERASURE_STEPS } from './steps.ts'
+import { ERASURE_STEPS } from './plan.ts'
 
 const CONTENT = 'Ravi Subramanian has account 4417-2290'
 const UNDONE = new Set(['erasure:marked', 'erasure:planned'])

@@ -23,8 +23,8 @@ import {
   insertBareTombstone,
 } from './erasure.sql.ts'
 import type { FactPlan } from './plan.ts'
+import { reportStep } from './plan.ts'
 import type { RecordedErasure } from './prepare.ts'
-import { reportStep } from './steps.ts'
 
 /** How often decisions that arrive during the erasure are searched for. */
 const LATE_ROUNDS = 3

@@ -32,21 +32,19 @@ import {
   type StoredCertificate,
   showCertificate,
 } from './certificate.ts'
-import { type CertifiedBatch, certifyFacts, certifyNothing, UnprovenErasure } from './certify.ts'
+import { certifyFacts, certifyNothing, UnprovenErasure } from './certify.ts'
 import { applyPlans, destroyKeys } from './destroy.ts'
 import { findFactRows, findStandingByRef } from './erasure.sql.ts'
-
+import { reportStep } from './plan.ts'
 import {
   type EraseRequest,
   type ErasureBatch,
   markDigests,
   markSubject,
   prepareErasure,
-  type RecordedErasure,
   undoErasure,
 } from './prepare.ts'
 import { finishPendingErasures } from './recover.ts'
-import { reportStep } from './steps.ts'
 
 export const issue: Handler<(typeof erasure)['issue']> = async (call, { body }) => {
   const request = {
@@ -239,8 +237,8 @@ async function finishRequest(
     alone,
     requested_us,
   }: {
-    readonly mark: FirstMark
-    readonly together: PromiseSettledResult<ErasedBatch | null>
+    readonly mark: Awaited<ReturnType<typeof markOnce>>
+    readonly together: PromiseSettledResult<Awaited<ReturnType<typeof eraseMarked>> | null>
     readonly alone: boolean
     readonly requested_us: number
   },
@@ -286,14 +284,14 @@ async function finishRequest(
 const markAgain = ({ kernel, tenant_id }: EraseCall, request: EraseRequest, id: string) =>
   kernel.db.transact(tenant_id, (tx) => markSubject(kernel, tx, request, id))
 
-interface FirstMark {
-  readonly found: Awaited<ReturnType<typeof markSubject>>
-  /** Minted for this request, or recorded by the first run of its idempotency key. */
-  readonly certificate_id: string
-}
-
-/** Marks with the idempotency record: a key used for another body is refused before anything. */
-async function markOnce(call: EraseCall, request: EraseRequest): Promise<FirstMark> {
+/**
+ * Marks with the idempotency record: a key used for another body is refused before anything. The id
+ * is minted for this request, or recorded by the first run of its idempotency key.
+ */
+async function markOnce(
+  call: EraseCall,
+  request: EraseRequest,
+): Promise<{ found: Awaited<ReturnType<typeof markSubject>>; certificate_id: string }> {
   const { kernel } = call
   const minted = kernel.ids.hex(16)
   return call.once({
@@ -314,17 +312,11 @@ async function markOnce(call: EraseCall, request: EraseRequest): Promise<FirstMa
   })
 }
 
-type ErasedBatch = CertifiedBatch & Pick<RecordedErasure, 'known'>
-
 /**
  * Erases 1..500 marked subjects of one tenant, the digests made from them first. Call it inside
  * `runErasure`. A failure before the ledger rows are durable leaves everything as it was.
  */
-async function eraseMarked(
-  kernel: Kernel,
-  tenant_id: string,
-  batch: ErasureBatch,
-): Promise<ErasedBatch> {
+async function eraseMarked(kernel: Kernel, tenant_id: string, batch: ErasureBatch) {
   try {
     for (;;) {
       const marked = await markDigests(kernel, tenant_id, batch)
@@ -340,11 +332,7 @@ async function eraseMarked(
   return eraseBatch(kernel, tenant_id, batch)
 }
 
-async function eraseBatch(
-  kernel: Kernel,
-  tenant_id: string,
-  batch: ErasureBatch,
-): Promise<ErasedBatch> {
+async function eraseBatch(kernel: Kernel, tenant_id: string, batch: ErasureBatch) {
   const recorded = await prepareErasure(kernel, tenant_id, batch)
   await reportStep(kernel, 'ledger_recorded')
 
@@ -356,18 +344,19 @@ async function eraseBatch(
   return { ...certified, known: recorded.known }
 }
 
-interface MarkedFacts extends Pick<ErasureBatch, 'requested_us'> {
-  readonly reasons: ErasureReasons
-  /** 1..500, hidden by the caller inside its `runErasure`. */
-  readonly facts: readonly { readonly ref: number; readonly store_id: string }[]
-}
-
-/** Erases marked memories for a job; the refs of those that could not be proven erased. */
+/**
+ * Erases 1..500 memories, which the caller has hidden inside its `runErasure`, for a job; the refs
+ * of those that could not be proven erased.
+ */
 export async function eraseMarkedFacts(
   kernel: Kernel,
   tenant_id: string,
-  { facts, reasons, requested_us }: MarkedFacts,
+  batch: Pick<ErasureBatch, 'requested_us'> & {
+    readonly reasons: ErasureReasons
+    readonly facts: readonly { readonly ref: number; readonly store_id: string }[]
+  },
 ): Promise<readonly number[]> {
+  const { facts, reasons, requested_us } = batch
   const outcome = 'erased' as const
   const marked = facts.map(({ ref, store_id }) => {
     return { ref, store_id, outcome, certificate_id: kernel.ids.hex(16), reasons }
@@ -383,24 +372,19 @@ interface EraseFactsRequest {
   listExempt(tx: Tx, refs: readonly number[]): Promise<ReadonlySet<number>>
 }
 
-interface EraseFactsResult {
-  /** Ids of the certificates, also where another request had erased it before. */
-  readonly certificates: ReadonlyMap<number, string>
-  readonly exempt: ReadonlySet<number>
-  /** A read path still shows them: no certificate, requested until a later try finds them gone. */
-  readonly unproven: ReadonlySet<number>
-}
-
 /**
  * Erases a batch of memories for a job. Safe to run again after any failure: what is erased by then
  * has a certificate. A ref in none of the answers was no memory, or no longer is one. Refuses
  * `no_signing_key` before anything is done.
+ * @returns by ref the ids of the certificates, also where another request had erased it before; in
+ * `unproven` what a read path still shows: no certificate, requested until a later try finds it
+ * gone
  */
 export async function eraseFacts(
   kernel: Kernel,
   tenant_id: string,
   { refs, reasons, listExempt }: EraseFactsRequest,
-): Promise<EraseFactsResult> {
+) {
   erasureSigner(kernel)
   return runErasure(kernel, tenant_id, async () => {
     const requested_us = kernel.clock.now()

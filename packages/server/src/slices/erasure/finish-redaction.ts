@@ -18,8 +18,7 @@ import {
 } from './certificate.ts'
 import { storeCertificate } from './certify.ts'
 import { findRedactionEntry, findStandingCertificate } from './erasure.sql.ts'
-import { type PendingErasure, type RedactionPlan, textSubject } from './plan.ts'
-import { reportStep } from './steps.ts'
+import { type PendingErasure, type RedactionPlan, reportStep, textSubject } from './plan.ts'
 
 /** Does nothing to a decision that is redacted already or not in these data. */
 export function applyRedactionPlan(
@@ -41,51 +40,89 @@ export function applyRedactionPlan(
 export async function finishRedaction(
   kernel: Kernel,
   tenant_id: string,
-  { entry, plan }: PendingErasure<'decision'>,
+  pending: PendingErasure<'decision'>,
 ): Promise<StoredCertificate | null> {
+  const { plan } = pending
+  const { decision_id, redactions } = plan.redaction
   await applyRedactionPlan(kernel, tenant_id, plan)
+  return certifyOnce(kernel, tenant_id, pending, {
+    subject: decision_id,
+    names: { decision_id },
+    redactions: redactions.map((done) => ({ decision_id, ...done })),
+    limits: listLimits({
+      engine: kernel.db.stats().engine,
+      kind: 'decision',
+      outcome: 'erased',
+      with_words: true,
+    }),
+    observe: () => observeRedaction(kernel, tenant_id, plan),
+  })
+}
+
+/** Once the text is replaced: the certificate that stands for it, or a new one. */
+async function certifyOnce(
+  kernel: Kernel,
+  tenant_id: string,
+  pending: PendingErasure<'decision'> | PendingErasure<'text'>,
+  about: Parameters<typeof certifyObserved>[3] & { readonly subject: string },
+): Promise<StoredCertificate | null> {
   await reportStep(kernel, 'applied')
   await reportStep(kernel, 'caches_dropped')
 
   const found = await kernel.db.read(tenant_id, (db) =>
-    findStandingCertificate(db, 'decision', plan.redaction.decision_id),
+    findStandingCertificate(db, pending.plan.kind, about.subject),
   )
   const certificate = found
     ? parseCertificate(found.record)
-    : await certifyRedaction(kernel, tenant_id, { entry, plan })
+    : await certifyObserved(kernel, tenant_id, pending, about)
   if (!certificate) return null
-  const { ledger_id } = entry
+  const { ledger_id } = pending.entry
   const completed_us = kernel.clock.now()
   await kernel.keyring.ledger.complete([{ ledger_id, certificate, completed_us }])
   await reportStep(kernel, 'completed')
   return certificate
 }
 
-async function certifyRedaction(
+async function certifyObserved(
   kernel: Kernel,
   tenant_id: string,
-  { entry, plan }: PendingErasure<'decision'>,
+  { entry, plan }: PendingErasure<'decision'> | PendingErasure<'text'>,
+  about: Pick<ErasureStatement, 'redactions' | 'limits'> & {
+    readonly names: Pick<ErasureStatement, 'decision_id' | 'subject_kind' | 'subject_id'>
+    readonly observe: () => ReturnType<typeof observeRedaction>
+  },
 ): Promise<StoredCertificate | null> {
-  const observed = await verifyRedaction(kernel, tenant_id, plan)
+  const observed = await about.observe()
   await reportStep(kernel, 'verified')
+  const { certificate_id } = plan
   if (!observed.gone) {
-    const { certificate_id } = plan
     kernel.logger.error('erasure.not_verified', { tenant_id, certificate_id })
     return null
   }
   const log_seq = await kernel.db.read(tenant_id, async (db) => {
     const from = Math.max(0, await seqAt(db, entry.requested_us))
-    return (await findRedactionEntry(db, from, plan.certificate_id))?.seq ?? null
+    return (await findRedactionEntry(db, from, certificate_id))?.seq ?? null
   })
   const completed_us = kernel.clock.now()
-  const statement = redactionStatement(kernel, tenant_id, {
-    plan,
-    observed,
-    requested_us: entry.requested_us,
-    completed_us,
+  const certificate = await signStatement(kernel, {
+    certificate_id,
+    tenant_id,
+    fact_ref: null,
+    ...about.names,
+    store_id: null,
+    outcome: 'erased',
+    fact_content_hash: plan.content_hash,
+    coverage: observed.coverage,
+    scrubbed_decision_ids: observed.scrubbed_decision_ids,
+    redactions: about.redactions,
+    verification: { ran_at: observed.ran_at, paths: observed.paths },
+    limits: about.limits,
+    legal_basis: plan.legal_basis,
+    requested_by: plan.requested_by,
+    erasure_requested_at: formatTime(entry.requested_us),
+    erasure_completed_at: formatTime(completed_us),
     log_seq,
   })
-  const certificate = await signStatement(kernel, statement)
   const stored = await kernel.db.transact(tenant_id, (tx) =>
     storeCertificate(kernel, tx, certificate, completed_us),
   )
@@ -93,70 +130,21 @@ async function certifyRedaction(
   return stored
 }
 
-interface RedactionVerification {
-  readonly ran_at: string
-  readonly paths: readonly { readonly path: string; readonly result: string }[]
-  readonly coverage: Readonly<Record<string, string>>
-  readonly gone: boolean
-}
-
-async function verifyRedaction(
-  kernel: Kernel,
-  tenant_id: string,
-  { redaction }: RedactionPlan,
-): Promise<RedactionVerification> {
-  const probed = await probeRedaction(kernel, tenant_id, redaction.decision_id)
-  const { old_secret_no } = redaction
-  const secrets = await kernel.keyring.secrets(tenant_id, 'decision', [old_secret_no])
-  const destroyed = (secrets.get(old_secret_no) ?? null) === null
-  const keyring = destroyed ? destroyedKeyResult(kernel.db.stats().engine) : 'present'
-  const shown = probed.find(({ result }) => result !== 'scrubbed')?.result
-  const paths = [{ path: 'keyring', result: keyring }, ...probed]
+async function observeRedaction(kernel: Kernel, tenant_id: string, { redaction }: RedactionPlan) {
+  const { decision_id, old_secret_no } = redaction
+  const probed = await probeRedaction(kernel, tenant_id, decision_id)
+  const keyring = await observeSecret(kernel, tenant_id, old_secret_no)
+  const data: string = probed.find(({ result }) => result !== 'scrubbed')?.result ?? 'scrubbed'
+  const paths: { path: string; result: string }[] = [
+    { path: 'keyring', result: keyring },
+    ...probed,
+  ]
   return {
     ran_at: formatTime(kernel.clock.now()),
     paths,
-    coverage: { data: shown ?? 'scrubbed', keyring },
+    scrubbed_decision_ids: data === 'scrubbed' ? [decision_id] : [],
+    coverage: { data, keyring },
     gone: paths.every(({ result }) => result !== 'present'),
-  }
-}
-
-interface RedactionStatementInput {
-  readonly plan: RedactionPlan
-  readonly observed: RedactionVerification
-  readonly requested_us: number
-  readonly completed_us: number
-  readonly log_seq: number | null
-}
-
-function redactionStatement(
-  kernel: Kernel,
-  tenant_id: string,
-  { plan, observed, requested_us, completed_us, log_seq }: RedactionStatementInput,
-): ErasureStatement {
-  const { decision_id, redactions } = plan.redaction
-  return {
-    certificate_id: plan.certificate_id,
-    tenant_id,
-    fact_ref: null,
-    decision_id,
-    store_id: null,
-    outcome: 'erased',
-    fact_content_hash: plan.content_hash,
-    coverage: observed.coverage,
-    scrubbed_decision_ids: observed.coverage['data'] === 'scrubbed' ? [decision_id] : [],
-    redactions: redactions.map((done) => ({ decision_id, ...done })),
-    verification: { ran_at: observed.ran_at, paths: observed.paths },
-    limits: listLimits({
-      engine: kernel.db.stats().engine,
-      kind: 'decision',
-      outcome: 'erased',
-      with_words: true,
-    }),
-    legal_basis: plan.legal_basis,
-    requested_by: plan.requested_by,
-    erasure_requested_at: formatTime(requested_us),
-    erasure_completed_at: formatTime(completed_us),
-    log_seq,
   }
 }
 
@@ -165,9 +153,6 @@ export function loadSource(kernel: Kernel, kind: TextKind): TextSource {
   if (!source) throw new Error(`nothing here keeps records of the kind ${kind}`)
   return source
 }
-
-const subjectOfPlan = ({ text_kind, text_id }: PendingErasure<'text'>['plan']): string =>
-  textSubject({ kind: text_kind, id: text_id })
 
 const kindOf = ({ text_kind }: PendingErasure<'text'>['plan']): TextKind => {
   const kind = TEXT_KINDS.find((known) => known === text_kind)
@@ -201,75 +186,26 @@ export async function applyTextPlan(
 export async function finishText(
   kernel: Kernel,
   tenant_id: string,
-  { entry, plan }: PendingErasure<'text'>,
+  pending: PendingErasure<'text'>,
 ): Promise<StoredCertificate | null> {
+  const { plan } = pending
+  const { text_kind: kind, text_id: id } = plan
   await applyTextPlan(kernel, tenant_id, plan)
-  await reportStep(kernel, 'applied')
-  await reportStep(kernel, 'caches_dropped')
-  const found = await kernel.db.read(tenant_id, (db) =>
-    findStandingCertificate(db, 'text', subjectOfPlan(plan)),
-  )
-  const certificate = found
-    ? parseCertificate(found.record)
-    : await certifyText(kernel, tenant_id, { entry, plan })
-  if (!certificate) return null
-  const completed_us = kernel.clock.now()
-  await kernel.keyring.ledger.complete([{ ledger_id: entry.ledger_id, certificate, completed_us }])
-  await reportStep(kernel, 'completed')
-  return certificate
-}
-
-async function certifyText(
-  kernel: Kernel,
-  tenant_id: string,
-  { entry, plan }: PendingErasure<'text'>,
-): Promise<StoredCertificate | null> {
-  const observed = await verifyText(kernel, tenant_id, plan)
-  await reportStep(kernel, 'verified')
-  if (!observed.gone) {
-    const { certificate_id } = plan
-    kernel.logger.error('erasure.not_verified', { tenant_id, certificate_id })
-    return null
-  }
-  const log_seq = await kernel.db.read(tenant_id, async (db) => {
-    const from = Math.max(0, await seqAt(db, entry.requested_us))
-    return (await findRedactionEntry(db, from, plan.certificate_id))?.seq ?? null
-  })
-  const completed_us = kernel.clock.now()
-  const statement: ErasureStatement = {
-    certificate_id: plan.certificate_id,
-    tenant_id,
-    fact_ref: null,
-    subject_kind: plan.text_kind,
-    subject_id: plan.text_id,
-    store_id: null,
-    outcome: 'erased',
-    fact_content_hash: plan.content_hash,
-    coverage: observed.coverage,
-    scrubbed_decision_ids: [],
+  return certifyOnce(kernel, tenant_id, pending, {
+    subject: textSubject({ kind, id }),
+    names: { subject_kind: kind, subject_id: id },
     redactions: [],
-    verification: { ran_at: observed.ran_at, paths: observed.paths },
     limits: listTextLimits(kernel.db.stats().engine, plan),
-    legal_basis: plan.legal_basis,
-    requested_by: plan.requested_by,
-    erasure_requested_at: formatTime(entry.requested_us),
-    erasure_completed_at: formatTime(completed_us),
-    log_seq,
-  }
-  const certificate = await signStatement(kernel, statement)
-  const stored = await kernel.db.transact(tenant_id, (tx) =>
-    storeCertificate(kernel, tx, certificate, completed_us),
-  )
-  await reportStep(kernel, 'certified')
-  return stored
+    observe: () => observeText(kernel, tenant_id, plan),
+  })
 }
 
 /** Reads the record and its secret again. */
-async function verifyText(
+async function observeText(
   kernel: Kernel,
   tenant_id: string,
   plan: PendingErasure<'text'>['plan'],
-): Promise<RedactionVerification> {
+): ReturnType<typeof observeRedaction> {
   const { secret_no, text_id } = plan
   const kind = kindOf(plan)
   const found = await loadSource(kernel, kind).find(kernel, tenant_id, text_id)
@@ -281,6 +217,7 @@ async function verifyText(
       { path: 'keyring', result: keyring },
       { path: kind, result: data },
     ],
+    scrubbed_decision_ids: [],
     coverage: { data, keyring },
     gone: data !== 'present' && keyring !== 'present',
   }

@@ -1,8 +1,10 @@
-// The plan of an erasure, as the ledger keeps it: enough to finish it, no content, no salt.
+// The plan of an erasure, as the ledger keeps it: enough to finish it, no content, no salt. And the
+// names of its steps, in order: a crash after any of them is undone or finished.
 
 import assert from 'node:assert/strict'
 import Type, { type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { LedgerEntry } from '../../platform/keys/keyring.ts'
 
 const reasons = {
@@ -49,11 +51,9 @@ const StorePlan = Type.Object({
   /** How many memories the store had when its deletion was requested. */
   facts: Type.Integer(),
 })
-type StorePlan = Static<typeof StorePlan>
 
 /** A scrub that erases no memory: the parts hold all of it. */
 const ScrubPlan = Type.Object({ version: Type.Literal(1), kind: Type.Literal('scrub') })
-type ScrubPlan = Static<typeof ScrubPlan>
 
 /** The texts of a record that is neither a memory nor a decision. */
 const TextPlan = Type.Object({
@@ -69,13 +69,17 @@ const TextPlan = Type.Object({
   content_hash: Type.String(),
   ...reasons,
 })
-type TextPlan = Static<typeof TextPlan>
 
 /** The name of a record in the ledger and in the table of certificates. */
 export const textSubject = ({ kind, id }: { readonly kind: string; readonly id: string }): string =>
   `${kind}/${id}`
 
-type ErasurePlan = FactPlan | RedactionPlan | StorePlan | ScrubPlan | TextPlan
+type ErasurePlan =
+  | FactPlan
+  | RedactionPlan
+  | Static<typeof StorePlan>
+  | Static<typeof ScrubPlan>
+  | Static<typeof TextPlan>
 
 /** A plan whose ledger row is durable: from here the erasure can only be finished. */
 export interface PendingErasure<K extends ErasurePlan['kind'] = 'fact'> {
@@ -97,4 +101,38 @@ export function parsePlan(value: unknown): ErasurePlan {
   if (textPlans.Check(value)) return value
   assert(redactionPlans.Check(value), 'a ledger row carries a plan this version does not know')
   return value
+}
+
+/**
+ * - `marked`: the memory is hidden from every read and refused by every write;
+ * - `planned`: the plan's parts are durable, and no ledger row claims them;
+ * - `ledger_recorded`: the ledger row is durable, the secret still there;
+ * - `key_destroyed`: the secret is destroyed;
+ * - `applied`: decisions are scrubbed, rows replaced by tombstones;
+ * - `caches_dropped`: indexes and caches of this process no longer hold the memory;
+ * - `verified`: every read path was checked;
+ * - `certified`: the certificate is stored;
+ * - `completed`: the ledger row is completed with it.
+ *
+ * Up to `planned` the next start undoes the mark; from `ledger_recorded` on it finishes the
+ * erasure.
+ */
+export const ERASURE_STEPS = [
+  'marked',
+  'planned',
+  'ledger_recorded',
+  'key_destroyed',
+  'applied',
+  'caches_dropped',
+  'verified',
+  'certified',
+  'completed',
+] as const
+
+/** A point that crash tests stop at; does nothing in service. */
+export async function reportStep(
+  kernel: Kernel,
+  step: (typeof ERASURE_STEPS)[number],
+): Promise<void> {
+  await kernel.step(`erasure:${step}`)
 }

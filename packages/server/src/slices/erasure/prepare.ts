@@ -48,7 +48,7 @@ import {
   RESERVED_SEQ,
 } from './erasure.sql.ts'
 import type { FactPlan, PendingErasure } from './plan.ts'
-import { reportStep } from './steps.ts'
+import { reportStep } from './plan.ts'
 
 /** An erasure of one memory, as a caller requests it. */
 export interface EraseRequest {
@@ -135,13 +135,6 @@ function isReachable(request: EraseRequest, store_id: string | null): boolean {
   return allowed_stores.length === 0 || allowed_stores.includes(store_id)
 }
 
-/** Content of an erased memory: in memory only, until the answer is sent. */
-interface SaltedContent {
-  readonly content: string
-  /** 64 hex characters: shown once, never stored. */
-  readonly salt: string
-}
-
 /** 1..500 marked subjects of one tenant. */
 export interface ErasureBatch {
   readonly marked: readonly MarkedSubject[]
@@ -152,8 +145,11 @@ export interface ErasureBatch {
 export interface RecordedErasure {
   /** In ledger order. */
   readonly pending: readonly PendingErasure[]
-  /** Empty when a later run finishes the erasure. */
-  readonly known: ReadonlyMap<number, SaltedContent>
+  /**
+   * Contents of erased memories: in memory only, until the answer is sent. Empty when a later run
+   * finishes the erasure. `salt`: 64 hex characters, shown once, never stored.
+   */
+  readonly known: ReadonlyMap<number, { readonly content: string; readonly salt: string }>
 }
 
 /** Plans a batch and records it in the ledger; when that fails, shows the memories again. */
@@ -237,7 +233,7 @@ interface FactPlans {
   readonly plans: readonly FactPlan[]
   /** What happens to decisions, durable already; null: no decision used them. */
   readonly parts: WrittenScrub | null
-  readonly known: ReadonlyMap<number, SaltedContent>
+  readonly known: RecordedErasure['known']
   /** Secrets of the index snapshots that may hold the memories. */
   readonly snapshots: Awaited<ReturnType<typeof findIndexSecrets>>
 }
@@ -254,7 +250,7 @@ async function planFacts(
     selfTests: await loadSelfTestStores(db, store_ids),
     snapshots: await findIndexSecrets(db, store_ids),
   }))
-  const known = new Map<number, SaltedContent>()
+  const known = new Map<number, { content: string; salt: string }>()
   for (const ref of refs) {
     const fact = opened.get(ref)
     if (fact) known.set(ref, { content: fact.content, salt: kernel.ids.hex(32) })

@@ -17,20 +17,13 @@ import {
 } from '../decisions/index.ts'
 import { legalHoldRefusal, loadHeldStores } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
-import {
-  type ErasureReasons,
-  erasureSigner,
-  fillReasons,
-  parseCertificate,
-  type StoredCertificate,
-} from './certificate.ts'
+import { type ErasureReasons, erasureSigner, fillReasons, parseCertificate } from './certificate.ts'
 import { UnprovenErasure } from './certify.ts'
 import { type ErasureResult, showResult } from './erase.ts'
 import { findDecisionStore, findStandingCertificate } from './erasure.sql.ts'
 import { finishRedaction, finishText, loadSource } from './finish-redaction.ts'
-import { type PendingErasure, type RedactionPlan, textSubject } from './plan.ts'
+import { type PendingErasure, type RedactionPlan, reportStep, textSubject } from './plan.ts'
 import { finishPendingErasures } from './recover.ts'
-import { reportStep } from './steps.ts'
 
 export const redact: Handler<(typeof decisionErasure)['redact']> = async (
   call,
@@ -53,17 +46,12 @@ export const redact: Handler<(typeof decisionErasure)['redact']> = async (
   return showResult(kernel, answer)
 }
 
-interface RedactionStart {
-  readonly certificate: StoredCertificate | null
-  /** Minted for this request, or recorded by the first run of its idempotency key. */
-  readonly certificate_id: string
-}
-
+/** The certificate if there is one; its id, or one that the first run of the request minted. */
 function findOrMintCertificate(
   call: Call<(typeof decisionErasure)['redact']>,
   decision_id: string,
-): Promise<RedactionStart> {
-  const find = async (tx: Tx, certificate_id: string): Promise<RedactionStart> => {
+) {
+  const find = async (tx: Tx, certificate_id: string) => {
     meter(tx, call.operation.id)
     const row = await findDecisionStore(tx, decision_id)
     const { allowed_stores } = call.principal
@@ -80,17 +68,13 @@ function findOrMintCertificate(
   })
 }
 
-interface RedactRequest extends ErasureReasons {
-  readonly requested_us: number
-  readonly certificate_id: string
-}
-
 async function redactDecisionText(
   kernel: Kernel,
   tenant_id: string,
   decision_id: string,
-  { requested_us, certificate_id, legal_basis, requested_by }: RedactRequest,
+  request: ErasureReasons & { readonly requested_us: number; readonly certificate_id: string },
 ): Promise<ErasureResult> {
+  const { requested_us, certificate_id, legal_basis, requested_by } = request
   await reportStep(kernel, 'marked')
   const planned = await retryPlanning(kernel, tenant_id, {
     plan: () => planDecisionText(kernel, tenant_id, decision_id),
@@ -185,12 +169,6 @@ export async function redactDecision(
   })
 }
 
-interface RedactTextRequest {
-  readonly kind: TextKind
-  readonly id: string
-  readonly reasons: ErasureReasons
-}
-
 /**
  * Erases for a job. Returns the id of the certificate; null: there is no such record. Refuses
  * `legal_hold`. Safe to run again.
@@ -198,7 +176,7 @@ interface RedactTextRequest {
 export async function redactText(
   kernel: Kernel,
   tenant_id: string,
-  request: RedactTextRequest,
+  request: Pick<PreparedText, 'kind' | 'id' | 'reasons'>,
 ): Promise<string | null> {
   erasureSigner(kernel)
   const { kind, id } = request
@@ -235,7 +213,10 @@ async function refuseHeldText(
   if (stores.has(store_id)) throw legalHoldRefusal(store_id)
 }
 
-interface PreparedText extends RedactTextRequest {
+interface PreparedText {
+  readonly kind: TextKind
+  readonly id: string
+  readonly reasons: ErasureReasons
   readonly text: SealedText
   readonly columns: RedactedColumns
 }

@@ -31,13 +31,6 @@ interface ChainHead {
   readonly changed: boolean
 }
 
-interface NewCrumb<E extends EventType> {
-  readonly event_type: E
-  /** An id we minted: a store, decision, certificate, key. */
-  readonly subject: string
-  readonly payload: EventPayload<E>
-}
-
 const LEAF_PREFIX = Uint8Array.of(0)
 
 const EMPTY: ChainHead = {
@@ -114,10 +107,11 @@ function assertOpen({ closed }: ChainHead, event_type: EventType): void {
 /**
  * Appends one breadcrumb and returns its sequence number and time. Call it late in a unit: on a
  * shared database it takes the tenant's head lock.
+ * @param crumb.subject an id we minted: a store, decision, certificate, key
  */
 export async function appendCrumb<E extends EventType>(
   tx: Tx,
-  crumb: NewCrumb<E>,
+  crumb: { readonly event_type: E; readonly subject: string; readonly payload: EventPayload<E> },
 ): Promise<{ seq: number; created_us: number }> {
   assertPayload(crumb.event_type, crumb.payload)
   const head = await loadHead(tx)

@@ -9,9 +9,7 @@ import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
 
-export type HeadRow = Row<'chain_heads'>
 export type EpochRow = Row<'epochs'>
-export type CrumbRow = Row<'breadcrumbs'>
 
 const headStatement = statement<object>()((k, p) =>
   k
@@ -38,7 +36,7 @@ export const findOpenHead = (db: TenantDb) => db.firstOf(openHeadStatement, {})
 export const findHeads = (
   db: Database,
   tenants: readonly string[],
-): Promise<Map<string, HeadRow>> =>
+): Promise<Map<string, Row<'chain_heads'>>> =>
   firstRowPerTenant(
     db,
     headStatement,
@@ -72,7 +70,7 @@ const grownStatement = statement<object>()((k, p) =>
 export const listGrownLogs = (db: Database, tenants: readonly string[]): Promise<string[]> =>
   listTenantsWith(db, tenants, { statement: grownStatement, params: {} })
 
-const upsertHeadStatement = statement<HeadRow>()((k, p) =>
+const upsertHeadStatement = statement<Row<'chain_heads'>>()((k, p) =>
   k
     .insertInto('chain_heads')
     .values({
@@ -94,9 +92,9 @@ const upsertHeadStatement = statement<HeadRow>()((k, p) =>
     ),
 )
 
-export const upsertHead = (tx: Tx, head: HeadRow) => tx.runOf(upsertHeadStatement, head)
+export const upsertHead = (tx: Tx, head: Row<'chain_heads'>) => tx.runOf(upsertHeadStatement, head)
 
-export const insertCrumbs = insertRowsStatement<CrumbRow>((k, rows, tenant_id) =>
+export const insertCrumbs = insertRowsStatement<Row<'breadcrumbs'>>((k, rows, tenant_id) =>
   k.insertInto('breadcrumbs').values(
     rows.map((row) => ({
       tenant_id,
@@ -150,10 +148,6 @@ export interface LogPageOptions {
   readonly events: readonly EventType[] | null
 }
 
-export interface LogEntryRow extends CrumbRow {
-  readonly event_type: string
-}
-
 // The event is at the same place of every record: keys are in order, and times of one length. A
 // column with an index would cost every append; to look through 10,000 entries takes 4 ms.
 const BEFORE_EVENT = '{"created_at":"2026-01-01T00:00:00.000000Z","event_type":"'.length
@@ -167,7 +161,7 @@ export async function listEntries(
   db: TenantDb,
   { first_seq, limit, events }: LogPageOptions,
   end_seq: number,
-): Promise<LogEntryRow[]> {
+) {
   const query = from(db, 'breadcrumbs')
     .select(['seq', 'breadcrumb_id', 'record'])
     .where('seq', '>=', first_seq)

@@ -1,10 +1,8 @@
 // SQL of cosignatures and timestamps: what others signed of a tenant's checkpoints.
 
-import type { Tables } from '../../platform/db/schema/tables.ts'
+import type { Row, Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
-
-export type CosignatureRow = Omit<Tables['cosignatures'], 'tenant_id'>
 
 const COLUMNS = [
   'epoch_number',
@@ -52,7 +50,7 @@ export const listCosignaturesAfter = (db: TenantDb, epoch_number: number, limit:
   )
 
 /** Of two cosignatures of one witness on one epoch the first is kept. */
-export const insertCosignature = (tx: Tx, row: CosignatureRow) =>
+export const insertCosignature = (tx: Tx, row: Row<'cosignatures'>) =>
   tx.run(
     insertInto(tx, 'cosignatures', row).onConflict((c) =>
       c.columns(['tenant_id', 'epoch_number', 'witness']).doNothing(),

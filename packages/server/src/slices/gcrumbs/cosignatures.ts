@@ -1,17 +1,44 @@
 // Cosignatures and timestamp of a checkpoint: how replies show them, whether the cosignatures
-// satisfy the witness policy, and the jobs that obtain them.
+// satisfy the witness policy, and the jobs that obtain them: each witness cosigns the newest one
+// (C2SP tlog-witness, add-checkpoint), and an authority dates it (RFC 3161).
+//
+// One standing job of each kind for each tenant, in the queue of outbound work. A witness keeps
+// nothing waiting but its job. An older checkpoint that has no timestamp is dated by that of a
+// newer one, whose log extends its own.
 
+import type { X509Certificate } from 'node:crypto'
 import type { Epoch } from '@custos/contract'
-import { addSignatures, assembleNote, type NoteSignature, parseWitnessKey } from '@custos/proof'
+import {
+  addSignatures,
+  appendLines,
+  assembleNote,
+  formatAddCheckpoint,
+  type NoteSignature,
+  parseWitnessKey,
+  verifyCosignatures,
+} from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import { findOpenJobs } from '../../platform/db/jobs.sql.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
+import type { JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel, WitnessPolicy } from '../../platform/kernel/kernel.ts'
-import { type EpochRow, type findEpoch, insertEpoch } from './chain.sql.ts'
-import { type CosignatureRow, findTimestamp, listCosignatures } from './cosignatures.sql.ts'
+import {
+  timestampRequest,
+  verifyTimestampReply,
+} from '../../platform/timestamps/timestamp-token.ts'
+import { type EpochRow, type findEpoch, findLastEpoch, insertEpoch } from './chain.sql.ts'
+import {
+  findLastCosignature,
+  findTimestamp,
+  insertCosignature,
+  insertTimestamp,
+  listCosignatures,
+} from './cosignatures.sql.ts'
+import { prefixPath } from './tree.ts'
 
-export const OFFER_EPOCHS = 'epochs.offer'
-export const STAMP_EPOCHS = 'epochs.timestamp'
+const OFFER_EPOCHS = 'epochs.offer'
+const STAMP_EPOCHS = 'epochs.timestamp'
 /** Kinds of jobs that go on after their tenant was destroyed: the log stays. Without payload. */
 export const LOG_JOBS = [OFFER_EPOCHS, STAMP_EPOCHS]
 
@@ -23,10 +50,10 @@ const SECOND_US = 1_000_000
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 10 * 60_000
 
-export const retryDelayMs = ({ clock }: Kernel, { created_us }: EpochRow): number =>
+const retryDelayMs = ({ clock }: Kernel, { created_us }: EpochRow): number =>
   Math.min(RETRY_MS_MAX, Math.max(RETRY_MS_MIN, (clock.now() - created_us) / 1_000))
 
-const signatureOf = ({ witness, signature }: CosignatureRow): NoteSignature => {
+const signatureOf = ({ witness, signature }: Row<'cosignatures'>): NoteSignature => {
   const { name, keyHash } = parseWitnessKey(witness)
   return { name, keyHash, signature }
 }
@@ -34,7 +61,7 @@ const signatureOf = ({ witness, signature }: CosignatureRow): NoteSignature => {
 /** Whether the cosignatures satisfy the policy; null: there is no policy. */
 export function isWitnessed(
   policy: WitnessPolicy | null,
-  rows: readonly Pick<CosignatureRow, 'witness'>[],
+  rows: readonly Pick<Row<'cosignatures'>, 'witness'>[],
 ): boolean | null {
   if (!policy) return null
   const signed = new Set(rows.map(({ witness }) => witness))
@@ -94,5 +121,200 @@ export async function storeEpoch({ settings, jobs }: Kernel, tx: Tx, epoch: Epoc
     const [open] = await findOpenJobs(tx, kind)
     if (open) await jobs.wake(tx, open.job_id)
     else await jobs.enqueue(tx, kind, {})
+  }
+}
+
+const NONCE_BYTES = 8
+/** A token has the certificates of its authority; with four of them it has some 8 KiB. */
+const REPLY_BYTES_MAX = 32 * 1024
+/** How far the clock of the authority may be from ours. */
+const OFF_US_MAX = 600 * 1_000_000
+
+export function registerLogJobs(kernel: Kernel): void {
+  kernel.jobs.register(OFFER_EPOCHS, epochOfferer(kernel), { queue: 'outbound' })
+  kernel.jobs.register(STAMP_EPOCHS, epochStamper(kernel), { queue: 'outbound' })
+}
+
+/** Waits until it is woken once the newest epoch has a timestamp. */
+const epochStamper =
+  (kernel: Kernel): JobRunner =>
+  async ({ job: { tenant_id }, signal, ...context }) => {
+    const { url = null, certificates = [] } = kernel.settings.timestamps ?? {}
+    if (url === null) return undefined
+    const known = await kernel.db.read(tenant_id, async (db) => {
+      const newest = await findLastEpoch(db)
+      return newest && { newest, stamp: await findTimestamp(db, newest.epoch_number) }
+    })
+    if (!known || known.stamp) return { again_ms: null }
+    const { newest: epoch } = known
+    const authority = { url, trusted: certificates }
+    const reason = await stamp(kernel, { tenant_id, epoch, authority, signal })
+    if (context.stopping) return { again_ms: 0 }
+    if (reason === null) return { again_ms: null }
+    const { epoch_number } = epoch
+    kernel.logger.warn('epoch.not_stamped', { tenant_id, epoch_number, reason })
+    return { again_ms: retryDelayMs(kernel, epoch) }
+  }
+
+/** Null: it is stored. Otherwise the reason, one of a closed list of words. */
+async function stamp(
+  kernel: Kernel,
+  asked: {
+    readonly tenant_id: string
+    readonly epoch: EpochRow
+    readonly authority: { readonly url: string; readonly trusted: readonly X509Certificate[] }
+    readonly signal: AbortSignal
+  },
+): Promise<string | null> {
+  const { tenant_id, epoch, authority, signal } = asked
+  const message = Buffer.from(epoch.checkpoint)
+  const nonce = Buffer.from(kernel.ids.hex(NONCE_BYTES), 'hex')
+  const reply = await kernel.egress.send(authority.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/timestamp-query',
+      'user-agent': `Custos/${kernel.settings.version}`,
+    },
+    body: timestampRequest(message, nonce),
+    keep_bytes: REPLY_BYTES_MAX,
+    signal,
+  })
+  if ('fault' in reply) return reply.fault
+  if (reply.status !== 200) return `status_${reply.status}`
+  const { trusted } = authority
+  const answer = reply.body ?? Buffer.alloc(0)
+  const verdict = verifyTimestampReply(answer, { message, trusted, nonce })
+  if (!verdict.ok) return verdict.reason
+  const { token, stamped_us } = verdict
+  const off_us = stamped_us - kernel.clock.now()
+  if (off_us > OFF_US_MAX) return 'clock_ahead'
+  if (off_us < -OFF_US_MAX) return 'clock_behind'
+  const { epoch_number } = epoch
+  await kernel.db.transact(tenant_id, (tx) =>
+    insertTimestamp(tx, { epoch_number, token, stamped_us, created_us: tx.now() }),
+  )
+  return null
+}
+
+const WITNESS_REPLY_BYTES_MAX = 4 * 1024
+/** A witness that names another size each time is given up until the next offer. */
+const TRIES_MAX = 3
+/** How far the clock of a witness may be ahead. */
+const AHEAD_S_MAX = 600
+
+interface EpochOffer {
+  readonly tenant_id: string
+  readonly epoch: EpochRow
+  readonly witness: WitnessPolicy['witnesses'][number]
+  readonly signal: AbortSignal
+}
+
+/** Waits until it is woken once every witness has cosigned the newest epoch. */
+const epochOfferer =
+  (kernel: Kernel): JobRunner =>
+  async ({ job: { tenant_id }, signal, ...context }) => {
+    const policy = kernel.settings.witnesses
+    if (!policy) return undefined
+    const known = await kernel.db.read(tenant_id, async (db) => {
+      const newest = await findLastEpoch(db)
+      return newest && { newest, rows: await listCosignatures(db, newest.epoch_number) }
+    })
+    if (!known) return { again_ms: null }
+    const { newest: epoch, rows } = known
+    const left = policy.witnesses.filter(({ key }) => !rows.some(({ witness }) => witness === key))
+    const offers = left.map((witness) => offer(kernel, { tenant_id, epoch, witness, signal }))
+    const ended = await Promise.allSettled(offers)
+    if (context.stopping) return { again_ms: 0 }
+    // What the data store refused is tried again like what a witness refused.
+    const missing = ended.filter((each) => each.status === 'rejected' || !each.value)
+    if (missing.length === 0) return { again_ms: null }
+    return { again_ms: retryDelayMs(kernel, epoch) }
+  }
+
+/** Whether the witness cosigned it. What it did otherwise is logged and changes nothing. */
+async function offer(kernel: Kernel, given: EpochOffer): Promise<boolean> {
+  const reason = await sendOffer(kernel, given)
+  if (reason === null) return true
+  const { name } = parseWitnessKey(given.witness.key)
+  const { tenant_id, epoch } = given
+  const { epoch_number } = epoch
+  kernel.logger.warn('witness.not_cosigned', { tenant_id, epoch_number, witness: name, reason })
+  return false
+}
+
+/** Null: it is stored. Otherwise the reason, one of a closed list of words. */
+async function sendOffer(kernel: Kernel, given: EpochOffer): Promise<string | null> {
+  const { tenant_id, epoch, witness, signal } = given
+  const last = await kernel.db.read(tenant_id, (db) =>
+    findLastCosignature(db, witness.key, epoch.generation),
+  )
+  let old_size = last?.tree_size ?? 0
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const body = await requestBody(kernel, given, old_size)
+    const reply = await kernel.egress.send(`${witness.url}/add-checkpoint`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'text/plain; charset=utf-8',
+        'user-agent': `Custos/${kernel.settings.version}`,
+      },
+      body,
+      keep_bytes: WITNESS_REPLY_BYTES_MAX,
+      signal,
+    })
+    if ('fault' in reply) return reply.fault
+    const { status } = reply
+    const text = reply.body?.toString() ?? ''
+    if (status === 200) return storeCosignature(kernel, given, text)
+    if (status !== 409) return `status_${status}`
+    const told = /^(?:0|[1-9][0-9]{0,15})\n$/.test(text) ? Number(text) : Number.NaN
+    if (!Number.isSafeInteger(told)) return 'conflict'
+    // It cosigned a tree of this size with another root.
+    if (told === old_size) return 'conflict'
+    if (told > epoch.tree_size) return 'witness_ahead'
+    old_size = told
+  }
+  return 'unstable_size'
+}
+
+async function requestBody(
+  kernel: Kernel,
+  { tenant_id, epoch }: EpochOffer,
+  oldSize: number,
+): Promise<string> {
+  const path = await kernel.db.read(tenant_id, (db) => prefixPath(kernel, db, epoch, oldSize))
+  return formatAddCheckpoint({ oldSize, path, checkpoint: epoch.checkpoint })
+}
+
+async function storeCosignature(
+  kernel: Kernel,
+  { tenant_id, epoch, witness }: EpochOffer,
+  lines: string,
+): Promise<string | null> {
+  const verdict = await verifyReply(epoch.checkpoint, witness.key, lines)
+  if (!verdict?.ok || !verdict.line || verdict.timestamp === undefined) return 'not_a_cosignature'
+  const { timestamp: signed_s, line } = verdict
+  if (signed_s > kernel.clock.now() / SECOND_US + AHEAD_S_MAX) return 'clock_ahead'
+  const { epoch_number, generation, tree_size } = epoch
+  await kernel.db.transact(tenant_id, (tx) =>
+    insertCosignature(tx, {
+      epoch_number,
+      witness: witness.key,
+      generation,
+      tree_size,
+      signature: line.signature,
+      signed_s,
+      created_us: tx.now(),
+    }),
+  )
+  return null
+}
+
+async function verifyReply(checkpoint: string, key: string, lines: string) {
+  try {
+    const [verdict] = await verifyCosignatures(appendLines(checkpoint, lines), [key])
+    return verdict
+  } catch {
+    // The lines are the witness's.
+    return undefined
   }
 }

@@ -13,6 +13,7 @@ import { sha256, toHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import { listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
@@ -21,14 +22,12 @@ import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, loadHead, raiseGeneration } from './append.ts'
 import {
-  type CrumbRow,
   type EpochRow,
   findEpoch,
   findEpochBefore,
   findEpochs,
   findHead,
   findLastEpoch,
-  type HeadRow,
   listEntries,
   listGrownLogs,
 } from './chain.sql.ts'
@@ -205,7 +204,7 @@ async function republish(
 }
 
 interface CheckpointDraft {
-  readonly head: HeadRow
+  readonly head: Row<'chain_heads'>
   readonly last_number: number
   /** The last signed checkpoint in the keyring. */
   readonly stored: StoredCheckpoint | null
@@ -268,7 +267,11 @@ export const roll: Handler<typeof gcrumbs.roll> = async (call) => {
     }),
   })
   if (repeated === null) return rollEpoch(call.kernel, call.tenant_id)
-  return (await findAnswer(call, repeated)) ?? rollFor(call, repeated)
+  const answer = await findAnswer(call, repeated)
+  if (answer) return answer
+  // The first request has not signed yet, or was cut off before it could.
+  const epoch = await rollEpoch(call.kernel, call.tenant_id)
+  return (await findAnswer(call, repeated)) ?? epoch
 }
 
 async function findAsked(tx: Tx): Promise<RollSnapshot> {
@@ -284,20 +287,10 @@ const findAnswer = (
   asked: RollSnapshot,
 ): Promise<Epoch | undefined> =>
   call.read(async (db) => {
-    const row = await findCovering(db, asked)
+    const epochs = await findEpochs(db, asked.size)
+    const row = epochs.find(({ generation }) => generation === asked.generation)
     return row && { ...(await showEpoch(call.kernel, db, row)), rolled: asked.rolled }
   })
-
-async function findCovering(db: TenantDb, asked: RollSnapshot): Promise<EpochRow | undefined> {
-  const epochs = await findEpochs(db, asked.size)
-  return epochs.find(({ generation }) => generation === asked.generation)
-}
-
-// The first request has not signed yet, or was cut off before it could.
-async function rollFor(call: Call<typeof gcrumbs.roll>, asked: RollSnapshot): Promise<Epoch> {
-  const epoch = await rollEpoch(call.kernel, call.tenant_id)
-  return (await findAnswer(call, asked)) ?? epoch
-}
 
 /**
  * Compares the log with the last checkpoint the keyring holds, or has taken from its copy. A log
@@ -361,7 +354,7 @@ export async function generationAt(db: TenantDb, seq: number): Promise<number> {
 }
 
 /** The generation that an entry `log.restored` begins. */
-export function restoredGeneration({ record }: Pick<CrumbRow, 'record'>): number {
+export function restoredGeneration({ record }: Pick<Row<'breadcrumbs'>, 'record'>): number {
   // Written by appendCrumb only.
   return (JSON.parse(record) as { payload: EventPayload<'log.restored'> }).payload.generation
 }

@@ -4,7 +4,7 @@ import { listLogEnds } from '../../platform/db/control.sql.ts'
 import { type Database, PLATFORM } from '../../platform/db/database.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { findHead, type LogEntryRow, type LogPageOptions, listEntries } from './chain.sql.ts'
+import { findHead, type LogPageOptions, listEntries } from './chain.sql.ts'
 
 /** How long an entry of another process stays unnoticed. */
 const POLL_MS = 250
@@ -111,7 +111,7 @@ export function followLog(
 }
 
 export interface LogPage {
-  readonly entries: readonly LogEntryRow[]
+  readonly entries: Awaited<ReturnType<typeof listEntries>>
   /** The position the next page begins at: everything before it was looked at. */
   readonly next_seq: number
   /** Of the same snapshot; nothing is left when `next_seq` is its size. */

@@ -16,12 +16,10 @@ export {
   listLeaves,
 } from './chain.sql.ts'
 export {
-  type CosignatureRow,
   listCosignaturesAfter,
   listTimestampsAfter,
 } from './cosignatures.sql.ts'
-export { isWitnessed, LOG_JOBS, showCosignatures } from './cosignatures.ts'
-export { registerLogJobs } from './epoch-jobs.ts'
+export { isWitnessed, LOG_JOBS, registerLogJobs, showCosignatures } from './cosignatures.ts'
 export {
   generationAt,
   originOf,

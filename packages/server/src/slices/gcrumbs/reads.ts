@@ -22,6 +22,7 @@ import {
   verifyEnvelope,
 } from '@custos/proof'
 import { toHex } from '../../platform/bytes.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Handler } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
@@ -32,7 +33,6 @@ import { Refusal } from '../../platform/refusal.ts'
 import { Shape, validationDetail } from '../../platform/validation.ts'
 import { WorkerRequests } from '../../platform/worker-requests.ts'
 import {
-  type CrumbRow,
   countEpochs,
   type EpochRow,
   findCrumb,
@@ -51,7 +51,7 @@ import { type LogVerdict, UNVERIFIED, type VerifiedState } from './verify-log.ts
 import type { verify as verifyTask } from './verify-worker.ts'
 
 /** An entry as shown: the leaf's text plus its hash as id. */
-export function showCrumb(row: CrumbRow): Breadcrumb {
+export function showCrumb(row: Row<'breadcrumbs'>): Breadcrumb {
   // Written by appendCrumb only, in exactly this shape.
   const record = JSON.parse(row.record) as Omit<Breadcrumb, 'breadcrumb_id'>
   return { breadcrumb_id: toHex(row.breadcrumb_id), ...record }
@@ -133,7 +133,7 @@ export async function proveEntry(
 // Joined from texts: the entry is stored as the JSON it is shown as, and the path is shown twice.
 function showProof(
   epoch: EpochRow & Awaited<ReturnType<typeof showCosignatures>>,
-  crumb: CrumbRow,
+  crumb: Row<'breadcrumbs'>,
   path: readonly Uint8Array[],
 ) {
   const leaf = toHex(crumb.breadcrumb_id)

@@ -11,18 +11,12 @@ import {
 } from '@custos/proof'
 import { sha256 } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { LruCache } from '../../platform/lru-cache.ts'
-import {
-  type EpochRow,
-  findCrumb,
-  findHead,
-  type HeadRow,
-  listLeaves,
-  listNodes,
-} from './chain.sql.ts'
+import { type EpochRow, findCrumb, findHead, listLeaves, listNodes } from './chain.sql.ts'
 
 /** STORED_HEIGHTS are this far apart. */
 const BLOCK_HEIGHT = 8
@@ -134,7 +128,10 @@ export async function fitsLog(db: TenantDb, stored: StoredCheckpoint | null): Pr
 }
 
 /** The same where the head alone says it; null: the tree has to be looked at. */
-export function fitsHead(head: HeadRow | undefined, stored: StoredCheckpoint): boolean | null {
+export function fitsHead(
+  head: Row<'chain_heads'> | undefined,
+  stored: StoredCheckpoint,
+): boolean | null {
   if (!head || head.generation < stored.generation || head.size < stored.tree_size) return false
   // A later generation was opened on purpose, and its first entry names this checkpoint.
   if (head.generation > stored.generation) return true

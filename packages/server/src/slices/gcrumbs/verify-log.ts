@@ -14,9 +14,9 @@ import {
   verifyCheckpoint,
 } from '@custos/proof'
 import { sha256, toHex } from '../../platform/bytes.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import {
-  type CrumbRow,
   type EpochRow,
   findEpochs,
   findHead,
@@ -118,7 +118,7 @@ class Walk {
     if (left) throw new Tampered('epoch_beyond_log', { epoch_number: left.epoch_number })
   }
 
-  async #take(row: CrumbRow): Promise<void> {
+  async #take(row: Row<'breadcrumbs'>): Promise<void> {
     const at_seq = this.#state.frontier.size
     if (row.seq !== at_seq) throw new Tampered('breadcrumb_missing', { at_seq })
     const crumb = parseCrumb(row, this.#db.tenant_id)
@@ -194,7 +194,7 @@ class Walk {
   }
 }
 
-function parseCrumb(row: CrumbRow, tenant_id: string): Breadcrumb | null {
+function parseCrumb(row: Row<'breadcrumbs'>, tenant_id: string): Breadcrumb | null {
   try {
     // A row is untrusted data: every field that the proof needs is checked below.
     const parsed = JSON.parse(row.record) as Omit<Breadcrumb, 'breadcrumb_id'>

@@ -1,15 +1,219 @@
-// The face of the items slice: JSON values under names. Their versions are memories.
+// The face of the items slice: JSON values under names. Their versions are memories. The puts and
+// deletions of one request are one unit of work, all or none.
 
-import type { BatchOperation, items } from '@custos/contract'
-import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
-import { validationDetail } from '../../platform/validation.ts'
-import { loadReadableStore } from '../memory/index.ts'
-import { changeItems, changeOf, loadChangedStore, nameOf } from './change-items.ts'
+import {
+  type BatchOperation,
+  type DeleteItem,
+  type DeleteResult,
+  type items,
+  limits,
+  type PutItem,
+  type PutResult,
+} from '@custos/contract'
+import { formatTime } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Call, Handler, HandlersOf } from '../../platform/kernel/call.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { type Loc, validationDetail } from '../../platform/validation.ts'
+import { eraseListed, fillReasons } from '../erasure/index.ts'
+import { admitItems, redactedOr } from '../governance/index.ts'
+import {
+  countPending,
+  digestName,
+  findStore,
+  listVersionRefs,
+  loadReadableStore,
+  loadTargetHead,
+  loadWriteTarget,
+  type PreparedItem,
+  parseExpiry,
+  prepareFacts,
+  putItem,
+  requireCapability,
+  retryOnStoreConflict,
+  type StoredItem,
+} from '../memory/index.ts'
+import { meter } from '../tenants/index.ts'
 import { admitReads, answerRead, get, type ItemRead, namespaces, search } from './reads.ts'
 
-type Items = typeof items
+/** A change of one name, and where the request has it. */
+interface PutChange {
+  readonly op: 'put'
+  readonly put: PutItem
+  readonly loc: Loc
+}
+type Change = PutChange | { readonly op: 'delete'; readonly name: DeleteItem }
 
-const put: Handler<Items['put']> = async (call, { params, body }) => {
+const nameOf = ({ namespace, key }: DeleteItem): string => JSON.stringify([namespace, key])
+
+/** What a retry of the request is to find, for each change. */
+interface StoredChanges {
+  readonly [key: string]: unknown
+  readonly puts: readonly StoredItem[]
+  /** Versions of each deleted name, the oldest first. */
+  readonly erased: readonly (readonly number[])[]
+}
+
+/** Only written by `applyChanges`. */
+const storedChanges = (ids: Readonly<Record<string, unknown>>) => ids as StoredChanges
+
+/** Refuses `store_not_found` and `store_deleting`. */
+async function loadChangedStore(call: Call, store_id: string) {
+  // Of the settings a copy is kept, which does not say that the store is being deleted: a deletion
+  // of items would wait for that one to end.
+  const store = await call.read((db) => findStore(db, store_id))
+  if (store?.state === 'deleting') throw new Refusal('store_deleting')
+  return loadWriteTarget(call.kernel, call.tenant_id, store_id)
+}
+
+/** At most one change of each name. */
+async function changeItems(
+  call: Call,
+  store_id: string,
+  changes: readonly Change[],
+): Promise<{ puts: readonly PutResult[]; deletions: readonly DeleteResult[] }> {
+  const { settings } = await loadChangedStore(call, store_id)
+  const puts = changes.filter((change) => change.op === 'put')
+  const names = changes.flatMap((change) => (change.op === 'delete' ? [change.name] : []))
+  if (puts.length > 0) requireCapability(settings, 'supersession_chain', call.operation.id)
+  if (names.length > 0) requireCapability(settings, 'hard_delete', call.operation.id)
+  const admitted = await admitPuts(call, store_id, puts)
+  const contexts = names.map(() => ({ store_id }))
+  if (contexts.length > 0) await admitItems(call, 'memory.delete', contexts)
+  return retryOnStoreConflict(() => applyChanges(call, store_id, { puts: admitted, names }))
+}
+
+/** Returns the puts with their redactions. Refuses as `admitItems`, and a name to be redacted. */
+async function admitPuts(
+  call: Call,
+  store_id: string,
+  puts: readonly PutChange[],
+): Promise<PutChange[]> {
+  for (const { put, loc } of puts)
+    if (Buffer.byteLength(JSON.stringify(put.value)) > limits.content_bytes)
+      throw validationDetail(
+        [...loc, 'value'],
+        `value has ${limits.content_bytes} bytes of JSON at most`,
+        'too_long',
+      )
+  if (puts.length === 0) return []
+  const contexts = puts.map(({ put: { namespace, key, value } }) => {
+    return { store_id, content: value, metadata: { namespace, key } }
+  })
+  const redactions = await admitItems(call, 'memory.write', contexts)
+  return puts.map((change, i) => {
+    if (redactions[i]?.['metadata'] !== undefined)
+      throw new Refusal('rejected', 'a policy redacts the name of the item: choose another one')
+    const value = redactedOr(redactions[i], 'content', change.put.value)
+    return { ...change, put: { ...change.put, value } }
+  })
+}
+
+async function applyChanges(
+  call: Call,
+  store_id: string,
+  { puts, names }: { puts: readonly PutChange[]; names: readonly DeleteItem[] },
+) {
+  const { kernel, tenant_id, operation } = call
+  const target = await loadWriteTarget(kernel, tenant_id, store_id)
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const prepared = await preparePuts(call, target.settings, puts)
+  const digests = names.map((name) => digestName(keys, store_id, name))
+
+  const run = async (tx: Tx): Promise<StoredChanges> => {
+    const stored: StoredItem[] = []
+    let head = puts.length > 0 ? await loadTargetHead(kernel, tx, target) : null
+    for (const item of prepared) {
+      if (head === null) break
+      const one = await putItem(kernel, tx, head, item)
+      meter(tx, operation.id, item.fact.bytes)
+      stored.push(one)
+      head = { ...head, head_seq: one.log_seq }
+    }
+    const erased = []
+    for (const { name_mac } of digests) {
+      meter(tx, operation.id)
+      erased.push(await listVersionRefs(tx, { store_id, name_mac }))
+    }
+    return { puts: stored, erased }
+  }
+  return countPending(kernel, { tenant_id, store_id }, puts.length, async () => {
+    if (names.length > 0) return eraseChanges(call, run)
+    const changes = await call.once({
+      run: async (tx) => {
+        const ids = await run(tx)
+        return { reply: ids, ids }
+      },
+      replay: async (_, ids) => storedChanges(ids),
+    })
+    return { puts: changes.puts.map(showPut), deletions: [] }
+  })
+}
+
+async function eraseChanges(call: Call, run: (tx: Tx) => Promise<StoredChanges>) {
+  const { ids, certificates } = await eraseListed(call, {
+    reasons: fillReasons({}),
+    async list(tx) {
+      const ids = await run(tx)
+      return { refs: ids.erased.flat(), ids }
+    },
+  })
+  const { puts, erased } = storedChanges(ids)
+  const deletions = erased.map((refs) => ({
+    deleted: refs.length > 0,
+    certificate_ids: refs.flatMap((ref) => certificates.get(ref) ?? []),
+  }))
+  return { puts: puts.map(showPut), deletions }
+}
+
+async function preparePuts(
+  call: Call,
+  settings: Parameters<typeof prepareFacts>[2],
+  puts: readonly PutChange[],
+): Promise<PreparedItem[]> {
+  const { kernel, tenant_id } = call
+  const { store_id } = settings
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const now_us = kernel.clock.now()
+  const drafts = puts.map(({ put, loc }) => ({
+    content: JSON.stringify(put.value),
+    metadata: {},
+    namespace: null,
+    ...parseExpiry(put, { now_us, valid_from_us: null, loc }),
+    item: {
+      namespace: put.namespace,
+      key: put.key,
+      ...(put.index === undefined ? {} : { index: put.index }),
+    },
+  }))
+  const author = { tenant_id, principal: call.principal.key_id }
+  const facts = drafts.length > 0 ? await prepareFacts(kernel, author, settings, drafts) : []
+  return puts.flatMap(({ put }, i) => {
+    const fact = facts[i]
+    return fact ? [{ fact, if_ref: put.if_ref, ...digestName(keys, store_id, put) }] : []
+  })
+}
+
+const showPut = ({ ref, created, created_us, updated_us, log_seq }: StoredItem): PutResult => ({
+  ref,
+  created,
+  created_at: formatTime(created_us),
+  updated_at: formatTime(updated_us),
+  log_seq,
+})
+
+/** A put or a deletion of a batch; null: it is a read. */
+function changeOf(operation: BatchOperation, loc: Loc): Change | null {
+  if (operation.op === 'put') {
+    const { op, ...put } = operation
+    return { op, put, loc }
+  }
+  if (operation.op !== 'delete') return null
+  const { op, ...name } = operation
+  return { op, name }
+}
+
+const put: Handler<typeof items.put> = async (call, { params, body }) => {
   const change = { op: 'put', put: body, loc: ['body'] } as const
   const { puts } = await changeItems(call, params.store_id, [change])
   const [result] = puts
@@ -17,14 +221,14 @@ const put: Handler<Items['put']> = async (call, { params, body }) => {
   return result
 }
 
-const deleteItem: Handler<Items['delete']> = async (call, { params, body }) => {
+const deleteItem: Handler<(typeof items)['delete']> = async (call, { params, body }) => {
   const change = { op: 'delete', name: body } as const
   const { deletions } = await changeItems(call, params.store_id, [change])
   return deletions[0] ?? { deleted: false, certificate_ids: [] }
 }
 
 /** Reads see the items before the batch; of several changes of one name the last one holds. */
-const batch: Handler<Items['batch']> = async (call, { params, body }) => {
+const batch: Handler<typeof items.batch> = async (call, { params, body }) => {
   const { store_id } = params
   const { operations } = body
   if (operations.every(isRead))
@@ -102,4 +306,4 @@ export const itemsHandlers = {
   delete: deleteItem,
   namespaces,
   batch,
-} satisfies HandlersOf<Items>
+} satisfies HandlersOf<typeof items>

@@ -2,8 +2,6 @@
 
 import { isDeepStrictEqual } from 'node:util'
 
-type Json = Readonly<Record<string, unknown>>
-
 const OPERATORS: Readonly<Record<string, (value: unknown, wanted: unknown) => boolean>> = {
   $eq: isDeepStrictEqual,
   $ne: (value, wanted) => !isDeepStrictEqual(value, wanted),
@@ -16,7 +14,7 @@ const OPERATORS: Readonly<Record<string, (value: unknown, wanted: unknown) => bo
 }
 
 /** The operator or list that no filter may have; null: the filter can be applied. */
-export function explainFilter(filter: Json): string | null {
+export function explainFilter(filter: Readonly<Record<string, unknown>>): string | null {
   for (const wanted of Object.values(filter)) {
     for (const [operator, operand] of operatorsOf(wanted)) {
       if (!Object.hasOwn(OPERATORS, operator)) return 'an operator of the filter is unknown'
@@ -30,7 +28,10 @@ export function explainFilter(filter: Json): string | null {
 }
 
 /** Whether every condition holds; a member that is missing compares as undefined. */
-export const matchesFilter = (value: Json, filter: Json): boolean =>
+export const matchesFilter = (
+  value: Readonly<Record<string, unknown>>,
+  filter: Readonly<Record<string, unknown>>,
+): boolean =>
   Object.entries(filter).every(([name, wanted]) => {
     const member = Object.hasOwn(value, name) ? value[name] : undefined
     const operators = operatorsOf(wanted)

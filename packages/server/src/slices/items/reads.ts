@@ -42,25 +42,24 @@ import {
   matchesFilter,
 } from './item-filter.ts'
 
-type Items = typeof items
 /** A read of items, as an operation of its own or within a batch. */
 export type ItemRead =
   | ({ readonly op: 'get' } & GetItem)
   | ({ readonly op: 'search' } & SearchItems)
   | ({ readonly op: 'namespaces' } & ListNamespaces)
 
-export const get: Handler<Items['get']> = async (call, { params, body }) => {
+export const get: Handler<typeof items.get> = async (call, { params, body }) => {
   await admitReads(call, params.store_id, [{ op: 'get', ...body }])
   return call.read((db) => getOne(call, db, params.store_id, body))
 }
 
-export const search: Handler<Items['search']> = async (call, { params, body }) => {
+export const search: Handler<typeof items.search> = async (call, { params, body }) => {
   const wanted = parseSearch(params.store_id, body, ['body'])
   await admitReads(call, params.store_id, [{ op: 'search', ...body }])
   return call.read((db) => searchOne(call, db, wanted))
 }
 
-export const namespaces: Handler<Items['namespaces']> = async (call, { params, body }) => {
+export const namespaces: Handler<typeof items.namespaces> = async (call, { params, body }) => {
   await admitReads(call, params.store_id, [{ op: 'namespaces', ...body }])
   return call.read((db) => listSome(call.kernel, db, params.store_id, body))
 }

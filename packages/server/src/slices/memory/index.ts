@@ -15,7 +15,7 @@ import {
   listStores,
   stats,
 } from './read/store-reads.ts'
-import { createStore } from './stores/create-store.ts'
+import { createStore } from './stores/write-target.ts'
 import { importStore } from './write/import.ts'
 import { makeReembedRunner, reembed } from './write/reembed.ts'
 import { supersede } from './write/supersede.ts'
@@ -80,7 +80,6 @@ export {
   countActiveHolds,
   findHold,
   findHoldById,
-  type HoldRow,
   insertHold,
   insertHoldRelease,
   listAllHolds,
@@ -112,11 +111,11 @@ export {
   loadFactStates,
   markErasing,
   probeErasedFacts,
+  purgeErased,
   setTombstoneCertificate,
   unmarkErasing,
   writeTombstones,
 } from './write/erase-facts.ts'
-export { purgeErased } from './write/purge-erased.ts'
 export { type PreparedItem, putItem, type StoredItem } from './write/put-item.ts'
 export { gateWrites, writeAll } from './write/write.ts'
 export {

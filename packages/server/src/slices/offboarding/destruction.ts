@@ -37,12 +37,11 @@ import type { LedgerEntry } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { openedDecisions } from '../decisions/index.ts'
-import { erasureSigner } from '../erasure/index.ts'
+import { type ErasureReasons, erasureSigner } from '../erasure/index.ts'
 import { appendCrumb, fitsLog, reconcileLog, refuseEntries, rollEpoch } from '../gcrumbs/index.ts'
 import { dropCached, loadHeldStores } from '../memory/index.ts'
 import { revokeKeysOfTenant } from '../tenants/index.ts'
 import {
-  type DestructionReasons,
   isMove,
   type MovePlan,
   parsePlan,
@@ -52,16 +51,11 @@ import {
 } from './plan.ts'
 import { TENANT_REMOVE } from './remove-job.ts'
 
-interface ResumeOptions {
-  /** See reconcileLog. */
-  readonly generation_floor?: number
-}
-
 /** Runs every step after the mark. Call it inside `runErasure`. */
 export async function continueDestruction(
   kernel: Kernel,
   tenant_id: string,
-  { generation_floor }: ResumeOptions = {},
+  { generation_floor }: { generation_floor?: number } = {},
 ): Promise<void> {
   const entry = await requestDestruction(kernel, tenant_id)
   await reportStep(kernel, 'ledger')
@@ -199,7 +193,7 @@ async function storeCertificate(
  */
 export async function resumeDestructions(
   kernel: Kernel,
-  options: ResumeOptions = {},
+  options: { generation_floor?: number } = {},
 ): Promise<void> {
   await restartRemovals(kernel)
   for (const tenant_id of await listToResume(kernel))
@@ -242,7 +236,7 @@ async function listToResume({ db, keyring }: Kernel): Promise<string[]> {
 async function resumeDestruction(
   kernel: Kernel,
   tenant_id: string,
-  options: ResumeOptions,
+  options: { generation_floor?: number },
 ): Promise<void> {
   const { db, keyring } = kernel
   // Data from before the tenant was created, or that never contained it.
@@ -271,7 +265,7 @@ async function markMoved({ db }: Kernel, tenant_id: string, plan: MovePlan): Pro
 interface DestructionMark {
   readonly certificate_id: string
   readonly requested_us: number
-  readonly reasons: DestructionReasons
+  readonly reasons: ErasureReasons
   /** On restored older data the keys are destroyed already, whatever is on hold. */
   readonly despite_holds: boolean
 }

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import Type, { type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
+import type { ErasureReasons } from '../erasure/index.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 
@@ -54,12 +55,7 @@ export function parsePlan(value: unknown): TenantPlan {
   return value
 }
 
-export interface DestructionReasons {
-  readonly legal_basis: string
-  readonly requested_by: string | null
-}
-
-const DEFAULTS: DestructionReasons = {
+const DEFAULTS: ErasureReasons = {
   legal_basis: 'End of the contract (GDPR Article 28(3)(g))',
   requested_by: 'operator',
 }
@@ -67,13 +63,13 @@ const DEFAULTS: DestructionReasons = {
 export const fillReasons = (given: {
   readonly legal_basis?: string | null
   readonly requested_by?: string | null
-}): DestructionReasons => ({
+}): ErasureReasons => ({
   legal_basis: given.legal_basis ?? DEFAULTS.legal_basis,
   requested_by: given.requested_by ?? DEFAULTS.requested_by,
 })
 
 /** Parses the reasons from the row that marked the tenant. */
-export function parseReasons(text: string): DestructionReasons {
+export function parseReasons(text: string): ErasureReasons {
   const { legal_basis, requested_by } = JSON.parse(text)
   return fillReasons({ legal_basis, requested_by })
 }

@@ -2,6 +2,7 @@
 
 import { type Hold, limits, type retention } from '@custos/contract'
 import { formatTime, parseTime } from '../../platform/clock.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { requireErasureLease, runErasure } from '../../platform/kernel/erasure-queue.ts'
@@ -12,7 +13,6 @@ import {
   countErasing,
   findHold,
   findStore,
-  type HoldRow,
   insertHold,
   insertHoldRelease,
   listHolds,
@@ -82,7 +82,7 @@ function parseEnd(call: Call<typeof retention.place_hold>, until: string | null)
 async function recordHold(
   call: Call<typeof retention.place_hold>,
   tx: Tx,
-  hold: Pick<HoldRow, 'store_id' | 'hold_id' | 'until_us' | 'secret_no' | 'sealed'>,
+  hold: Pick<Row<'store_holds'>, 'store_id' | 'hold_id' | 'until_us' | 'secret_no' | 'sealed'>,
 ): Promise<number> {
   const { store_id, hold_id, until_us } = hold
   if ((await countActiveHolds(tx, store_id, tx.now())) >= limits.holds_per_store)
@@ -154,7 +154,7 @@ async function showHolds(
   { kernel }: Pick<Call, 'kernel'>,
   db: TenantDb,
   store_id: string,
-  rows: readonly HoldRow[],
+  rows: readonly Row<'store_holds'>[],
 ): Promise<Hold[]> {
   const open = await openStoreNotes(kernel, db, store_id)
   const releases = await loadHoldReleases(db, store_id)

@@ -4,6 +4,7 @@ import type { EventPayload, Retention, retention } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
 import { listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Job, JobContext, JobRunner } from '../../platform/jobs/queue.ts'
 import type { Call, Handler, HandlersOf } from '../../platform/kernel/call.ts'
@@ -24,8 +25,16 @@ import {
   retryOnStoreConflict,
 } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
-import { BATCH_SIZE, batchEraser, type ErasureBatch, storeOfJob } from './erase-batches.ts'
-import { EXPIRY_ERASE, expiryEraser, listTenantsWithExpired, startExpiryJobs } from './expiry.ts'
+import {
+  BATCH_SIZE,
+  batchEraser,
+  type ErasureBatch,
+  EXPIRY_ERASE,
+  expiryEraser,
+  listTenantsWithExpired,
+  startExpiryJobs,
+  storeOfJob,
+} from './expiry.ts'
 import { listStoreHolds, placeHold, releaseHold } from './holds.ts'
 import {
   countDue,
@@ -34,7 +43,6 @@ import {
   listDue,
   listWithoutRun,
   NO_RUN,
-  type RetentionRow,
   saveRetention,
   tenantsWithRetention,
   updateRun,
@@ -50,7 +58,7 @@ const computeCutoff = (retain_days: number, now_us: number): number => now_us - 
 const isStillDue = ({
   run_days,
   retain_days,
-}: Pick<RetentionRow, 'run_days' | 'retain_days'>): boolean =>
+}: Pick<Row<'store_retention'>, 'run_days' | 'retain_days'>): boolean =>
   run_days !== null && retain_days !== null && retain_days <= run_days
 
 const RETENTION_ERASE = 'retention.erase'
@@ -179,12 +187,12 @@ async function beginBatch(
 }
 
 /** Only beginBatch writes it. */
-const parseBatch = ({ run_batch }: RetentionRow): number[] =>
+const parseBatch = ({ run_batch }: Row<'store_retention'>): number[] =>
   run_batch === null ? [] : JSON.parse(run_batch)
 
 async function findRunEnd(
   tx: Tx,
-  row: RetentionRow,
+  row: Row<'store_retention'>,
   refs: readonly number[],
 ): Promise<RunEnd | null> {
   if ((await findStore(tx, row.store_id))?.state !== 'active') return 'store_deleted'
@@ -195,7 +203,7 @@ async function findRunEnd(
 
 async function endRun(
   tx: Tx,
-  { store_id, job_id }: RetentionRow,
+  { store_id, job_id }: Row<'store_retention'>,
   { days, erased, ending }: { days: number; erased: number; ending: RunEnd },
 ): Promise<void> {
   const { created_us } = await appendCrumb(tx, {

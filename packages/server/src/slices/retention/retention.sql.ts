@@ -6,8 +6,6 @@ import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 
-export type RetentionRow = Row<'store_retention'>
-
 const COLUMNS = [
   'store_id',
   'retain_days',
@@ -25,11 +23,14 @@ const COLUMNS = [
   'last_erased',
 ] as const
 
-export const findRetention = (db: TenantDb, store_id: string): Promise<RetentionRow | undefined> =>
+export const findRetention = (
+  db: TenantDb,
+  store_id: string,
+): Promise<Row<'store_retention'> | undefined> =>
   db.first(from(db, 'store_retention').select(COLUMNS).where('store_id', '=', store_id))
 
 type RetentionSetting = Pick<
-  RetentionRow,
+  Row<'store_retention'>,
   'store_id' | 'retain_days' | 'set_us' | 'set_by' | 'secret_no' | 'sealed'
 >
 
@@ -50,7 +51,7 @@ export const listAllRetentions = (
   db: TenantDb,
   after: string,
   limit: number,
-): Promise<RetentionRow[]> =>
+): Promise<Row<'store_retention'>[]> =>
   db.all(
     from(db, 'store_retention')
       .select(COLUMNS)
@@ -62,7 +63,7 @@ export const listAllRetentions = (
 export const updateRedactedBasis = (
   tx: Tx,
   store_id: string,
-  redacted: Pick<RetentionRow, 'secret_no' | 'sealed'>,
+  redacted: Pick<Row<'store_retention'>, 'secret_no' | 'sealed'>,
 ) => tx.run(update(tx, 'store_retention').set(redacted).where('store_id', '=', store_id))
 
 export const NO_RUN = {
@@ -77,7 +78,7 @@ export const NO_RUN = {
 export const updateRun = (
   tx: Tx,
   store_id: string,
-  change: Partial<Omit<RetentionRow, keyof RetentionSetting>>,
+  change: Partial<Omit<Row<'store_retention'>, keyof RetentionSetting>>,
 ) => tx.run(update(tx, 'store_retention').set(change).where('store_id', '=', store_id))
 
 /** Stores with a retention and without a run. */

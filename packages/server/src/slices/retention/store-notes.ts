@@ -3,6 +3,7 @@
 
 import { hash, type KeyObject } from 'node:crypto'
 import { Conflict } from '../../platform/concurrency.ts'
+import type { Row } from '../../platform/db/schema/tables.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { recordSecrets } from '../../platform/kernel/record-secrets.ts'
@@ -17,19 +18,13 @@ import { Refusal } from '../../platform/refusal.ts'
 import {
   findHoldById,
   findStore,
-  type HoldRow,
   listAllHolds,
   loadTargetHead,
   loadWriteTarget,
   settingsCache,
   updateRedactedHold,
 } from '../memory/index.ts'
-import {
-  findRetention,
-  listAllRetentions,
-  type RetentionRow,
-  updateRedactedBasis,
-} from './retention.sql.ts'
+import { findRetention, listAllRetentions, updateRedactedBasis } from './retention.sql.ts'
 
 /** Which text it is, and of which hold. */
 type NoteId = readonly ['retention'] | readonly ['hold' | 'release', string]
@@ -103,20 +98,13 @@ async function newNumber(kernel: Kernel, tenant_id: string): Promise<number> {
   return secret_no
 }
 
-interface NoteKey {
-  /** Numbers of the secrets of the store and of the note. */
-  readonly store: number
-  readonly note: number | null
-  readonly id: NoteId
-  readonly store_id: string
-}
-
-/** Null: a secret is destroyed. */
+/** `store` and `note`: numbers of their secrets. Null: a secret is destroyed. */
 async function findNoteKey(
   kernel: Pick<Kernel, 'keyring'>,
   tenant_id: string,
-  { store, note, id, store_id }: NoteKey,
+  of: { store: number; note: number | null; id: NoteId; store_id: string },
 ): Promise<KeyObject | null> {
+  const { store, note, id, store_id } = of
   if (note === null || note === REDACTED_SECRET) {
     const number = note ?? store
     return (await loadKeys(kernel, tenant_id, [number])).get(number) ?? null
@@ -137,17 +125,19 @@ const ID_CHARS = 32
 const rowIdOf = (id: NoteId, store_id: string): string =>
   id[0] === 'retention' ? hash('sha256', store_id).slice(0, ID_CHARS) : id[1]
 
-type OpenNote = <T extends object>(id: NoteId, note: SealedNote, none: T) => Promise<T>
-
 /** Opens notes of a store; `none` where there is no note, or when a secret is destroyed. */
 export async function openStoreNotes(
   kernel: Pick<Kernel, 'keyring'>,
   db: TenantDb,
   store_id: string,
-): Promise<OpenNote> {
+) {
   const { tenant_id } = db
   const row = await findStore(db, store_id)
-  return async (id, { secret_no, sealed }, none) => {
+  return async <T extends object>(
+    id: NoteId,
+    { secret_no, sealed }: SealedNote,
+    none: T,
+  ): Promise<T> => {
     if (!row || sealed === null) return none
     const of = { store: row.secret_no, note: secret_no, id, store_id }
     const key = await findNoteKey(kernel, tenant_id, of)
@@ -161,7 +151,7 @@ type HoldTexts = {
   readonly release_reason: string | null
 }
 
-const holdSource = textSource<HoldRow, HoldTexts>({
+const holdSource = textSource<Row<'store_holds'>, HoldTexts>({
   kind: 'hold',
   list: (db, after, limit) => listAllHolds(db, after?.hold_id ?? '', limit),
   find: findHoldById,
@@ -186,7 +176,11 @@ const holdSource = textSource<HoldRow, HoldTexts>({
     updateRedactedHold(tx, hold_id, { secret_no: REDACTED_SECRET, sealed, sealed_release }),
 })
 
-async function openHold(kernel: Kernel, db: TenantDb, row: HoldRow): Promise<HoldTexts | null> {
+async function openHold(
+  kernel: Kernel,
+  db: TenantDb,
+  row: Row<'store_holds'>,
+): Promise<HoldTexts | null> {
   const { hold_id, store_id, secret_no, sealed_release: sealed } = row
   const open = await openStoreNotes(kernel, db, store_id)
   const none: { reason: string | null } = { reason: null }
@@ -195,9 +189,7 @@ async function openHold(kernel: Kernel, db: TenantDb, row: HoldRow): Promise<Hol
   return reason === null ? null : { reason, ...rest, release_reason: released.reason }
 }
 
-type RetentionTexts = { readonly basis: string }
-
-const retentionSource = textSource<RetentionRow, RetentionTexts>({
+const retentionSource = textSource<Row<'store_retention'>, { basis: string }>({
   kind: 'retention',
   replaceable: true,
   list: (db, after, limit) => listAllRetentions(db, after?.store_id ?? '', limit),
@@ -207,7 +199,7 @@ const retentionSource = textSource<RetentionRow, RetentionTexts>({
   createdUs: ({ set_us }) => set_us,
   open: (kernel, tenant_id, rows) =>
     kernel.db.read(tenant_id, async (db) => {
-      const opened: (RetentionTexts | null)[] = []
+      const opened: ({ basis: string } | null)[] = []
       for (const row of rows) {
         const open = await openStoreNotes(kernel, db, row.store_id)
         const none: { basis: string | null } = { basis: null }

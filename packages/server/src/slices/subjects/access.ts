@@ -24,13 +24,11 @@ import { describeScope, parseSubjectQuery } from './subject-query.ts'
 import { insertRequest, listVersions } from './subjects.sql.ts'
 import { type SubjectFindings, summarizeSearch } from './summary.ts'
 
-type AccessOperation = typeof subjects.access
-
 const FACTS_AT_ONCE = 100
 const DECISIONS_AT_ONCE = 50
 const NO_SECRET = 0
 
-export const access: Handler<AccessOperation> = async (
+export const access: Handler<typeof subjects.access> = async (
   call,
   { body, query: { format = 'ndjson' } },
 ) => {
@@ -80,7 +78,7 @@ async function readDocument(lines: AsyncIterable<string>, format: 'html' | 'pdf'
 }
 
 async function documentReply(
-  call: Call<AccessOperation>,
+  call: Call<typeof subjects.access>,
   document: Awaited<ReturnType<typeof readDocument>>,
   { format, name }: { readonly format: string; readonly name: string },
 ): Promise<FileReply> {
@@ -106,7 +104,7 @@ const ascending = (a: number, b: number): number => a - b
 
 /** Records the request and its answer, in numbers, before anything is shown. */
 function recordAccess(
-  call: Call<AccessOperation>,
+  call: Call<typeof subjects.access>,
   request_id: string,
   finding: SubjectFindings,
 ): Promise<void> {
@@ -160,8 +158,8 @@ function recordAccess(
 }
 
 function headerOf(
-  { kernel, tenant_id }: Call<AccessOperation>,
-  body: InputOf<AccessOperation>['body'],
+  { kernel, tenant_id }: Call<typeof subjects.access>,
+  body: InputOf<typeof subjects.access>['body'],
   { request_id, query, found, summary }: SubjectFindings & { readonly request_id: string },
 ): JsonObject {
   const { search, received_us, due_us } = query
@@ -187,7 +185,7 @@ function headerOf(
 }
 
 async function* streamLines(
-  call: Call<AccessOperation>,
+  call: Call<typeof subjects.access>,
   content: {
     readonly header: JsonObject
     readonly refs: readonly number[]
@@ -231,11 +229,11 @@ async function* streamLines(
 const line = (record: string, fields: object): string =>
   `${JSON.stringify({ record, ...fields })}\n`
 
-const isVisible = ({ principal }: Call<AccessOperation>, store_id: string): boolean =>
+const isVisible = ({ principal }: Call<typeof subjects.access>, store_id: string): boolean =>
   principal.allowed_stores.length === 0 || principal.allowed_stores.includes(store_id)
 
 /** The memories that still exist, with every version of their valid time. */
-function loadMemories(call: Call<AccessOperation>, refs: readonly number[]) {
+function loadMemories(call: Call<typeof subjects.access>, refs: readonly number[]) {
   const { kernel, tenant_id } = call
   return call.read(async (db) => {
     const facts = await loadLiveFacts(kernel, db, refs)
@@ -263,7 +261,10 @@ function loadMemories(call: Call<AccessOperation>, refs: readonly number[]) {
 }
 
 /** A record as it is stored; null: it is gone by now. */
-async function loadText({ kernel, tenant_id }: Call<AccessOperation>, { kind, id }: TextItem) {
+async function loadText(
+  { kernel, tenant_id }: Call<typeof subjects.access>,
+  { kind, id }: TextItem,
+) {
   const text = await findTextSource(kernel, kind)?.find(kernel, tenant_id, id)
   if (!text || text === 'redacted') return null
   const { store_id, created_us, content } = text
@@ -271,7 +272,7 @@ async function loadText({ kernel, tenant_id }: Call<AccessOperation>, { kind, id
   return { id, store_id, created_at, content }
 }
 
-async function loadCertificate(call: Call<AccessOperation>, decision_id: string) {
+async function loadCertificate(call: Call<typeof subjects.access>, decision_id: string) {
   const row = await call.read((db) => findStandingCertificate(db, 'decision', decision_id))
   return row && showCertificate(parseCertificate(row.record), call.kernel.keyring.publishedKeys())
 }

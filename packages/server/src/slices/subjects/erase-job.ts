@@ -8,7 +8,6 @@ import {
   certificateBytes,
   type ErasureManifest,
   type ManifestEntry,
-  type ManifestOutcome,
   manifestBytes,
   type SignedManifest,
   verifyManifest,
@@ -63,14 +62,10 @@ import {
 
 export const SUBJECT_ERASE = 'subject.erase'
 
-/**
- * Points that crash tests stop at, beside the steps of each erasure: marked as running; a batch
- * erased and its outcomes not recorded; recorded; a decision redacted; searched again; the manifest
- * signed; the request closed.
- */
-type SubjectStep = 'begun' | 'erased' | 'recorded' | 'redacted' | 'searched' | 'signed' | 'closed'
-
-async function reportStep(kernel: Kernel, step: SubjectStep): Promise<void> {
+async function reportStep(
+  kernel: Kernel,
+  step: 'begun' | 'erased' | 'recorded' | 'redacted' | 'searched' | 'signed' | 'closed',
+): Promise<void> {
   await kernel.step(`subject:${step}`)
 }
 
@@ -217,15 +212,9 @@ async function redactUnlessHeld({ kernel, tenant_id, search }: EraseTask, item: 
   }
 }
 
-interface ItemOutcome {
-  readonly item: string
-  readonly outcome: string
-  readonly certificate_id: string | null
-}
-
 async function recordOutcomes(
   { kernel, tenant_id, request_id }: Pick<EraseTask, 'kernel' | 'tenant_id' | 'request_id'>,
-  outcomes: readonly ItemOutcome[],
+  outcomes: readonly Omit<Parameters<typeof setItemOutcome>[1], 'request_id'>[],
 ): Promise<void> {
   const id = fromHex(request_id)
   await kernel.db.transact(tenant_id, async (tx) => {
@@ -258,7 +247,7 @@ async function eraseNextBatch(task: EraseTask, unproven: Set<string>): Promise<b
     listExempt: (tx, refs) => listHeld(tx, task, refs),
   })
   await reportStep(kernel, 'erased')
-  const outcomes: ItemOutcome[] = []
+  const outcomes: Parameters<typeof recordOutcomes>[1][number][] = []
   for (const item of items) {
     const ref = refOf(item)
     const certificate_id = done.certificates.get(ref) ?? null
@@ -275,16 +264,10 @@ async function eraseNextBatch(task: EraseTask, unproven: Set<string>): Promise<b
   return true
 }
 
-interface OpenItemsQuery {
-  readonly prefix: string
-  readonly limit: number
-  /** Without these. */
-  readonly unproven: ReadonlySet<string>
-}
-
+/** The next items without an outcome, but those in `unproven`. */
 async function openItems(
   { kernel, tenant_id, request_id }: EraseTask,
-  { prefix, limit, unproven }: OpenItemsQuery,
+  { prefix, limit, unproven }: { prefix: string; limit: number; unproven: ReadonlySet<string> },
 ): Promise<string[]> {
   const most = limit + unproven.size
   const items = await kernel.db.read(tenant_id, (db) =>
@@ -382,18 +365,8 @@ async function closeRequest(task: EraseTask): Promise<void> {
   })
 }
 
-interface ManifestEntries {
-  readonly entries: readonly ManifestEntry[]
-  readonly root: CertificatesRoot
-  readonly outcomes: Record<ManifestOutcome, number>
-}
-
 /** Every item with its outcome, and the root over the certificates in their order. */
-async function listEntries(
-  kernel: Kernel,
-  tenant_id: string,
-  id: Uint8Array,
-): Promise<ManifestEntries> {
+async function listEntries(kernel: Kernel, tenant_id: string, id: Uint8Array) {
   const entries: ManifestEntry[] = []
   const root = new CertificatesRoot(sha256)
   const outcomes = { erased: 0, held: 0, absent: 0 }
@@ -437,7 +410,7 @@ function buildEntry(
 async function buildManifest(
   { kernel, tenant_id, request_id, search }: EraseTask,
   row: RequestRow,
-  { entries, root, outcomes }: ManifestEntries,
+  { entries, root, outcomes }: Awaited<ReturnType<typeof listEntries>>,
   completed_us: number,
 ): Promise<ErasureManifest> {
   const head = await kernel.db.read(tenant_id, findHead)

@@ -18,19 +18,16 @@ import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { admitItems } from '../governance/index.ts'
 import { meter } from '../tenants/index.ts'
 import { SUBJECT_ERASE } from './erase-job.ts'
-import { type SealedPayload, sealPayload } from './sealed-request.ts'
+import { sealPayload } from './sealed-request.ts'
 import { searchAll } from './search.ts'
 import { refOf, showRequest } from './show.ts'
 import { describeScope, parseSubjectQuery } from './subject-query.ts'
 import { findRequest, insertItems, insertRequest, type RequestRow } from './subjects.sql.ts'
 import { type SubjectFindings, summarizeSearch } from './summary.ts'
 
-type EraseOperation = typeof subjects.erase
-type EraseBody = InputOf<EraseOperation>['body']
-
 const SAMPLES = 20
 
-export const erase: Handler<EraseOperation> = async (call, { body }) => {
+export const erase: Handler<typeof subjects.erase> = async (call, { body }) => {
   const { kernel, tenant_id } = call
   if (!body.preview && body.expect_digest === undefined)
     throw validationDetail(
@@ -72,7 +69,7 @@ export const erase: Handler<EraseOperation> = async (call, { body }) => {
 }
 
 function previewOf(
-  body: EraseBody,
+  body: InputOf<typeof subjects.erase>['body'],
   { query, found: result, summary }: SubjectFindings,
   session_ids: string[],
 ): Omit<SubjectPreview, 'digest'> {
@@ -134,7 +131,7 @@ async function listSessions(
 
 interface NewRequest extends SubjectFindings {
   readonly request_id: string
-  readonly sealed: SealedPayload
+  readonly sealed: Awaited<ReturnType<typeof sealPayload>>
   /** What a preview would show as `digest`. */
   readonly preview_digest: string
 }
@@ -152,7 +149,9 @@ const replay: IdempotentUnit<SubjectRequest>['replay'] = (tx, ids) =>
 class Unanswered extends Error {}
 
 /** The answer given under the same Idempotency-Key; null: none yet. */
-async function findEarlierAnswer(call: Call<EraseOperation>): Promise<SubjectRequest | null> {
+async function findEarlierAnswer(
+  call: Call<typeof subjects.erase>,
+): Promise<SubjectRequest | null> {
   if (call.idempotency_key === null) return null
   try {
     return await call.once<SubjectRequest>({
@@ -166,8 +165,8 @@ async function findEarlierAnswer(call: Call<EraseOperation>): Promise<SubjectReq
 }
 
 function requestOnce(
-  call: Call<EraseOperation>,
-  body: EraseBody,
+  call: Call<typeof subjects.erase>,
+  body: InputOf<typeof subjects.erase>['body'],
   request: NewRequest,
 ): IdempotentUnit<SubjectRequest> {
   return {
@@ -196,7 +195,7 @@ const asQueued = (row: RequestRow): RequestRow => ({
 })
 
 async function writeRequest(
-  call: Call<EraseOperation>,
+  call: Call<typeof subjects.erase>,
   tx: Tx,
   request: NewRequest,
 ): Promise<void> {

@@ -4,18 +4,14 @@ import type { FindGroup, JsonObject, SubjectFind } from '@custos/contract'
 import { canonicalize, type JsonObject as ProofJson } from '@custos/proof'
 import { findOccurrences, foldText, textsIn, toNfc } from '../decisions/index.ts'
 
-/** The texts of a decision or of another record. */
-interface SearchedTexts {
-  readonly texts: readonly string[]
-  readonly session_id: string | null
-}
-
 /** Matches when one of the groups of `find` does. */
 export interface Matcher {
   /** A namespace is removed with its memories, and matches as their texts do. */
   ofFact(content: string, metadata: JsonObject, namespace?: string | null): boolean
   /** Over all texts of a decision or record; null: `find` has nothing to search them for. */
-  readonly ofTexts: ((searched: SearchedTexts) => boolean) | null
+  readonly ofTexts:
+    | ((searched: { texts: readonly string[]; session_id: string | null }) => boolean)
+    | null
 }
 
 /** A shorter text is compared as a whole word. */
@@ -23,9 +19,7 @@ const WORD_CHARS = 4
 /** Shorter texts identify nobody. */
 const TEXT_CHARS_MIN = 2
 
-type FoldFunction = (text: string) => string
-
-const foldFunction = ({ match = 'ignore_case' }: FindGroup): FoldFunction =>
+const foldFunction = ({ match = 'ignore_case' }: FindGroup): ((text: string) => string) =>
   match === 'ignore_case' ? (text) => foldText(text).text : toNfc
 
 /** Without `find`: none. */
@@ -107,7 +101,7 @@ function buildGroup(group: FindGroup): Matcher {
 function buildTextsMatcher(
   { session_id, metadata = {} }: FindGroup,
   wanted: string | null,
-  folded: FoldFunction,
+  folded: (text: string) => string,
 ): Matcher['ofTexts'] {
   const words = Object.values(metadata).flatMap((value) => {
     const word = typeof value === 'boolean' ? '' : folded(toNfc(String(value)).trim())

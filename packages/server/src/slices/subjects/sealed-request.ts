@@ -17,32 +17,23 @@ export interface RequestPayload {
   readonly reasons: ErasureReasons
 }
 
-interface RequestId {
-  readonly request_id: string
-}
-
 export const payloadColumn = sealedColumn({
   domain: 'subject_request',
-  ids: (tenant_id, { request_id }: RequestId) => ['words', tenant_id, request_id],
+  ids: (tenant_id, { request_id }: { request_id: string }) => ['words', tenant_id, request_id],
   payload: jsonPayload<RequestPayload>(),
 })
 
 export const reasonColumn = sealedColumn({
   domain: 'subject_request',
-  ids: (tenant_id, { request_id }: RequestId) => ['reason', tenant_id, request_id],
+  ids: (tenant_id, { request_id }: { request_id: string }) => ['reason', tenant_id, request_id],
   payload: textPayload,
 })
-
-export interface SealedPayload {
-  readonly secret_no: number
-  readonly sealed: Buffer
-}
 
 export const sealPayload = (
   kernel: Kernel,
   tenant_id: string,
   { request_id, payload }: { readonly request_id: string; readonly payload: RequestPayload },
-): Promise<SealedPayload> => payloadColumn.sealNew(kernel, tenant_id, { request_id }, payload)
+) => payloadColumn.sealNew(kernel, tenant_id, { request_id }, payload)
 
 /** Seals under the secret of the request; null: it is done, and the secret destroyed. */
 export const sealReason = (
@@ -51,7 +42,8 @@ export const sealReason = (
   { reason, ...request }: { request_id: string; secret_no: number; reason: string },
 ): Promise<Buffer | null> => reasonColumn.sealAgain(kernel, tenant_id, request, reason)
 
-interface SealedValue extends RequestId {
+interface SealedValue {
+  readonly request_id: string
   readonly secret_no: number
   readonly sealed: Uint8Array | null
 }

@@ -3,9 +3,7 @@
 
 import type { SubjectFind } from '@custos/contract'
 import { parseTime } from '../../platform/clock.ts'
-import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Principal } from '../../platform/kernel/call.ts'
-import type { Kernel } from '../../platform/kernel/kernel.ts'
+import type { Call } from '../../platform/kernel/call.ts'
 import { parseNamespace } from '../../platform/namespace.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { findStore } from '../memory/index.ts'
@@ -31,13 +29,6 @@ export interface SubjectQuery {
   readonly due_us: number
 }
 
-interface QueryCall {
-  readonly kernel: Kernel
-  readonly tenant_id: string
-  readonly principal: Principal
-  read<T>(look: (db: TenantDb) => Promise<T>): Promise<T>
-}
-
 const DEFAULT_STORE = 'default'
 /** Longer than any law allows. */
 const DUE_DAYS_MAX = 366
@@ -45,7 +36,7 @@ const DAY_US = 86_400_000_000
 
 /** Refuses `rejected` and `store_not_found`. */
 export async function parseSubjectQuery(
-  call: QueryCall,
+  call: Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'read'>,
   body: SubjectQueryBody,
 ): Promise<SubjectQuery> {
   const { find } = body
@@ -76,7 +67,7 @@ export async function parseSubjectQuery(
 
 /** Null: all. A store that the key does not reach is refused like one that does not exist. */
 async function resolveStores(
-  call: QueryCall,
+  call: Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'read'>,
   given: readonly string[] | undefined,
 ): Promise<readonly string[] | null> {
   const { allowed_stores } = call.principal

@@ -2,11 +2,9 @@
 // provider or tool was first sent a memory, in which step and when.
 
 import { insertRowsStatement } from '../../../platform/db/bulk-statements.ts'
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row, Tables } from '../../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../../platform/db/tenant-db.ts'
 import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
-
-export type BoundTextRow = Omit<Tables['bound_texts'], 'tenant_id'>
 
 const COLUMNS = [
   'text_id',
@@ -19,7 +17,7 @@ const COLUMNS = [
 ] as const
 const IN_MAX = 500
 
-export const insertBoundText = (tx: Tx, row: BoundTextRow) =>
+export const insertBoundText = (tx: Tx, row: Row<'bound_texts'>) =>
   tx.run(insertInto(tx, 'bound_texts', row))
 
 export const insertTextFacts = insertRowsStatement<Omit<Tables['bound_text_facts'], 'tenant_id'>>(
@@ -99,10 +97,8 @@ export const replaceText = (
       .where('text_id', '=', text_id),
   )
 
-type DisclosureRow = Omit<Tables['disclosures'], 'tenant_id'>
-
 /** The first one of a memory and recipient stays. */
-export const insertDisclosures = insertRowsStatement<DisclosureRow>((k, rows, tenant_id) =>
+export const insertDisclosures = insertRowsStatement<Row<'disclosures'>>((k, rows, tenant_id) =>
   k
     .insertInto('disclosures')
     .values(
@@ -122,8 +118,8 @@ export const insertDisclosures = insertRowsStatement<DisclosureRow>((k, rows, te
 export async function listDisclosures(
   db: TenantDb,
   refs: readonly number[],
-): Promise<DisclosureRow[]> {
-  const found: DisclosureRow[] = []
+): Promise<Row<'disclosures'>[]> {
+  const found: Row<'disclosures'>[] = []
   for (let at = 0; at < refs.length; at += IN_MAX)
     found.push(
       ...(await db.all(

@@ -5,7 +5,7 @@
 import { contentHash } from '@custos/proof'
 import { jsonBytes } from '../../../platform/bytes.ts'
 import { formatTime } from '../../../platform/clock.ts'
-import type { Tables } from '../../../platform/db/schema/tables.ts'
+import type { Row, Tables } from '../../../platform/db/schema/tables.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { type RecordSecret, recordSecrets } from '../../../platform/kernel/record-secrets.ts'
@@ -17,7 +17,6 @@ import { findExpired, loadFactStates } from '../../memory/index.ts'
 import { encodeHead, readSealed, type SealedHead } from '../trail/document.ts'
 import { type PreparedFacts, prepareFacts, resolveFacts } from '../trail/new-decision.ts'
 import {
-  type BoundTextRow,
   clearTexts,
   findBoundText,
   insertBoundText,
@@ -39,16 +38,12 @@ interface BoundText {
   readonly salt: string
 }
 
-interface NewText {
-  readonly kind: BoundTextRow['kind']
+/** A text ready to be stored, with its keys loaded, so that the unit of work waits for no key. */
+export interface PreparedText extends BoundText {
+  readonly kind: Row<'bound_texts'>['kind']
   readonly run_id: string
-  readonly text: string
   /** The facts it is derived from, directly or through other texts. */
   readonly refs: readonly number[]
-}
-
-/** A text ready to be stored, with its keys loaded, so that the unit of work waits for no key. */
-export interface PreparedText extends NewText, BoundText {
   readonly text_id: string
   /** Hex SHA-256 of salt ‖ text. */
   readonly commitment: string
@@ -60,7 +55,7 @@ export interface PreparedText extends NewText, BoundText {
 export async function prepareText(
   kernel: Kernel,
   tenant_id: string,
-  given: NewText,
+  given: Pick<PreparedText, 'kind' | 'run_id' | 'text' | 'refs'>,
 ): Promise<PreparedText> {
   const salt = kernel.ids.hex(SALT_BYTES)
   return {
@@ -110,7 +105,7 @@ const associatedData = (tenant_id: string, text_id: string, head: SealedHead): B
 async function openTexts(
   kernel: Kernel,
   db: TenantDb,
-  rows: readonly BoundTextRow[],
+  rows: readonly Row<'bound_texts'>[],
 ): Promise<Map<string, BoundText>> {
   const sealed = rows.flatMap((row) =>
     row.sealed === null ? [] : [{ row, ...readSealed(row.sealed) }],
@@ -188,7 +183,7 @@ export async function countTextsUsing(
 
 /** Lets subject requests search and redact bound texts, also those derived from no memory. */
 export const boundTextSource = textSource<
-  BoundTextRow,
+  Row<'bound_texts'>,
   { readonly [member: string]: string; readonly text: string }
 >({
   kind: 'run_text',

@@ -6,7 +6,7 @@ import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
 import { OPERATOR_KEY } from '../../../testing/harness.ts'
 import type { DecisionRow } from '../trail/decisions.sql.ts'
 import { readSealed } from '../trail/document.ts'
-import { openedDecisions, replaceSealed } from '../trail/opened-decisions.ts'
+import { openedDecisions, replaceSealed } from '../trail/open.ts'
 import { findDecisionRow } from '../trail/reads.ts'
 
 const CONTENT = 'Ilse Brandt moved to Graz'

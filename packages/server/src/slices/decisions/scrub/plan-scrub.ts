@@ -18,14 +18,8 @@ import {
   unbindFacts,
 } from '../trail/decisions.sql.ts'
 import { readSealed, sealDocument } from '../trail/document.ts'
-import { type OpenedDecision, openRows, retryWhileErasing } from '../trail/open.ts'
-import { replaceSealed } from '../trail/opened-decisions.ts'
-import {
-  type FieldCount,
-  type ScrubbedDocument,
-  type ScrubSubject,
-  scrubDocument,
-} from '../trail/scrub-document.ts'
+import { type OpenedDecision, openRows, replaceSealed, retryWhileErasing } from '../trail/open.ts'
+import { type FieldCount, type ScrubSubject, scrubDocument } from '../trail/scrub-document.ts'
 
 /** A decision without some memories: ciphertext whose key has no part of their secrets. */
 export interface ScrubbedDecision {
@@ -117,16 +111,9 @@ function groupBySize(sizes: readonly { seq: number; bytes: number }[]): number[]
   return groups
 }
 
-interface ResealInput {
-  readonly kernel: Kernel
-  readonly tenant_id: string
-  readonly opened: OpenedDecision
-  readonly request: ScrubRequest
-}
-
 async function reseal(
-  resealing: ResealInput,
-  { document, redactions }: ScrubbedDocument,
+  resealing: { kernel: Kernel; tenant_id: string; opened: OpenedDecision; request: ScrubRequest },
+  { document, redactions }: NonNullable<ReturnType<typeof scrubDocument>>,
 ): Promise<PlannedScrub> {
   const { kernel, tenant_id, opened, request } = resealing
   const { row, decision_id, head, secrets } = opened
@@ -162,7 +149,7 @@ async function reseal(
  * unreadable. Not needed if the old text was sealed with a fact whose secret is destroyed anyway.
  */
 async function renewOwnSecret(
-  { kernel, tenant_id, opened: { head, own }, request }: ResealInput,
+  { kernel, tenant_id, opened: { head, own }, request }: Parameters<typeof reseal>[0],
   gone: ReadonlySet<number>,
 ): Promise<{ own: readonly Buffer[]; renewal: Renewal | null }> {
   const closed = request.erased && head.bound.some((ref) => gone.has(ref))
@@ -193,25 +180,22 @@ export async function applyScrub(
     if (state === 'diverged') diverged.push(decision)
     if (state !== 'older') continue
     const { redactions } = decision
-    await storeScrubbed(tx, { row, sealed, refs, redactions })
+    await storeScrubbed(tx, row, { sealed, refs, redactions })
     changed.push(decision.decision_id)
   }
   return { changed, diverged }
 }
 
-interface RowReplacement {
-  readonly row: DecisionRow
-  /** Its new document. */
-  readonly sealed: Uint8Array
-  /** The memories that are no longer in it. */
-  readonly refs: readonly number[]
-  readonly redactions: readonly FieldCount[]
-}
-
+/**
+ * Replaces the document of a row.
+ * @param change.refs the memories that are no longer in it
+ */
 export async function storeScrubbed(
   tx: Tx,
-  { row, sealed, refs, redactions }: RowReplacement,
+  row: DecisionRow,
+  change: { sealed: Uint8Array; refs: readonly number[]; redactions: readonly FieldCount[] },
 ): Promise<void> {
+  const { sealed, refs, redactions } = change
   const { secret_no } = readSealed(sealed).head
   await replaceSealed(tx, row, { sealed, secret_no })
   await unbindFacts(tx, row.seq, refs)

@@ -4,19 +4,13 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { Decision } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
-import { type DecisionRow, listUsedAmong } from '../trail/decisions.sql.ts'
-import { openRows, resolveContents, retryWhileErasing } from '../trail/open.ts'
+import { listUsedAmong } from '../trail/decisions.sql.ts'
+import { type OpenedDecision, openRows, resolveContents, retryWhileErasing } from '../trail/open.ts'
 import { findDecisionRow, findDecisionView, showPage } from '../trail/reads.ts'
 import { MARKER, occursInText, prepareContent, redactJson } from '../trail/redact-text.ts'
 import { replayRow } from '../trail/replay.ts'
 import { isScrubbed, type ScrubSubject } from '../trail/scrub-document.ts'
 import { listOpened } from './plan-scrub.ts'
-
-interface PathResult {
-  readonly path: string
-  /** `absent` when no decision that used the memory shows it there. */
-  readonly result: 'absent' | 'present'
-}
 
 const PATHS = {
   get: 'decisions.get',
@@ -30,14 +24,14 @@ type Path = keyof typeof PATHS
 const ALL_PATHS = ['get', 'list', 'export', 'replay'] as const
 
 /**
- * Checks every decision that used one of the subjects; the results of each by its ref. Contents are
- * compared and not kept.
+ * Checks every decision that used one of the subjects; the results of each by its ref: `absent`
+ * when no decision that used the memory shows it there. Contents are compared and not kept.
  */
 export async function probeDecisions(
   kernel: Kernel,
   tenant_id: string,
   subjects: readonly ScrubSubject[],
-): Promise<(ref: number) => PathResult[]> {
+): Promise<(ref: number) => { path: string; result: 'absent' | 'present' }[]> {
   const used = await kernel.db.read(tenant_id, (db) =>
     listUsedAmong(
       db,
@@ -64,31 +58,25 @@ async function listShowing(
   const present = new Set<Path>()
   const stores = new Set<string>()
   for await (const chunk of listOpened(kernel, tenant_id, [subject.ref]))
-    for (const { row, decision_id, document } of chunk) {
+    for (const opened of chunk) {
+      const { row, document } = opened
       // Text logged after the erasure is no copy that the service kept; contents still count.
       const later = document.gone.includes(subject.ref)
       const sought = later ? { ref: subject.ref, content: null } : subject
       // The memory is the same for every decision of a store: checked once.
       const memory = !stores.has(row.store_id)
       stores.add(row.store_id)
-      const probing = { kernel, tenant_id, row, decision_id, memory }
-      for (const path of await listPathsShowing(probing, sought)) present.add(path)
+      const probing = { kernel, tenant_id, memory }
+      for (const path of await listPathsShowing(probing, opened, sought)) present.add(path)
       // Decisions may be megabytes each: other requests are answered in between.
       await yieldToOthers()
     }
   return present
 }
 
-interface ProbeTarget {
-  readonly kernel: Kernel
-  readonly tenant_id: string
-  readonly row: DecisionRow
-  readonly decision_id: string
-  readonly memory: boolean
-}
-
 async function listPathsShowing(
-  { kernel, tenant_id, row, decision_id, memory }: ProbeTarget,
+  { kernel, tenant_id, memory }: { kernel: Kernel; tenant_id: string; memory: boolean },
+  { row, decision_id }: Pick<OpenedDecision, 'row' | 'decision_id'>,
   subject: ScrubSubject,
 ): Promise<Path[]> {
   const got = await findDecisionView(kernel, tenant_id, decision_id)
@@ -140,19 +128,17 @@ export async function probeRedaction(
   kernel: Kernel,
   tenant_id: string,
   decision_id: string,
-): Promise<{ path: string; result: PathResult['result'] | 'scrubbed' }[]> {
+): Promise<{ path: string; result: 'absent' | 'present' | 'scrubbed' }[]> {
   const got = await findDecisionView(kernel, tenant_id, decision_id)
   const read = await retryWhileErasing(() =>
     kernel.db.read(tenant_id, async (db) => {
       const row = await findDecisionRow(db, decision_id)
       if (!row) return undefined
-      const range = { after_seq: row.seq - 1, before_seq: row.seq + 1 }
-      const [listed, exported] = [
-        await showPage(kernel, db, range, { order: 'desc', limit: 1 }),
-        await showPage(kernel, db, range, { order: 'asc', limit: 1 }),
-      ]
-      const replayed = await replayRow(kernel, db, row)
-      return { listed: listed.shown[0], exported: exported.shown[0], replayed: replayed?.decision }
+      return {
+        listed: await showOne(kernel, db, row.seq, 'desc'),
+        exported: await showOne(kernel, db, row.seq, 'asc'),
+        replayed: (await replayRow(kernel, db, row))?.decision,
+      }
     }),
   )
   return [

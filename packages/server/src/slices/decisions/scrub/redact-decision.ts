@@ -4,25 +4,22 @@ import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { clearSession, findDecision } from '../trail/decisions.sql.ts'
 import { type DecisionDocument, NO_SECRET, readSealed, sealDocument } from '../trail/document.ts'
-import { type OpenedDecision, openRows, retryWhileErasing } from '../trail/open.ts'
-import { replaceSealed } from '../trail/opened-decisions.ts'
+import { type OpenedDecision, openRows, replaceSealed, retryWhileErasing } from '../trail/open.ts'
 import { findDecisionRow } from '../trail/reads.ts'
 import { MARKER } from '../trail/redact-text.ts'
 import type { FieldCount } from '../trail/scrub-document.ts'
 
-/** All that storing the redaction needs: no content and no key, so it may outlive both. */
-interface DecisionRedaction {
-  readonly decision_id: string
-  readonly decision_seq: number
-  /** Base64 of the row's new `sealed`. */
-  readonly sealed: string
-  /** Record secret to destroy: with it goes every copy of the text. */
-  readonly old_secret_no: number
-  readonly redactions: readonly FieldCount[]
-}
-
 export interface PlannedRedaction {
-  readonly plan: DecisionRedaction
+  /** All that storing it needs: no content and no key, so it may outlive both. */
+  readonly plan: {
+    readonly decision_id: string
+    readonly decision_seq: number
+    /** Base64 of the row's new `sealed`. */
+    readonly sealed: string
+    /** Record secret to destroy: with it goes every copy of the text. */
+    readonly old_secret_no: number
+    readonly redactions: readonly FieldCount[]
+  }
   /** Revision of the document that it was planned from. */
   readonly planned_from: number
   readonly store_id: string
@@ -104,7 +101,7 @@ export function withoutText({ document, head }: Pick<OpenedDecision, 'document' 
  * Stores a planned redaction; needs no key. false: the decision is not in these data, or is
  * redacted already. The caller, who knows the certificate, appends `decision.redacted` to the log.
  */
-export async function applyRedaction(tx: Tx, plan: DecisionRedaction): Promise<boolean> {
+export async function applyRedaction(tx: Tx, plan: PlannedRedaction['plan']): Promise<boolean> {
   const row = await findDecision(tx, Buffer.from(plan.decision_id, 'hex'))
   const sealed = Buffer.from(plan.sealed, 'base64')
   if (!row) return false

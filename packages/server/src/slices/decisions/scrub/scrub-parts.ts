@@ -197,22 +197,17 @@ export interface Redaction {
   readonly count: number
 }
 
-interface PartsResult {
-  /** Decisions really changed. */
-  readonly changed: readonly string[]
-  /** What the plan replaces, by the ref that was used, applied now or before. */
-  readonly redactions: ReadonlyMap<number, readonly Redaction[]>
-}
-
 /**
  * Stores the documents of a claimed plan, one unit of work for each part, then destroys the secrets
  * they no longer need. Needs no key. Safe to run again, also after a stop between parts.
+ * @returns ids of the decisions really changed, and what the plan replaces, by the ref that was
+ * used, applied now or before
  */
 export async function applyScrubParts(
   kernel: Kernel,
   tenant_id: string,
   { parts_id, count }: LedgerParts,
-): Promise<PartsResult> {
+) {
   const changed: string[] = []
   const redactions = new Map<number, Redaction[]>()
   for (let part = 0; part < count; part += 1) {
@@ -261,7 +256,7 @@ async function withholdDecision(
   const stored = await kernel.db.transact(tenant_id, async (tx) => {
     const now = await find(tx)
     if (!now || !Buffer.from(row.sealed).equals(now.sealed)) return false
-    await storeScrubbed(tx, { row: now, sealed, refs, redactions })
+    await storeScrubbed(tx, now, { sealed, refs, redactions })
     await clearSession(tx, row.seq)
     return true
   })
@@ -316,19 +311,13 @@ async function rebuildDecision(
   return { document, head: { ...readSealed(row.sealed).head, bound: [] }, secrets: [] }
 }
 
-interface WithholdInput {
-  readonly row: DecisionRow
-  readonly known: ReadableDecision
-  readonly refs: readonly number[]
-  readonly revision: number
-}
-
 // Without a secret of its own, as a redaction: no text is left.
 async function sealWithoutText(
   kernel: Kernel,
   tenant_id: string,
-  { row, known, refs, revision }: WithholdInput,
+  given: { row: DecisionRow; known: ReadableDecision; refs: readonly number[]; revision: number },
 ): Promise<{ sealed: Buffer; redactions: readonly FieldCount[] }> {
+  const { row, known, refs, revision } = given
   const decision_id = toHex(row.decision_id)
   const keep = known.head.bound.map((ref) => !refs.includes(ref))
   const bound = known.head.bound.filter((_, i) => keep[i])

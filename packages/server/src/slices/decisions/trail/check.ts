@@ -20,11 +20,6 @@ interface DecisionFault {
   readonly fault: string
 }
 
-interface DecisionsCheck {
-  readonly checked: number
-  readonly faults: readonly DecisionFault[]
-}
-
 const CHUNK_ROWS = 50
 /** Decisions opened at once. */
 const AT_ONCE = 10
@@ -37,7 +32,7 @@ export async function checkDecisions(
   kernel: Kernel,
   tenant_id: string,
   onProgress: (checked: number) => void = () => {},
-): Promise<DecisionsCheck> {
+): Promise<{ checked: number; faults: readonly DecisionFault[] }> {
   const faults: DecisionFault[] = []
   let checked = 0
   for (let after_seq = -1; ; ) {
@@ -57,7 +52,7 @@ export async function checkSomeDecisions(
   kernel: Kernel,
   tenant_id: string,
   after_seqs: readonly number[],
-): Promise<DecisionsCheck> {
+): Promise<{ checked: number; faults: readonly DecisionFault[] }> {
   const faults = new Map<number, DecisionFault>()
   const seqs = new Set<number>()
   for (const after_seq of after_seqs) {

@@ -105,14 +105,12 @@ function filterDecisions(db: TenantDb, filter: DecisionFilter) {
   return query
 }
 
-export interface DecisionPage {
-  readonly order: 'asc' | 'desc'
-  readonly limit: number
-  readonly offset?: number
-}
-
 /** Rows in the order of the log. */
-export const listDecisions = (db: TenantDb, filter: DecisionFilter, page: DecisionPage) =>
+export const listDecisions = (
+  db: TenantDb,
+  filter: DecisionFilter,
+  page: { order: 'asc' | 'desc'; limit: number; offset?: number },
+) =>
   db.all(
     filterDecisions(db, filter)
       .select(COLUMNS)

@@ -4,13 +4,6 @@ import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '@custos/contract'
 import { jsonPayload, sealedColumn } from '../../../platform/kernel/sealed-column.ts'
 
-/** Text was replaced by the marker `count` times; `ref` is the fact, null for the whole text. */
-export interface RedactionNote {
-  readonly field: string
-  readonly count: number
-  readonly ref: number | null
-}
-
 /** Everything of a decision in which a person may be named, and what belongs to it. */
 export interface DecisionDocument {
   readonly query: string
@@ -27,7 +20,12 @@ export interface DecisionDocument {
   readonly gone: readonly number[]
   /** Refs whose content has been removed from this document. */
   readonly scrubbed: readonly number[]
-  readonly redactions: readonly RedactionNote[]
+  /** Text was replaced by the marker `count` times; `ref` is the fact, null for the whole text. */
+  readonly redactions: readonly {
+    readonly field: string
+    readonly count: number
+    readonly ref: number | null
+  }[]
   /**
    * Base64, 32 bytes: the salt of the commitments in the digest. null once anything was removed:
    * with it and the digest on the log, a guess at the removed text could be confirmed.

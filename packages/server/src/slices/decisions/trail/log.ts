@@ -91,7 +91,10 @@ function identifyAgain(error: unknown): never {
 }
 
 /** Redacts what a policy says, before identity and seal are computed. */
-async function admitDecision(call: LogCall, given: NewDecision): Promise<NewDecision> {
+async function admitDecision(
+  call: Call<typeof decisions.log>,
+  given: NewDecision,
+): Promise<NewDecision> {
   const { store_id, model_id, query, output, token_count: tokens, session_id, parameters } = given
   const retrieved_contents = given.contents.length === 0 ? null : given.contents
   const context = {
@@ -202,8 +205,6 @@ export async function logDecision(tx: Tx, draft: DecisionDraft): Promise<Decisio
   return appendDecision(tx, { ...draft, facts, seq: await nextSeq(tx) })
 }
 
-type LogCall = Call<typeof decisions.log>
-
 /** Fields that have two names. */
 const ALIASES = [
   ['output', 'raw_output'],
@@ -213,7 +214,7 @@ const ALIASES = [
 ] as const
 
 /** Of two values one would be signed and the other be lost. */
-function refuseContradictions(call: LogCall, body: LogDecisionRequest): void {
+function refuseContradictions(call: Call<typeof decisions.log>, body: LogDecisionRequest): void {
   for (const [name, alias] of ALIASES) {
     const [value, other] = [body[name], body[alias]]
     if (value == null || other == null || isDeepStrictEqual(value, other)) continue
@@ -224,7 +225,7 @@ function refuseContradictions(call: LogCall, body: LogDecisionRequest): void {
   }
 }
 
-function readLogRequest(call: LogCall, body: LogDecisionRequest): NewDecision {
+function readLogRequest(call: Call<typeof decisions.log>, body: LogDecisionRequest): NewDecision {
   refuseContradictions(call, body)
   const output = body.output ?? body.raw_output
   if (output === undefined)
@@ -256,7 +257,7 @@ function readLogRequest(call: LogCall, body: LogDecisionRequest): NewDecision {
 }
 
 function refuseLengths(
-  call: LogCall,
+  call: Call<typeof decisions.log>,
   refs: number,
   arrays: Readonly<Record<string, readonly unknown[]>>,
 ): void {
@@ -265,7 +266,11 @@ function refuseLengths(
       call.refuse('lengths_differ', `${name} has ${items.length} items for ${refs} refs`)
 }
 
-function refuseSizes(call: LogCall, query: string, parameters: JsonObject | null): void {
+function refuseSizes(
+  call: Call<typeof decisions.log>,
+  query: string,
+  parameters: JsonObject | null,
+): void {
   if (Buffer.byteLength(query) > limits.query_bytes)
     call.refuse('rejected', `query is longer than ${limits.query_bytes} bytes`)
   if (parameters === null) return

@@ -18,14 +18,6 @@ import { MARKER } from './redact-text.ts'
 const SALT_BYTES = 32
 const SALTS_AT_ONCE = 256
 
-interface SignedIdentity {
-  readonly id: Buffer
-  readonly decision_id: string
-  readonly logged_us: number
-  readonly timestamp: string
-  readonly signature: string
-}
-
 /** Everything prepared before the unit of work starts. */
 export interface DecisionDraft {
   readonly kernel: Kernel
@@ -35,7 +27,7 @@ export interface DecisionDraft {
   readonly keys: TenantKeys
   readonly signer: Signer
   readonly own: RecordSecret
-  readonly identity: SignedIdentity
+  readonly identity: ReturnType<typeof createIdentity>
 }
 
 /** What the unit of work adds: the memories as it finds them, and the log position. */
@@ -47,7 +39,7 @@ export interface DecisionAtLog extends DecisionDraft {
 /** Signs outside the unit of work, which waits for no key. */
 export function createIdentity(
   parts: Pick<DecisionDraft, 'kernel' | 'tenant_id' | 'given' | 'signer'>,
-): SignedIdentity {
+) {
   const { kernel, tenant_id, given, signer } = parts
   const logged_us = kernel.clock.now()
   const timestamp = formatTime(logged_us)
@@ -132,8 +124,6 @@ function takeSalt(): Buffer {
   return salt
 }
 
-type NamedFacts = Pick<NewDecision, 'refs' | 'contents'>
-
 /** What is read before the unit of work, which must not wait for it. */
 export interface PreparedFacts {
   /** Distinct refs of the record, ascending. */
@@ -157,7 +147,7 @@ interface FactsAtLog {
 export async function prepareFacts(
   kernel: Kernel,
   tenant_id: string,
-  { refs, contents }: NamedFacts,
+  { refs, contents }: Pick<NewDecision, 'refs' | 'contents'>,
 ): Promise<PreparedFacts> {
   if (refs.length === 0) return { refs, secrets: new Map(), stored: null }
   const distinct = [...new Set(refs)].sort((a, b) => a - b)
@@ -210,7 +200,10 @@ async function requireLive(tx: Tx, refs: readonly number[]): Promise<void> {
 }
 
 /** Contents as the record shows them: the marker for an erased ref. */
-function contentsToShow({ refs, contents }: NamedFacts, { gone }: FactsAtLog): string[] {
+function contentsToShow(
+  { refs, contents }: Pick<NewDecision, 'refs' | 'contents'>,
+  { gone }: FactsAtLog,
+): string[] {
   if (gone.length === 0) return [...contents]
   return contents.map((content, i) => (gone.includes(refs[i] ?? -1) ? MARKER : content))
 }

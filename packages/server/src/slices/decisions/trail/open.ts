@@ -1,15 +1,16 @@
 // Opens sealed decisions: loads the secrets of their keys and the memories they refer to; and shows
-// them.
+// them. Opened documents are kept in memory, so that a page that is read often is decrypted once.
 
 import type { Decision } from '@custos/contract'
-import { toHex } from '../../../platform/bytes.ts'
+import { toHex, viewBytes } from '../../../platform/bytes.ts'
 import { formatTime } from '../../../platform/clock.ts'
 import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'
-import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { LruCache } from '../../../platform/lru-cache.ts'
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { findExpired, loadFactsForErasure, loadLiveFacts } from '../../memory/index.ts'
-import type { DecisionRow } from './decisions.sql.ts'
+import { type DecisionRow, updateSealed } from './decisions.sql.ts'
 import {
   type DecisionDocument,
   NO_SECRET,
@@ -17,7 +18,6 @@ import {
   readSealed,
   type SealedHead,
 } from './document.ts'
-import { openedDecisions } from './opened-decisions.ts'
 import { MARKER } from './redact-text.ts'
 import { scrubDocument } from './scrub-document.ts'
 
@@ -34,6 +34,7 @@ export interface OpenedDecision {
 
 /** An opened decision with the contents it shows. */
 export interface ResolvedDecision extends OpenedDecision {
+  /** Empty, or one for each ref. */
   readonly contents: readonly string[]
 }
 
@@ -191,15 +192,6 @@ export function* textsIn(value: unknown): Generator<string> {
     }
 }
 
-interface DecisionParts {
-  readonly tenant_id: string
-  readonly decision_id: string
-  readonly row: Omit<DecisionRow, 'sealed' | 'decision_id' | 'session_label'>
-  readonly document: DecisionDocument
-  /** Empty, or one for each ref. */
-  readonly contents: readonly string[]
-}
-
 /** The record (interface 2.1), then the aliases of its fields without content. */
 export function showDecision({
   tenant_id,
@@ -207,7 +199,10 @@ export function showDecision({
   row,
   document,
   contents,
-}: DecisionParts): Decision {
+}: Pick<ResolvedDecision, 'decision_id' | 'document' | 'contents'> & {
+  readonly tenant_id: string
+  readonly row: Omit<DecisionRow, 'sealed' | 'decision_id' | 'session_label'>
+}): Decision {
   const timestamp = formatTime(row.logged_us)
   const refs = [...document.refs]
   const scores = [...document.scores]
@@ -239,4 +234,81 @@ export function showDecision({
     retrieval_scores: scores,
     output_tokens: row.token_count,
   }
+}
+
+/** Of sealed documents; an opened one takes two to three times as much. */
+const BYTES_MAX = 8 * 1024 * 1024
+/** Of an entry in addition to its document. */
+const ENTRY_BYTES = 512
+
+/**
+ * A document is found for the sealed bytes that it was opened from and for no others. Whether it
+ * may still be shown is not said here: a caller has found its secrets in the keyring.
+ */
+class OpenedDecisions {
+  readonly #entries = new LruCache<
+    string,
+    { readonly sealed: Uint8Array; readonly document: DecisionDocument }
+  >({ max: BYTES_MAX, weigh: ({ sealed }) => ENTRY_BYTES + sealed.length })
+  #removals = 0
+
+  /** To be read before the secrets are; see `add`. */
+  get removals(): number {
+    return this.#removals
+  }
+
+  find(
+    tenant_id: string,
+    { decision_id, sealed }: Pick<DecisionRow, 'decision_id' | 'sealed'>,
+  ): DecisionDocument | undefined {
+    const known = this.#entries.get(keyOf(tenant_id, decision_id))
+    return known && viewBytes(known.sealed).equals(sealed) ? known.document : undefined
+  }
+
+  /** Does nothing when a decision was removed since `removals` was read: it may have been this. */
+  add(
+    removals: number,
+    tenant_id: string,
+    {
+      decision_id,
+      sealed,
+      document,
+    }: Pick<DecisionRow, 'decision_id' | 'sealed'> & { readonly document: DecisionDocument },
+  ): void {
+    if (removals !== this.#removals) return
+    this.#entries.set(keyOf(tenant_id, decision_id), { sealed, document })
+  }
+
+  remove(tenant_id: string, decision_id: Uint8Array): void {
+    this.#removals += 1
+    this.#entries.delete(keyOf(tenant_id, decision_id))
+  }
+
+  removeTenant(tenant_id: string): void {
+    this.#removals += 1
+    for (const [key] of this.#entries.entries())
+      if (key.slice(ID_BYTES) === tenant_id) this.#entries.delete(key)
+  }
+
+  has(tenant_id: string, decision_id: Uint8Array): boolean {
+    return this.#entries.has(keyOf(tenant_id, decision_id))
+  }
+}
+
+const ID_BYTES = 16
+/** The id has a fixed length: what follows it is the tenant. */
+const keyOf = (tenant_id: string, decision_id: Uint8Array): string =>
+  viewBytes(decision_id).toString('latin1') + tenant_id
+
+/** One of the process: who replaces a sealed document knows no kernel. */
+export const openedDecisions = new OpenedDecisions()
+
+/** Replaces the sealed document; the one that was opened leaves the memory of this process. */
+export async function replaceSealed(
+  tx: Tx,
+  { seq, decision_id }: Pick<DecisionRow, 'seq' | 'decision_id'>,
+  change: { readonly sealed: Uint8Array; readonly secret_no: number },
+): Promise<void> {
+  await updateSealed(tx, seq, change)
+  tx.afterCommit(() => openedDecisions.remove(tx.tenant_id, decision_id))
 }

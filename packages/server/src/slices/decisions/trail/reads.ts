@@ -1,24 +1,22 @@
-// Reads of the decision trail: one, a page, totals, and the export as a stream.
+// Reads of the decision trail: one, a page, totals, and the export as a stream. The filters of list
+// and export are what a request asks for, limited to the stores its credential reaches.
 
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
-import type { Decision, decisions } from '@custos/contract'
-import { limits } from '@custos/contract'
-import { formatTime } from '../../../platform/clock.ts'
+import { type Decision, type decisions, type InputOf, limits } from '@custos/contract'
+import { DAY_US, formatTime, parseDateOrTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { type Call, type Handler, type Principal, streamed } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { readCursor, writeCursor } from '../../../platform/page.ts'
-import { findHead } from '../../gcrumbs/index.ts'
+import { findHead, seqAt } from '../../gcrumbs/index.ts'
 import {
   type DecisionFilter,
-  type DecisionPage,
   type DecisionRow,
   findDecision,
   listBySeqs,
   listDecisions,
   sumDecisions,
 } from './decisions.sql.ts'
-import { buildDecisionFilter, isVisible, type VisibleFilter } from './filter.ts'
 import {
   openResolved,
   openVisible,
@@ -26,6 +24,64 @@ import {
   retryWhileErasing,
   showDecision,
 } from './open.ts'
+
+/** No decision can match: the store is not one the credential may see. */
+type VisibleFilter = DecisionFilter | 'none'
+
+/** A decision is on the log at most this long after the time it shows (see log.ts). */
+const LOG_DELAY_US = 60_000_000
+
+async function buildDecisionFilter(
+  kernel: Kernel,
+  principal: Principal,
+  db: TenantDb,
+  query: InputOf<typeof decisions.list>['query'],
+): Promise<VisibleFilter> {
+  const store_ids = visibleStores(principal, query.store_id)
+  if (store_ids?.length === 0) return 'none'
+  const { session_id, model_id } = query
+  const session =
+    session_id === undefined
+      ? {}
+      : { session_label: await sessionLabel(kernel, db.tenant_id, session_id) }
+  return {
+    ...(store_ids === undefined ? {} : { store_ids }),
+    ...session,
+    ...(model_id === undefined ? {} : { model_id }),
+    ...(await timeFilter(db, query)),
+  }
+}
+
+/** Whether a credential limited to stores may read the decision. */
+export const isVisible = (principal: Principal, row: Pick<DecisionRow, 'store_id'>): boolean =>
+  principal.allowed_stores.length === 0 || principal.allowed_stores.includes(row.store_id)
+
+function visibleStores(
+  principal: Principal,
+  store_id: string | undefined,
+): readonly string[] | undefined {
+  const allowed = principal.allowed_stores
+  if (store_id === undefined) return allowed.length === 0 ? undefined : allowed
+  return isVisible(principal, { store_id }) ? [store_id] : []
+}
+
+async function sessionLabel(kernel: Kernel, tenant_id: string, text: string): Promise<Buffer> {
+  return Buffer.from((await kernel.keyring.tenant(tenant_id)).label(text), 'hex')
+}
+
+// Times have no index: the log's times give a range of log positions.
+async function timeFilter(
+  db: TenantDb,
+  { from, to }: Parameters<typeof buildDecisionFilter>[3],
+): Promise<DecisionFilter> {
+  const first = parseDateOrTime(from ?? '')
+  const last = parseDateOrTime(to ?? '')
+  const to_us = last && (last.is_day ? last.us + DAY_US - 1 : last.us)
+  return {
+    ...(first && { from_us: first.us, after_seq: await seqAt(db, first.us - 1) }),
+    ...(to_us !== null && { to_us, before_seq: (await seqAt(db, to_us + LOG_DELAY_US)) + 1 }),
+  }
+}
 
 /** Rows opened at once: other requests are answered between the chunks of a large page. */
 const CHUNK_ROWS = 50
@@ -126,7 +182,7 @@ export async function showPage(
   kernel: Kernel,
   db: TenantDb,
   which: VisibleFilter,
-  page: DecisionPage,
+  page: Parameters<typeof listDecisions>[2],
 ): Promise<{ shown: Decision[]; next: number | null }> {
   const shown: Decision[] = []
   if (which === 'none') return { shown, next: null }
@@ -151,7 +207,7 @@ export async function showPage(
 
 const filterBeyond = (
   filter: DecisionFilter,
-  order: DecisionPage['order'],
+  order: 'asc' | 'desc',
   seq: number | null,
 ): DecisionFilter => {
   if (seq === null) return filter
@@ -194,9 +250,6 @@ const timeOf = (us: number | null): string | null => (us === null ? null : forma
 
 const BATCH_ROWS = 50
 
-type ExportCall = Call<typeof decisions.export>
-type ExportQuery = Parameters<Handler<typeof decisions.export>>[1]['query']
-
 export const exportDecisions: Handler<typeof decisions.export> = async (call, { query }) =>
   streamed({
     stream: streamDecisions(call, query),
@@ -204,7 +257,10 @@ export const exportDecisions: Handler<typeof decisions.export> = async (call, { 
   })
 
 /** One line for each decision; reads a batch when the reader has taken the one before. */
-async function* streamDecisions(call: ExportCall, query: ExportQuery): AsyncGenerator<string> {
+async function* streamDecisions(
+  call: Call<typeof decisions.export>,
+  query: InputOf<typeof decisions.export>['query'],
+): AsyncGenerator<string> {
   const size = (await call.read(findHead))?.size ?? 0
   for (let after: number | null = -1; after !== null; ) {
     const { shown, next } = await readBatch(call, query, { after, size })
@@ -215,8 +271,8 @@ async function* streamDecisions(call: ExportCall, query: ExportQuery): AsyncGene
 
 /** Only decisions on the log when the export began, so that the export of a growing trail ends. */
 const readBatch = (
-  call: ExportCall,
-  query: ExportQuery,
+  call: Call<typeof decisions.export>,
+  query: InputOf<typeof decisions.export>['query'],
   { after, size }: { after: number; size: number },
 ) =>
   retryWhileErasing(() =>

@@ -211,13 +211,11 @@ function isInMarker(text: string, start: number, end: number): boolean {
   return from !== -1 && end <= first + from + MARKER.length
 }
 
-interface RedactedJson {
-  readonly value: unknown
-  readonly count: number
-}
-
 /** The same over every text, number and key of a JSON value. */
-export function redactJson(value: unknown, content: string | PreparedContent): RedactedJson {
+export function redactJson(
+  value: unknown,
+  content: string | PreparedContent,
+): { value: unknown; count: number } {
   const prepared = typeof content === 'string' ? prepareContent(content) : content
   if (typeof value === 'string') {
     const { text, count } = redactText(value, prepared)
@@ -235,7 +233,7 @@ export function redactJson(value: unknown, content: string | PreparedContent): R
   return redactObject(value, prepared)
 }
 
-function redactObject(value: object, prepared: PreparedContent): RedactedJson {
+function redactObject(value: object, prepared: PreparedContent): { value: unknown; count: number } {
   const redacted = new Map<string, unknown>()
   const copies = new Map<string, number>()
   let total = 0

@@ -28,18 +28,15 @@ export const replay: Handler<typeof decisions.replay> = async (call, { params })
   return replayed ?? call.refuse('decision_not_found')
 }
 
-interface ReplayOptions {
-  readonly memory: boolean
-  /** Stores the caller may read; empty or absent: every store. Other refs are mere labels. */
-  readonly stores?: readonly string[]
-}
-
-/** Everything on the snapshot of `db`; without `memory`, the memory state is left out. */
+/**
+ * Everything on the snapshot of `db`; without `memory`, the memory state is left out.
+ * @param options.stores that the caller may read; empty: every store. Other refs are mere labels.
+ */
 export async function replayRow(
   kernel: Kernel,
   db: TenantDb,
   row: DecisionRow,
-  { memory, stores = [] }: ReplayOptions = { memory: true },
+  { memory, stores = [] }: { memory: boolean; stores?: readonly string[] } = { memory: true },
 ): Promise<DecisionReplay | undefined> {
   const [opened] = await openVisible(kernel, db, [row])
   if (!opened) return undefined

@@ -2,7 +2,7 @@
 // repeated.
 
 import type { JsonObject } from '@custos/contract'
-import type { DecisionDocument, RedactionNote } from './document.ts'
+import type { DecisionDocument } from './document.ts'
 import { MARKER, redactJson, redactText } from './redact-text.ts'
 
 /** A memory to remove; content null: unknown here, only what the document itself contains. */
@@ -16,20 +16,15 @@ export interface FieldCount {
   readonly count: number
 }
 
-export interface ScrubbedDocument {
-  readonly document: DecisionDocument
-  /** One entry for each field changed. */
-  readonly redactions: readonly FieldCount[]
-}
-
 /**
  * null: none of the subjects is in the document, or nothing of them is left. A subject removed
  * before is searched for again: its content may have become known since.
+ * @returns one redaction for each field changed
  */
 export function scrubDocument(
   document: DecisionDocument,
   subjects: readonly ScrubSubject[],
-): ScrubbedDocument | null {
+): { document: DecisionDocument; redactions: readonly FieldCount[] } | null {
   let scrubbed = document
   for (const subject of subjects)
     if (document.refs.includes(subject.ref)) scrubbed = removeSubject(scrubbed, subject)
@@ -66,7 +61,7 @@ function removeSubject(document: DecisionDocument, subject: ScrubSubject): Decis
   }
   const notes = [...counts]
     .filter(([, times]) => times > 0)
-    .map(([field, times]): RedactionNote => ({ field, count: times, ref: subject.ref }))
+    .map(([field, times]) => ({ field, count: times, ref: subject.ref }))
   const before = wasRemoved(document, subject.ref)
   if (before && notes.length === 0) return document
   return {
@@ -91,21 +86,21 @@ function listSubjectTexts(document: DecisionDocument, { ref, content }: ScrubSub
   return [...texts]
 }
 
-function countsByField(notes: readonly RedactionNote[]): FieldCount[] {
+function countsByField(notes: DecisionDocument['redactions']): FieldCount[] {
   const counts = new Map<string, number>()
   for (const { field, count } of notes) counts.set(field, (counts.get(field) ?? 0) + count)
   return [...counts].map(([field, count]) => ({ field, count }))
 }
 
 // A memory that was erased before the decision was logged never had content here.
-const wasRemoved = ({ scrubbed, gone }: RemovedRefs, ref: number): boolean =>
-  scrubbed.includes(ref) || gone.includes(ref)
-
-type RemovedRefs = Pick<DecisionDocument, 'scrubbed' | 'gone'>
+const wasRemoved = (
+  { scrubbed, gone }: Pick<DecisionDocument, 'scrubbed' | 'gone'>,
+  ref: number,
+): boolean => scrubbed.includes(ref) || gone.includes(ref)
 
 /** Whether the document, with the contents it shows, no longer has anything of the ref. */
 export const isScrubbed = (
-  document: RemovedRefs & Pick<DecisionDocument, 'refs'>,
+  document: Pick<DecisionDocument, 'refs' | 'scrubbed' | 'gone'>,
   contents: readonly string[],
   ref: number,
 ): boolean =>

@@ -33,13 +33,6 @@ interface SessionMemory {
   readonly vector: Int8Array | null
 }
 
-interface DigestOptions {
-  readonly analyser: TextAnalyser
-  countTokens(text: string): number
-  /** Whether words with a capital are names: not in German. */
-  readonly capitals: boolean
-}
-
 interface Sentence {
   /** Position of its memory, then in it: the order of the digest. */
   readonly order: number
@@ -52,10 +45,11 @@ interface Sentence {
 /**
  * The text, and the last day that the session names, `2023-05-07`. Null: the session has too little
  * for a digest. Depends on nothing but its arguments.
+ * @param options.capitals whether words with a capital are names: not in German
  */
 export function extractDigest(
   memories: readonly SessionMemory[],
-  options: DigestOptions,
+  options: { analyser: TextAnalyser; countTokens(text: string): number; capitals: boolean },
 ): { content: string; date: string | null } | null {
   if (memories.length < DIGEST_MEMORIES_MIN) return null
   const { countTokens } = options
@@ -83,7 +77,10 @@ function listDays(memories: readonly SessionMemory[]): string[] {
 }
 
 /** Who speaks, then who is spoken of, the most often named first. */
-function listNames(memories: readonly SessionMemory[], { capitals }: DigestOptions): string[] {
+function listNames(
+  memories: readonly SessionMemory[],
+  { capitals }: { capitals: boolean },
+): string[] {
   const counts = new Map<string, number>()
   for (const { content } of capitals ? memories : [])
     for (const [name] of content.slice(0, SCANNED_UNITS).matchAll(NAME))

@@ -8,6 +8,7 @@ import type { JsonObject } from '@custos/contract'
 import { listServedIds } from '../../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../../platform/db/database.ts'
 import { listTenantsWith } from '../../../platform/db/engines/first-of-each.ts'
+import type { Row } from '../../../platform/db/schema/tables.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
@@ -22,14 +23,13 @@ import {
   insertDigestSources,
   listDueSessions,
   listNewestRefs,
-  type SessionRow,
   updateSession,
 } from '../facts/session-digests.sql.ts'
 import type { StoreSettings } from '../stores/store-settings.ts'
 import { loadTargetHead, loadWriteTarget } from '../stores/write-target.ts'
 import { makeAnalyser } from '../text/analysis.ts'
 import { insertFacts } from '../write/insert-facts.ts'
-import { linkSuccessor } from '../write/link-successor.ts'
+import { linkSuccessor } from '../write/supersede.ts'
 import { extractDigest } from './extract-digest.ts'
 
 /** Sessions that one tenant gets digests of at one run of the timer. */
@@ -70,7 +70,7 @@ export async function makeDueDigests(kernel: Kernel, stopping?: AbortSignal): Pr
 async function digestSession(
   kernel: Kernel,
   tenant_id: string,
-  session: SessionRow,
+  session: Row<'digest_sessions'>,
 ): Promise<boolean> {
   const target = await loadWriteTarget(kernel, tenant_id, session.store_id)
   const facts = await loadSources(kernel, tenant_id, session)
@@ -122,7 +122,7 @@ async function insertDigest(
 async function loadSources(
   kernel: Kernel,
   tenant_id: string,
-  session: SessionRow,
+  session: Row<'digest_sessions'>,
 ): Promise<FactWithVector[]> {
   const rows = await kernel.db.read(tenant_id, async (db) =>
     findFacts(db, await listNewestRefs(db, session, SOURCES_MAX)),

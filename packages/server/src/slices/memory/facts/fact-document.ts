@@ -116,15 +116,10 @@ export function openFactDocument(
   return factColumn.open(key, owner.tenant_id, owner, sealed)
 }
 
-interface EncodedKey {
-  readonly hex: string
-  readonly base64: string
-}
-
 /** Public keys in the encodings that memories show, by key id; keys are only ever added. */
-const encodedKeys = perKernel(() => new Map<string, EncodedKey>())
+const encodedKeys = perKernel(() => new Map<string, { hex: string; base64: string }>())
 
-function encodePublicKey(kernel: Kernel, key_id: string): EncodedKey {
+function encodePublicKey(kernel: Kernel, key_id: string): { hex: string; base64: string } {
   const known = encodedKeys(kernel).get(key_id)
   if (known) return known
   const found = kernel.keyring.publishedKeys().find((key) => key.key_id === key_id)

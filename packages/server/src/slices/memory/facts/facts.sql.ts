@@ -16,9 +16,6 @@ import { from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
 import type { StorePart } from '../../../platform/namespace.ts'
 import { isUnexpired } from '../stores/expiries.sql.ts'
 
-type NewFactRow = Row<'facts'>
-type TombstoneRow = Row<'tombstones'>
-
 /** `facts.state`; a fact in state ERASING is hidden from every read. */
 export const LIVE = 0
 export const ERASING = 1
@@ -27,7 +24,7 @@ export const ERASING = 1
 export const REFS_AT_ONCE = 32
 
 /** A fact's row without its sealed document, and its current validity. */
-export interface FactHead extends Omit<NewFactRow, 'sealed'> {
+export interface FactHead extends Omit<Row<'facts'>, 'sealed'> {
   readonly from_seq: number
   readonly valid_from_us: number
   readonly valid_until_us: number | null
@@ -70,7 +67,7 @@ export const currentFacts = (k: Builder, tenant_id: string) =>
     )
     .where('facts.tenant_id', '=', tenant_id)
 
-export const insertFactRows = insertRowsStatement<NewFactRow>((k, rows, tenant_id) =>
+export const insertFactRows = insertRowsStatement<Row<'facts'>>((k, rows, tenant_id) =>
   k.insertInto('facts').values(
     rows.map((row) => ({
       tenant_id,
@@ -96,12 +93,8 @@ const factStatement = statement<{ ref: number }>()((k, p) =>
 export const findFact = (db: TenantDb, ref: number): Promise<FactRow | undefined> =>
   db.firstOf(factStatement, { ref })
 
-interface Refs {
-  readonly refs: readonly number[]
-}
-
 const factsStatement = statementPerCount((count) =>
-  statement<Refs>()(
+  statement<{ refs: readonly number[] }>()(
     (k, p) =>
       currentFacts(k, p.tenant_id)
         .select(FACT_COLUMNS)
@@ -114,7 +107,7 @@ const factsStatement = statementPerCount((count) =>
 )
 
 const headsStatement = statementPerCount((count) =>
-  statement<Refs>()(
+  statement<{ refs: readonly number[] }>()(
     (k, p) =>
       currentFacts(k, p.tenant_id)
         .select(HEAD_COLUMNS)
@@ -292,7 +285,7 @@ const deleteStatement = refsStatement()((k, p, isListed) =>
 export const deleteFacts = (tx: Tx, refs: readonly number[]) => deleteStatement.run(tx, refs, {})
 
 /** A ref that has its tombstone keeps it. */
-export const insertTombstones = insertRowsStatement<TombstoneRow>((k, rows, tenant_id) =>
+export const insertTombstones = insertRowsStatement<Row<'tombstones'>>((k, rows, tenant_id) =>
   k
     .insertInto('tombstones')
     .values(
@@ -330,7 +323,7 @@ const TOMBSTONE_COLUMNS = [
 ] as const
 
 const tombstonesStatement = statementPerCount((count) =>
-  statement<Refs>()(
+  statement<{ refs: readonly number[] }>()(
     (k, p) => tombstones(k, p.tenant_id).where('ref', 'in', firstItems(p.refs, count)),
     (k, p) =>
       lateralByRef(k, unnestRefs(p.refs), (ref) =>
@@ -342,7 +335,10 @@ const tombstonesStatement = statementPerCount((count) =>
 const tombstones = (k: Builder, tenant_id: string) =>
   k.selectFrom('tombstones').select(TOMBSTONE_COLUMNS).where('tenant_id', '=', tenant_id)
 
-export const findTombstones = (db: TenantDb, refs: readonly number[]): Promise<TombstoneRow[]> =>
+export const findTombstones = (
+  db: TenantDb,
+  refs: readonly number[],
+): Promise<Row<'tombstones'>[]> =>
   byRefs(refs, (some) => db.allOf(tombstonesStatement(some.length), { refs: some }))
 
 /** Refs erased from a store after log position `seq`. */
@@ -355,7 +351,7 @@ export const listErasedSince = (db: TenantDb, store_id: string, seq: number) =>
   )
 
 const statesStatement = statementPerCount((count) =>
-  statement<Refs>()(
+  statement<{ refs: readonly number[] }>()(
     (k, p) => states(k, p.tenant_id).where('ref', 'in', firstItems(p.refs, count)),
     (k, p) =>
       lateralByRef(k, unnestRefs(p.refs), (ref) => states(k, p.tenant_id).where('ref', '=', ref)),

@@ -4,17 +4,12 @@ import type { ItemName } from '@custos/contract'
 import { fromHex } from '../../../platform/bytes.ts'
 import type { TenantKeys } from '../../../platform/keys/keyring.ts'
 
-interface NameDigests {
-  readonly name_mac: Uint8Array
-  readonly namespace_mac: Uint8Array
-}
-
 /** Of one store: equal names in two stores have nothing in common. */
 export function digestName(
   keys: Pick<TenantKeys, 'label'>,
   store_id: string,
   { namespace, key }: Pick<ItemName, 'namespace' | 'key'>,
-): NameDigests {
+) {
   return {
     name_mac: fromHex(keys.label(`item\n${JSON.stringify([store_id, namespace, key])}`)),
     namespace_mac: digestNamespace(keys, store_id, namespace),

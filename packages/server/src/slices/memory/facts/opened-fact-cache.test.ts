@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
-import { purgeErased } from '../write/purge-erased.ts'
+import { purgeErased } from '../write/erase-facts.ts'
 import { loadContents } from './opened-fact.ts'
 import { noteHiddenFacts, openedFactCache } from './opened-fact-cache.ts'
 

@@ -33,12 +33,6 @@ interface CachedFact {
   readonly shown: (FactView & { readonly head_seq: number; readonly hidings: number }) | null
 }
 
-/** The changes of a store after `since`, up to `until`, have all been applied to the cache. */
-interface AppliedChanges {
-  readonly since: number
-  readonly until: number
-}
-
 const keyOf = (tenant_id: string, ref: number): string => `${ref}\n${tenant_id}`
 
 function weighDocument({ document: { content, metadata }, shown }: CachedFact): number {
@@ -61,8 +55,8 @@ export function noteHiddenFacts(tenant_id: string): void {
  */
 class OpenedFactCache {
   readonly #entries = new LruCache<string, CachedFact>({ max: BYTES_MAX, weigh: weighDocument })
-  /** By tenant and store. */
-  readonly #applied = new Map<string, AppliedChanges>()
+  /** By tenant and store: its changes after `since`, up to `until`, have all been applied here. */
+  readonly #applied = new Map<string, { since: number; until: number }>()
   #removals = 0
 
   /** To be read before the secrets are; see `add`. */
@@ -143,7 +137,7 @@ class OpenedFactCache {
     }
   }
 
-  #setApplied(store: string, applied: AppliedChanges): void {
+  #setApplied(store: string, applied: { since: number; until: number }): void {
     if (this.#applied.size >= STORES_MAX && !this.#applied.has(store)) this.#applied.clear()
     this.#applied.set(store, applied)
   }

@@ -13,8 +13,7 @@ import {
   update,
 } from '../../../platform/db/tenant-db.ts'
 
-export type SessionRow = Row<'digest_sessions'>
-type SessionKey = Pick<SessionRow, 'store_id' | 'session_mac'>
+type SessionKey = Pick<Row<'digest_sessions'>, 'store_id' | 'session_mac'>
 
 const COLUMNS = ['store_id', 'session_mac', 'changed_seq', 'due_us', 'digest_ref'] as const
 
@@ -39,7 +38,7 @@ export const insertDigestSources = insertRowsStatement<Row<'digest_sources'>>(
 )
 
 /** A session that is known keeps its digest. */
-export function upsertSession(tx: Tx, row: SessionRow): Promise<number> {
+export function upsertSession(tx: Tx, row: Row<'digest_sessions'>): Promise<number> {
   const { changed_seq, due_us } = row
   return tx.run(
     insertInto(tx, 'digest_sessions', row).onConflict((conflict) =>
@@ -53,7 +52,7 @@ export function upsertSession(tx: Tx, row: SessionRow): Promise<number> {
 export const updateSession = (
   tx: Tx,
   { store_id, session_mac }: SessionKey,
-  change: Partial<Omit<SessionRow, keyof SessionKey>>,
+  change: Partial<Omit<Row<'digest_sessions'>, keyof SessionKey>>,
 ) =>
   tx.run(
     update(tx, 'digest_sessions')
@@ -74,7 +73,7 @@ export const findSessionRow = (db: TenantDb, { store_id, session_mac }: SessionK
 export const listDueSessions = (
   db: TenantDb,
   { at_us, limit }: { at_us: number; limit: number },
-): Promise<SessionRow[]> =>
+): Promise<Row<'digest_sessions'>[]> =>
   db.all(
     from(db, 'digest_sessions')
       .select(COLUMNS)

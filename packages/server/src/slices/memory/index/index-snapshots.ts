@@ -17,18 +17,16 @@ import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { listLeaves } from '../../gcrumbs/index.ts'
 import {
   DRAFT_SUFFIX,
+  destroySnapshotSecrets,
+  findSnapshotKey,
+  isCurrentSecret,
   readSnapshot,
   SNAPSHOT_SUFFIX,
   SnapshotWriter,
   snapshotPath,
+  takeSnapshotKey,
 } from '../snapshots/snapshot-file.ts'
 import { listIndexSecrets } from '../snapshots/snapshot-secrets.sql.ts'
-import {
-  destroySnapshotSecrets,
-  findSnapshotKey,
-  isCurrentSecret,
-  takeSnapshotKey,
-} from '../snapshots/snapshot-secrets.ts'
 import { parseStoreSettings } from '../stores/store-settings.ts'
 import { findStore, type StoreRow } from '../stores/stores.sql.ts'
 import { IndexLoader, makeTail, OtherIndex, originOf, saveIndex } from './saved-index.ts'

@@ -24,15 +24,6 @@ const FURTHER = EXPLAIN_DROPPED_MAX
 /** Scores explained at most: those that are shown, and some in reserve for hidden ones. */
 const EXPLAINED_MAX = EXPLAIN_PACKED_MAX + EXPLAIN_DROPPED_MAX
 
-/** A ranking, and the bounds it was requested with. */
-interface RankingBounds {
-  readonly ranked: readonly RankedFact[]
-  /** Candidates requested. */
-  readonly limit: number
-  readonly top_k: number
-  readonly budget_tokens: number
-}
-
 /** What an explanation needs from the index, read before anything is awaited. */
 export interface ExplainedRanking {
   /** What was considered for the budget: each content once. */
@@ -45,11 +36,13 @@ export interface ExplainedRanking {
   readonly scores: ExplainedScores | null
 }
 
+/** @param bounds a ranking, and what it was requested with; `limit`: candidates */
 export function beginExplanation(
   index: StoreIndex,
   search: Omit<SearchOptions, 'limit'>,
-  { ranked, limit, top_k, budget_tokens }: RankingBounds,
+  bounds: { ranked: readonly RankedFact[]; limit: number; top_k: number; budget_tokens: number },
 ): ExplainedRanking {
+  const { ranked, limit, top_k, budget_tokens } = bounds
   const wider = { ...search, min_score: null, min_confidence: 0, limit: limit + FURTHER }
   const { unique } = splitDuplicates(ranked, top_k)
   const refs = chooseExplainedRefs(unique, budget_tokens)

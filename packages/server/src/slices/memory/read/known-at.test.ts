@@ -11,7 +11,7 @@ import {
 } from '../../../testing/embedding-server.ts'
 import { openScene, type Scene } from '../../../testing/erasure-scene.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
-import { completeVersions, type RecordedVersions, withVersionsKnownAt } from './known-at.ts'
+import { completeVersions, type RecordedVersions, withVersionsKnownAt } from './memory-reads.ts'
 
 const COUNT = 2_500
 const PAGES = 3

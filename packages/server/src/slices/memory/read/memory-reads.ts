@@ -1,11 +1,12 @@
-// Reads of memories: the audit, pages, one memory and its versions, the export stream, and the past
-// state of a store.
+// Reads of memories: the audit, pages, one memory and its versions, the export stream, and what was
+// on record at a past time, read in pages: no page blocks the database for long.
 
 import { limits, type MemoryVersion, type memory } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
+import { semaphore } from '../../../platform/concurrency.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { type Call, type Handler, streamed } from '../../../platform/kernel/call.ts'
-import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import {
   formatNamespace,
   includesNamespace,
@@ -14,6 +15,8 @@ import {
 } from '../../../platform/namespace.ts'
 import { readCursor, writeCursor } from '../../../platform/page.ts'
 import { Refusal } from '../../../platform/refusal.ts'
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
+import { seqAt } from '../../gcrumbs/index.ts'
 import { showMemory } from '../facts/fact-document.ts'
 import {
   ERASING,
@@ -31,7 +34,14 @@ import {
   PAGE_MEMORIES,
   pageMemories,
 } from '../facts/opened-fact.ts'
-import { listChainRefs, listEndVersions, listVersionsValidAt } from '../facts/validity.sql.ts'
+import {
+  listChainRefs,
+  listEndVersions,
+  listVersionsOnRecord,
+  listVersionsValidAt,
+  type ValidityRow,
+  type VersionCursor,
+} from '../facts/validity.sql.ts'
 import { openDescriptions } from '../stores/store-description.ts'
 import { loadReadableStore, requireCapability } from '../stores/store-settings.ts'
 
@@ -169,18 +179,6 @@ export const exportStore: Handler<typeof memory.export> = async (call, { params 
   }
 }
 
-interface MemoryState {
-  readonly ref: number
-  /** Null: the fact has been erased or has expired since. */
-  readonly content: string | null
-  readonly written_at: string | null
-  readonly tenant_id: string | null
-  readonly valid_from: string
-  readonly valid_until: string | null
-  readonly erased: boolean
-  readonly expired: boolean
-}
-
 interface PastState {
   readonly store_id: string
   /** The log position whose record is read. */
@@ -194,13 +192,14 @@ interface PastState {
 
 /**
  * Facts of a store on record at a log position and valid at a time, in the order of refs: what a
- * decision's replay shows. `next` is the ref to continue after; null at the end.
+ * decision's replay shows. `next` is the ref to continue after; null at the end. A content is null
+ * when the fact has been erased or has expired since.
  */
 export async function listMemoryStates(
   kernel: Kernel,
   db: TenantDb,
   { store_id, seq, at_us, limit, after = -1 }: PastState,
-): Promise<{ memories: MemoryState[]; next: number | null }> {
+) {
   const versions = await listVersionsValidAt(db, store_id, { seq, at_us, after, limit: limit + 1 })
   const shown = versions.slice(0, limit)
   const facts = await loadLiveFacts(
@@ -209,7 +208,7 @@ export async function listMemoryStates(
     shown.map(({ ref }) => ref),
   )
   const now_us = kernel.clock.now()
-  const memories = shown.map(({ ref, valid_from_us, valid_until_us }): MemoryState => {
+  const memories = shown.map(({ ref, valid_from_us, valid_until_us }) => {
     const stored = facts.get(ref)
     const expired = stored !== undefined && isExpired(stored, now_us)
     const fact = expired ? undefined : stored
@@ -302,5 +301,95 @@ async function showVersions(
       erased_at: tombstone ? formatTime(tombstone.erased_us) : null,
       erasure_certificate_id: tombstone?.certificate_id ?? null,
     }
+  })
+}
+
+const PAGE = 1_000
+/** Requests that have versions in memory at once: each has one for every fact of its store. */
+const AT_ONCE = 2
+const RETRY_AFTER_S = 1
+
+/** Versions on record at a log position, by ref. */
+export interface RecordedVersions {
+  readonly us: number
+  readonly seq: number
+  readonly rows: Map<number, ValidityRow>
+}
+
+/**
+ * Runs `act` with the versions on record at `us`, which the log maps to a position. Each page is
+ * read on a snapshot of its own: what was on record at a log position is the same in all of them.
+ * `act` must not keep the versions. Refuses `unavailable` when too many other requests do the same
+ * for as long as a read waits for an index.
+ */
+export function withVersionsKnownAt<T>(
+  kernel: Kernel,
+  { tenant_id, store_id, us }: { tenant_id: string; store_id: string; us: number },
+  act: (known: RecordedVersions) => Promise<T>,
+): Promise<T> {
+  return runWithPermit(kernel, kernel.settings.index_wait_ms, async () => {
+    const seq = await kernel.db.read(tenant_id, (db) => seqAt(db, us))
+    const known: RecordedVersions = { us, seq, rows: new Map() }
+    const read = (after: VersionCursor) =>
+      kernel.db.read(tenant_id, (db) =>
+        listVersionsOnRecord(db, store_id, { seq, after, limit: PAGE }),
+      )
+    await collectVersions(known, START, read)
+    return act(known)
+  })
+}
+
+/**
+ * The versions on record at `us` in this snapshot: a future time may have more of the log by now.
+ */
+export async function completeVersions(
+  db: TenantDb,
+  store_id: string,
+  { us, seq: from_seq, rows }: RecordedVersions,
+): Promise<ReadonlyMap<number, ValidityRow>> {
+  const seq = await seqAt(db, us)
+  if (seq <= from_seq) return rows
+  // A later version of a fact replaces the earlier one.
+  const known: RecordedVersions = { us, seq, rows: new Map(rows) }
+  await collectVersions(known, { from_seq, ref: Number.MAX_SAFE_INTEGER }, (after) =>
+    listVersionsOnRecord(db, store_id, { seq, after, limit: PAGE }),
+  )
+  return known.rows
+}
+
+const START: VersionCursor = { from_seq: -1, ref: -1 }
+
+async function collectVersions(
+  { rows: known }: RecordedVersions,
+  start: VersionCursor,
+  read: (after: VersionCursor) => Promise<ValidityRow[]>,
+): Promise<void> {
+  const pace = yieldBetweenChunks()
+  for (let after = start; ; ) {
+    const rows = await read(after)
+    for (const row of rows) known.set(row.ref, row)
+    const last = rows.at(-1)
+    if (!last || rows.length < PAGE) return
+    after = { from_seq: last.from_seq, ref: last.ref }
+    await pace()
+  }
+}
+
+const permits = perKernel(() => semaphore(AT_ONCE))
+
+/** Runs `act` under a permit; refuses `unavailable` when none is free for `wait_ms`. */
+function runWithPermit<T>(kernel: Kernel, wait_ms: number, act: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let late = false
+    const timer = setTimeout(() => {
+      late = true
+      reject(new Refusal('unavailable', undefined, { retry_after_s: RETRY_AFTER_S }))
+    }, wait_ms)
+    const run = async () => {
+      if (late) return
+      clearTimeout(timer)
+      resolve(await act())
+    }
+    permits(kernel).run(run).catch(reject)
   })
 }

@@ -34,13 +34,12 @@ import {
   settingsCache,
 } from '../stores/store-settings.ts'
 import { beginExplanation, type ExplainedRanking, endExplanation } from './explain.ts'
-import { completeVersions, type RecordedVersions, withVersionsKnownAt } from './known-at.ts'
+import { completeVersions, type RecordedVersions, withVersionsKnownAt } from './memory-reads.ts'
 import { packWithinBudget, splitDuplicates } from './pack.ts'
+import { findSimilarTerms } from './rank-refs.ts'
 import { retrievedFacts } from './retrieved-facts.ts'
-import { findSimilarTerms } from './similar-terms.ts'
 
-type Retrieve = typeof memory.retrieve
-type RetrieveReply = Static<Retrieve['reply']>
+type RetrieveReply = Static<(typeof memory.retrieve)['reply']>
 
 /** Expected tokens of a candidate: few facts are shorter. */
 const TOKENS_PER_CANDIDATE = 8
@@ -63,7 +62,7 @@ interface RetrieveOptions {
   readonly view: (typeof RETRIEVE_VIEWS)[number]
 }
 
-export const retrieve: Handler<Retrieve> = async (call, { params, body }) => {
+export const retrieve: Handler<typeof memory.retrieve> = async (call, { params, body }) => {
   const { kernel, tenant_id } = call
   const options = parseRetrieveOptions(body)
   const { query, budget_tokens: tokens } = options
@@ -91,7 +90,7 @@ async function embedWords(
 }
 
 async function catchUpIndex(
-  call: Call<Retrieve>,
+  call: Call<typeof memory.retrieve>,
   store_id: string,
   options: RetrieveOptions,
 ): Promise<void> {
@@ -115,7 +114,7 @@ interface SnapshotOptions extends RetrieveOptions, Pick<SearchOptions, 'vector' 
 }
 
 async function answerAtHead(
-  call: Call<Retrieve>,
+  call: Call<typeof memory.retrieve>,
   store_id: string,
   options: Omit<SnapshotOptions, 'yields'>,
 ): Promise<RawJson<RetrieveReply>> {
@@ -157,7 +156,7 @@ type RetrieveAttempt =
 // Store, validity and rows are of one snapshot, and the index is used only at the same log
 // position: no answer shows half of a supersession.
 async function answerFromSnapshot(
-  call: Call<Retrieve>,
+  call: Call<typeof memory.retrieve>,
   db: TenantDb,
   store_id: string,
   options: SnapshotOptions & { readonly read_mark: ReadMark },
@@ -263,7 +262,7 @@ async function rankForBudget(
 
 /** Fills the budget with live memories: one that is being erased takes no room from others. */
 async function packVisible(
-  call: Call<Retrieve>,
+  call: Call<typeof memory.retrieve>,
   db: TenantDb,
   ranked: readonly RankedFact[],
   {
@@ -337,7 +336,7 @@ const queryTooLong = (): Refusal => {
 }
 
 function checkRetrieveCapabilities(
-  call: Call<Retrieve>,
+  call: Call<typeof memory.retrieve>,
   store: ReadableStore,
   options: RetrieveOptions,
 ): string | null {
@@ -375,14 +374,13 @@ function makeSearchOptions(
   }
 }
 
-type ShowMemory = (ranked: RankedFact, shown: FactView | undefined) => string
-
 /** With `known`, shows validity and successors as they were on record then. */
 function showRankedBy(
-  { kernel, tenant_id }: Call<Retrieve>,
+  { kernel, tenant_id }: Call<typeof memory.retrieve>,
   known: ReadonlyMap<number, ValidityRow> | null,
-): ShowMemory {
-  return ({ ref, score, parts, confidence }, shown) => {
+) {
+  return (ranked: RankedFact, shown: FactView | undefined): string => {
+    const { ref, score, parts, confidence } = ranked
     assert(shown, 'a packed fact is loaded')
     const version = known?.get(ref)
     let { json } = shown
@@ -396,7 +394,7 @@ function showRankedBy(
   }
 }
 
-const showCompact: ShowMemory = ({ ref, score, token_count }, shown) => {
+const showCompact: ReturnType<typeof showRankedBy> = ({ ref, score, token_count }, shown) => {
   assert(shown, 'a packed fact is loaded')
   return JSON.stringify({ ref, content: shown.fact.content, score, token_count })
 }

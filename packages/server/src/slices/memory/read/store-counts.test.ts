@@ -10,7 +10,7 @@ import { startShared } from '../../../testing/services-on-one-database.ts'
 import { StoreIndex } from '../index/store-index.ts'
 import { StoreIndexes, storeIndexes } from '../index/store-indexes.ts'
 import { flushRetrievedFacts } from '../index.ts'
-import { loadStoreCounts as countStore } from './store-counts.ts'
+import { loadStoreCounts as countStore } from './store-reads.ts'
 
 interface Counts {
   readonly near_duplicates: number | null

@@ -1,11 +1,20 @@
-// Reads of stores: lists, one store, capabilities, statistics; and the flush barrier.
+// Reads of stores: lists, one store, capabilities, statistics; and the flush barrier. Counts of
+// current facts that take long are computed from the index of the store and kept while they are
+// valid.
 
 import type { memory, Store } from '@custos/contract'
+import { semaphore, waitAtMost } from '../../../platform/concurrency.ts'
 import { countRows } from '../../../platform/db/database.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
-import type { Kernel } from '../../../platform/kernel/kernel.ts'
+import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
+import { LruCache } from '../../../platform/lru-cache.ts'
 import { type Page, pageOf } from '../../../platform/page.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
+import { listRetrievedFacts } from '../facts/retrieved-facts.sql.ts'
+import type { NearDuplicateCount } from '../index/near-duplicates.ts'
+import type { StoreIndex } from '../index/store-index.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { getIngestionCounts } from '../stores/ingestion.ts'
 import { openDescriptions, showStore } from '../stores/store-description.ts'
@@ -26,7 +35,179 @@ import {
   sumFacts,
   sumVersions,
 } from '../stores/stores.sql.ts'
-import { type CountedStore, loadStoreCounts } from './store-counts.ts'
+import { retrievedFacts } from './retrieved-facts.ts'
+
+/** Other requests wait this long. */
+const STRETCH_MS = 4
+/** How long a request waits for a count; counting continues after that. */
+const WAIT_MS = 1_000
+const REFS_A_PAGE = 500
+/** Stores counted at once: each keeps its index, even a dropped one, and 25 bytes for each fact. */
+const AT_ONCE = 2
+/** Stores that wait to be counted; further ones are not counted until they are requested again. */
+const WAITING_MAX = 1_000
+/** Stores whose counts are kept. */
+const STORES_MAX = 10_000
+
+interface StoreCounts {
+  readonly near_duplicates: number | null
+  readonly never_retrieved: number | null
+}
+
+interface CountedStore {
+  readonly tenant_id: string
+  readonly store_id: string
+  readonly head_seq: number
+}
+
+interface NearDuplicateEntry extends NearDuplicateCount {
+  /** Log position of the index, before and after the count. */
+  readonly head_seq: number
+  /** Facts in the index: an erased fact is removed before the log position changes. */
+  readonly size: number
+}
+
+interface RunningCount {
+  readonly head_seq: number
+  readonly done: Promise<StoreCounts>
+  /** The count that follows it, and the log position that one must include. */
+  next: { head_seq: number; readonly done: Promise<StoreCounts> } | null
+}
+
+const UNKNOWN: StoreCounts = { near_duplicates: null, never_retrieved: null }
+const EMPTY: StoreCounts = { near_duplicates: 0, never_retrieved: 0 }
+
+/**
+ * The counts of a store: the last ones, or nulls, when counting takes longer than a request waits.
+ * @param store null: the store has no row yet, and no facts
+ * @param options.build whether to build an index where this process has none
+ */
+export function loadStoreCounts(
+  kernel: Kernel,
+  store: CountedStore | null,
+  { build, wait_ms = WAIT_MS }: { build: boolean; wait_ms?: number },
+): Promise<StoreCounts> {
+  if (store === null) return Promise.resolve(EMPTY)
+  const { tenant_id, store_id } = store
+  const { state } = storeIndexes(kernel).describe(tenant_id, store_id)
+  if (!build && state !== 'ready') return Promise.resolve(UNKNOWN)
+  const counting = counter(kernel).count(store)
+  const last = () => counter(kernel).last(store)
+  return wait_ms === 0 ? Promise.resolve(last()) : waitAtMost(counting, wait_ms, last)
+}
+
+const counter = perKernel((kernel) => new Counter(kernel))
+
+class Counter {
+  readonly #kernel: Kernel
+  readonly #near_duplicates = new LruCache<string, NearDuplicateEntry>({ max: STORES_MAX })
+  readonly #last = new LruCache<string, StoreCounts>({ max: STORES_MAX })
+  /** Counts that run or wait: later requests wait for the same count. */
+  readonly #running = new Map<string, RunningCount>()
+  readonly #permits = semaphore(AT_ONCE)
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel
+  }
+
+  count(store: CountedStore): Promise<StoreCounts> {
+    const key = keyOf(store)
+    const { head_seq } = store
+    const known = this.#running.get(key)
+    if (known) return known.head_seq < head_seq ? this.#countAfter(known, store) : known.done
+    if (this.#running.size >= AT_ONCE + WAITING_MAX) return Promise.resolve(this.last(store))
+    const done = this.#permits
+      .run(() => this.#count(key, store))
+      .catch((error: unknown) => this.#failed(store, error))
+      .finally(() => this.#running.delete(key))
+    this.#running.set(key, { head_seq, done, next: null })
+    return done
+  }
+
+  // A count that began before a write of this caller may not include it: one more count follows,
+  // for all callers that come meanwhile.
+  #countAfter(known: RunningCount, store: CountedStore): Promise<StoreCounts> {
+    const { next } = known
+    if (next) {
+      next.head_seq = Math.max(next.head_seq, store.head_seq)
+      return next.done
+    }
+    const position = { head_seq: store.head_seq }
+    const done = known.done.then(() => this.count({ ...store, ...position }))
+    known.next = Object.assign(position, { done })
+    return done
+  }
+
+  /** The last counts, however much has changed since. */
+  last(store: CountedStore): StoreCounts {
+    return this.#last.get(keyOf(store)) ?? UNKNOWN
+  }
+
+  // An index that takes long continues to be built: the next request finds more of it.
+  #failed(store: CountedStore, error: unknown): StoreCounts {
+    const { tenant_id } = store
+    const reason = error instanceof Error ? error.name : 'unknown'
+    if (!(error instanceof Refusal))
+      this.#kernel.logger.warn('memory.count_failed', { tenant_id, reason })
+    return this.last(store)
+  }
+
+  async #count(key: string, store: CountedStore): Promise<StoreCounts> {
+    const { tenant_id, store_id, head_seq } = store
+    const index = await storeIndexes(this.#kernel).loadCurrent(tenant_id, store_id, head_seq)
+    const at_us = this.#kernel.clock.now()
+    const { facts, near_duplicates } = await this.#countNearDuplicates(key, index, at_us)
+    const retrieved = await this.#countRetrieved(store, index, at_us)
+    const counts = { near_duplicates, never_retrieved: Math.max(0, facts - retrieved) }
+    return this.#last.set(key, counts)
+  }
+
+  async #countNearDuplicates(
+    key: string,
+    index: StoreIndex,
+    at_us: number,
+  ): Promise<NearDuplicateEntry> {
+    const { head_seq, size } = index
+    const known = this.#near_duplicates.get(key)
+    const isValid = known && known.from_us <= at_us && at_us < known.until_us
+    if (isValid && known.head_seq === head_seq && known.size === size) return known
+    const count = await index.countNearDuplicates(at_us, yieldBetweenChunks(STRETCH_MS))
+    const entry = { head_seq, size, ...count }
+    this.#near_duplicates.delete(key)
+    if (index.head_seq !== head_seq || index.size !== size) return entry
+    return this.#near_duplicates.set(key, entry)
+  }
+
+  /** Current facts that were retrieved: recorded by any process, or pending in this one. */
+  async #countRetrieved(
+    { tenant_id, store_id }: CountedStore,
+    index: StoreIndex,
+    at_us: number,
+  ): Promise<number> {
+    const pace = yieldBetweenChunks(STRETCH_MS)
+    const isCurrent = (ref: number) => {
+      const { valid_from_us = at_us + 1, valid_until_us = null } = index.findValidity(ref) ?? {}
+      return valid_from_us <= at_us && (valid_until_us === null || at_us < valid_until_us)
+    }
+    // Read first: a fact recorded meanwhile is found in one of both, and counted once.
+    const pending = retrievedFacts(this.#kernel).pending({ tenant_id, store_id })
+    let count = 0
+    for (const ref of pending) if (isCurrent(ref)) count += 1
+    for (let after = -1; ; ) {
+      const page = { after, limit: REFS_A_PAGE }
+      const refs = await this.#kernel.db.read(tenant_id, (db) =>
+        listRetrievedFacts(db, store_id, page),
+      )
+      for (const ref of refs) if (!pending.has(ref) && isCurrent(ref)) count += 1
+      const last = refs.at(-1)
+      if (last === undefined || refs.length < REFS_A_PAGE) return count
+      after = last
+      await pace()
+    }
+  }
+}
+
+const keyOf = ({ tenant_id, store_id }: CountedStore): string => `${tenant_id}\n${store_id}`
 
 /** With more facts the sum over every row would slow the list down. */
 const BYTES_COUNTED_MAX = 20_000

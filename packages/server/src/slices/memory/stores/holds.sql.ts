@@ -11,8 +11,6 @@ import {
 } from '../../../platform/db/tenant-db.ts'
 import type { Page } from '../../../platform/page.ts'
 
-export type HoldRow = Row<'store_holds'>
-
 const COLUMNS = [
   'hold_id',
   'store_id',
@@ -27,7 +25,8 @@ const COLUMNS = [
   'sealed_release',
 ] as const
 
-export const insertHold = (tx: Tx, row: HoldRow) => tx.run(insertInto(tx, 'store_holds', row))
+export const insertHold = (tx: Tx, row: Row<'store_holds'>) =>
+  tx.run(insertInto(tx, 'store_holds', row))
 
 export const findHold = (db: TenantDb, store_id: string, hold_id: string) =>
   db.first(
@@ -37,11 +36,18 @@ export const findHold = (db: TenantDb, store_id: string, hold_id: string) =>
       .where('hold_id', '=', hold_id),
   )
 
-export const findHoldById = (db: TenantDb, hold_id: string): Promise<HoldRow | undefined> =>
+export const findHoldById = (
+  db: TenantDb,
+  hold_id: string,
+): Promise<Row<'store_holds'> | undefined> =>
   db.first(from(db, 'store_holds').select(COLUMNS).where('hold_id', '=', hold_id))
 
 /** A batch of the holds of all stores, by id. */
-export const listAllHolds = (db: TenantDb, after: string, limit: number): Promise<HoldRow[]> =>
+export const listAllHolds = (
+  db: TenantDb,
+  after: string,
+  limit: number,
+): Promise<Row<'store_holds'>[]> =>
   db.all(
     from(db, 'store_holds')
       .select(COLUMNS)
@@ -60,7 +66,7 @@ export function listHolds(
     after,
     active_us,
   }: Pick<Page, 'limit' | 'offset' | 'after'> & { readonly active_us: number | null },
-): Promise<HoldRow[]> {
+): Promise<Row<'store_holds'>[]> {
   const all = from(db, 'store_holds').select(COLUMNS).where('store_id', '=', store_id)
   const listed =
     active_us === null
@@ -86,7 +92,7 @@ export const listHeldStores = (db: TenantDb, at_us: number): Promise<{ store_id:
 export const updateHoldRelease = (
   tx: Tx,
   hold_id: string,
-  release: Pick<HoldRow, 'released_us' | 'released_by' | 'sealed_release'>,
+  release: Pick<Row<'store_holds'>, 'released_us' | 'released_by' | 'sealed_release'>,
 ) =>
   tx.run(
     update(tx, 'store_holds')
@@ -114,7 +120,7 @@ export async function countActiveHolds(
 export const updateRedactedHold = (
   tx: Tx,
   hold_id: string,
-  redacted: Pick<HoldRow, 'secret_no' | 'sealed' | 'sealed_release'>,
+  redacted: Pick<Row<'store_holds'>, 'secret_no' | 'sealed' | 'sealed_release'>,
 ) => tx.run(update(tx, 'store_holds').set(redacted).where('hold_id', '=', hold_id))
 
 export const insertHoldRelease = (tx: Tx, row: Row<'hold_releases'>) =>

@@ -30,10 +30,8 @@ export interface StoreHead {
   readonly saved_seq: number
 }
 
-/** Null: the store was removed. */
-type Heads = ReadonlyMap<string, StoreHead | null>
-
-const slot: SharedSlot<Heads> = {
+/** By store id; null: the store was removed. */
+const slot: SharedSlot<ReadonlyMap<string, StoreHead | null>> = {
   name: 'memory.stores',
   async flush(tx, heads) {
     for (const head of heads.values())

@@ -1,15 +1,24 @@
-// Exact duplicates among the current facts of a store and namespace: reported, never merged.
+// Exact duplicates: among the current facts of a store and namespace, reported and never merged;
+// and which lines of an import are in the store already, or came before in the same import: those
+// of the same content, namespace and original time.
 
+import { randomBytes } from 'node:crypto'
 import { shareCalls } from '../../../platform/concurrency.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { Refusal } from '../../../platform/refusal.ts'
-import type { FactDraft } from '../facts/fact-document.ts'
+import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
+import type { FactDraft, OpenedFact } from '../facts/fact-document.ts'
 import { findFactStates, LIVE } from '../facts/facts.sql.ts'
+import { searchedText } from '../facts/item-name.ts'
+import { loadVisibleFacts } from '../facts/opened-fact.ts'
 import type { PreparedFact } from '../facts/prepare-facts.ts'
+import { ContentFingerprints, computeFingerprint } from '../index/columns/fingerprints.ts'
+import type { StoreIndex } from '../index/store-index.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
 import { findCommittedPosition } from '../stores/store-heads.ts'
 import { findStore } from '../stores/stores.sql.ts'
+import type { ImportedFact } from './import-lines.ts'
 
 /** Writes of one store arrive together. */
 const storeReads = perKernel((kernel) =>
@@ -71,4 +80,134 @@ export async function withoutHidden(
   const rows = await findFactStates(db, refs)
   const live = new Set(rows.flatMap(({ ref, state }) => (state === LIVE ? [ref] : [])))
   return found.map((ref) => (ref !== null && live.has(ref) ? ref : null))
+}
+
+/** Rows opened at a time. */
+const ROWS = 500
+
+type ComparedMemory = Pick<FactDraft, 'content' | 'namespace' | 'item'>
+
+/**
+ * Memory is bounded by the lines of the import: a few numbers for each of them, and for each memory
+ * of the store that has the content of a line. Fingerprints are keyed, like those of the index, and
+ * contents are not kept. Does not see what other requests write during the import.
+ */
+export class ImportDuplicates {
+  readonly #kernel: Kernel
+  readonly #store: { readonly tenant_id: string; readonly store_id: string }
+  readonly #key = randomBytes(32)
+  readonly #known = new ContentFingerprints()
+  /** By slot: the ref in this store; 0 until it is known. */
+  readonly #refs: number[] = []
+  /** Contents whose memories have been read from the store. */
+  readonly #read = new ContentFingerprints()
+  #readCount = 0
+  #index: Promise<StoreIndex | null> | null = null
+
+  constructor(kernel: Kernel, store: { tenant_id: string; store_id: string }) {
+    this.#kernel = kernel
+    this.#store = store
+  }
+
+  /**
+   * For each line the slot that it shares with the memories and lines it equals; the ref of a fresh
+   * one is to be set.
+   */
+  async compare(
+    facts: readonly ImportedFact[],
+  ): Promise<{ imported: ImportedFact; slot: number; isFresh: boolean }[]> {
+    await this.#readStored(facts)
+    const compared = []
+    const pace = yieldBetweenChunks()
+    for (const imported of facts) {
+      const { draft, valid_from_us } = imported
+      const { original_written_us = null } = draft
+      const time = original_written_us ?? valid_from_us
+      const kind = original_written_us !== null ? 'written' : time === null ? 'untimed' : 'valid'
+      const [before] = this.#known.find(this.#fingerprint(draft, kind, time))
+      const slot = before ?? this.#add(draft, { kind, time, ref: 0 })
+      compared.push({ imported, slot, isFresh: before === undefined })
+      await pace()
+    }
+    return compared
+  }
+
+  setRef(slot: number, ref: number): void {
+    this.#refs[slot] = ref
+  }
+
+  refOf(slot: number): number {
+    return this.#refs[slot] ?? 0
+  }
+
+  /** Reads the memories of the store that have the content of a line, each content once. */
+  async #readStored(facts: readonly ImportedFact[]): Promise<void> {
+    this.#index ??= loadIndex(this.#kernel, this.#store)
+    const index = await this.#index
+    if (index === null) return
+    const wanted: number[] = []
+    for (const { draft } of facts) {
+      // Versions of items may have different contents and the same text for searches.
+      const { namespace } = draft
+      const content = searchedText(draft)
+      const refs = index.listSameContent(content, namespace)
+      if (refs.length === 0) continue
+      const fingerprint = this.#fingerprint({ content, namespace }, 'content', null)
+      const [known] = this.#read.find(fingerprint)
+      if (known !== undefined) continue
+      this.#read.add(this.#readCount, fingerprint)
+      this.#readCount += 1
+      for (const ref of refs) wanted.push(ref)
+    }
+    const { tenant_id, store_id } = this.#store
+    for (let at = 0; at < wanted.length; at += ROWS) {
+      const some = wanted.slice(at, at + ROWS)
+      const found = await this.#kernel.db.read(tenant_id, (db) =>
+        loadVisibleFacts(this.#kernel, db, some),
+      )
+      for (const fact of found.values()) if (fact.store_id === store_id) this.#addStored(fact)
+    }
+  }
+
+  // The export of a memory that was written here has the time of that write as its original time;
+  // a line that had no such time may have had the beginning of its validity.
+  #addStored(fact: OpenedFact): void {
+    const { ref, document, written_us, valid_from_us } = fact
+    const time = document.original_written_us ?? written_us
+    const memory = document.item ? { ...fact, item: document.item } : fact
+    this.#add(memory, { kind: 'written', time, ref })
+    if (document.original_written_us !== undefined) return
+    this.#add(memory, { kind: 'valid', time: valid_from_us, ref })
+    this.#add(memory, { kind: 'untimed', time: null, ref })
+  }
+
+  #add(
+    memory: ComparedMemory,
+    { kind, time, ref }: { kind: string; time: number | null; ref: number },
+  ): number {
+    const slot = this.#refs.push(ref) - 1
+    this.#known.add(slot, this.#fingerprint(memory, kind, time))
+    return slot
+  }
+
+  #fingerprint({ content, namespace, item }: ComparedMemory, kind: string, time: number | null) {
+    const name = item ? [item.namespace, item.key] : []
+    return computeFingerprint(JSON.stringify([kind, time, namespace, content, ...name]), this.#key)
+  }
+}
+
+/** The index of the store, however long it is being built; null: there is no store yet. */
+async function loadIndex(
+  kernel: Kernel,
+  { tenant_id, store_id }: { tenant_id: string; store_id: string },
+): Promise<StoreIndex | null> {
+  for (;;) {
+    const store = await kernel.db.read(tenant_id, (db) => findStore(db, store_id))
+    if (!store) return null
+    try {
+      return await storeIndexes(kernel).loadCurrent(tenant_id, store_id, store.head_seq)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'index_building') throw error
+    }
+  }
 }

@@ -24,18 +24,16 @@ import {
   retryOnStoreConflict,
   type WriteTarget,
 } from '../stores/write-target.ts'
-import { ImportDuplicates } from './import-duplicates.ts'
+import { ImportDuplicates } from './duplicates.ts'
 import { type ImportedFact, ImportLinks, importLineRefusal, readImport } from './import-lines.ts'
 import { insertFacts } from './insert-facts.ts'
 import { addImportedVersion } from './put-item.ts'
-
-type Import = typeof memory.import
 
 const CHUNK = 500
 /** Unused refs in a row: with more, a new block costs less than their secrets. */
 const GAP_MAX = 8
 
-type ImportReply = Static<Import['reply']>
+type ImportReply = Static<(typeof memory.import)['reply']>
 
 /** What an import has done so far. */
 interface ImportProgress {
@@ -50,7 +48,7 @@ interface ImportProgress {
 }
 
 interface ImportContext {
-  readonly call: Call<Import>
+  readonly call: Call<typeof memory.import>
   readonly target: WriteTarget
   readonly notes: Notes<ImportReply> | null
   readonly progress: ImportProgress
@@ -58,7 +56,7 @@ interface ImportContext {
   readonly duplicates: ImportDuplicates | null
 }
 
-export const importStore: Handler<Import> = async (call, { params, query, body }) => {
+export const importStore: Handler<typeof memory.import> = async (call, { params, query, body }) => {
   const { kernel, tenant_id } = call
   const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
   kernel.keyring.signer('provenance')
@@ -170,7 +168,10 @@ async function importLastChunk(
   else if (note) await call.transact((tx) => note(tx, progress))
 }
 
-async function assertNoneErased(call: Call<Import>, facts: readonly ImportedFact[]): Promise<void> {
+async function assertNoneErased(
+  call: Call<typeof memory.import>,
+  facts: readonly ImportedFact[],
+): Promise<void> {
   const refs = facts.flatMap(({ ref }) => (ref === null ? [] : [ref]))
   const erased = await call.read((db) => findTombstones(db, refs))
   const gone = new Set(erased.map(({ ref }) => ref))
@@ -221,7 +222,7 @@ async function importChunk(
 }
 
 async function prepareChunk(
-  call: Call<Import>,
+  call: Call<typeof memory.import>,
   { settings }: WriteTarget,
   facts: readonly ImportedFact[],
   progress: ImportProgress,
@@ -239,7 +240,7 @@ async function prepareChunk(
 
 /** The ref of the file when no fact here ever had it, else a new one. */
 async function claimRefs(
-  call: Call<Import>,
+  call: Call<typeof memory.import>,
   facts: readonly ImportedFact[],
   { newByOld }: ImportProgress,
 ): Promise<RefSecret[]> {
@@ -279,7 +280,7 @@ interface Chunk {
 
 /** Returns the log position; the last one when every line is left out. */
 async function insertChunk(
-  call: Call<Import>,
+  call: Call<typeof memory.import>,
   tx: Tx,
   { target, pairs, stored, progress, keys }: Chunk,
 ): Promise<number | null> {
@@ -292,10 +293,7 @@ async function insertChunk(
     return progress.log_seq
   }
   const head = await loadTargetHead(call.kernel, tx, target)
-  const inserts = pairs.map(({ imported, fact }) => ({
-    fact,
-    interval: imported,
-  }))
+  const inserts = pairs.map(({ imported, fact }) => ({ fact, interval: imported }))
   const { log_seq } = await insertFacts(call.kernel, tx, head, inserts)
   for (const line of lines) await linkVersions(tx, line, log_seq, progress)
   await addVersions(tx, keys, { store_id: head.store_id, pairs, log_seq })

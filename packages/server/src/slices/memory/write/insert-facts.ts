@@ -18,7 +18,7 @@ import { insertExpiries } from '../stores/expiries.sql.ts'
 import { countCommitted } from '../stores/ingestion.ts'
 import { advanceStoreHead, type StoreHead } from '../stores/store-heads.ts'
 
-interface NewFact {
+export interface NewFact {
   readonly fact: PreparedFact
   /** `valid_from_us` null: valid from the time of the write. */
   readonly interval: {

@@ -17,11 +17,9 @@ import type { PreparedFact } from '../facts/prepare-facts.ts'
 import { findExpired } from '../stores/expiries.sql.ts'
 import type { StoreHead } from '../stores/store-heads.ts'
 import { insertFacts } from './insert-facts.ts'
-import { linkSuccessor } from './link-successor.ts'
+import { linkSuccessor } from './supersede.ts'
 
-type NameDigests = ReturnType<typeof digestName>
-
-export interface PreparedItem extends NameDigests {
+export interface PreparedItem extends ReturnType<typeof digestName> {
   readonly fact: PreparedFact
   /** The version that must be the current one, where the caller names it. */
   readonly if_ref?: number | undefined
@@ -76,14 +74,12 @@ export async function putItem(
   return { ref: fact.ref, created: current === undefined, created_us, updated_us, log_seq }
 }
 
-interface NewVersion {
-  readonly target: StoreHead
-  readonly latest: ItemRow | undefined
-  readonly fact: PreparedFact
-}
-
 /** After the last version of the name, where that is the end of its chain. */
-async function writeVersion(kernel: Kernel, tx: Tx, { target, latest, fact }: NewVersion) {
+async function writeVersion(
+  kernel: Kernel,
+  tx: Tx,
+  { target, latest, fact }: { target: StoreHead; latest: ItemRow | undefined; fact: PreparedFact },
+) {
   const old = latest && (await findFact(tx, latest.ref))
   if (old?.state === ERASING) throw new Refusal('erasing')
   const interval = { valid_from_us: null, valid_until_us: null }
@@ -95,7 +91,7 @@ async function writeVersion(kernel: Kernel, tx: Tx, { target, latest, fact }: Ne
   return linkSuccessor(kernel, tx, { head: target, old, fact, interval: timed })
 }
 
-interface ImportedVersion extends NameDigests {
+interface ImportedVersion extends ReturnType<typeof digestName> {
   readonly store_id: string
   readonly ref: number
   /** Whether nothing has replaced or ended it. */

@@ -21,7 +21,7 @@ import {
 import { sealFactDocument } from '../facts/fact-document.ts'
 import { type FactRow, findFactHeads, LIVE } from '../facts/facts.sql.ts'
 import { searchedText } from '../facts/item-name.ts'
-import { type FactWithVector, isExpired, openFactRows } from '../facts/opened-fact.ts'
+import { isExpired, openFactRows } from '../facts/opened-fact.ts'
 import {
   countFactsToEmbed,
   findFactToEmbed,
@@ -105,12 +105,10 @@ interface ReembedPass {
   failure: EmbedderFailure | null
 }
 
-/** Unfinished passes by job; a job without one starts again, which is safe. */
-type Passes = Map<string, ReembedPass>
-
 /** Safe to run again from the start: facts with a vector are no longer listed. */
 export function makeReembedRunner(kernel: Kernel): JobRunner {
-  const passes: Passes = new Map()
+  // Unfinished passes by job; a job without one starts again, which is safe.
+  const passes = new Map<string, ReembedPass>()
   return async (context) => {
     try {
       return await runReembedJob(kernel, context, passes)
@@ -124,7 +122,7 @@ export function makeReembedRunner(kernel: Kernel): JobRunner {
 async function runReembedJob(
   kernel: Kernel,
   context: JobContext,
-  passes: Passes,
+  passes: Map<string, ReembedPass>,
 ): Promise<JobPause | undefined> {
   const { job } = context
   // The payload is written by enqueueReembed.
@@ -170,7 +168,7 @@ const findLogEnd = async (kernel: Kernel, tenant_id: string): Promise<number> =>
 async function resumePass(
   kernel: Kernel,
   { tenant_id, embedder }: ReembedTarget,
-  { job_id, passes }: { job_id: string; passes: Passes },
+  { job_id, passes }: { job_id: string; passes: Map<string, ReembedPass> },
 ): Promise<ReembedPass> {
   const begun = passes.get(job_id)
   if (begun?.embedder === embedder) return begun
@@ -180,19 +178,13 @@ async function resumePass(
   return pass
 }
 
-interface JobRun {
-  readonly context: JobContext
-  readonly count: ProgressCounter
-  readonly run_ends: number
-  readonly pass: ReembedPass
-}
-
 /** Continues the pass. Throws when the embedder cannot be called: the batch is repeated later. */
 async function runPass(
   kernel: Kernel,
   target: ReembedTarget,
-  { context, count, run_ends, pass }: JobRun,
+  run: { context: JobContext; count: ProgressCounter; run_ends: number; pass: ReembedPass },
 ): Promise<'ended' | 'stopped' | 'paused'> {
+  const { context, count, run_ends, pass } = run
   for (;;) {
     if (context.stopping) return 'stopped'
     if (performance.now() > run_ends) return 'paused'
@@ -280,22 +272,14 @@ interface ReembedTarget {
   readonly space: Space
 }
 
-interface BatchResult {
-  readonly embedded: number
-  /** The last ref processed; null: the store has no more facts, or another embedder by now. */
-  readonly last: number | null
-  /** Why the batch was not embedded; null: it was. */
-  readonly failure: EmbedderFailure | null
-}
-
 type EmbedderFailure = EmbedderUnavailable | EmbedderRefused
 
-/** Embeds the next facts with ref > `after` that have no vector of the target's space. */
-async function embedBatch(
-  kernel: Kernel,
-  target: ReembedTarget,
-  after: number,
-): Promise<BatchResult> {
+/**
+ * Embeds the next facts with ref > `after` that have no vector of the target's space. `last`: the
+ * last ref processed; null: the store has no more facts, or another embedder by now. `failure`: why
+ * the batch was not embedded; null: it was.
+ */
+async function embedBatch(kernel: Kernel, target: ReembedTarget, after: number) {
   const { tenant_id, store_id, space } = target
   const rows = await kernel.db.read(tenant_id, (db) =>
     listFactsToEmbed(db, store_id, { mark: space.mark, after, limit: BATCH }),
@@ -315,17 +299,7 @@ function toEmbedderFailure(error: unknown): EmbedderFailure {
   throw error
 }
 
-interface ResealedFact {
-  readonly fact: FactWithVector
-  readonly vector: Int8Array
-  readonly sealed: Buffer
-}
-
-async function resealFacts(
-  kernel: Kernel,
-  target: ReembedTarget,
-  rows: readonly FactRow[],
-): Promise<ResealedFact[]> {
+async function resealFacts(kernel: Kernel, target: ReembedTarget, rows: readonly FactRow[]) {
   const { tenant_id, store_id, space } = target
   const embedder = kernel.embedders.find(target.embedder)
   if (!embedder) throw new Error('a space has its embedder')
@@ -360,7 +334,7 @@ async function resealFacts(
 function storeResealed(
   kernel: Kernel,
   { tenant_id, store_id, embedder, space }: ReembedTarget,
-  resealed: readonly ResealedFact[],
+  resealed: Awaited<ReturnType<typeof resealFacts>>,
 ): Promise<number | null> {
   return kernel.db.transact(tenant_id, async (tx) => {
     const head = await loadStoreHead(tx, store_id)

@@ -1,22 +1,31 @@
-// POST /v1/stores/{store_id}/supersede: compare-and-set on the open head of a version chain.
+// POST /v1/stores/{store_id}/supersede: compare-and-set on the open head of a version chain; and
+// how every writer links a new version to that head inside a unit of work.
 
 import type { memory, SupersedeReply } from '@custos/contract'
 import { Conflict } from '../../../platform/concurrency.ts'
-import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler, IdempotentUnit } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { parseNamespace } from '../../../platform/namespace.ts'
-import { meter } from '../../tenants/index.ts'
-import { type FactRow, findFact } from '../facts/facts.sql.ts'
+import { Refusal } from '../../../platform/refusal.ts'
+import { appendCrumb } from '../../gcrumbs/index.ts'
+import { meter, reserveMemories } from '../../tenants/index.ts'
+import { enqueueReembed } from '../facts/embeddings.ts'
+import { computeCommitmentsRoot } from '../facts/fact-identity.ts'
+import { ERASING, type FactRow, findFact } from '../facts/facts.sql.ts'
 import { findItemRefs } from '../facts/items.sql.ts'
 import { prepareFacts } from '../facts/prepare-facts.ts'
 import { listDigestsAmong } from '../facts/session-digests.sql.ts'
+import { endDigests } from '../facts/sessions.ts'
+import { closeVersion, findCurrentValidity, insertValidity } from '../facts/validity.sql.ts'
+import { storeIndexes } from '../index/store-indexes.ts'
 import { findExpired } from '../stores/expiries.sql.ts'
-import { countPending } from '../stores/ingestion.ts'
+import { countCommitted, countPending } from '../stores/ingestion.ts'
+import { advanceStoreHead, type StoreHead } from '../stores/store-heads.ts'
 import { requireCapability } from '../stores/store-settings.ts'
 import { loadTargetHead, loadWriteTarget, retryOnStoreConflict } from '../stores/write-target.ts'
 import { findDuplicates, withoutHidden } from './duplicates.ts'
-import { insertFacts } from './insert-facts.ts'
-import { linkSuccessor } from './link-successor.ts'
+import { assertNotErased, insertFacts, insertPreparedFacts, type NewFact } from './insert-facts.ts'
 import {
   gateWrites,
   mergeWriteOptions,
@@ -24,7 +33,6 @@ import {
   showReplayedWrite,
   showWriteReply,
   type WriteReplayIds,
-  type WriteResult,
 } from './write.ts'
 
 interface SupersedeReplayIds extends WriteReplayIds {
@@ -32,15 +40,16 @@ interface SupersedeReplayIds extends WriteReplayIds {
   readonly known: boolean
 }
 
-type Supersede = typeof memory.supersede
-
-export const supersede: Handler<Supersede> = async (call, { params, query, body }) => {
+export const supersede: Handler<typeof memory.supersede> = async (
+  call,
+  { params, query, body },
+) => {
   await loadWriteTarget(call.kernel, call.tenant_id, params.store_id)
   const [admitted = body] = await gateWrites(call, params.store_id, [body])
   return supersedeAdmitted(call, { params, query, body: admitted })
 }
 
-const supersedeAdmitted: Handler<Supersede> = (call, { params, body }) =>
+const supersedeAdmitted: Handler<typeof memory.supersede> = (call, { params, body }) =>
   retryOnStoreConflict(async () => {
     const { kernel, tenant_id, operation } = call
     const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
@@ -62,7 +71,7 @@ const supersedeAdmitted: Handler<Supersede> = (call, { params, body }) =>
     const [fact] = await prepareFacts(kernel, author, settings, [draft])
     if (!fact) throw new Error('one draft makes one fact')
 
-    const once: IdempotentUnit<WriteResult<SupersedeReply, SupersedeReplayIds>> = {
+    const once: IdempotentUnit<{ reply: SupersedeReply } | { replay: SupersedeReplayIds }> = {
       async run(tx) {
         const head = await loadTargetHead(kernel, tx, target)
         const [duplicate_of = null] = await withoutHidden(tx, found)
@@ -117,7 +126,7 @@ async function findVersion(db: TenantDb, ref: number, now_us: number) {
  * says what its sources say.
  */
 async function refuseServiceVersion(
-  call: Call<Supersede>,
+  call: Call<typeof memory.supersede>,
   db: TenantDb,
   ref: number,
 ): Promise<void> {
@@ -125,4 +134,78 @@ async function refuseServiceVersion(
     call.refuse('rejected', 'the memory is a digest: supersede what it was made from instead')
   if ((await findItemRefs(db, [ref])).has(ref))
     call.refuse('rejected', 'the memory is a version of an item: put the item instead')
+}
+
+/**
+ * Links followed to name the head of a chain: the unit of work blocks every other write meanwhile.
+ */
+const LINKS_MAX = 10_000
+
+/**
+ * Ends the old version when the new one begins. Refuses `erasing`, `superseded` and
+ * `order_inverted`.
+ */
+export async function linkSuccessor(
+  kernel: Kernel,
+  tx: Tx,
+  { head, old, fact, interval }: NewFact & { readonly head: StoreHead; readonly old: FactRow },
+): Promise<{ log_seq: number; written_us: number }> {
+  if (old.state === ERASING) throw new Refusal('erasing')
+  if (old.superseded_by !== null) return refuseClosed(tx, old)
+  const current = await findCurrentValidity(tx, old.ref)
+  if (!current) throw new Error('a live fact has a current version')
+  const { store_id } = head
+  const reserve = await reserveMemories(kernel, tx, 1)
+  tx.needs(assertNotErased(tx, [fact.ref]))
+  const { seq, created_us: now_us } = await appendCrumb(tx, {
+    event_type: 'memory.superseded',
+    subject: store_id,
+    payload: {
+      ref: fact.ref,
+      old_ref: old.ref,
+      commitments_root: computeCommitmentsRoot([fact.commitment]),
+    },
+  })
+  const valid_from_us = interval.valid_from_us ?? now_us
+  if (valid_from_us <= old.valid_from_us) throw new Refusal('order_inverted')
+
+  reserve(seq)
+  const at = { seq, now_us, predecessor: old.ref }
+  const timed = { valid_from_us, valid_until_us: interval.valid_until_us }
+  const indexed = insertPreparedFacts(tx, store_id, [{ fact, interval: timed }], at)
+  // An imported version may end before its successor begins: then a gap remains.
+  const valid_until_us = Math.min(old.valid_until_us ?? valid_from_us, valid_from_us)
+  await closeVersion(tx, current, seq)
+  await insertValidity(tx, {
+    ...current,
+    from_seq: seq,
+    until_seq: null,
+    valid_until_us,
+    superseded_by: fact.ref,
+  })
+  // What says what the old version says ends with it.
+  const stale = head.digest_after_s === null ? [] : await endDigests(tx, [old.ref], seq)
+  await advanceStoreHead(tx, store_id, seq)
+  if (fact.embed_later) await enqueueReembed(kernel, tx, store_id)
+  const change = { tenant_id: tx.tenant_id, store_id, from_seq: head.head_seq, to_seq: seq }
+  const closed = [{ ref: old.ref, valid_until_us }, ...stale]
+  tx.afterCommit(() => storeIndexes(kernel).applyChange({ ...change, facts: indexed, closed }))
+  countCommitted(kernel, tx, store_id, 1)
+  return { log_seq: seq, written_us: now_us }
+}
+
+async function refuseClosed(tx: Tx, old: FactRow): Promise<never> {
+  const head = await findChainHead(tx, old)
+  throw new Refusal('superseded', `the current version is ${head}`, { members: { head } })
+}
+
+/** Follows the chain to its end; it has one, as each link begins later than the last. */
+async function findChainHead(db: TenantDb, from: FactRow): Promise<number> {
+  let head: Pick<FactRow, 'ref' | 'superseded_by' | 'valid_from_us'> = from
+  for (let links = 0; head.superseded_by !== null && links < LINKS_MAX; links += 1) {
+    const next = await findCurrentValidity(db, head.superseded_by)
+    if (!next || next.valid_from_us <= head.valid_from_us) break
+    head = next
+  }
+  return head.ref
 }

@@ -16,7 +16,7 @@ import { requireCapability } from '../stores/store-settings.ts'
 import { loadTargetHead, loadWriteTarget, retryOnStoreConflict } from '../stores/write-target.ts'
 import { findDuplicates, findDuplicatesInBatch, withoutHidden } from './duplicates.ts'
 import { insertFacts } from './insert-facts.ts'
-import { linkSuccessor } from './link-successor.ts'
+import { linkSuccessor } from './supersede.ts'
 import { parseWrite } from './write.ts'
 
 /** What a model found, after the policies; `reason`: it is not to be written. */

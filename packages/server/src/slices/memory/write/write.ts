@@ -23,16 +23,14 @@ import { loadTargetHead, loadWriteTarget, retryOnStoreConflict } from '../stores
 import { findDuplicates, findDuplicatesInBatch, withoutHidden } from './duplicates.ts'
 import { insertFacts } from './insert-facts.ts'
 
-type Write = typeof memory.write
-
-export const write: Handler<Write> = async (call, { params, query, body }) => {
+export const write: Handler<typeof memory.write> = async (call, { params, query, body }) => {
   // Before the policies: an unknown store is refused as such.
   await loadWriteTarget(call.kernel, call.tenant_id, params.store_id)
   const [admitted = body] = await gateWrites(call, params.store_id, [body])
   return writeAdmitted(call, { params, query, body: admitted })
 }
 
-const writeAdmitted: Handler<Write> = (call, { params, body }) =>
+const writeAdmitted: Handler<typeof memory.write> = (call, { params, body }) =>
   retryOnStoreConflict(async () => {
     const { kernel, tenant_id, operation } = call
     const target = await loadWriteTarget(kernel, tenant_id, params.store_id)
@@ -45,7 +43,8 @@ const writeAdmitted: Handler<Write> = (call, { params, body }) =>
     const [fact] = await prepareFacts(kernel, author, settings, [draft])
     if (!fact) throw new Error('one draft makes one fact')
 
-    const once: IdempotentUnit<WriteResult<WriteReply, WriteReplayIds>> = {
+    // The reply, or what a replay is rendered from: opening seals needs the keyring.
+    const once: IdempotentUnit<{ reply: WriteReply } | { replay: WriteReplayIds }> = {
       async run(tx) {
         const head = await loadTargetHead(kernel, tx, target)
         const [duplicate_of = null] = await withoutHidden(tx, found)
@@ -157,12 +156,6 @@ export async function gateWrites<T extends WriteRequest>(
 /** Metadata in `options` takes precedence. */
 const pickMetadata = ({ metadata, options }: WriteRequest) => options?.metadata ?? metadata
 
-interface ParsedWrite {
-  readonly draft: FactDraft
-  /** Null: the time of the write, as always in a store without bi_temporal (GMP 2.3). */
-  readonly valid_from_us: number | null
-}
-
 /** Of two expiries one would be lost: then a memory lives longer than a caller said. */
 function refuseTwoExpiries({ options, ...top }: WriteRequest, loc: readonly (string | number)[]) {
   const at = (time: string | null | undefined) => (time == null ? null : parseTime(time))
@@ -186,7 +179,10 @@ export function mergeWriteOptions(request: WriteRequest): WriteOptions {
   return { ...top, ...Object.fromEntries(inner) }
 }
 
-/** Refuses `capability_not_supported`, `rejected` and `validation`. */
+/**
+ * Refuses `capability_not_supported`, `rejected` and `validation`. `valid_from_us` null: the time
+ * of the write, as always in a store without bi_temporal (GMP 2.3).
+ */
 export function parseWrite(
   tenant_id: string,
   store: StoreSettings,
@@ -196,7 +192,7 @@ export function parseWrite(
     readonly loc: readonly (string | number)[]
     readonly now_us: number
   },
-): ParsedWrite {
+): { draft: FactDraft; valid_from_us: number | null } {
   refuseTwoExpiries(request, where.loc)
   const options = mergeWriteOptions(request)
   const namespace = parseNamespace(tenant_id, options)
@@ -221,11 +217,6 @@ export interface WriteReplayIds extends ReplayIds {
   readonly log_seq: number
   readonly token_count: number
 }
-
-/**
- * The reply of a unit of work, or what a replay is rendered from: opening seals needs the keyring.
- */
-export type WriteResult<T, I> = { readonly reply: T } | { readonly replay: I }
 
 export const showWriteReply = (fact: PreparedFact, ids: WriteReplayIds): WriteReply => ({
   ref: ids.ref,

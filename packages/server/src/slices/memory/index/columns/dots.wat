@@ -1,4 +1,4 @@
-;; Dot products of int8 vectors with one query; vector-memory.ts calls it. `npm run generate`
+;; Dot products of int8 vectors with one query; vector-column.ts calls it. `npm run generate`
 ;; assembles the module.
 ;;
 ;; i32x4.relaxed_dot_i8x16_i7x16_add_s multiplies 16 bytes and adds four products each to a sum. Its

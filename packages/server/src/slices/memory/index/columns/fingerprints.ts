@@ -8,14 +8,12 @@ const FINGERPRINT_LENGTH = 4
 const NONE = -1
 const FIRST_BUCKETS = 16
 
-/** 128 bits as four 32-bit numbers. */
-type Fingerprint = Uint32Array
-
 /**
- * A keyed digest of a content. With a key that dies with the process, what is left in memory
- * reveals nothing about an erased content, and no writer can prepare two contents that collide.
+ * A keyed digest of a content: 128 bits as four 32-bit numbers. With a key that dies with the
+ * process, what is left in memory reveals nothing about an erased content, and no writer can
+ * prepare two contents that collide.
  */
-export function computeFingerprint(content: string, key: Uint8Array): Fingerprint {
+export function computeFingerprint(content: string, key: Uint8Array): Uint32Array {
   const keyed = Buffer.allocUnsafeSlow(key.length + Buffer.byteLength(content))
   keyed.set(key)
   keyed.write(content, key.length, 'utf8')
@@ -38,7 +36,7 @@ export class ContentFingerprints {
   #size = 0
 
   /** For a slot without a fingerprint. */
-  add(slot: number, fingerprint: Fingerprint): void {
+  add(slot: number, fingerprint: Uint32Array): void {
     this.#numbers = growArray(this.#numbers, slot * FINGERPRINT_LENGTH + FINGERPRINT_LENGTH - 1)
     this.#next = growArray(this.#next, slot, NONE)
     this.#numbers.set(fingerprint, slot * FINGERPRINT_LENGTH)
@@ -64,7 +62,7 @@ export class ContentFingerprints {
   }
 
   /** The slots with this content, unordered. */
-  *find(fingerprint: Fingerprint): Iterable<number> {
+  *find(fingerprint: Uint32Array): Iterable<number> {
     let slot = this.#buckets[this.#bucketOf(fingerprint[0] ?? 0)] ?? NONE
     for (; slot !== NONE; slot = this.#next[slot] ?? NONE) {
       if (this.#has(slot, fingerprint)) yield slot
@@ -113,7 +111,7 @@ export class ContentFingerprints {
     return (this.#numbers.length + this.#next.length + this.#buckets.length) * 4
   }
 
-  #has(slot: number, fingerprint: Fingerprint): boolean {
+  #has(slot: number, fingerprint: Uint32Array): boolean {
     for (let at = 0; at < FINGERPRINT_LENGTH; at++) {
       if (this.#numbers[slot * FINGERPRINT_LENGTH + at] !== fingerprint[at]) return false
     }

@@ -19,12 +19,6 @@ export function findRunClass(length: number): number {
   return length > RUN_MAX ? OWN_ARRAY : (CLASS_BY_LENGTH[length] ?? 0)
 }
 
-/** A run: `array` from `start` on. The array is replaced when the run moves. */
-interface ArenaRun {
-  readonly array: Uint32Array
-  readonly start: number
-}
-
 /**
  * Many short runs of 32-bit numbers in few large arrays. Runs are allocated by class and freed by
  * address; a freed run is overwritten with zeros and reused. Chunks are never freed.
@@ -72,7 +66,8 @@ export class UintArena {
     this.#free[runClass] = address + 1
   }
 
-  at(address: number, runClass: number): ArenaRun {
+  /** A run: `array` from `start` on. The array is replaced when the run moves. */
+  at(address: number, runClass: number): { array: Uint32Array; start: number } {
     const array = runClass === OWN_ARRAY ? this.#own[address] : this.#chunks[address >>> 16]
     if (array === undefined) throw new Error('an address outside the arena')
     return { array, start: runClass === OWN_ARRAY ? 0 : address & (CHUNK - 1) }

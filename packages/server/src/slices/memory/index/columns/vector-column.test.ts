@@ -4,8 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { finish } from './steps.ts'
-import { VectorColumn } from './vector-column.ts'
-import { allocateBlock, freeBlock, type VectorBlock } from './vector-memory.ts'
+import { allocateBlock, freeBlock, type VectorBlock, VectorColumn } from './vector-column.ts'
 
 const byte = fc.integer({ min: -128, max: 127 })
 const queried = fc.integer({ min: -127, max: 127 })
