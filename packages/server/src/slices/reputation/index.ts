@@ -19,7 +19,7 @@ import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
-import { findSubject } from './agent-score.ts'
+import { findSubject, score, scores, tiergateOf } from './agent-score.ts'
 import { outcome, outcomes } from './apply-outcomes.ts'
 import { decide, verifyBatch } from './decide.ts'
 import { changeSettings, settings } from './evidence.ts'
@@ -36,7 +36,6 @@ import {
   listAttestations,
 } from './rows/rotations.sql.ts'
 import { openPayload, sealPayload } from './rows/sealed-payload.ts'
-import { score, scores, tiergateOf } from './scores.ts'
 
 const ATTESTATION_ID_BYTES = 16
 /** `2026-01-31` */

@@ -8,7 +8,6 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { scoreOf } from './agent-score.ts'
 import { errorOf } from './changes.ts'
 import { effectOf, isScored, resolves, squaredError } from './evidence.ts'
-import { hexOf, hexOrNull } from './rows/labels.ts'
 import {
   listAllAgents,
   listAllDecisions,
@@ -17,7 +16,8 @@ import {
   listAllReviews,
   listEntries,
   listLive,
-} from './rows/recompute.sql.ts'
+} from './rows/aggregates.sql.ts'
+import { hexOf, hexOrNull } from './rows/labels.ts'
 
 /** Two values that are to be one. */
 interface Difference {
