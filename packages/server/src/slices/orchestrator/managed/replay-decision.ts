@@ -35,9 +35,8 @@ import {
   RULE,
   roomFor,
 } from './conversation.ts'
-import { requireModelTokens } from './model-quota.ts'
 import { callsOf } from './next-act.ts'
-import { loadWorkers } from './run-worker.ts'
+import { loadWorkers, requireModelTokens } from './run-worker.ts'
 import { stepsOfTurn, toolsOf, workersOf } from './workflow-plan.ts'
 
 type Replay = typeof contract.replay
