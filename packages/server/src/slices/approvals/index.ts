@@ -11,7 +11,7 @@ import { Conflict, retryOnConflict } from '../../platform/concurrency.ts'
 import type { Call, Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import { meter } from '../tenants/index.ts'
-import { changeSettings, request, requests, settings } from './approval-requests.ts'
+import { attest, changeSettings, request, requests, settings, verify } from './approval-requests.ts'
 import {
   type ApproverContent,
   type ApproverEvent,
@@ -30,7 +30,6 @@ import {
   listApprovers,
   updateApproverRow,
 } from './approvers.sql.ts'
-import { attest, verify } from './attest.ts'
 import { isSoundPublicKey } from './public-key.ts'
 
 const APPROVER_ID_BYTES = 12

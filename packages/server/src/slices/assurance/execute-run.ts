@@ -27,10 +27,16 @@ import {
   type RunRow,
   updateRunning,
 } from './assurance.sql.ts'
-import { auditTenant } from './audit-tenant.ts'
-import { type CheckName, checksOf, decideStatus, notChecked, type Results } from './checks.ts'
-import { namesOf } from './show.ts'
 import {
+  type CheckName,
+  checksOf,
+  decideStatus,
+  namesOf,
+  notChecked,
+  type Results,
+} from './checks.ts'
+import {
+  auditTenant,
   type CheckReport,
   CheckStopped,
   type CountName,

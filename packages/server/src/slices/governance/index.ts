@@ -35,11 +35,12 @@ import { readMeter } from '../tenants/index.ts'
 import { createPolicy, deletePolicy, seedDefaults, updatePolicy } from './create-policy.ts'
 import {
   type EvaluationResult,
+  logId,
   readOutcomes,
   recordOf,
+  showLogs,
   writeEvaluated,
 } from './evaluation-result.ts'
-import { logId, showLogs } from './evaluation-rows.ts'
 import { evaluate, record } from './gate.ts'
 import { findEvaluation } from './log/evaluations.sql.ts'
 import { policySets } from './policy-sets.ts'

@@ -18,8 +18,7 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { type Page, pageOf, readCursor, writeCursor } from '../../platform/page.ts'
 import { defaultAction, showPolicy } from './change-policy.ts'
-import { readOutcomes } from './evaluation-result.ts'
-import { Members, type OutcomePosition, showLogs } from './evaluation-rows.ts'
+import { Members, type OutcomePosition, readOutcomes, showLogs } from './evaluation-result.ts'
 import { evaluationLog } from './log/evaluation-log.ts'
 import {
   type CountRow,

@@ -29,7 +29,7 @@ import {
 } from './approval-request.ts'
 import { findApproval, findSettings, updateDecided } from './approvals.sql.ts'
 import { principalLabel, principalOf } from './authority.ts'
-import { expireRequest } from './expire-requests.ts'
+import { expireRequest } from './ended-records.ts'
 import { findRecord } from './find-records.ts'
 import {
   kindOf,

@@ -17,7 +17,7 @@ import { denyingPolicy, refusalOfDenied, refusalOfGate } from './answers.ts'
 import { insertApprovalRequest, prepareApproval } from './approval-request.ts'
 import { type ApprovalRow, findApproval } from './approvals.sql.ts'
 import { principalLabel, principalOf } from './authority.ts'
-import { expireRequest } from './expire-requests.ts'
+import { expireRequest } from './ended-records.ts'
 import { contentKey, findByContent, findRecord, nameKey } from './find-records.ts'
 import {
   type OpenRecord,

@@ -22,8 +22,7 @@ import { appendCrumb, findHead } from '../gcrumbs/index.ts'
 import { forgetCredentials } from './credentials.ts'
 import { rotateKey } from './keys.ts'
 import { loadTenant, provisionTenant, showTenant } from './provision.ts'
-import { currentPeriod } from './usage/periods.ts'
-import { loadQuotaUse } from './usage/quotas.ts'
+import { currentPeriod, loadQuotaUse } from './usage/quotas.ts'
 import { calendarMonth, loadGoverned, loadUsage, monthNamed } from './usage/usage.ts'
 
 export { mintApiKey } from './api-key.ts'
@@ -62,10 +61,10 @@ export {
   type Rights,
   rightsOf,
 } from './rights.ts'
-export { markPeriod } from './usage/periods.ts'
 export {
   compareMemoryCount,
   limitGovernedDecisions,
+  markPeriod,
   planLimits,
   releaseMemories,
   requireRoomForStore,

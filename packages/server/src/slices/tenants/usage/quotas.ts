@@ -1,5 +1,7 @@
-// Quotas of plans: exact, counted in the unit of work that uses them.
+// Quotas of plans: exact, counted in the unit of work that uses them; and the periods that governed
+// decisions are counted in: those of a subscription, or calendar months.
 
+import { formatTime } from '../../../platform/clock.ts'
 import { findTenant } from '../../../platform/db/control.sql.ts'
 import type { SharedSlot, TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Principal } from '../../../platform/kernel/call.ts'
@@ -8,15 +10,18 @@ import { limitsAt, type PlanLimits } from '../../../platform/kernel/plan-limits.
 import { type LimitOf, rateLimits } from '../../../platform/rates/rate-limits.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
-import { countedPeriod } from './periods.ts'
 import {
   countMemories,
   countSelfTestStores,
   findCounter,
+  findMarks,
+  findPaidTime,
   findPlan,
   findStoreTotals,
+  insertMark,
   saveCounter,
 } from './usage.sql.ts'
+import { calendarMonth, countGoverned, countGovernedEver, pendingGoverned } from './usage.ts'
 
 /** Of what a plan includes: where the tenant is told. */
 const THRESHOLDS = [80, 100] as const
@@ -284,4 +289,90 @@ export async function takeRequest(
     retry_after_s,
     headers,
   })
+}
+
+/**
+ * Keeps the total that a period begins with, unless it was kept before.
+ * @param uncounted governed decisions of this unit, which belong to the period that begins
+ */
+export async function markPeriod(tx: Tx, period_start_us: number, uncounted = 0): Promise<void> {
+  tx.shared.set(slot, null)
+  const total = (await countGovernedEver(tx)) - uncounted
+  await insertMark(tx, { period_start_us, total })
+}
+
+interface Period {
+  /** `YYYY-MM`, or the day it begins. */
+  readonly name: string
+  readonly start_at: string
+  /** Exclusive. */
+  readonly end_at: string
+  readonly source: 'subscription' | 'calendar_month'
+}
+
+interface CountedPeriod extends Period {
+  /** Governed decisions in it. */
+  readonly used: number
+}
+
+/** Read once a commit, with what the commits before it counted. */
+const periodSlot: SharedSlot<CountedPeriod | null> = { name: 'period', flush: async () => {} }
+
+/** `currentPeriod` of a unit that has counted a governed decision, and has begun its period. */
+async function countedPeriod(
+  tx: Tx,
+  now_us: number,
+  { begins }: { readonly begins: boolean },
+): Promise<CountedPeriod> {
+  const known = tx.shared.get(periodSlot) ?? null
+  if (known !== null && formatTime(now_us) < known.end_at)
+    return { ...known, used: known.used + pendingGoverned(tx) }
+  if (begins) await beginPeriod(tx, now_us)
+  const period = await currentPeriod(tx, now_us)
+  tx.shared.set(periodSlot, { ...period, used: period.used - pendingGoverned(tx) })
+  return period
+}
+
+/** The period of now, with what it has counted; in a unit, with what that unit has counted. */
+export async function currentPeriod(db: TenantDb, now_us: number): Promise<CountedPeriod> {
+  const paid = await findPaidPeriod(db)
+  if (paid === null || now_us < paid.period_start_us) {
+    const { period, ...month } = calendarMonth(now_us, 0)
+    const used = await countGoverned(db, period)
+    return { name: period, ...month, source: 'calendar_month', used }
+  }
+  // Past its end the next one has begun, of which the provider has not told yet.
+  const isOver = now_us >= paid.period_end_us
+  const start_us = isOver ? paid.period_end_us : paid.period_start_us
+  const length_us = paid.period_end_us - paid.period_start_us
+  const marks = await findMarks(db)
+  const mark = marks.find(({ period_start_us }) => period_start_us === start_us)
+  const used = mark === undefined ? 0 : (await countGovernedEver(db)) - mark.total
+  return {
+    name: formatTime(start_us).slice(0, 10),
+    start_at: formatTime(start_us),
+    end_at: formatTime(isOver ? start_us + length_us : paid.period_end_us),
+    source: 'subscription',
+    used,
+  }
+}
+
+/** In the unit that counts the first governed decision after the end of a paid period. */
+async function beginPeriod(tx: Tx, now_us: number): Promise<void> {
+  const paid = await findPaidPeriod(tx)
+  if (paid === null || now_us < paid.period_end_us) return
+  const marks = await findMarks(tx)
+  if (marks.some(({ period_start_us }) => period_start_us === paid.period_end_us)) return
+  await markPeriod(tx, paid.period_end_us, 1)
+}
+
+const PAID: readonly string[] = ['trialing', 'active', 'canceling', 'past_due']
+
+async function findPaidPeriod(db: TenantDb) {
+  const row = await findPaidTime(db)
+  if (!row || !PAID.includes(row.status)) return null
+  const { period_start_us, period_end_us } = row
+  return period_start_us === null || period_end_us === null
+    ? null
+    : { period_start_us, period_end_us }
 }
