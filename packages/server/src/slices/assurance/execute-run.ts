@@ -326,9 +326,11 @@ function regressions({ checks: before }: Snapshot, { checks: now }: Snapshot): D
   })
 }
 
-type Value = DriftEvent['baseline_value']
-
-const changed = (check: string, detail: string, values: readonly [Value, Value]): DriftEvent => ({
+const changed = (
+  check: string,
+  detail: string,
+  values: readonly [DriftEvent['baseline_value'], DriftEvent['baseline_value']],
+): DriftEvent => ({
   check,
   type: 'changed',
   detail,

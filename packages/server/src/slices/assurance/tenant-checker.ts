@@ -4,7 +4,7 @@
 import type { AssuranceCheck, CheckResult, Scope } from '@custos/contract'
 import type { JsonObject } from '@custos/proof'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
-import { type AuditMeasure, type SignedAudit, signAudit } from '../compliance/index.ts'
+import { type AuditMeasure, signAudit } from '../compliance/index.ts'
 import { startStoreDeletion } from '../erasure/index.ts'
 import { withMomentaryKey } from '../tenants/index.ts'
 import { type RunRow, updateRunning } from './assurance.sql.ts'
@@ -93,17 +93,8 @@ const KEY_US = 900_000_000
 /** The suite takes a count; the seed's first digits are one. */
 const SEED_DIGITS = 12
 
-interface TenantAudit {
-  readonly result: CheckResult
-  /** Null: the suite could not run, or test anything. */
-  readonly audit: SignedAudit | null
-}
-
-export async function auditTenant(
-  kernel: Kernel,
-  tenant_id: string,
-  run: RunRow,
-): Promise<TenantAudit> {
+/** `audit` null: the suite could not run, or test anything. */
+export async function auditTenant(kernel: Kernel, tenant_id: string, run: RunRow) {
   // Without its key nothing would come of the work.
   kernel.keyring.signer('record')
   const audited = await runSuite(kernel, tenant_id, run)

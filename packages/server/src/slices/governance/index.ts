@@ -63,8 +63,6 @@ export { type Redactions, redactedOr } from './rules/evaluate-set.ts'
 export type { Context } from './rules/request.ts'
 export { checkPolicies, digestPolicies, policyTextSource } from './sealed-policy.ts'
 
-type EvaluateCall = Call<typeof contract.evaluate>
-
 /** POST /v1/governance/evaluate: the result of each enabled policy, and the verdict. */
 const evaluateOperation: Handler<typeof contract.evaluate> = async (call, { body }) => {
   const operation = readOperation(body.operation)
@@ -95,7 +93,7 @@ interface EvaluationIds {
  * the result is the same, it returns the first evaluation; otherwise it returns a new one.
  */
 async function evaluateOnce(
-  call: EvaluateCall,
+  call: Call<typeof contract.evaluate>,
   evaluated: EvaluationResult | null,
   dry_run: boolean,
 ): Promise<Evaluation | RawJson<Evaluation>> {
@@ -131,7 +129,7 @@ function keptOf(evaluated: EvaluationResult | null, dry_run: boolean): Evaluatio
 
 /** Null where the same policies do not say the same any more. */
 async function showKept(
-  call: EvaluateCall,
+  call: Call<typeof contract.evaluate>,
   { evaluation_id, created_us, policy_set }: EvaluationIds,
   evaluated: EvaluationResult | null,
 ): Promise<Evaluation | null> {

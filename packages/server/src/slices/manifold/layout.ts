@@ -179,18 +179,12 @@ async function fieldOf(laying: LayoutInput, plane: Plane): Promise<ManifoldField
 const TOO_FEW = `A plane needs ${POINTS_MIN} decisions.`
 const TRUNCATED = `The newest ${MANIFOLD_DECISIONS_MAX} decisions are laid out.`
 
-interface Points {
-  /** In the order of the selection. */
-  readonly points: ManifoldPoint[]
-  readonly judgments: readonly Judgment[]
-  readonly resolved: readonly ResolvedPoint[]
-}
-
+/** `points`: in the order of the selection. */
 function placePoints(
   items: readonly SelectedDecision[],
   { xs, ys }: Plane,
   scores: ReadonlyMap<number, ScoreObject>,
-): Points {
+) {
   const judgments: Judgment[] = []
   const resolved: ResolvedPoint[] = []
   const points = items.map(({ seq, decision_id, governed }, at) => {

@@ -142,13 +142,11 @@ export async function countGoverned(db: TenantDb, dimension: Uint8Array): Promis
   return Number((await db.firstOf(countGovernedStatement, { dimension }))?.count ?? 0)
 }
 
-interface Range {
+const sealedGovernedStatement = statement<{
   readonly dimension: Uint8Array
   readonly first: number
   readonly last: number
-}
-
-const sealedGovernedStatement = statement<Range>()((k, p) =>
+}>()((k, p) =>
   k
     .selectFrom('cgr_decisions as decided')
     .innerJoin('cgr_agents as agent', (join) =>
@@ -165,5 +163,7 @@ const sealedGovernedStatement = statement<Range>()((k, p) =>
 )
 
 /** What is sealed of the governed decisions that count, with seqs in [first, last]. */
-export const listSealedGoverned = (db: TenantDb, range: Range) =>
-  db.allOf(sealedGovernedStatement, range)
+export const listSealedGoverned = (
+  db: TenantDb,
+  range: { readonly dimension: Uint8Array; readonly first: number; readonly last: number },
+) => db.allOf(sealedGovernedStatement, range)

@@ -110,10 +110,9 @@ async function expireBatch(kernel: Kernel, tenant_id: string): Promise<boolean> 
   return rows.length === BATCH && expired > 0
 }
 
-/** Ids and digests that a redacted record keeps of its request, by kind. */
-type RedactRequest = (request: JsonObject, document: JsonObject | null) => JsonObject
-
-const REDACT: Readonly<Record<RecordKind, RedactRequest>> = {
+const REDACT: Readonly<
+  Record<RecordKind, (request: JsonObject, document: JsonObject | null) => JsonObject>
+> = {
   artifact: ({ layers }) => ({
     ...ARTIFACT,
     layers: listOf(layers).map(({ digest = '', size = null }) => ({

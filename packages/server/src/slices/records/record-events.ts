@@ -49,8 +49,9 @@ const EVENTS = {
   },
 } as const satisfies Readonly<Record<RecordKind, Partial<Record<RecordStatus, string>>>>
 
-type EventNames = { readonly [K in RecordKind]: (typeof EVENTS)[K] }
-type EventName = { [K in RecordKind]: EventNames[K][keyof EventNames[K]] }[RecordKind]
+type EventName = {
+  [K in RecordKind]: (typeof EVENTS)[K][keyof (typeof EVENTS)[K]]
+}[RecordKind]
 
 const byKind: Readonly<Record<RecordKind, Readonly<Partial<Record<string, EventName>>>>> = EVENTS
 
@@ -120,13 +121,11 @@ interface RecordFault {
   readonly fault: string
 }
 
-type KeyringAccess = Pick<Kernel, 'keyring'>
-
 const CHUNK = 200
 
 /** On the snapshot of `db`. */
 export async function* checkRecords(
-  kernel: KeyringAccess,
+  kernel: Pick<Kernel, 'keyring'>,
   db: TenantDb,
   logged: LoggedRecords,
 ): AsyncGenerator<RecordFault> {
@@ -147,7 +146,7 @@ export async function* checkRecords(
 }
 
 async function* checkRows(
-  kernel: KeyringAccess,
+  kernel: Pick<Kernel, 'keyring'>,
   tenant_id: string,
   { rows, logged }: { rows: readonly RecordRow[]; logged: LoggedRecords['records'] },
 ): AsyncGenerator<RecordFault> {
@@ -173,7 +172,7 @@ const CLOSED = 'the seal does not open'
 const LINKED = 'names another certificate than the log'
 
 async function findRecordFaults(
-  kernel: KeyringAccess,
+  kernel: Pick<Kernel, 'keyring'>,
   tenant_id: string,
   { row, content }: { row: RecordRow; content: RecordContent },
 ): Promise<string[]> {
@@ -195,7 +194,7 @@ async function findRecordFaults(
 }
 
 async function findSignatureFaults(
-  { keyring }: KeyringAccess,
+  { keyring }: Pick<Kernel, 'keyring'>,
   kind: RecordKind | 'approval',
   record: object,
 ): Promise<string[]> {
@@ -228,7 +227,7 @@ function findLogFaults(
 }
 
 async function* checkApprovals(
-  kernel: KeyringAccess,
+  kernel: Pick<Kernel, 'keyring'>,
   tenant_id: string,
   { rows, logged }: { rows: readonly ApprovalRow[]; logged: LoggedRecords['approvals'] },
 ): AsyncGenerator<RecordFault> {

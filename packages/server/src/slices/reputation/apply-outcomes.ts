@@ -280,9 +280,6 @@ export function collapse<T>(items: readonly T[], keyOf: (item: T) => string): T[
   return [...last.values()]
 }
 
-/** The result of one item. */
-type Fate = 'new' | 'superseded' | 'idempotent'
-
 /** How a retry finds what became of each item: numbers and letters, no words of the caller. */
 export interface BatchIds extends ReplayIds {
   /** The time of items without a date of their own. */
@@ -293,10 +290,14 @@ export interface BatchIds extends ReplayIds {
   readonly kept_us: Readonly<Record<string, number>>
 }
 
-const LETTERS: Readonly<Record<Fate, string>> = { new: 'n', superseded: 's', idempotent: 'i' }
+const LETTERS: Readonly<Record<ItemFate['fate'], string>> = {
+  new: 'n',
+  superseded: 's',
+  idempotent: 'i',
+}
 
 export interface ItemFate {
-  readonly fate: Fate
+  readonly fate: 'new' | 'superseded' | 'idempotent'
   readonly event_us: number
 }
 

@@ -88,17 +88,11 @@ const saysTheSame = (before: Attestation, now: CgrAttestationBody): boolean => {
 }
 
 /** An attestation as it will be stored; its place is that of its entry on the log. */
-interface NewAttestation {
-  readonly row: Omit<AttestationRow, 'seq'>
-  readonly record: string
-  readonly issuer_key_id: string
-}
-
 async function sign(
   kernel: Kernel,
   tenant_id: string,
   { agent, body, signer }: { agent: AgentRow; body: CgrAttestationBody; signer: Signer },
-): Promise<NewAttestation> {
+) {
   const bytes = cgrAttestationBytes(body)
   const signed = { ...body, signature: signer.sign(bytes).toString('hex') }
   const verdict = await verifyCgrAttestation(signed, kernel.keyring.publishedKeys())
@@ -121,7 +115,7 @@ async function sign(
 
 interface Issue {
   /** Null: the newest one says the same. */
-  readonly made: NewAttestation | null
+  readonly made: Awaited<ReturnType<typeof sign>> | null
   readonly newest: AttestationRow | undefined
 }
 

@@ -115,9 +115,11 @@ const partsOf = (error_e12: bigint) => ({
   error_parts: Number(error_e12 % UNIT_E12),
 })
 
-type Differences = AsyncGenerator<Difference>
-
-async function* compareAll(db: TenantDb, replay: Replay, totals: Totals): Differences {
+async function* compareAll(
+  db: TenantDb,
+  replay: Replay,
+  totals: Totals,
+): AsyncGenerator<Difference> {
   const reviewerOf = new Map<number, string>()
   for (const [name, { reviewer_no }] of totals.reviewers) reviewerOf.set(reviewer_no, name)
   yield* compareAgents(db, totals, reviewerOf)
@@ -151,7 +153,7 @@ async function* compareAgents(
   db: TenantDb,
   totals: Totals,
   reviewerOf: ReadonlyMap<number, string>,
-): Differences {
+): AsyncGenerator<Difference> {
   let [seen, seenLive] = [0, 0]
   for (let after = -1; ; ) {
     const rows = await listAllAgents(db, after, PAGE)
@@ -183,7 +185,7 @@ async function* compareAgents(
   yield* missing('cgr_live_reviews', expected, seenLive)
 }
 
-async function* compareReviewers(db: TenantDb, { reviewers }: Totals): Differences {
+async function* compareReviewers(db: TenantDb, { reviewers }: Totals): AsyncGenerator<Difference> {
   let seen = 0
   for (let after = -1; ; ) {
     const rows = await listAllReviewers(db, after, PAGE)
@@ -203,7 +205,11 @@ async function* compareReviewers(db: TenantDb, { reviewers }: Totals): Differenc
 
 const asRecord = (value: object | undefined) => value && { ...value }
 
-async function* compareDecisions(db: TenantDb, replay: Replay, totals: Totals): Differences {
+async function* compareDecisions(
+  db: TenantDb,
+  replay: Replay,
+  totals: Totals,
+): AsyncGenerator<Difference> {
   let seen = 0
   for (let after = -1; ; ) {
     const rows = await listAllDecisions(db, after, PAGE)
@@ -230,7 +236,7 @@ async function* compareDecisions(db: TenantDb, replay: Replay, totals: Totals): 
   yield* missing('cgr_decisions', replay.decisions.size, seen)
 }
 
-async function* compareOutcomes(db: TenantDb, { outcomes }: Replay): Differences {
+async function* compareOutcomes(db: TenantDb, { outcomes }: Replay): AsyncGenerator<Difference> {
   let seen = 0
   for (let after: Uint8Array = Buffer.alloc(0); ; ) {
     const rows = await listAllOutcomes(db, after, PAGE)
@@ -263,7 +269,7 @@ async function* compareReviews(
     readonly totals: Totals
     readonly reviewerOf: ReadonlyMap<number, string>
   },
-): Differences {
+): AsyncGenerator<Difference> {
   const { reviews } = replay
   let seen = 0
   let after: { referent: Uint8Array; reviewer_no: number } = {

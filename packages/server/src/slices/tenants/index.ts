@@ -88,9 +88,7 @@ export {
   readMeter,
 } from './usage/usage.ts'
 
-type Create = typeof contract.create
-
-const createTenant: Handler<Create> = async (call, { body }) => {
+const createTenant: Handler<typeof contract.create> = async (call, { body }) => {
   const { kernel } = call
   const tenant_id = await newTenantId(call)
   // Before the row: a tenant without keys could not seal; keys without a tenant are only unused.
@@ -105,11 +103,15 @@ const createTenant: Handler<Create> = async (call, { body }) => {
     // Only its hash is kept, and a second key would be one that nobody asked for.
     replay: async (tx: Tx) => ({ ...showTenant(kernel, await loadTenant(tx)), api_key: null }),
   }
-  return call.once<Static<Create['reply']>>(once, tenant_id)
+  return call.once<Static<(typeof contract.create)['reply']>>(once, tenant_id)
 }
 
 /** The record of a key is one of its tenant: a retry finds the tenant by the key itself. */
-async function newTenantId({ kernel, operation, idempotency_key }: Call<Create>): Promise<string> {
+async function newTenantId({
+  kernel,
+  operation,
+  idempotency_key,
+}: Call<typeof contract.create>): Promise<string> {
   if (idempotency_key === null) return kernel.ids.hex(16)
   const ids = await idsOfKey(kernel, operation.id, idempotency_key)
   for (const tenant_id of ids) {

@@ -85,12 +85,13 @@ function isTypeRequest(request: JsonObject): request is WorldTypeRequest {
 
 /** A large schema takes a while to read, and a version of a type never changes. */
 const SPECS_MAX = 64
-type SpecCaches = { readonly [K in WorldTypeKind]: LruCache<string, SpecOf[K]> }
-const specCaches = perKernel<SpecCaches>(() => ({
-  object: new LruCache({ max: SPECS_MAX }),
-  link: new LruCache({ max: SPECS_MAX }),
-  action: new LruCache({ max: SPECS_MAX }),
-}))
+const specCaches = perKernel<{ readonly [K in WorldTypeKind]: LruCache<string, SpecOf[K]> }>(
+  () => ({
+    object: new LruCache({ max: SPECS_MAX }),
+    link: new LruCache({ max: SPECS_MAX }),
+    action: new LruCache({ max: SPECS_MAX }),
+  }),
+)
 
 /** The requirements of a registered type. */
 export function specOf<K extends WorldTypeKind>(

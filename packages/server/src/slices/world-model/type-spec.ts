@@ -46,12 +46,6 @@ export interface SpecOf {
   readonly action: ActionSpec
 }
 
-/** An object type that a spec names. */
-interface TypeMention {
-  readonly name: string
-  readonly loc: Loc
-}
-
 const WHERE = ['body', 'spec'] as const
 
 /** 422 at a location in the body. */
@@ -83,7 +77,9 @@ function assertName(kind: WorldTypeKind, name: string): void {
 }
 
 /** The object types that must exist before the type. */
-export function mentionsOf(spec: SpecOf[WorldTypeKind]): readonly TypeMention[] {
+export function mentionsOf(
+  spec: SpecOf[WorldTypeKind],
+): readonly { readonly name: string; readonly loc: Loc }[] {
   if (spec.kind === 'object') return []
   if (spec.kind === 'link')
     return [

@@ -44,8 +44,7 @@ import {
   readFacts,
 } from './extracted-facts.ts'
 
-type Ingest = (typeof memoryIngestion)['ingest']
-type IngestCall = Call<Ingest>
+type IngestCall = Call<(typeof memoryIngestion)['ingest']>
 
 const ID_BYTES = 16
 /** Of the memories that the turns are compared with. */
@@ -57,7 +56,7 @@ const NEEDED = ['memory:read', 'orchestrator:run'] as const
 
 interface ExtractRequest {
   readonly store_id: string
-  readonly body: InputOf<Ingest>['body']
+  readonly body: InputOf<(typeof memoryIngestion)['ingest']>['body']
   /** The turns as memories. */
   readonly items: Parameters<typeof gateWrites>[2]
 }
@@ -144,7 +143,7 @@ async function prepareConversation(
   }
 }
 
-const nameOf = (message: InputOf<Ingest>['body']['messages'][number] | undefined): string =>
+const nameOf = (message: ExtractRequest['body']['messages'][number] | undefined): string =>
   message?.speaker ?? message?.name ?? message?.role ?? ''
 
 const recipientOf = ({ provider, extraction_id }: Conversation) =>

@@ -44,11 +44,6 @@ interface UndoPlan extends UndoneCall {
   readonly problem: Reason | null
 }
 
-interface UndoCall {
-  readonly row: CallRow
-  readonly step: StepRow
-}
-
 /** One thing at a time, so that any process can go on. */
 export async function compensate(worker: RunWorker, state: RunState): Promise<JobPause | null> {
   for (const undone of listActed(state.calls)) {
@@ -268,7 +263,7 @@ async function refuseUndo(
 async function executeUndo(
   worker: RunWorker,
   state: RunState,
-  { row, step }: UndoCall,
+  { row, step }: { readonly row: CallRow; readonly step: StepRow },
 ): Promise<JobPause | null> {
   const end = (outcome: ToolOutcome, reason?: Reason) =>
     endUndo(worker, { row, step }, outcome, reason)
@@ -305,7 +300,7 @@ async function executeUndo(
 
 async function endUndo(
   worker: RunWorker,
-  { row, step }: UndoCall,
+  { row, step }: { readonly row: CallRow; readonly step: StepRow },
   outcome: ToolOutcome,
   reason: Reason = 'tool_failed',
 ): Promise<null> {

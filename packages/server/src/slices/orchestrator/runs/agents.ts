@@ -275,12 +275,11 @@ export const agentTextSource = textSource<
     updateAgent(tx, agent_id, { secret_no: REDACTED_SECRET, sealed, enabled: 0 }),
 })
 
-type Update = typeof contract.update_agent
-type UpdateBody = Parameters<Handler<Update>>[1]['body']
+type UpdateBody = Parameters<Handler<typeof contract.update_agent>>[1]['body']
 
 const ATTEMPTS = 8
 
-export const changeAgent: Handler<Update> = (call, { params, body }) => {
+export const changeAgent: Handler<typeof contract.update_agent> = (call, { params, body }) => {
   refuseLimited(call)
   return retryOnConflict(() => storeNext(call, params.agent_id, body), {
     on: 'agent',
@@ -290,7 +289,11 @@ export const changeAgent: Handler<Update> = (call, { params, body }) => {
 }
 
 /** Throws a conflict where the agent has another version by now. */
-async function storeNext(call: Call<Update>, agent_id: string, body: UpdateBody): Promise<Agent> {
+async function storeNext(
+  call: Call<typeof contract.update_agent>,
+  agent_id: string,
+  body: UpdateBody,
+): Promise<Agent> {
   const { kernel, tenant_id } = call
   const known = await call.read((db) => loadAgent(kernel, db, agent_id))
   if (!known) return call.refuse('agent_not_found')

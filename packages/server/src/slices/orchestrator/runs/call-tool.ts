@@ -44,8 +44,6 @@ import { isToReport, refsOf, showCall } from './run-view.ts'
 import { loadRun, loadRunOf, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
 
-type CallTool = typeof contract.call_tool
-
 const ID_BYTES = 16
 const SECOND_US = 1_000_000
 
@@ -63,9 +61,10 @@ export function requirePermitted(step: StepRow | undefined): StepRow {
   return step
 }
 
-export const callTool: Handler<CallTool> = (call, input) => callToolBy('client', call, input)
+export const callTool: Handler<typeof contract.call_tool> = (call, input) =>
+  callToolBy('client', call, input)
 
-type CallInput = Parameters<Handler<CallTool>>[1] & {
+type CallInput = Parameters<Handler<typeof contract.call_tool>>[1] & {
   /** Of a call that this service will make: its tool, and whose texts the model has read. */
   readonly own?: {
     /** Null: a turn of another agent. */
@@ -81,9 +80,9 @@ type CallInput = Parameters<Handler<CallTool>>[1] & {
 /** Of a run with another executor it refuses `wrong_state`. */
 export async function callToolBy(
   executor: Run['executor'],
-  call: Call<CallTool>,
+  call: Call<typeof contract.call_tool>,
   { params, body, own, hold_s }: CallInput,
-): ReturnType<Handler<CallTool>> {
+): ReturnType<Handler<typeof contract.call_tool>> {
   refuseLimited(call)
   const earlier = await findEarlierIds(call)
   if (earlier) return answerCall(call, params.step_id, String(earlier['call_id']))
@@ -207,7 +206,7 @@ async function originsOfCaller(kernel: Kernel, db: TenantDb, step: StepRow): Pro
   return ['caller', 'model', ...memory, ...new Set(tools)]
 }
 
-async function answerCall(call: Call<CallTool>, step_id: string, call_id: string) {
+async function answerCall(call: Call<typeof contract.call_tool>, step_id: string, call_id: string) {
   const row = await call.read((db) => findCall(db, call_id))
   if (!row) return call.refuse('step_not_found')
   if (row.state === 'waiting_hitl' && row.action_id !== null)
@@ -223,18 +222,11 @@ export const toolOf = (text: string | undefined): string | null =>
 export const argsOf = (text: string): { tool: string; args: JsonObject; version: number } =>
   JSON.parse(text)
 
-interface NamedCall {
-  readonly run_id: string
-  readonly call_id: string
-}
-
-interface CallOfStep {
-  readonly row: CallRow
-  readonly step: StepRow
-}
-
 /** Refuses a call that the run does not have. */
-async function loadCall(db: TenantDb, { run_id, call_id }: NamedCall): Promise<CallOfStep> {
+async function loadCall(
+  db: TenantDb,
+  { run_id, call_id }: { readonly run_id: string; readonly call_id: string },
+): Promise<{ readonly row: CallRow; readonly step: StepRow }> {
   await loadRun(db, run_id)
   const calls = await listCalls(db, run_id)
   const row = calls.find((one) => one.call_id === call_id)
@@ -302,7 +294,7 @@ interface Settlement {
   readonly refused: string
   store(
     unit: RunUnit,
-    call: CallOfStep,
+    call: { readonly row: CallRow; readonly step: StepRow },
     named: Pick<CallRow, 'result_text_id' | 'result_commitment'>,
   ): Promise<unknown>
 }
@@ -310,7 +302,7 @@ interface Settlement {
 /** Stores what is said of a call, bound to the memories of its step; the run goes on. */
 async function settleCall(
   call: Call<typeof contract.report_call> | Call<typeof contract.resolve_call>,
-  { run_id, call_id, text }: NamedCall & { readonly text: string },
+  { run_id, call_id, text }: Record<'run_id' | 'call_id' | 'text', string>,
   accepts: (row: CallRow) => boolean,
   { refused, store }: Settlement,
 ): Promise<RunCall> {

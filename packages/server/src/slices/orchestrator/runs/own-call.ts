@@ -22,14 +22,6 @@ const LOCAL: Principal = {
   allowed_stores: [],
 }
 
-interface OwnCaller {
-  readonly kernel: Kernel
-  readonly tenant_id: string
-  readonly principal: Principal
-  readonly request_id: string
-  readonly gone: AbortSignal
-}
-
 /** Who holds a key of the tenant, with the rights it has now; null: nobody any more. */
 export async function findHolder(
   kernel: Kernel,
@@ -44,7 +36,13 @@ export async function findHolder(
 /** Without an Idempotency-Key: its units run as they are. */
 export function ownCall<S extends OperationSpec>(
   operation: S,
-  { kernel, tenant_id, principal, request_id, gone }: OwnCaller,
+  {
+    kernel,
+    tenant_id,
+    principal,
+    request_id,
+    gone,
+  }: Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'request_id' | 'gone'>,
 ): Call<S> {
   return {
     operation,
@@ -75,7 +73,7 @@ export const passOn = <S extends OperationSpec>(call: Call, operation: S): Call<
 
 /** The ordinary retrieval, its policies included. */
 export async function retrieveMemories(
-  caller: OwnCaller,
+  caller: Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'request_id' | 'gone'>,
   store_id: string,
   request: RetrieveRequest,
 ): Promise<{

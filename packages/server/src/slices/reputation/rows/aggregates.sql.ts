@@ -57,9 +57,7 @@ const addLiveStatement = statement<LiveRow>()((k, p) =>
 
 export const addToLiveReviews = (tx: Tx, row: LiveRow) => tx.runOf(addLiveStatement, row)
 
-type LiveKey = Pick<LiveRow, 'agent_no' | 'reviewer_no'>
-
-const deleteEmptyStatement = statement<LiveKey>()((k, p) =>
+const deleteEmptyStatement = statement<Pick<LiveRow, 'agent_no' | 'reviewer_no'>>()((k, p) =>
   k
     .deleteFrom('cgr_live_reviews')
     .where('tenant_id', '=', p.tenant_id)
@@ -68,7 +66,8 @@ const deleteEmptyStatement = statement<LiveKey>()((k, p) =>
     .where('count', '=', sql.lit(0)),
 )
 
-export const deleteEmptyLiveReviews = (tx: Tx, key: LiveKey) => tx.runOf(deleteEmptyStatement, key)
+export const deleteEmptyLiveReviews = (tx: Tx, key: Pick<LiveRow, 'agent_no' | 'reviewer_no'>) =>
+  tx.runOf(deleteEmptyStatement, key)
 
 const REVIEWER_COLUMNS = [
   'reviewer_no',
@@ -99,9 +98,7 @@ export async function listReviewers(
   return found.flat()
 }
 
-type ReviewerRecord = Omit<ReviewerRow, 'name' | 'anchor'>
-
-const setRecordStatement = statement<ReviewerRecord>()((k, p) =>
+const setRecordStatement = statement<Omit<ReviewerRow, 'name' | 'anchor'>>()((k, p) =>
   k
     .updateTable('cgr_reviewers')
     .set({
@@ -113,7 +110,7 @@ const setRecordStatement = statement<ReviewerRecord>()((k, p) =>
     .where('reviewer_no', '=', p.reviewer_no),
 )
 
-export const setReviewerRecord = (tx: Tx, record: ReviewerRecord) =>
+export const setReviewerRecord = (tx: Tx, record: Omit<ReviewerRow, 'name' | 'anchor'>) =>
   tx.runOf(setRecordStatement, record)
 
 /** A live review sum beside the record of its reviewer. */

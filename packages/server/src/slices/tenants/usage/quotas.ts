@@ -253,18 +253,16 @@ const NEVER_REFUSED: readonly RegExp[] = [
 const isNeverRefused = (operation: string): boolean =>
   NEVER_REFUSED.some((pattern) => pattern.test(operation))
 
-/** Headers of the answer: fields of draft-ietf-httpapi-ratelimit-headers. */
-type RateHeaders = Readonly<Record<string, string>>
-
 /**
- * Counts a request of a tenant whose plan limits its rate, before its body is read. Refuses
- * `rate_limited`; null: no limit.
+ * Counts a request of a tenant whose plan limits its rate, before its body is read. Returns headers
+ * of the answer: fields of draft-ietf-httpapi-ratelimit-headers. Refuses `rate_limited`; null: no
+ * limit.
  */
 export async function takeRequest(
   kernel: Kernel,
   principal: Principal,
   operation: string,
-): Promise<RateHeaders | null> {
+): Promise<Readonly<Record<string, string>> | null> {
   const { plan, tenant_id } = principal
   if (plan === undefined || kernel.settings.plans === null) return null
   const limits = limitsAt(kernel.settings.plans, plan, kernel.clock.now())

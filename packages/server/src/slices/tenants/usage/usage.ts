@@ -14,11 +14,6 @@ import {
   type UsageRow,
 } from './usage.sql.ts'
 
-interface Count {
-  readonly count: number
-  readonly bytes: number
-}
-
 const FLUSH_MS = 2_000
 
 // How the call counted: the same operation may write on one path and only read on another.
@@ -29,7 +24,7 @@ const ERASED = 'e/erased'
 /** No operation: governed decisions by kind. */
 const GOVERNED = 'g/'
 
-const slot: SharedSlot<ReadonlyMap<string, Count>> = {
+const slot: SharedSlot<ReadonlyMap<string, { readonly count: number; readonly bytes: number }>> = {
   name: 'usage',
   async flush(tx, counts) {
     const period = monthOf(tx.now())
@@ -85,7 +80,11 @@ export async function loadGoverned(db: TenantDb, period: string) {
   return counts
 }
 
-function add(tx: Tx, operation: string, more: Count): void {
+function add(
+  tx: Tx,
+  operation: string,
+  more: { readonly count: number; readonly bytes: number },
+): void {
   const counts = new Map(tx.shared.get(slot))
   const known = counts.get(operation)
   counts.set(operation, {
