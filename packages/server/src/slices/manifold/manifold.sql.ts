@@ -5,22 +5,13 @@ import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
-/** A decision of the trail; `secret_no` or `start` changes when it is resealed. */
-interface TrailRow {
-  readonly seq: number
-  readonly decision_id: Uint8Array
-  readonly secret_no: number
-  /** First bytes of the sealed document, which contain its revision. */
-  readonly start: Uint8Array
-}
-
 /** The newest rows below a seq. */
 export interface Page {
   readonly before: number
   readonly limit: number
 }
 
-/** Length of `start` in bytes. */
+/** Length in bytes of `start`: first bytes of the sealed document, which contain its revision. */
 const START_BYTES = 5
 
 const trail = (db: TenantDb, store_ids: readonly string[]) =>
@@ -28,12 +19,8 @@ const trail = (db: TenantDb, store_ids: readonly string[]) =>
     ? from(db, 'decisions')
     : from(db, 'decisions').where('store_id', 'in', store_ids)
 
-/** Decisions of the trail, newest first. */
-export const listTrail = (
-  db: TenantDb,
-  store_ids: readonly string[],
-  { before, limit }: Page,
-): Promise<TrailRow[]> =>
+/** Decisions of the trail, newest first. `secret_no` or `start` changes when one is resealed. */
+export const listTrail = (db: TenantDb, store_ids: readonly string[], { before, limit }: Page) =>
   db.all(
     trail(db, store_ids)
       .select((e) => [

@@ -1,5 +1,6 @@
 // Approval requests: what they are bound to, and what an approver sees of them.
 
+import type { ApprovalSettings } from '@custos/contract'
 import type { JsonObject, RecordKind } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
@@ -14,7 +15,7 @@ import {
   insertApproval,
   type SettingsRow,
 } from './approvals.sql.ts'
-import { kindOf, type RedactedSignature } from './open-record.ts'
+import { kindOf, type RecordContent } from './open-record.ts'
 
 /** What an approval request keeps sealed. */
 export type ApprovalContent = {
@@ -29,13 +30,7 @@ export type ApprovalContent = {
   /** The signed approval record; null before the decision. */
   readonly record: JsonObject | null
   /** Of a redacted request: what was signed. Absent in all others. */
-  readonly signed?: RedactedSignature | null
-}
-
-interface ApprovalSettings {
-  readonly different_credential: boolean
-  readonly attestation_required: boolean
-  readonly expires_after_seconds: number
+  readonly signed?: NonNullable<RecordContent['signed']> | null
 }
 
 const DEFAULTS: ApprovalSettings = {

@@ -33,16 +33,16 @@ export type RecordContent = {
   readonly denied_by: DenyingPolicy | null
   /** Why it was not issued; for people. */
   readonly reason: string | null
-  /** Of a redacted record: what was signed. Absent in all others. */
-  readonly signed?: RedactedSignature | null
-}
-
-/** The signature over a document that was erased, and its digest on the log. */
-export type RedactedSignature = {
-  readonly record_digest: string
-  readonly signature: string
-  readonly public_key: string
-  readonly key_id: string
+  /**
+   * Of a redacted record: the signature over the document that was erased, and its digest on the
+   * log. Absent in all others.
+   */
+  readonly signed?: {
+    readonly record_digest: string
+    readonly signature: string
+    readonly public_key: string
+    readonly key_id: string
+  } | null
 }
 
 export interface OpenRecord {

@@ -6,11 +6,10 @@ import { DIMENSION_DEFAULT, type reputation, type ScoreObject } from '@custos/co
 import { type AgentScore, score as computeScore, didKeyOf } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Handler } from '../../platform/kernel/call.ts'
-import type { Kernel } from '../../platform/kernel/kernel.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { type Page, pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { findHead } from '../gcrumbs/index.ts'
+import { findLastSeq } from '../gcrumbs/index.ts'
 import { errorOf } from './changes.ts'
 import type { NameTexts } from './new-decision.ts'
 import { openLinks } from './rotate.ts'
@@ -39,13 +38,8 @@ interface ScoredAgent {
   readonly score: AgentScore
 }
 
-interface WithNames extends ScoredAgent {
-  readonly name: Awaited<ReturnType<typeof listSealedNames>>[number]
-  readonly chain: readonly RotationRow[]
-}
-
 /** In the order of `found`. */
-export async function nameAll(db: TenantDb, found: readonly ScoredAgent[]): Promise<WithNames[]> {
+export async function nameAll(db: TenantDb, found: readonly ScoredAgent[]) {
   const names = await listSealedNames(
     db,
     found.map(({ agent }) => agent.newest_seq),
@@ -61,26 +55,16 @@ export async function nameAll(db: TenantDb, found: readonly ScoredAgent[]): Prom
   })
 }
 
-/** The last entry of the log on this snapshot. */
-async function lastSeq(db: TenantDb): Promise<number | null> {
-  const head = await findHead(db)
-  return head && head.size > 0 ? head.size - 1 : null
-}
-
 interface ScoreView {
   readonly score: AgentScore
   readonly object: ScoreObject
 }
 
-interface Frame {
-  readonly kernel: Kernel
-  readonly tenant_id: string
-  readonly dimension: string
-  readonly log_seq: number | null
-}
-
 /** Opens what is sealed; in the order of `found`. */
-export async function showAll(frame: Frame, found: readonly WithNames[]): Promise<ScoreView[]> {
+export async function showAll(
+  frame: Pick<Call, 'kernel' | 'tenant_id'> & { dimension: string; log_seq: number | null },
+  found: Awaited<ReturnType<typeof nameAll>>,
+): Promise<ScoreView[]> {
   const { kernel, tenant_id, dimension, log_seq } = frame
   const now_us = kernel.clock.now()
   const sealed = found.map(({ name }) => {
@@ -118,7 +102,7 @@ export async function showAll(frame: Frame, found: readonly WithNames[]): Promis
 
 /** The key in force now, and the did of the first one. */
 async function subjectOf(
-  { kernel, tenant_id }: Frame,
+  { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
   chain: readonly RotationRow[],
   { words, now_us }: { words: NameTexts | null; now_us: number },
 ): Promise<{ readonly subject_key: string | null; readonly subject_did: string | null }> {
@@ -133,7 +117,7 @@ async function subjectOf(
 
 /** Finds the agent with the handle, the most trustworthy first; refuses when there is none. */
 export async function findSubject(
-  { kernel, tenant_id }: { kernel: Kernel; tenant_id: string },
+  { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
   wanted: {
     readonly agent_handle: string
     readonly subject_key?: string | null | undefined
@@ -153,7 +137,7 @@ export async function findSubject(
     if (!agent) return null
     const weighed = await listWeighed(db, agent.agent_no, agent.agent_no)
     const [one] = await nameAll(db, [{ agent, score: scoreOf(agent, weighed) }])
-    return one && { one, log_seq: await lastSeq(db), same_handle: named.length - 1 }
+    return one && { one, log_seq: await findLastSeq(db), same_handle: named.length - 1 }
   })
   if (!found) throw new Refusal('score_not_found')
   const { one, log_seq, same_handle } = found
@@ -181,7 +165,7 @@ export const scores: Handler<typeof reputation.scores> = async (call, { query })
     const { after } = page
     const from = after === null ? page.offset : all.findIndex((one) => isBehind(one, after))
     const wanted = from === -1 ? [] : all.slice(from, from + page.limit)
-    return { found: await nameAll(db, wanted), log_seq: await lastSeq(db) }
+    return { found: await nameAll(db, wanted), log_seq: await findLastSeq(db) }
   })
   const shown = await showAll({ kernel, tenant_id, dimension, log_seq }, found)
   const last = found.at(-1)
@@ -223,7 +207,7 @@ async function scoreAll(db: TenantDb, dimension: Uint8Array): Promise<ScoredAgen
 }
 
 /** @param agents in the order of their numbers */
-async function scoreRows(db: TenantDb, agents: readonly AgentRow[]): Promise<ScoredAgent[]> {
+export async function scoreRows(db: TenantDb, agents: readonly AgentRow[]): Promise<ScoredAgent[]> {
   const [first, last] = [agents[0], agents.at(-1)]
   if (!first || !last) return []
   const weighed = await listWeighed(db, first.agent_no, last.agent_no)

@@ -213,11 +213,10 @@ const attestations: Handler<typeof reputation.attestations> = async (call, { que
   return page.envelope('attestations', shown, last ? { at: last.row.seq, id: '' } : null)
 }
 
-export { nameAll, scoreOf, showAll } from './agent-score.ts'
+export { nameAll, scoreRows, showAll } from './agent-score.ts'
 export { checkReceipts } from './receipts/execution-receipt.ts'
 export { type RecomputeResult, recompute } from './recompute.ts'
 export { listAgents } from './rows/agents.sql.ts'
-export { listWeighed } from './rows/aggregates.sql.ts'
 export { dimensionLabel } from './rows/labels.ts'
 export { openPayload, reputationTextSources } from './rows/sealed-payload.ts'
 

@@ -301,25 +301,23 @@ async function* compareReviews(
   yield* missing('cgr_reviews', expected, seen)
 }
 
-type Payload<E extends EventType> = EventPayload<E>
-
 /** An entry of the log: written by appendCrumb, which checks the payload of each type. */
 type Entry = {
   [E in EventType]: {
     readonly seq: number
     readonly event_type: E
     readonly subject: string
-    readonly payload: Payload<E>
+    readonly payload: EventPayload<E>
   }
 }[EventType]
 
-interface LoggedDecision extends Payload<'cgr.decision_recorded'> {
+interface LoggedDecision extends EventPayload<'cgr.decision_recorded'> {
   readonly seq: number
   readonly decision_id: string
   current: boolean
 }
 
-interface LoggedReview extends Payload<'cgr.review_recorded'> {
+interface LoggedReview extends EventPayload<'cgr.review_recorded'> {
   readonly seq: number
   readonly referent: string
 }
@@ -358,7 +356,10 @@ interface Totals {
 
 class Replay {
   readonly decisions = new Map<number, LoggedDecision>()
-  readonly outcomes = new Map<string, Payload<'cgr.outcome_recorded'> & { readonly seq: number }>()
+  readonly outcomes = new Map<
+    string,
+    EventPayload<'cgr.outcome_recorded'> & { readonly seq: number }
+  >()
   /** By referent, then by reviewer. */
   readonly reviews = new Map<string, Map<string, LoggedReview>>()
   readonly #agents = new Map<string, AgentTotals>()
@@ -372,7 +373,7 @@ class Replay {
     else if (event_type === 'cgr.review_recorded') this.#review(seq, subject, payload)
   }
 
-  #decide(seq: number, decision_id: string, payload: Payload<'cgr.decision_recorded'>): void {
+  #decide(seq: number, decision_id: string, payload: EventPayload<'cgr.decision_recorded'>): void {
     const decision = { seq, decision_id, ...payload, current: true }
     const { agent, referent, dimension, known_by, anchor } = decision
     this.decisions.set(seq, decision)
@@ -391,7 +392,7 @@ class Replay {
     this.#current.set(key, decision)
   }
 
-  #review(seq: number, referent: string, payload: Payload<'cgr.review_recorded'>): void {
+  #review(seq: number, referent: string, payload: EventPayload<'cgr.review_recorded'>): void {
     const { reviewer, reviewer_key: anchor } = payload
     if (!this.#reviewers.has(reviewer))
       this.#reviewers.set(reviewer, { reviewer_no: seq, anchor, observations: 0, error_e12: 0n })

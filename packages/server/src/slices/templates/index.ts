@@ -1,6 +1,12 @@
 // Type templates: lists and installs them.
 
-import type { templates as contract, ReplyOf, TypeName, templates } from '@custos/contract'
+import type {
+  Cardinality,
+  templates as contract,
+  ReplyOf,
+  TypeName,
+  templates,
+} from '@custos/contract'
 import {
   actionOperation,
   canonicalize,
@@ -201,8 +207,6 @@ interface TemplateSource {
   >
   readonly actions: Readonly<Record<string, readonly [subject: string, tier: string]>>
 }
-
-type Cardinality = 'one_to_one' | 'one_to_many' | 'many_to_one' | 'many_to_many'
 
 const SOFTWARE_ENGINEERING: TemplateSource = {
   id: 'gns-software-engineering',

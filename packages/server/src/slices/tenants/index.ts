@@ -18,7 +18,7 @@ import { idsOfKey, isRecent } from '../../platform/kernel/idempotency.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { limitsAt, type PlanLimits } from '../../platform/kernel/plan-limits.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { appendCrumb, findHead } from '../gcrumbs/index.ts'
+import { appendCrumb, findLastSeq } from '../gcrumbs/index.ts'
 import { forgetCredentials } from './credentials.ts'
 import { rotateKey } from './keys.ts'
 import { loadTenant, provisionTenant, showTenant } from './provision.ts'
@@ -159,15 +159,11 @@ const showCurrentUsage: Handler<typeof contract.current_usage> = (call) => {
       state: stateOf(pct_used),
       metered_enabled: kernel.settings.billing !== null && tenant.plan === 'pro',
       limits: [...(await loadQuotaUse(kernel, db))],
-      log_seq: newestOf(await findHead(db)),
+      log_seq: await findLastSeq(db),
       ...usage,
     }
   })
 }
-
-/** Log positions begin at 0. */
-const newestOf = (head: { readonly size: number } | undefined): number | null =>
-  head === undefined || head.size === 0 ? null : head.size - 1
 
 /** With one decimal; of nothing included everything is used. */
 function percentOf(used: number, included: number | null): number | null {

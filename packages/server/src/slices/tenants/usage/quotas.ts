@@ -299,16 +299,13 @@ export async function markPeriod(tx: Tx, period_start_us: number, uncounted = 0)
   await insertMark(tx, { period_start_us, total })
 }
 
-interface Period {
+interface CountedPeriod {
   /** `YYYY-MM`, or the day it begins. */
   readonly name: string
   readonly start_at: string
   /** Exclusive. */
   readonly end_at: string
   readonly source: 'subscription' | 'calendar_month'
-}
-
-interface CountedPeriod extends Period {
   /** Governed decisions in it. */
   readonly used: number
 }
