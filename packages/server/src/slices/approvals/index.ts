@@ -5,6 +5,7 @@ import {
   type Approver,
   type approvals,
   type approvals as contract,
+  type InputOf,
   limits,
 } from '@custos/contract'
 import { Conflict, retryOnConflict } from '../../platform/concurrency.ts'
@@ -81,12 +82,6 @@ const approver: Handler<typeof contract.approver> = async (call, { params }) => 
   return shown ?? call.refuse('approver_not_found')
 }
 
-interface ApproverUpdate {
-  readonly name?: string | null | undefined
-  readonly role?: string | null | undefined
-  readonly active?: boolean | null | undefined
-}
-
 /** PUT /v1/hitl/approvers/{approver_id}: changes name and role, and enrolls again. */
 const updateApprover: Handler<typeof contract.update_approver> = async (call, { params, body }) =>
   (await change(call, params.approver_id, body)).approver
@@ -107,20 +102,14 @@ const APPROVER_RETRY = {
 const change = (
   call: Call,
   approver_id: string,
-  update: ApproverUpdate,
-): Promise<ApproverUpdateResult> =>
-  retryOnConflict(() => changeOnce(call, approver_id, update), APPROVER_RETRY)
-
-interface ApproverUpdateResult {
-  readonly approver: Approver
-  readonly event: ApproverEvent | null
-}
+  update: InputOf<typeof contract.update_approver>['body'],
+) => retryOnConflict(() => changeOnce(call, approver_id, update), APPROVER_RETRY)
 
 async function changeOnce(
   call: Call,
   approver_id: string,
-  update: ApproverUpdate,
-): Promise<ApproverUpdateResult> {
+  update: InputOf<typeof contract.update_approver>['body'],
+): Promise<{ readonly approver: Approver; readonly event: ApproverEvent | null }> {
   const { kernel, tenant_id, principal } = call
   const before = await call.read((db) => findApprover(db, approver_id))
   if (!before) return call.refuse('approver_not_found')

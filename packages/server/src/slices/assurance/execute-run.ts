@@ -14,7 +14,7 @@ import { canonicalize, type Json } from '@custos/proof'
 import { sha256 } from '../../platform/bytes.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
-import { recordAudit, type SignedAudit } from '../compliance/index.ts'
+import { recordAudit } from '../compliance/index.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import {
   findBaseline,
@@ -39,7 +39,6 @@ import {
   auditTenant,
   type CheckReport,
   CheckStopped,
-  type CountName,
   checkerOf,
   type DataCheck,
   type TenantObservation,
@@ -95,7 +94,7 @@ interface Outcome {
   readonly baseline_id: string | null
   /** The snapshot that a baseline would store; null: nothing was checked. */
   readonly snapshot: Snapshot | null
-  readonly audit: SignedAudit | null
+  readonly audit: Awaited<ReturnType<typeof auditTenant>>['audit']
 }
 
 /** One run after another in a process: each may read all of a tenant's data. */
@@ -352,11 +351,12 @@ function logDrift(
 }
 
 /** An erased fact leaves a tombstone, so that their sum never falls; nor does any of the others. */
-const KEPT: readonly (readonly [string, readonly CountName[], string])[] = [
-  ['ledger', ['facts', 'tombstones'], 'facts are gone that no tombstone stands for'],
-  ['ledger', ['certificates'], 'certificates are gone'],
-  ['seals', ['decisions'], 'decisions are gone'],
-]
+const KEPT: readonly (readonly [string, readonly (keyof TenantObservation['counts'])[], string])[] =
+  [
+    ['ledger', ['facts', 'tombstones'], 'facts are gone that no tombstone stands for'],
+    ['ledger', ['certificates'], 'certificates are gone'],
+    ['seals', ['decisions'], 'decisions are gone'],
+  ]
 
 function countDrift({ counts: before }: Snapshot, { counts: now }: Snapshot): DriftEvent[] {
   return KEPT.flatMap(([check, names, detail]) => {

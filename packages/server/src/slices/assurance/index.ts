@@ -356,11 +356,9 @@ const stats: Handler<typeof assurance.stats> = async (call) => {
 export { awaitRuns } from './execute-run.ts'
 export {
   type AuditResult,
-  type AuditTask,
   type CheckReport,
   CheckStopped,
   type CheckTask,
-  type CountName,
   type DataCheck,
   setChecker,
   type TenantChecker,

@@ -29,31 +29,21 @@ export interface TenantObservation {
     readonly root_hash: string | null
     readonly generation: number
   }
-  readonly counts: Readonly<Record<CountName, number>>
+  readonly counts: Readonly<
+    Record<
+      'stores' | 'facts' | 'tombstones' | 'decisions' | 'certificates' | 'policies_in_force',
+      number
+    >
+  >
   readonly policies: { readonly policy_set: number; readonly digest: string }
   readonly keys: { readonly digest: string; readonly key_ids: readonly string[] }
 }
-
-export type CountName =
-  | 'stores'
-  | 'facts'
-  | 'tombstones'
-  | 'decisions'
-  | 'certificates'
-  | 'policies_in_force'
 
 export interface CheckReport {
   readonly results: Partial<Record<DataCheck, CheckResult>>
   readonly observed: TenantObservation
   /** Root of the first `baseline_size` entries; null: the log has fewer. */
   readonly baseline_root: string | null
-}
-
-export interface AuditTask {
-  readonly api_key: string
-  readonly seed: string
-  /** Called before anything is written to the store. */
-  onStore(store_id: string): void
 }
 
 export interface AuditResult {
@@ -65,8 +55,15 @@ export interface AuditResult {
 export interface TenantChecker {
   /** In a thread of its own; nothing is written. Rejects with CheckStopped after `stop`. */
   look(task: CheckTask): Promise<CheckReport>
-  /** Runs the conformance suite against this service over HTTP; null: it does not listen yet. */
-  audit(task: AuditTask): Promise<AuditResult | null>
+  /**
+   * Runs the conformance suite against this service over HTTP; null: it does not listen yet.
+   * `onStore` is called before anything is written to the store.
+   */
+  audit(task: {
+    readonly api_key: string
+    readonly seed: string
+    onStore(store_id: string): void
+  }): Promise<AuditResult | null>
   stop(): Promise<void>
 }
 

@@ -9,12 +9,7 @@ import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.t
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import type { GateResult, PolicyVersion } from '../governance/index.ts'
-import {
-  type ApprovalRow,
-  findSettings,
-  insertApproval,
-  type SettingsRow,
-} from './approvals.sql.ts'
+import { type ApprovalRow, findSettings, insertApproval } from './approvals.sql.ts'
 import { kindOf, type RecordContent } from './open-record.ts'
 
 /** What an approval request keeps sealed. */
@@ -43,7 +38,7 @@ export async function loadSettings(kernel: Kernel, tenant_id: string): Promise<A
   return settingsOf(await kernel.db.read(tenant_id, findSettings))
 }
 
-export function settingsOf(row: SettingsRow | undefined): ApprovalSettings {
+export function settingsOf(row: Awaited<ReturnType<typeof findSettings>>): ApprovalSettings {
   if (!row) return DEFAULTS
   return {
     different_credential: row.different_credential === 1,

@@ -11,16 +11,19 @@ import { type Page, pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { findLastSeq } from '../gcrumbs/index.ts'
 import { errorOf } from './changes.ts'
-import type { NameTexts } from './new-decision.ts'
+import type { NameTexts } from './decide.ts'
 import { openLinks } from './rotate.ts'
 import { listAgents, listNamed } from './rows/agents.sql.ts'
-import { type AgentRow, listWeighed, type WeighedRow } from './rows/aggregates.sql.ts'
+import { type AgentRow, listWeighed } from './rows/aggregates.sql.ts'
 import { listSealedNames } from './rows/events.sql.ts'
 import { dimensionLabel, hexOf, keyLabel, nameLabel, sameLabel } from './rows/labels.ts'
 import { anchorOf, findLinks, listChain, type RotationRow } from './rows/rotations.sql.ts'
 import { openPayload } from './rows/sealed-payload.ts'
 
-export function scoreOf(agent: AgentRow, weighed: readonly WeighedRow[]): AgentScore {
+export function scoreOf(
+  agent: AgentRow,
+  weighed: Awaited<ReturnType<typeof listWeighed>>,
+): AgentScore {
   const { n_success, n_failure, n_pending } = agent
   const reviews = weighed.map((row) => ({
     reviewer: String(row.reviewer_no),

@@ -16,7 +16,7 @@ import { limitsAt } from '../../platform/kernel/plan-limits.ts'
 import { OperatorError } from '../../platform/operator-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { type IssuedKey, issueKey, refuseMoved, revokeKey } from './credentials.ts'
+import { issueKey, refuseMoved, revokeKey } from './credentials.ts'
 import { OPERATOR_RIGHTS, TENANT_RIGHTS } from './rights.ts'
 
 /** The tenant of local mode. */
@@ -133,7 +133,7 @@ export function showTenant(kernel: Kernel, tenant: TenantRow & Partial<TenantSta
 export const createOperatorKey = (
   kernel: Kernel,
   { name, expires_us = null }: { name: string; expires_us?: number | null },
-): Promise<IssuedKey> =>
+) =>
   kernel.db.transact(PLATFORM, (tx) =>
     issueKey(
       kernel,

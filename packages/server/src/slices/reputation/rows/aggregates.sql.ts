@@ -17,7 +17,7 @@ type LiveRow = Row<'cgr_live_reviews'>
 
 const AT_ONCE = 32
 
-type AgentChange = Pick<
+export type AgentChange = Pick<
   AgentRow,
   'agent_no' | 'n_success' | 'n_failure' | 'n_pending' | 'n_unscored'
 >
@@ -113,9 +113,6 @@ const setRecordStatement = statement<Omit<ReviewerRow, 'name' | 'anchor'>>()((k,
 export const setReviewerRecord = (tx: Tx, record: Omit<ReviewerRow, 'name' | 'anchor'>) =>
   tx.runOf(setRecordStatement, record)
 
-/** A live review sum beside the record of its reviewer. */
-export type WeighedRow = LiveRow & Pick<ReviewerRow, 'observations' | 'error_ones' | 'error_parts'>
-
 const weighedStatement = statement<{ first: number; last: number }>()((k, p) =>
   k
     .selectFrom('cgr_live_reviews as live')
@@ -138,8 +135,11 @@ const weighedStatement = statement<{ first: number; last: number }>()((k, p) =>
     .where('live.agent_no', '<=', p.last),
 )
 
-/** Lists the rows of the agents with numbers in [first, last]. */
-export const listWeighed = (db: TenantDb, first: number, last: number): Promise<WeighedRow[]> =>
+/**
+ * Lists the rows of the agents with numbers in [first, last]: live review sums beside the records
+ * of their reviewers.
+ */
+export const listWeighed = (db: TenantDb, first: number, last: number) =>
   db.allOf(weighedStatement, { first, last })
 
 export const listEntries = (db: TenantDb, after: number, limit: number) =>

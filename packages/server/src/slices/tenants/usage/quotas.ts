@@ -28,20 +28,18 @@ const THRESHOLDS = [80, 100] as const
 
 const MEMORIES = 'memories'
 
-interface MemoryCount {
-  readonly value: number
-  /** See `quota_counters.stores_seq`. */
-  readonly stores_seq: number
-  readonly changed: boolean
-}
-
 interface PlanState {
   readonly plan: string
   /** Where a person can change the plan; null: nobody sells plans here. */
   readonly upgrade_url: string | null
   readonly limits: PlanLimits
   /** Null: not read by this commit. */
-  readonly memories: MemoryCount | null
+  readonly memories: {
+    readonly value: number
+    /** See `quota_counters.stores_seq`. */
+    readonly stores_seq: number
+    readonly changed: boolean
+  } | null
 }
 
 /** Units of a tenant take turns on both engines: nobody else counts between check and change. */
@@ -78,7 +76,7 @@ async function loadPlan(kernel: Kernel, tx: Tx): Promise<PlanState | null> {
   return state
 }
 
-async function loadMemories(tx: Tx, { memories }: PlanState): Promise<MemoryCount> {
+async function loadMemories(tx: Tx, { memories }: PlanState) {
   if (memories !== null) return memories
   const [counted, { last_seq }] = await Promise.all([
     findCounter(tx, MEMORIES),

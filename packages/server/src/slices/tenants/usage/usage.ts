@@ -218,23 +218,19 @@ export function addUsages(all: readonly Usage[]): Usage {
 /** `2026-01` of microseconds since the epoch, UTC. */
 const monthOf = (us: number): string => formatTime(us).slice(0, 7)
 
-interface Month {
-  readonly period: string
-  readonly start_at: string
-  /** Exclusive: the first moment of the next month. */
-  readonly end_at: string
-}
-
 /** A month as `YYYY-MM`, or by its name; a plan counts in calendar months. */
-export function monthNamed(name: string, now_us: number): Month {
+export function monthNamed(name: string, now_us: number) {
   if (name === 'current_month' || name === 'current_period') return calendarMonth(now_us, 0)
   if (name === 'previous_month') return calendarMonth(now_us, 1)
   // The schema has checked the form.
   return calendarMonth(parseTime(`${name}-01T00:00:00Z`) ?? now_us, 0)
 }
 
-/** The UTC calendar month `back` months before the one that holds `us`. */
-export function calendarMonth(us: number, back: 0 | 1): Month {
+/**
+ * The UTC calendar month `back` months before the one that holds `us`. `end_at` is exclusive: the
+ * first moment of the next month.
+ */
+export function calendarMonth(us: number, back: 0 | 1) {
   const year = Number(formatTime(us).slice(0, 4))
   const month = Number(formatTime(us).slice(5, 7)) - 1 - back
   const start_at = formatTime(Date.UTC(year, month, 1) * 1000)
