@@ -31,11 +31,9 @@ import {
 } from '../../memory/index.ts'
 import { insertPrepared, prepareWaitingRecord } from '../../records/index.ts'
 import { hasNoKey } from '../../tenants/index.ts'
-import { actionRequest, agentActionRegistry } from '../runs/agent-actions.ts'
+import { actionRequest, agentActionRegistry, textOfFact } from '../runs/agent-actions.ts'
 import { refuseLimited } from '../runs/agents.ts'
-import { findEarlierIds } from '../runs/earlier-answer.ts'
-import { retrieveMemories } from '../runs/own-call.ts'
-import { textOfFact } from '../runs/waiting-fact.ts'
+import { findEarlierIds, retrieveMemories } from '../runs/own-call.ts'
 import {
   buildQuestion,
   compareFacts,

@@ -31,7 +31,6 @@ import {
   stepContext,
 } from './agent-actions.ts'
 import { loadAgent, type OpenAgent, refuseLimited } from './agents.ts'
-import { findEarlierIds } from './earlier-answer.ts'
 import {
   type CallRow,
   findStep,
@@ -40,7 +39,7 @@ import {
   type RunRow,
   type StepRow,
 } from './orchestrator.sql.ts'
-import { retrieveMemories } from './own-call.ts'
+import { findEarlierIds, retrieveMemories } from './own-call.ts'
 import { signerOf } from './run-receipt.ts'
 import { RunUnit } from './run-unit.ts'
 import { isOver, leftOf, refsOf, showStep, sourcesOf } from './run-view.ts'

@@ -29,7 +29,6 @@ import {
   mayReadTexts,
 } from './agent-actions.ts'
 import { knownAgent, loadAgent, refuseLimited } from './agents.ts'
-import { findEarlierIds } from './earlier-answer.ts'
 import {
   type CallRow,
   findCall,
@@ -38,6 +37,7 @@ import {
   listSteps,
   type StepRow,
 } from './orchestrator.sql.ts'
+import { findEarlierIds } from './own-call.ts'
 import { signerOf } from './run-receipt.ts'
 import { RunUnit } from './run-unit.ts'
 import { isToReport, refsOf, showCall } from './run-view.ts'
