@@ -1,7 +1,6 @@
 // SQL of the manifold: decisions, their outcomes and their agents.
 
 import type { Builder } from '../../platform/db/builder.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
@@ -37,14 +36,6 @@ export const listTrail = (db: TenantDb, store_ids: readonly string[], { before, 
 export async function countTrail(db: TenantDb, store_ids: readonly string[]): Promise<number> {
   const counted = trail(db, store_ids).select((e) => e.fn.countAll<number>().as('count'))
   return Number((await db.first(counted))?.count ?? 0)
-}
-
-type GovernedRow = Pick<
-  Tables['cgr_decisions'],
-  'seq' | 'decision_id' | 'agent_no' | 'decision' | 'tag' | 'secret_no'
-> & {
-  /** Latest reported outcome of the referent; null: none yet. */
-  readonly outcome: string | null
 }
 
 /** The page of decisions, not yet of a dimension. */
@@ -104,12 +95,12 @@ const governedStatement = statement<Page & { dimension: Uint8Array }>()(
       .select('known.outcome'),
 )
 
-/** GovernedRow decisions of a dimension that count, the newest first, with their outcomes. */
-export const listGoverned = (
-  db: TenantDb,
-  dimension: Uint8Array,
-  page: Page,
-): Promise<GovernedRow[]> => db.allOf(governedStatement, { dimension, ...page })
+/**
+ * Governed decisions of a dimension that count, the newest first, each with the latest reported
+ * outcome of its referent; null: none yet.
+ */
+export const listGoverned = (db: TenantDb, dimension: Uint8Array, page: Page) =>
+  db.allOf(governedStatement, { dimension, ...page })
 
 const countGovernedStatement = statement<{ dimension: Uint8Array }>()((k, p) =>
   k

@@ -8,8 +8,8 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { scoreOf } from './agent-score.ts'
 import { errorOf } from './changes.ts'
 import { effectOf, isScored, resolves, squaredError } from './evidence.ts'
+import { listAllAgents } from './rows/agents.sql.ts'
 import {
-  listAllAgents,
   listAllDecisions,
   listAllOutcomes,
   listAllReviewers,

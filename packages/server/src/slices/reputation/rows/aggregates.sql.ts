@@ -151,26 +151,6 @@ export const listEntries = (db: TenantDb, after: number, limit: number) =>
       .limit(limit),
   )
 
-export const listAllAgents = (db: TenantDb, after: number, limit: number) =>
-  db.all(
-    from(db, 'cgr_agents')
-      .select([
-        'agent_no',
-        'dimension',
-        'identity',
-        'kind',
-        'anchor',
-        'newest_seq',
-        'n_success',
-        'n_failure',
-        'n_pending',
-        'n_unscored',
-      ])
-      .where('agent_no', '>', after)
-      .orderBy('agent_no')
-      .limit(limit),
-  )
-
 export const listAllReviewers = (db: TenantDb, after: number, limit: number) =>
   db.all(
     from(db, 'cgr_reviewers')

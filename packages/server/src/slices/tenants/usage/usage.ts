@@ -193,15 +193,7 @@ function kindOf(counted: string, operation: string) {
 
 /** Adds usages up, for example those of all tenants. */
 export function addUsages(all: readonly Usage[]): Usage {
-  const sum = {
-    writes: 0,
-    reads: 0,
-    deletes: 0,
-    supersedes: 0,
-    total_bytes: 0,
-    total_operations: 0,
-  }
-  const operations: Record<string, number> = {}
+  const { operations, ...sum } = summarize([])
   for (const usage of all) {
     sum.writes += usage.writes
     sum.reads += usage.reads
