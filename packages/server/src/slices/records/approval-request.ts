@@ -6,7 +6,6 @@ import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.ts'
-import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import type { GateResult, PolicyVersion } from '../governance/index.ts'
 import { type ApprovalRow, findSettings, insertApproval } from './approvals.sql.ts'
@@ -115,18 +114,11 @@ export interface OpenApproval {
 }
 
 /** Opens approval requests in the order of `rows`. Refuses while one of them does not open. */
-export async function openApprovals(
+export const openApprovals = (
   kernel: Kernel,
   tenant_id: string,
   rows: readonly ApprovalRow[],
-): Promise<OpenApproval[]> {
-  const contents = await approvalColumn.openAll(kernel, tenant_id, rows)
-  return rows.map((row, i) => {
-    const content = contents[i]
-    if (!content) throw new Refusal('unavailable', 'an approval request cannot be opened')
-    return { row, content }
-  })
-}
+): Promise<OpenApproval[]> => approvalColumn.loadAll(kernel, tenant_id, rows, 'an approval request')
 
 /** Writes the row and its log entry. */
 export async function insertApprovalRequest(tx: Tx, row: ApprovalRow): Promise<void> {

@@ -1,7 +1,7 @@
 // The registry of agents' actions: a step or a call that waits for a person. A record holds only
 // the salted commitment of the text; the text is bound to its memories and opened when it is shown.
-// A fact that a model found in a conversation, and a policy wants a person for, waits as they do and
-// is written in the unit of the approval.
+// A fact that a model found in a conversation, and a policy wants a person for, waits as they do
+// and is written in the unit of the approval.
 
 import {
   type AgentAction,
