@@ -4,7 +4,6 @@ import { Worker } from 'node:worker_threads'
 import type { Config } from '../../config/config.ts'
 import {
   type AuditResult,
-  type AuditTask,
   type CheckReport,
   CheckStopped,
   type CheckTask,
@@ -59,7 +58,11 @@ export class AssuranceThreads implements TenantChecker {
     }
   }
 
-  async audit({ api_key, seed, onStore }: AuditTask): Promise<AuditResult | null> {
+  async audit({
+    api_key,
+    seed,
+    onStore,
+  }: Parameters<TenantChecker['audit']>[0]): Promise<AuditResult | null> {
     this.#refuseStopped()
     if (this.#url === null) return null
     const work: AuditWork = { url: this.#url, api_key, seed }

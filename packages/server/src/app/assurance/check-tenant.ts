@@ -7,7 +7,6 @@ import { databaseClock } from '../../platform/db/leases.sql.ts'
 import type {
   CheckReport,
   CheckTask,
-  CountName,
   DataCheck,
   TenantObservation,
 } from '../../slices/assurance/index.ts'
@@ -185,7 +184,7 @@ async function observe({ db, keys }: CheckContext, rows: Rows): Promise<TenantOb
   const { policy_set, in_force, digest } = await digestPolicies(db)
   const size = head?.size ?? 0
   const key_ids = keys.map(({ key_id }) => key_id).sort()
-  const counts: Record<CountName, number> = { ...rows, policies_in_force: in_force }
+  const counts: TenantObservation['counts'] = { ...rows, policies_in_force: in_force }
   return {
     log: { tree_size: size, root_hash: await rootOf(db, size), generation: head?.generation ?? 0 },
     counts,

@@ -4,6 +4,7 @@ import type { KeyObject } from 'node:crypto'
 import { jsonBytes } from '../bytes.ts'
 import type { TenantKeys } from '../keys/keyring.ts'
 import { open, SealError, seal } from '../keys/seal.ts'
+import { Refusal } from '../refusal.ts'
 import type { Kernel } from './kernel.ts'
 import { recordSecrets } from './record-secrets.ts'
 
@@ -122,6 +123,21 @@ export class SealedColumn<R, P> {
     return rows.map((row) => {
       const key = keys.get(row.secret_no)
       return key && row.sealed ? this.#tryOpen(key, tenant_id, row, row.sealed) : null
+    })
+  }
+
+  /** In the order of `rows`. Refuses while one of them does not open; `what` names it. */
+  async loadAll<T extends R & SealedMembers>(
+    kernel: KeyringOf,
+    tenant_id: string,
+    rows: readonly T[],
+    what: string,
+  ): Promise<{ readonly row: T; readonly content: P }[]> {
+    const contents = await this.openAll(kernel, tenant_id, rows)
+    return rows.map((row, i) => {
+      const content = contents[i]
+      if (content == null) throw new Refusal('unavailable', `${what} cannot be opened`)
+      return { row, content }
     })
   }
 

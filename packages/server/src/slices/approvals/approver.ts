@@ -8,7 +8,6 @@ import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kernel/sealed-column.ts'
 import { REDACTED_TEXT, textSource } from '../../platform/kernel/text-source.ts'
-import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import {
   type ApproverRow,
@@ -32,18 +31,8 @@ export const approverColumn = sealedColumn({
 })
 
 /** Opens approvers in the order of `rows`. Refuses while one of them does not open. */
-export async function openApprovers(
-  kernel: Kernel,
-  tenant_id: string,
-  rows: readonly ApproverRow[],
-): Promise<{ row: ApproverRow; content: ApproverContent }[]> {
-  const opened = await approverColumn.openAll(kernel, tenant_id, rows)
-  return rows.map((row, i) => {
-    const content = opened[i]
-    if (!content) throw new Refusal('unavailable', 'an approver cannot be opened')
-    return { row, content }
-  })
-}
+export const openApprovers = (kernel: Kernel, tenant_id: string, rows: readonly ApproverRow[]) =>
+  approverColumn.loadAll(kernel, tenant_id, rows, 'an approver')
 
 export async function showApprovers(
   kernel: Kernel,

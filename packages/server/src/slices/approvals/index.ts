@@ -5,13 +5,14 @@ import {
   type Approver,
   type approvals,
   type approvals as contract,
+  type InputOf,
   limits,
 } from '@custos/contract'
 import { Conflict, retryOnConflict } from '../../platform/concurrency.ts'
 import type { Call, Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import { pageOf } from '../../platform/page.ts'
 import { meter } from '../tenants/index.ts'
-import { changeSettings, request, requests, settings } from './approval-requests.ts'
+import { attest, changeSettings, request, requests, settings, verify } from './approval-requests.ts'
 import {
   type ApproverContent,
   type ApproverEvent,
@@ -30,7 +31,6 @@ import {
   listApprovers,
   updateApproverRow,
 } from './approvers.sql.ts'
-import { attest, verify } from './attest.ts'
 import { isSoundPublicKey } from './public-key.ts'
 
 const APPROVER_ID_BYTES = 12
@@ -82,12 +82,6 @@ const approver: Handler<typeof contract.approver> = async (call, { params }) => 
   return shown ?? call.refuse('approver_not_found')
 }
 
-interface ApproverUpdate {
-  readonly name?: string | null | undefined
-  readonly role?: string | null | undefined
-  readonly active?: boolean | null | undefined
-}
-
 /** PUT /v1/hitl/approvers/{approver_id}: changes name and role, and enrolls again. */
 const updateApprover: Handler<typeof contract.update_approver> = async (call, { params, body }) =>
   (await change(call, params.approver_id, body)).approver
@@ -108,20 +102,14 @@ const APPROVER_RETRY = {
 const change = (
   call: Call,
   approver_id: string,
-  update: ApproverUpdate,
-): Promise<ApproverUpdateResult> =>
-  retryOnConflict(() => changeOnce(call, approver_id, update), APPROVER_RETRY)
-
-interface ApproverUpdateResult {
-  readonly approver: Approver
-  readonly event: ApproverEvent | null
-}
+  update: InputOf<typeof contract.update_approver>['body'],
+) => retryOnConflict(() => changeOnce(call, approver_id, update), APPROVER_RETRY)
 
 async function changeOnce(
   call: Call,
   approver_id: string,
-  update: ApproverUpdate,
-): Promise<ApproverUpdateResult> {
+  update: InputOf<typeof contract.update_approver>['body'],
+): Promise<{ readonly approver: Approver; readonly event: ApproverEvent | null }> {
   const { kernel, tenant_id, principal } = call
   const before = await call.read((db) => findApprover(db, approver_id))
   if (!before) return call.refuse('approver_not_found')

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventPayloads } from '@custos/contract'
 import { RECORD_KINDS } from '@custos/proof'
-import { registryOf } from './attest.ts'
+import { registryOf } from './approval-requests.ts'
 
 for (const kind of RECORD_KINDS) {
   const waits = Object.hasOwn(eventPayloads, `${kind}.waiting_hitl`)

@@ -1,14 +1,19 @@
-// Names of checks, and what their results amount to.
+// Names of checks, what their results amount to, and the members of answers that show them.
 
 import {
   ASSURANCE_ALIASES,
   ASSURANCE_CHECKS,
   type AssuranceAlias,
   type AssuranceCheck,
+  type AssuranceRun,
+  type AssuranceRunSummary,
+  type AssuranceSchedule,
   type AssuranceStatus,
   type CheckResult,
   type DriftEvent,
 } from '@custos/contract'
+import { formatTime } from '../../platform/clock.ts'
+import type { RunRow, ScheduleRow } from './assurance.sql.ts'
 
 export type CheckName = AssuranceCheck | AssuranceAlias
 
@@ -28,10 +33,7 @@ export type Results = Readonly<Partial<Record<AssuranceCheck, CheckResult>>>
 const NOT_MEASURED = notChecked('no error rates or latencies are measured of one tenant')
 
 /** Under the checks' own names, and under the others they were asked for by. */
-export function resultsByName(
-  names: readonly CheckName[],
-  results: Results,
-): Record<string, CheckResult> {
+function resultsByName(names: readonly CheckName[], results: Results): Record<string, CheckResult> {
   const named: Record<string, CheckResult> = { ...results }
   for (const name of names)
     if (isAlias(name)) named[name] = together(ASSURANCE_ALIASES[name], results)
@@ -57,4 +59,51 @@ export function decideStatus(results: Results, drift: readonly DriftEvent[]): As
   const all = Object.values(results)
   if (all.length === 0 || !all.every(({ passed }) => passed)) return 'fail'
   return drift.length > 0 ? 'drift' : 'pass'
+}
+
+// Parses texts that this slice has written, with values from the contract.
+
+export function namesOf({ checks }: { readonly checks: string }): CheckName[] {
+  const names: CheckName[] = JSON.parse(checks)
+  return names
+}
+
+export const showSchedule = (row: ScheduleRow): AssuranceSchedule => ({
+  schedule_id: row.schedule_id,
+  interval_min: row.interval_min,
+  checks: namesOf(row),
+  enabled: row.enabled === 1,
+  alert_webhook: null,
+  next_due_at: row.enabled === 1 ? formatTime(row.next_due_us) : null,
+  last_run_id: row.last_run_id,
+  created_at: formatTime(row.created_us),
+})
+
+export const showSummary = (row: RunRow): AssuranceRunSummary => ({
+  run_id: row.run_id,
+  status: row.status,
+  trigger: row.begun_by,
+  schedule_id: row.schedule_id,
+  checks: namesOf(row),
+  drift_events_count: row.drift_count,
+  error: row.error,
+  started_at: formatTime(row.started_us),
+  completed_at: row.completed_us === null ? null : formatTime(row.completed_us),
+})
+
+export function driftOf({ drift }: RunRow): DriftEvent[] {
+  const events: DriftEvent[] = drift === null ? [] : JSON.parse(drift)
+  return events
+}
+
+export function showRun(row: RunRow): AssuranceRun {
+  const results: Results | null = row.results === null ? null : JSON.parse(row.results)
+  return {
+    ...showSummary(row),
+    checks_results: results === null ? {} : resultsByName(namesOf(row), results),
+    drift_events: driftOf(row),
+    baseline_id: row.baseline_id,
+    seed: row.seed,
+    log_seq: row.log_seq,
+  }
 }

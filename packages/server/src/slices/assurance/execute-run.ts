@@ -14,7 +14,7 @@ import { canonicalize, type Json } from '@custos/proof'
 import { sha256 } from '../../platform/bytes.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
-import { recordAudit, type SignedAudit } from '../compliance/index.ts'
+import { recordAudit } from '../compliance/index.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import {
   findBaseline,
@@ -27,13 +27,18 @@ import {
   type RunRow,
   updateRunning,
 } from './assurance.sql.ts'
-import { auditTenant } from './audit-tenant.ts'
-import { type CheckName, checksOf, decideStatus, notChecked, type Results } from './checks.ts'
-import { namesOf } from './show.ts'
 import {
+  type CheckName,
+  checksOf,
+  decideStatus,
+  namesOf,
+  notChecked,
+  type Results,
+} from './checks.ts'
+import {
+  auditTenant,
   type CheckReport,
   CheckStopped,
-  type CountName,
   checkerOf,
   type DataCheck,
   type TenantObservation,
@@ -89,7 +94,7 @@ interface Outcome {
   readonly baseline_id: string | null
   /** The snapshot that a baseline would store; null: nothing was checked. */
   readonly snapshot: Snapshot | null
-  readonly audit: SignedAudit | null
+  readonly audit: Awaited<ReturnType<typeof auditTenant>>['audit']
 }
 
 /** One run after another in a process: each may read all of a tenant's data. */
@@ -320,9 +325,11 @@ function regressions({ checks: before }: Snapshot, { checks: now }: Snapshot): D
   })
 }
 
-type Value = DriftEvent['baseline_value']
-
-const changed = (check: string, detail: string, values: readonly [Value, Value]): DriftEvent => ({
+const changed = (
+  check: string,
+  detail: string,
+  values: readonly [DriftEvent['baseline_value'], DriftEvent['baseline_value']],
+): DriftEvent => ({
   check,
   type: 'changed',
   detail,
@@ -344,11 +351,12 @@ function logDrift(
 }
 
 /** An erased fact leaves a tombstone, so that their sum never falls; nor does any of the others. */
-const KEPT: readonly (readonly [string, readonly CountName[], string])[] = [
-  ['ledger', ['facts', 'tombstones'], 'facts are gone that no tombstone stands for'],
-  ['ledger', ['certificates'], 'certificates are gone'],
-  ['seals', ['decisions'], 'decisions are gone'],
-]
+const KEPT: readonly (readonly [string, readonly (keyof TenantObservation['counts'])[], string])[] =
+  [
+    ['ledger', ['facts', 'tombstones'], 'facts are gone that no tombstone stands for'],
+    ['ledger', ['certificates'], 'certificates are gone'],
+    ['seals', ['decisions'], 'decisions are gone'],
+  ]
 
 function countDrift({ counts: before }: Snapshot, { counts: now }: Snapshot): DriftEvent[] {
   return KEPT.flatMap(([check, names, detail]) => {

@@ -43,11 +43,17 @@ import {
   type ScheduleRow,
   updateSchedule,
 } from './assurance.sql.ts'
-import { takeAway } from './audit-tenant.ts'
-import { type CheckName, checksOf } from './checks.ts'
+import {
+  type CheckName,
+  checksOf,
+  driftOf,
+  namesOf,
+  showRun,
+  showSchedule,
+  showSummary,
+} from './checks.ts'
 import { beginRun, executeRun, giveUp } from './execute-run.ts'
-import { driftOf, namesOf, showRun, showSchedule, showSummary } from './show.ts'
-import { checkerOf } from './tenant-checker.ts'
+import { checkerOf, takeAway } from './tenant-checker.ts'
 
 const ID_BYTES = 12
 const MINUTE_US = 60_000_000
@@ -350,11 +356,9 @@ const stats: Handler<typeof assurance.stats> = async (call) => {
 export { awaitRuns } from './execute-run.ts'
 export {
   type AuditResult,
-  type AuditTask,
   type CheckReport,
   CheckStopped,
   type CheckTask,
-  type CountName,
   type DataCheck,
   setChecker,
   type TenantChecker,

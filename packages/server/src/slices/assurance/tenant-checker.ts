@@ -1,9 +1,14 @@
-// What looks at a tenant's data: handed in by the composition root, with the consistency check.
+// What looks at a tenant's data: handed in by the composition root, with the consistency check. The
+// check `conformance`: the suite runs against this service with a credential of the moment.
 
-import type { AssuranceCheck, CheckResult } from '@custos/contract'
+import type { AssuranceCheck, CheckResult, Scope } from '@custos/contract'
 import type { JsonObject } from '@custos/proof'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
-import type { AuditMeasure } from '../compliance/index.ts'
+import { type AuditMeasure, signAudit } from '../compliance/index.ts'
+import { startStoreDeletion } from '../erasure/index.ts'
+import { withMomentaryKey } from '../tenants/index.ts'
+import { type RunRow, updateRunning } from './assurance.sql.ts'
+import { notChecked } from './checks.ts'
 
 /** Checks of the data itself. */
 export type DataCheck = Exclude<AssuranceCheck, 'conformance'>
@@ -24,31 +29,21 @@ export interface TenantObservation {
     readonly root_hash: string | null
     readonly generation: number
   }
-  readonly counts: Readonly<Record<CountName, number>>
+  readonly counts: Readonly<
+    Record<
+      'stores' | 'facts' | 'tombstones' | 'decisions' | 'certificates' | 'policies_in_force',
+      number
+    >
+  >
   readonly policies: { readonly policy_set: number; readonly digest: string }
   readonly keys: { readonly digest: string; readonly key_ids: readonly string[] }
 }
-
-export type CountName =
-  | 'stores'
-  | 'facts'
-  | 'tombstones'
-  | 'decisions'
-  | 'certificates'
-  | 'policies_in_force'
 
 export interface CheckReport {
   readonly results: Partial<Record<DataCheck, CheckResult>>
   readonly observed: TenantObservation
   /** Root of the first `baseline_size` entries; null: the log has fewer. */
   readonly baseline_root: string | null
-}
-
-export interface AuditTask {
-  readonly api_key: string
-  readonly seed: string
-  /** Called before anything is written to the store. */
-  onStore(store_id: string): void
 }
 
 export interface AuditResult {
@@ -60,8 +55,15 @@ export interface AuditResult {
 export interface TenantChecker {
   /** In a thread of its own; nothing is written. Rejects with CheckStopped after `stop`. */
   look(task: CheckTask): Promise<CheckReport>
-  /** Runs the conformance suite against this service over HTTP; null: it does not listen yet. */
-  audit(task: AuditTask): Promise<AuditResult | null>
+  /**
+   * Runs the conformance suite against this service over HTTP; null: it does not listen yet.
+   * `onStore` is called before anything is written to the store.
+   */
+  audit(task: {
+    readonly api_key: string
+    readonly seed: string
+    onStore(store_id: string): void
+  }): Promise<AuditResult | null>
   stop(): Promise<void>
 }
 
@@ -79,4 +81,131 @@ export function checkerOf(kernel: Kernel): TenantChecker {
   const { looker } = lookers(kernel)
   if (looker === null) throw new Error('nothing was handed in that looks at the data')
   return looker
+}
+
+/** The scopes that the suite needs to create, fill, read and delete stores. */
+const SCOPES: readonly Scope[] = ['memory:read', 'memory:write', 'memory:admin']
+/** Longer than a run takes; after it the credential is nobody's. */
+const KEY_US = 900_000_000
+/** The suite takes a count; the seed's first digits are one. */
+const SEED_DIGITS = 12
+
+/** `audit` null: the suite could not run, or test anything. */
+export async function auditTenant(kernel: Kernel, tenant_id: string, run: RunRow) {
+  // Without its key nothing would come of the work.
+  kernel.keyring.signer('record')
+  const audited = await runSuite(kernel, tenant_id, run)
+  if (typeof audited === 'string') return { result: notChecked(audited), audit: null }
+  const result = resultOf(audited.measured)
+  // Nothing was tested, so the rate has no meaning and no audit is signed.
+  if (audited.measured.tested === 0) return { result, audit: null }
+  return { result, audit: await signAudit(kernel, tenant_id, audited) }
+}
+
+/** Runs the suite; returns its measurements, or the reason why it could not run. */
+async function runSuite(
+  kernel: Kernel,
+  tenant_id: string,
+  run: RunRow,
+): Promise<AuditResult | string> {
+  const notes = new Notes(kernel, tenant_id, run)
+  try {
+    const audited = await withMomentaryKey(
+      kernel,
+      { tenant_id, scopes: SCOPES, expires_us: kernel.clock.now() + KEY_US },
+      (api_key) =>
+        checkerOf(kernel).audit({
+          api_key,
+          seed: run.seed.slice(0, SEED_DIGITS),
+          onStore: (store_id) => notes.add(store_id),
+        }),
+    )
+    return audited ?? 'the service does not listen yet'
+  } catch (error) {
+    if (error instanceof CheckStopped) throw error
+    return `the suite could not run: ${error instanceof Error ? error.name : 'unknown'}`
+  } finally {
+    await takeAway(kernel, tenant_id, { scratch: await notes.settled() })
+  }
+}
+
+/** Stores that the suite creates, recorded at once so that the next process can remove them. */
+class Notes {
+  readonly #store_ids: string[] = []
+  readonly #write: () => Promise<unknown>
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(kernel: Kernel, tenant_id: string, { run_id }: RunRow) {
+    this.#write = () =>
+      kernel.db.transact(tenant_id, (tx) => updateRunning(tx, run_id, { scratch: this.#text }))
+  }
+
+  get #text(): string {
+    return JSON.stringify(this.#store_ids)
+  }
+
+  add(store_id: string): void {
+    this.#store_ids.push(store_id)
+    // One that fails is the next one's to make up for.
+    this.#last = this.#last.then(this.#write).catch(() => {})
+  }
+
+  async settled(): Promise<string> {
+    await this.#last
+    return this.#text
+  }
+}
+
+const DETAIL = 'the conformance suite over HTTP, in stores of its own'
+const NOTHING_TESTED =
+  'the suite could test nothing: no audit is made of it. Does a policy keep it out?'
+
+/** The declared capabilities that this run did not test; the signed result has the reasons. */
+function untested(capabilities: AuditMeasure['capabilities']): string {
+  const names = capabilities.filter(({ verdict }) => verdict === 'not_tested')
+  if (names.length === 0) return ''
+  return `; declared, but not tested: ${names.map(({ capability }) => capability).join(', ')}`
+}
+
+function resultOf({ capabilities, passed, tested }: AuditMeasure): CheckResult {
+  const failed = capabilities.filter(({ verdict }) => verdict === 'fail')
+  const of = (wanted: string) => capabilities.filter(({ verdict }) => verdict === wanted).length
+  const counts = {
+    passed,
+    tested,
+    not_tested: of('not_tested'),
+    not_declared: of('not_declared'),
+  }
+  if (tested === 0) return { ...notChecked(NOTHING_TESTED), counts }
+  const status = failed.length > 0 ? 'fail' : 'pass'
+  return {
+    status,
+    passed: status === 'pass',
+    detail: `${DETAIL}${untested(capabilities)}`,
+    counts,
+    findings: failed.map(({ capability }) => ({
+      kind: 'capability',
+      id: capability,
+      what: 'is declared and does not hold',
+    })),
+    findings_total: failed.length,
+  }
+}
+
+/** Stores that are still there are deleted as anybody's would be; the others are gone already. */
+export async function takeAway(
+  kernel: Kernel,
+  tenant_id: string,
+  { scratch }: Pick<RunRow, 'scratch'>,
+): Promise<void> {
+  // Written by Notes.
+  const store_ids: string[] = scratch === null ? [] : JSON.parse(scratch)
+  for (const store_id of store_ids)
+    try {
+      await kernel.db.transact(tenant_id, (tx) => startStoreDeletion(kernel, tx, store_id))
+    } catch (error) {
+      // One that cannot go, as under a hold, keeps none of the others.
+      const reason = error instanceof Error ? error.name : 'unknown'
+      kernel.logger.warn('assurance.store_left', { store_id, reason })
+    }
 }

@@ -1,5 +1,7 @@
 // The badge of conformance: what it says, and how it is drawn. Pure.
 
+import type { compliance, ReplyOf } from '@custos/contract'
+
 const LABEL = 'GMP v0.2'
 const PASS_E6 = 950_000
 const MILLION = 1_000_000
@@ -10,17 +12,10 @@ const CHAR_WIDTH = 7
 const PADDING = 10
 const FONTS = 'Verdana,Geneva,DejaVu Sans,sans-serif'
 
-interface BadgeJson {
-  readonly schemaVersion: 1
-  readonly label: string
-  readonly message: string
-  readonly color: 'lightgrey' | 'brightgreen' | 'red'
-}
-
 const SVG_COLORS = { lightgrey: '#9e9e9e', brightgreen: '#4c1', red: '#e05d44' } as const
 
 /** @param rate_e6 of the newest audit, in millionths; null: there is none */
-export function badgeJson(rate_e6: number | null): BadgeJson {
+export function badgeJson(rate_e6: number | null): ReplyOf<typeof compliance.badge_json> {
   const badge = { schemaVersion: 1, label: LABEL } as const
   if (rate_e6 === null) return { ...badge, message: 'not audited', color: 'lightgrey' }
   const passed = rate_e6 >= PASS_E6

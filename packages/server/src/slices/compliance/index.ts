@@ -37,20 +37,12 @@ export interface AuditMeasure {
   readonly tested: number
 }
 
-export interface SignedAudit {
-  readonly audit_id: string
-  readonly audited_us: number
-  readonly record: JsonObject
-  readonly record_digest: string
-  readonly measured: AuditMeasure
-}
-
 /** Signs before the unit of work that stores it, and verifies before anybody sees it. */
 export async function signAudit(
   kernel: Kernel,
   tenant_id: string,
   { result, measured }: { result: JsonObject; measured: AuditMeasure },
-): Promise<SignedAudit> {
+) {
   const signer = kernel.keyring.signer('record')
   const audit_id = kernel.ids.hex(ID_BYTES)
   const audited_us = kernel.clock.now()
@@ -77,7 +69,11 @@ export async function signAudit(
 }
 
 /** In the unit of work that ends the run. */
-export async function recordAudit(tx: Tx, run_id: string, audit: SignedAudit): Promise<void> {
+export async function recordAudit(
+  tx: Tx,
+  run_id: string,
+  audit: Awaited<ReturnType<typeof signAudit>>,
+): Promise<void> {
   const { passed, tested, capabilities, store_ids } = audit.measured
   const rate_e6 = tested === 0 ? 0 : Math.round((passed * MILLION) / tested)
   const passing = capabilities.filter(({ verdict }) => verdict === 'pass')

@@ -34,18 +34,8 @@ interface ClaimedMember {
   readonly certified: boolean
 }
 
-interface MemberExamination {
-  /** Sorted, each once. */
-  readonly members: readonly CompositionMember[]
-  readonly license_verdict: LicenseVerdict
-  /** Why it is refused; empty: it is not. */
-  readonly reasons: readonly string[]
-}
-
-export async function examineMembers(
-  tenant: TenantRecords,
-  claims: readonly ClaimedMember[],
-): Promise<MemberExamination> {
+/** `members`: sorted, each once. `reasons`: why it is refused; empty: it is not. */
+export async function examineMembers(tenant: TenantRecords, claims: readonly ClaimedMember[]) {
   const reasons: string[] = []
   const members: CompositionMember[] = []
   const findMember = memberLookup(tenant)
@@ -81,7 +71,7 @@ ${COMPOSITION_LICENSES_BYTES_MAX} bytes`
 const TOO_LARGE = `the members and their licences would be more than \
 ${COMPOSITION_SIGNED_BYTES_MAX} bytes in the signed record`
 
-const overLimit = (reasons: readonly string[]): MemberExamination => ({
+const overLimit = (reasons: readonly string[]) => ({
   members: [],
   license_verdict: compositionVerdict([]),
   reasons,
@@ -152,11 +142,6 @@ interface MemberLookup {
 const ABSENT: MemberLookup = { found: null, license: null }
 const KINDS = ['artifact', 'landing', 'corpus', 'composition'] as const
 
-interface MemberRecord {
-  readonly kind: (typeof KINDS)[number]
-  readonly record: OpenRecord
-}
-
 const RECORD_ID = /^[0-9a-f]{32}$/
 
 /** What several members refer to is opened once. */
@@ -175,7 +160,7 @@ function memberLookup(tenant: TenantRecords): (ref_id: string) => Promise<Member
 async function findById(
   { kernel, tenant_id }: TenantRecords,
   record_id: string,
-): Promise<MemberRecord | null> {
+): Promise<{ readonly kind: (typeof KINDS)[number]; readonly record: OpenRecord } | null> {
   if (!RECORD_ID.test(record_id)) return null
   for (const kind of KINDS) {
     const record = await findRecord(kernel, tenant_id, { kind, record_id })
@@ -188,7 +173,7 @@ async function findById(
 async function findNamed(
   { kernel, tenant_id }: TenantRecords,
   name: string,
-): Promise<MemberRecord | null> {
+): Promise<{ readonly kind: (typeof KINDS)[number]; readonly record: OpenRecord } | null> {
   for (const kind of ['artifact', 'composition'] as const) {
     const named = await findByName(kernel, tenant_id, { kind, name })
     // Many may have the name: the newest that was signed counts.

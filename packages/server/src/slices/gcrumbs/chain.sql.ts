@@ -20,6 +20,12 @@ const headStatement = statement<object>()((k, p) =>
 
 export const findHead = (db: TenantDb) => db.firstOf(headStatement, {})
 
+/** The position of the last log entry on the snapshot; null: the log is empty. */
+export async function findLastSeq(db: TenantDb): Promise<number | null> {
+  const head = await findHead(db)
+  return head && head.size > 0 ? head.size - 1 : null
+}
+
 const openHeadStatement = statement<object>()((k, p) =>
   k
     .selectFrom('chain_heads')

@@ -11,6 +11,7 @@ export {
   findHead,
   findHeads,
   findLastEpoch,
+  findLastSeq,
   type LogPageOptions,
   listCrumbs,
   listLeaves,

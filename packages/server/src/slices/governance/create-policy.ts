@@ -23,15 +23,16 @@ import {
 import { findStanding, findVersion, listStanding } from './policies.sql.ts'
 import { ENTITY_NAMES } from './rules/entity-names.ts'
 import { findNameProblem } from './rules/operation-names.ts'
-import { actionOf, openPolicies, typeOf, UNREADABLE } from './sealed-policy.ts'
-
-type Config = Readonly<Record<string, unknown>>
+import { actionOf, openPolicies, type PolicyPayload, typeOf, UNREADABLE } from './sealed-policy.ts'
 
 const WHERE = ['body', 'config'] as const
 const shapes = new Map<PolicyType, Shape>()
 
 /** Refuses `validation` in the shape of every other field of the body. */
-async function assertConfig(policy_type: PolicyType, config: Config): Promise<void> {
+async function assertConfig(
+  policy_type: PolicyType,
+  config: PolicyPayload['config'],
+): Promise<void> {
   let shape = shapes.get(policy_type)
   if (!shape) {
     shape = new Shape(policyConfigs[policy_type], ...WHERE)
@@ -58,7 +59,10 @@ const checks: { readonly [T in PolicyType]?: (config: PolicyConfig<T>) => void |
   tool_deny: ({ denied_tools }) => assertPatterns('denied_tools', denied_tools, false),
 }
 
-async function check<T extends PolicyType>(policy_type: T, config: Config): Promise<void> {
+async function check<T extends PolicyType>(
+  policy_type: T,
+  config: PolicyPayload['config'],
+): Promise<void> {
   // The schema of its type has just been checked.
   await checks[policy_type]?.(config as PolicyConfig<T>)
 }
@@ -89,7 +93,7 @@ function assertConstraint(config: PolicyConfig<'world_model_constraint'>): void 
 }
 
 /** Refuses names of operations that no request will ever have. */
-function assertOperations({ operations }: Config): void {
+function assertOperations({ operations }: PolicyPayload['config']): void {
   if (!Array.isArray(operations)) return
   for (const [i, name] of operations.entries()) {
     const problem = findNameProblem(String(name))

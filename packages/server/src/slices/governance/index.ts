@@ -35,11 +35,12 @@ import { readMeter } from '../tenants/index.ts'
 import { createPolicy, deletePolicy, seedDefaults, updatePolicy } from './create-policy.ts'
 import {
   type EvaluationResult,
+  logId,
   readOutcomes,
   recordOf,
+  showLogs,
   writeEvaluated,
 } from './evaluation-result.ts'
-import { logId, showLogs } from './evaluation-rows.ts'
 import { evaluate, record } from './gate.ts'
 import { findEvaluation } from './log/evaluations.sql.ts'
 import { policySets } from './policy-sets.ts'
@@ -61,8 +62,6 @@ export { flushEvaluations } from './log/evaluation-log.ts'
 export { type Redactions, redactedOr } from './rules/evaluate-set.ts'
 export type { Context } from './rules/request.ts'
 export { checkPolicies, digestPolicies, policyTextSource } from './sealed-policy.ts'
-
-type EvaluateCall = Call<typeof contract.evaluate>
 
 /** POST /v1/governance/evaluate: the result of each enabled policy, and the verdict. */
 const evaluateOperation: Handler<typeof contract.evaluate> = async (call, { body }) => {
@@ -94,7 +93,7 @@ interface EvaluationIds {
  * the result is the same, it returns the first evaluation; otherwise it returns a new one.
  */
 async function evaluateOnce(
-  call: EvaluateCall,
+  call: Call<typeof contract.evaluate>,
   evaluated: EvaluationResult | null,
   dry_run: boolean,
 ): Promise<Evaluation | RawJson<Evaluation>> {
@@ -130,7 +129,7 @@ function keptOf(evaluated: EvaluationResult | null, dry_run: boolean): Evaluatio
 
 /** Null where the same policies do not say the same any more. */
 async function showKept(
-  call: EvaluateCall,
+  call: Call<typeof contract.evaluate>,
   { evaluation_id, created_us, policy_set }: EvaluationIds,
   evaluated: EvaluationResult | null,
 ): Promise<Evaluation | null> {

@@ -18,8 +18,7 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../platform/kernel/call.ts'
 import { type Page, pageOf, readCursor, writeCursor } from '../../platform/page.ts'
 import { defaultAction, showPolicy } from './change-policy.ts'
-import { readOutcomes } from './evaluation-result.ts'
-import { Members, type OutcomePosition, showLogs } from './evaluation-rows.ts'
+import { Members, type OutcomePosition, readOutcomes, showLogs } from './evaluation-result.ts'
 import { evaluationLog } from './log/evaluation-log.ts'
 import {
   type CountRow,
@@ -168,11 +167,6 @@ async function countByName(
 
 const ROWS_PER_PAGE = 500
 
-interface LogFilter {
-  readonly policy_id: string | null
-  readonly result: PolicyResult | null
-}
-
 interface Position {
   readonly created_us: number
   readonly evaluation_id: string
@@ -198,7 +192,7 @@ export const logs: Handler<typeof contract.logs> = async (call, { query }) => {
 /** Walks the rows from the newest, counting outcomes without opening anything. */
 async function pick(
   call: Call,
-  wanted: LogFilter,
+  wanted: { readonly policy_id: string | null; readonly result: PolicyResult | null },
   { after, skip, limit }: { after: Position | null; skip: number; limit: number },
 ): Promise<OutcomePosition[]> {
   const policy_sets = await call.read((db) => setsOf(db, wanted.policy_id))
@@ -241,7 +235,11 @@ async function setsOf(db: TenantDb, policy_id: string | null) {
   return { first: oldest.policy_set, last }
 }
 
-function matching(row: EvaluationRow, wanted: LogFilter, members: Members): number[] {
+function matching(
+  row: EvaluationRow,
+  wanted: { readonly policy_id: string | null; readonly result: PolicyResult | null },
+  members: Members,
+): number[] {
   const all = members.of(row.policy_set)
   return readOutcomes(row.verdicts, null).flatMap(({ result }, index) => {
     if (wanted.result !== null && result !== wanted.result) return []

@@ -5,7 +5,6 @@ import {
   authorityReasons,
   type JsonObject,
   type LandingAuthority,
-  type LandingConformance,
   type LayerBytes,
   landingConformance,
   landingNotChecked,
@@ -27,26 +26,19 @@ interface ArtifactLayers {
   readonly layer_hashes: readonly string[]
 }
 
-interface ConformanceSubject extends ArtifactLayers {
-  readonly layer_bytes: LayerBytes
-  readonly data_provenance: JsonObject
-  /** Null: none was given. */
-  readonly authority: LandingAuthority | null
-}
-
-interface ConformanceResult {
-  readonly conformance: LandingConformance
-  /** Why checks failed; empty: none did. */
-  readonly reasons: readonly string[]
-  readonly not_checked: readonly string[]
-}
-
-/** The same for a certificate and for a conformance request. */
+/**
+ * The same for a certificate and for a conformance request, where `authority` is null if none was
+ * given. `reasons`: why checks failed; empty: none did.
+ */
 export async function checkConformance(
   kernel: Kernel,
   tenant_id: string,
-  subject: ConformanceSubject,
-): Promise<ConformanceResult> {
+  subject: ArtifactLayers & {
+    readonly layer_bytes: LayerBytes
+    readonly data_provenance: JsonObject
+    readonly authority: LandingAuthority | null
+  },
+) {
   const { layer_bytes, data_provenance, authority } = subject
   const artifact = await findArtifactEvidence(kernel, tenant_id, subject)
   const corpus = await findCorpusEvidence(kernel, tenant_id, data_provenance)

@@ -10,7 +10,7 @@ interface ToolRequest {
 }
 
 /** A part of the conversation; `tool`: what a call answered. */
-type ChatMessage =
+export type ChatMessage =
   | { readonly role: 'user'; readonly text: string }
   | {
       readonly role: 'assistant'

@@ -168,7 +168,7 @@ function parseJson(body: Buffer | undefined): unknown {
 }
 
 export { DELEGATE, isMemoryKind, type MemoryKind } from './builtin-tools.ts'
-export type { ModelAnswer, ModelQuestion } from './chat.ts'
+export type { ChatMessage, ModelAnswer, ModelQuestion } from './chat.ts'
 export { findModel, type OpenProvider, providerTextSource } from './providers.ts'
 export { callHttp, type ToolOutcome } from './tool-request.ts'
 export { findArgsProblem, listEnabledTools, type OpenTool, toolTextSource } from './tools.ts'

@@ -139,17 +139,11 @@ export const createTool: Handler<typeof contract.create_tool> = async (call, { b
   return shown
 }
 
-type CreateCall = Call<typeof contract.create_tool>
-
-interface ToolDefinition extends Pick<ToolRow, 'kind' | 'effect'> {
-  readonly words: ToolWords
-}
-
 /** Refuses what does not belong to the kind. */
 async function defineTool(
-  call: CreateCall,
+  call: Call<typeof contract.create_tool>,
   body: Parameters<Handler<typeof contract.create_tool>>[1]['body'],
-): Promise<ToolDefinition> {
+): Promise<Pick<ToolRow, 'kind' | 'effect'> & { readonly words: ToolWords }> {
   const { name, description, tool_type, url, method, headers, action_name } = body
   const kind = tool_type ?? (url == null ? 'client' : 'http')
   const { input_schema, effect, compensation } = body
@@ -185,7 +179,10 @@ async function defineTool(
   return { words, kind, effect: effect ?? 'once' }
 }
 
-async function requireTarget(call: CreateCall, words: ToolWords): Promise<void> {
+async function requireTarget(
+  call: Call<typeof contract.create_tool>,
+  words: ToolWords,
+): Promise<void> {
   const problem = checkTemplate(words)
   if (problem !== null) return call.refuse('rejected', problem)
   if (await call.kernel.egress.isRefused(words.url.replace(/\{\w+\}/g, 'x')))
@@ -255,7 +252,7 @@ const BUILTINS = TOOL_KINDS.filter(isMemoryKind).flatMap((kind) => {
   return name === null ? [] : [{ kind, name }]
 })
 
-function requireSchema(call: CreateCall, { input_schema }: ToolWords): void {
+function requireSchema(call: Call<typeof contract.create_tool>, { input_schema }: ToolWords): void {
   try {
     readJsonSchema(input_schema, ['body', 'input_schema'])
   } catch (error) {
@@ -265,7 +262,7 @@ function requireSchema(call: CreateCall, { input_schema }: ToolWords): void {
 }
 
 async function replace(
-  call: CreateCall | Call<typeof contract.seed_builtins>,
+  call: Call<typeof contract.create_tool> | Call<typeof contract.seed_builtins>,
   tx: Tx,
   given: Omit<ToolRow, 'created_us' | 'version'>,
   replaced: { secret_no: number | null },

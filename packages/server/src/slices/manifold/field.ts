@@ -1,5 +1,6 @@
 // Pure: the field of outcomes over the plane, a Beta(1, 1) posterior under a Gaussian kernel.
 
+import type { ManifoldField } from '@custos/contract'
 import { round4 } from './plane.ts'
 
 export interface PlanePoint {
@@ -9,18 +10,6 @@ export interface PlanePoint {
 
 export interface ResolvedPoint extends PlanePoint {
   readonly paid: boolean
-}
-
-interface Field {
-  readonly resolution: number
-  readonly x_range: [number, number]
-  readonly y_range: [number, number]
-  readonly bandwidth: number
-  readonly h_frac: number
-  /** Rows by rising y, in them columns by rising x: the expected share of `paid`. */
-  readonly grid: number[][]
-  /** How much evidence there is, in outcomes. */
-  readonly support: number[][]
 }
 
 export const RESOLUTION = 40
@@ -35,7 +24,7 @@ export async function outcomeField(
   points: readonly PlanePoint[],
   resolved: readonly ResolvedPoint[],
   pace: () => Promise<void> | undefined,
-): Promise<Field> {
+): Promise<ManifoldField['field']> {
   const x_range = padded(points.map(({ x }) => x))
   const y_range = padded(points.map(({ y }) => y))
   const extent = Math.max(x_range[1] - x_range[0], y_range[1] - y_range[0])
@@ -63,7 +52,7 @@ export async function outcomeField(
 }
 
 /** Nothing to show: fewer than three points. */
-export const emptyField = (): Omit<Field, 'h_frac'> => ({
+export const emptyField = (): ManifoldField['field'] => ({
   resolution: 0,
   x_range: [0, 0],
   y_range: [0, 0],

@@ -81,12 +81,6 @@ const EXEMPLARS_MAX = 8
 const SIDE_MIN = 6
 const ROW_PX = (HEX_PX * Math.sqrt(3)) / 2
 
-interface Cells {
-  /** Cells along each side. */
-  readonly side: number
-  cellOf(point: Pick<ManifoldPoint, 'x' | 'y'>): Hex
-}
-
 interface Hex {
   readonly id: string
   /** Column and row; odd rows stand half a cell to the right. */
@@ -95,14 +89,14 @@ interface Hex {
 }
 
 /** A grid over the area of the field; its number of cells grows with the number of points. */
-function cellsOver({ points, field }: Pick<ManifoldField, 'points' | 'field'>): Cells {
+function cellsOver({ points, field }: Pick<ManifoldField, 'points' | 'field'>) {
   const side = Math.max(SIDE_MIN, Math.round(Math.sqrt(5 * Math.sqrt(points.length))))
   const [width, height] = [(side - 0.5) * HEX_PX, (side - 1) * ROW_PX]
   const along = ([low, high]: readonly number[], value: number) =>
     (value - (low ?? 0)) / ((high ?? 0) - (low ?? 0) || 1)
   return {
     side,
-    cellOf({ x, y }) {
+    cellOf({ x, y }: Pick<ManifoldPoint, 'x' | 'y'>): Hex {
       const at = { x: along(field.x_range, x) * width, y: along(field.y_range, y) * height }
       const row = Math.floor(at.y / ROW_PX)
       const near = [row, row + 1].map((r) => nearestOf(at.x, r, side))

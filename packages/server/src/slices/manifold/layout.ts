@@ -14,19 +14,11 @@ import { formatTime } from '../../platform/clock.ts'
 import type { Principal } from '../../platform/kernel/call.ts'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
-import {
-  dimensionLabel,
-  listAgents,
-  listWeighed,
-  nameAll,
-  scoreOf,
-  showAll,
-} from '../reputation/index.ts'
+import { findLastSeq } from '../gcrumbs/index.ts'
+import { dimensionLabel, listAgents, nameAll, scoreRows, showAll } from '../reputation/index.ts'
 import { emptyField, outcomeField, type ResolvedPoint } from './field.ts'
 import { type Plane, principalPlane, round4 } from './plane.ts'
 import {
-  findLastSeq,
-  type GovernedFields,
   type SelectedDecision,
   type Selection,
   type SelectionQuery,
@@ -179,18 +171,12 @@ async function fieldOf(laying: LayoutInput, plane: Plane): Promise<ManifoldField
 const TOO_FEW = `A plane needs ${POINTS_MIN} decisions.`
 const TRUNCATED = `The newest ${MANIFOLD_DECISIONS_MAX} decisions are laid out.`
 
-interface Points {
-  /** In the order of the selection. */
-  readonly points: ManifoldPoint[]
-  readonly judgments: readonly Judgment[]
-  readonly resolved: readonly ResolvedPoint[]
-}
-
+/** `points`: in the order of the selection. */
 function placePoints(
   items: readonly SelectedDecision[],
   { xs, ys }: Plane,
   scores: ReadonlyMap<number, ScoreObject>,
-): Points {
+) {
   const judgments: Judgment[] = []
   const resolved: ResolvedPoint[] = []
   const points = items.map(({ seq, decision_id, governed }, at) => {
@@ -206,7 +192,7 @@ function placePoints(
 }
 
 function judgmentOf(
-  governed: GovernedFields,
+  governed: NonNullable<SelectedDecision['governed']>,
   score: ScoreObject | undefined,
 ): Omit<ManifoldPoint, 'decision_id' | 'log_seq' | 'x' | 'y'> {
   const outcome = OUTCOMES.find((word) => word === governed.outcome)
@@ -225,18 +211,9 @@ function judgmentOf(
 /** Agents whose scores are made in one go. */
 const CHUNK = 500
 
-interface AgentFrame {
-  readonly kernel: Kernel
-  readonly tenant_id: string
-  readonly asked: SelectionQuery
-  readonly dimension: string
-  readonly log_seq: number | null
-  readonly pace: () => Promise<void> | undefined
-}
-
 /** By the number of the agent: those among `wanted`. */
 async function scoreAgents(
-  frame: AgentFrame,
+  frame: Omit<LayoutInput, 'selection'> & { readonly log_seq: number | null },
   wanted: ReadonlySet<number>,
 ): Promise<Map<number, ScoreObject>> {
   const { kernel, tenant_id, asked } = frame
@@ -245,15 +222,7 @@ async function scoreAgents(
     const { agents, found } = await kernel.db.read(tenant_id, async (db) => {
       const agents = await listAgents(db, asked.dimension, { after, limit: CHUNK })
       const meant = agents.filter(({ agent_no }) => wanted.has(agent_no))
-      const [first, last] = [meant[0], meant.at(-1)]
-      if (!first || !last) return { agents, found: [] }
-      const weighed = await listWeighed(db, first.agent_no, last.agent_no)
-      const byAgent = Map.groupBy(weighed, ({ agent_no }) => agent_no)
-      const scored = meant.map((agent) => ({
-        agent,
-        score: scoreOf(agent, byAgent.get(agent.agent_no) ?? []),
-      }))
-      return { agents, found: await nameAll(db, scored) }
+      return { agents, found: await nameAll(db, await scoreRows(db, meant)) }
     })
     const shown = await showAll(frame, found)
     for (const [at, { agent }] of found.entries()) {

@@ -1,18 +1,8 @@
 // SQL of the manifold: decisions, their outcomes and their agents.
 
 import type { Builder } from '../../platform/db/builder.ts'
-import type { Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
-
-/** A decision of the trail; `secret_no` or `start` changes when it is resealed. */
-interface TrailRow {
-  readonly seq: number
-  readonly decision_id: Uint8Array
-  readonly secret_no: number
-  /** First bytes of the sealed document, which contain its revision. */
-  readonly start: Uint8Array
-}
 
 /** The newest rows below a seq. */
 export interface Page {
@@ -20,7 +10,7 @@ export interface Page {
   readonly limit: number
 }
 
-/** Length of `start` in bytes. */
+/** Length in bytes of `start`: first bytes of the sealed document, which contain its revision. */
 const START_BYTES = 5
 
 const trail = (db: TenantDb, store_ids: readonly string[]) =>
@@ -28,12 +18,8 @@ const trail = (db: TenantDb, store_ids: readonly string[]) =>
     ? from(db, 'decisions')
     : from(db, 'decisions').where('store_id', 'in', store_ids)
 
-/** Decisions of the trail, newest first. */
-export const listTrail = (
-  db: TenantDb,
-  store_ids: readonly string[],
-  { before, limit }: Page,
-): Promise<TrailRow[]> =>
+/** Decisions of the trail, newest first. `secret_no` or `start` changes when one is resealed. */
+export const listTrail = (db: TenantDb, store_ids: readonly string[], { before, limit }: Page) =>
   db.all(
     trail(db, store_ids)
       .select((e) => [
@@ -50,14 +36,6 @@ export const listTrail = (
 export async function countTrail(db: TenantDb, store_ids: readonly string[]): Promise<number> {
   const counted = trail(db, store_ids).select((e) => e.fn.countAll<number>().as('count'))
   return Number((await db.first(counted))?.count ?? 0)
-}
-
-type GovernedRow = Pick<
-  Tables['cgr_decisions'],
-  'seq' | 'decision_id' | 'agent_no' | 'decision' | 'tag' | 'secret_no'
-> & {
-  /** Latest reported outcome of the referent; null: none yet. */
-  readonly outcome: string | null
 }
 
 /** The page of decisions, not yet of a dimension. */
@@ -117,12 +95,12 @@ const governedStatement = statement<Page & { dimension: Uint8Array }>()(
       .select('known.outcome'),
 )
 
-/** GovernedRow decisions of a dimension that count, the newest first, with their outcomes. */
-export const listGoverned = (
-  db: TenantDb,
-  dimension: Uint8Array,
-  page: Page,
-): Promise<GovernedRow[]> => db.allOf(governedStatement, { dimension, ...page })
+/**
+ * Governed decisions of a dimension that count, the newest first, each with the latest reported
+ * outcome of its referent; null: none yet.
+ */
+export const listGoverned = (db: TenantDb, dimension: Uint8Array, page: Page) =>
+  db.allOf(governedStatement, { dimension, ...page })
 
 const countGovernedStatement = statement<{ dimension: Uint8Array }>()((k, p) =>
   k
@@ -142,13 +120,11 @@ export async function countGoverned(db: TenantDb, dimension: Uint8Array): Promis
   return Number((await db.firstOf(countGovernedStatement, { dimension }))?.count ?? 0)
 }
 
-interface Range {
+const sealedGovernedStatement = statement<{
   readonly dimension: Uint8Array
   readonly first: number
   readonly last: number
-}
-
-const sealedGovernedStatement = statement<Range>()((k, p) =>
+}>()((k, p) =>
   k
     .selectFrom('cgr_decisions as decided')
     .innerJoin('cgr_agents as agent', (join) =>
@@ -165,5 +141,7 @@ const sealedGovernedStatement = statement<Range>()((k, p) =>
 )
 
 /** What is sealed of the governed decisions that count, with seqs in [first, last]. */
-export const listSealedGoverned = (db: TenantDb, range: Range) =>
-  db.allOf(sealedGovernedStatement, range)
+export const listSealedGoverned = (
+  db: TenantDb,
+  range: { readonly dimension: Uint8Array; readonly first: number; readonly last: number },
+) => db.allOf(sealedGovernedStatement, range)

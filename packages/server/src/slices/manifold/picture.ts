@@ -101,14 +101,8 @@ function drawShades({ field }: ManifoldField, frame: Frame): string[] {
   )
 }
 
-interface Marks {
-  readonly paid: readonly ManifoldPoint[]
-  readonly failed: readonly ManifoldPoint[]
-  readonly others: readonly ManifoldPoint[]
-}
-
 /** Those that are drawn. */
-function marksOf({ points }: ManifoldField): Marks {
+function marksOf({ points }: ManifoldField) {
   const byOutcome = Map.groupBy(points, ({ outcome }) =>
     outcome === 'paid' || outcome === 'default' ? 'known' : 'others',
   )

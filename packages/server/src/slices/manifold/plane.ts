@@ -293,14 +293,11 @@ function turn(table: Columns, turned: Columns, p: number, q: number): void {
   if (left && right) mixRows(left, right, cos, sin)
 }
 
-interface Turn {
-  readonly p: number
-  readonly q: number
-  readonly cos: number
-  readonly sin: number
-}
-
-function mix(from: Float64Array, into: Float64Array, { p, q, cos, sin }: Turn): void {
+function mix(
+  from: Float64Array,
+  into: Float64Array,
+  { p, q, cos, sin }: Record<'p' | 'q' | 'cos' | 'sin', number>,
+): void {
   const [a, b] = [from[p] ?? 0, from[q] ?? 0]
   into[p] = cos * a - sin * b
   into[q] = sin * a + cos * b

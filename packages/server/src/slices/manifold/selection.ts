@@ -4,22 +4,19 @@ import { createHash } from 'node:crypto'
 import { MANIFOLD_DECISIONS_MAX } from '@custos/contract'
 import { toHex } from '../../platform/bytes.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import { findHead } from '../gcrumbs/index.ts'
+import { findLastSeq } from '../gcrumbs/index.ts'
 import { countGoverned, countTrail, listGoverned, listTrail, type Page } from './manifold.sql.ts'
-
-/** Fields that only governed decisions have; those of the decision trail lack them. */
-export interface GovernedFields {
-  readonly agent_no: number
-  readonly decision: string
-  readonly tag: string
-  readonly outcome: string | null
-}
 
 export interface SelectedDecision {
   readonly seq: number
   readonly decision_id: string
-  /** Null: a decision of the decision trail. */
-  readonly governed: GovernedFields | null
+  /** Fields that only governed decisions have; null: a decision of the decision trail. */
+  readonly governed: {
+    readonly agent_no: number
+    readonly decision: string
+    readonly tag: string
+    readonly outcome: string | null
+  } | null
 }
 
 export interface Selection {
@@ -48,12 +45,6 @@ interface SelectionOptions {
 
 /** Rows of one query: longer queries would delay others. */
 const PAGE_ROWS = 1_000
-
-/** Position of the last log entry; null: the log is empty. */
-export async function findLastSeq(db: TenantDb): Promise<number | null> {
-  const head = await findHead(db)
-  return head && head.size > 0 ? head.size - 1 : null
-}
 
 export async function selectDecisions(
   db: TenantDb,

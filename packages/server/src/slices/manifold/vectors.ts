@@ -90,12 +90,6 @@ async function trailTexts(
   }))
 }
 
-/** The sealed texts of a governed decision: its record and its context. */
-type GovernedText = {
-  readonly record: { readonly decision: string; readonly reason: string }
-  readonly context: JsonObject
-}
-
 async function governedTexts(
   { kernel, tenant_id, asked }: Frame,
   chunk: readonly SelectedDecision[],
@@ -108,7 +102,10 @@ async function governedTexts(
     const place = { column: 'decision', id: Buffer.from(decision_id).toString('hex') } as const
     return { place, secret_no, sealed }
   })
-  const opened = await openPayload<GovernedText>(kernel, tenant_id, sealed)
+  const opened = await openPayload<{
+    readonly record: { readonly decision: string; readonly reason: string }
+    readonly context: JsonObject
+  }>(kernel, tenant_id, sealed)
   return rows.flatMap(({ seq }, at) => {
     const words = opened[at]
     if (!words) return []

@@ -218,16 +218,14 @@ interface StoredNumbers {
   readonly stores: number
 }
 
-/** Null: the database did not answer. */
-type Reading = Promise<StoredNumbers | null>
-
 /** The last reading; a test may ask for the next one at once. */
 export const readings = perKernel(() => ({
   again_ms: Number.NEGATIVE_INFINITY,
-  numbers: Promise.resolve<Awaited<Reading>>(null),
+  numbers: Promise.resolve<StoredNumbers | null>(null),
 }))
 
-function storedNumbers(kernel: Kernel): Reading {
+/** Null: the database did not answer. */
+function storedNumbers(kernel: Kernel): Promise<StoredNumbers | null> {
   const last = readings(kernel)
   const begun_ms = performance.now()
   if (begun_ms < last.again_ms) return last.numbers

@@ -7,17 +7,20 @@ import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
-type Stores = readonly string[]
-
 /** Rows of the stores; of every store when none is named. */
-function countIn(db: TenantDb, table: 'stores' | 'facts' | 'decisions', store_ids: Stores) {
+function countIn(
+  db: TenantDb,
+  table: 'stores' | 'facts' | 'decisions',
+  store_ids: readonly string[],
+) {
   const all = from(db, table).select((e) => e.fn.countAll<number>().as('count'))
   return store_ids.length === 0 ? all : all.where('store_id', 'in', store_ids)
 }
 
-export const countStores = (db: TenantDb, ids: Stores) => countIn(db, 'stores', ids)
-export const countFacts = (db: TenantDb, ids: Stores) => countIn(db, 'facts', ids)
-export const countDecisions = (db: TenantDb, ids: Stores) => countIn(db, 'decisions', ids)
+export const countStores = (db: TenantDb, ids: readonly string[]) => countIn(db, 'stores', ids)
+export const countFacts = (db: TenantDb, ids: readonly string[]) => countIn(db, 'facts', ids)
+export const countDecisions = (db: TenantDb, ids: readonly string[]) =>
+  countIn(db, 'decisions', ids)
 
 /** Without those of self-tests. */
 export const countCertificates = (db: TenantDb) =>

@@ -13,16 +13,20 @@ import { parseTime } from '../../platform/clock.ts'
 import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { writeAll } from '../memory/index.ts'
-import { changeAgent, deleteAgent } from './agents/change-agent.ts'
-import { propose } from './agents/propose.ts'
 import { extract } from './ingest/extract.ts'
 import { failRun, managedRunner } from './managed/managed-run.ts'
 import { replayDecision } from './managed/replay-decision.ts'
 import { approveAction, getAction, listActions, rejectAction } from './runs/agent-actions.ts'
-import { createAgent, getAgent, listAgentPage, refuseLimited } from './runs/agents.ts'
+import {
+  changeAgent,
+  createAgent,
+  deleteAgent,
+  getAgent,
+  listAgentPage,
+  refuseLimited,
+} from './runs/agents.ts'
 import { beginStep, getStep } from './runs/begin-step.ts'
-import { bundle } from './runs/bundle.ts'
-import { callTool } from './runs/call-tool.ts'
+import { callTool, getCall, reportCall, resolveCall } from './runs/call-tool.ts'
 import { completeStep } from './runs/complete-step.ts'
 import {
   countAgentsByEnabled,
@@ -30,11 +34,11 @@ import {
   countStepsByState,
   sumRunsByState,
 } from './runs/orchestrator.sql.ts'
-import { getCall, reportCall, resolveCall } from './runs/resolve-call.ts'
-import { getReceipt, listRunSteps, verifyRun } from './runs/run-reads.ts'
+import { bundle, getReceipt, listRunSteps, verifyRun } from './runs/run-reads.ts'
 import { cancelRun, getRun, listReceipts, listRunPage, MANAGED_RUN, startRun } from './runs/runs.ts'
 import {
   findAnyStep,
+  propose,
   receiptsOfWorkflow,
   resumeWorkflow,
   runStep,

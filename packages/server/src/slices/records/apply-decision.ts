@@ -1,12 +1,6 @@
 // Applies the decision of a person to a waiting record: once, by somebody else, as proposed.
 
-import {
-  type ApprovalMember,
-  type Attestation,
-  canonicalize,
-  foldName,
-  type JsonObject,
-} from '@custos/proof'
+import { type Attestation, canonicalize, foldName, type JsonObject } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import { Conflict, retryOnConflict } from '../../platform/concurrency.ts'
 import { findPolicySet } from '../../platform/db/control.sql.ts'
@@ -29,7 +23,7 @@ import {
 } from './approval-request.ts'
 import { findApproval, findSettings, updateDecided } from './approvals.sql.ts'
 import { principalLabel, principalOf } from './authority.ts'
-import { expireRequest } from './expire-requests.ts'
+import { expireRequest } from './ended-records.ts'
 import { findRecord } from './find-records.ts'
 import {
   kindOf,
@@ -277,14 +271,8 @@ async function evaluateAgain<Q extends JsonObject>(
   return gated.policy_set
 }
 
-interface SignedDecision {
-  readonly member: ApprovalMember
-  readonly record: JsonObject
-  readonly decided_us: number
-}
-
 /** Signs the approval record: who decided, when and why. */
-async function signDecision(call: Call, pending: PendingDecision): Promise<SignedDecision> {
+async function signDecision(call: Call, pending: PendingDecision) {
   const { kernel, principal } = call
   const { approval, decision } = pending
   const { attested, approver, reason = null } = decision
@@ -309,7 +297,7 @@ async function signDecision(call: Call, pending: PendingDecision): Promise<Signe
 }
 
 interface DecidedRecord {
-  readonly signed: SignedDecision
+  readonly signed: Awaited<ReturnType<typeof signDecision>>
   readonly status: Registry['issued_status']
   readonly content: RecordContent
   readonly effect: RecordEffect | null

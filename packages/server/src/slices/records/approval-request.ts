@@ -1,20 +1,15 @@
 // Approval requests: what they are bound to, and what an approver sees of them.
 
+import type { ApprovalSettings } from '@custos/contract'
 import type { JsonObject, RecordKind } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { jsonPayload, sealedColumn } from '../../platform/kernel/sealed-column.ts'
-import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import type { GateResult, PolicyVersion } from '../governance/index.ts'
-import {
-  type ApprovalRow,
-  findSettings,
-  insertApproval,
-  type SettingsRow,
-} from './approvals.sql.ts'
-import { kindOf, type RedactedSignature } from './open-record.ts'
+import { type ApprovalRow, findSettings, insertApproval } from './approvals.sql.ts'
+import { kindOf, type RecordContent } from './open-record.ts'
 
 /** What an approval request keeps sealed. */
 export type ApprovalContent = {
@@ -29,13 +24,7 @@ export type ApprovalContent = {
   /** The signed approval record; null before the decision. */
   readonly record: JsonObject | null
   /** Of a redacted request: what was signed. Absent in all others. */
-  readonly signed?: RedactedSignature | null
-}
-
-interface ApprovalSettings {
-  readonly different_credential: boolean
-  readonly attestation_required: boolean
-  readonly expires_after_seconds: number
+  readonly signed?: NonNullable<RecordContent['signed']> | null
 }
 
 const DEFAULTS: ApprovalSettings = {
@@ -48,7 +37,7 @@ export async function loadSettings(kernel: Kernel, tenant_id: string): Promise<A
   return settingsOf(await kernel.db.read(tenant_id, findSettings))
 }
 
-export function settingsOf(row: SettingsRow | undefined): ApprovalSettings {
+export function settingsOf(row: Awaited<ReturnType<typeof findSettings>>): ApprovalSettings {
   if (!row) return DEFAULTS
   return {
     different_credential: row.different_credential === 1,
@@ -125,18 +114,11 @@ export interface OpenApproval {
 }
 
 /** Opens approval requests in the order of `rows`. Refuses while one of them does not open. */
-export async function openApprovals(
+export const openApprovals = (
   kernel: Kernel,
   tenant_id: string,
   rows: readonly ApprovalRow[],
-): Promise<OpenApproval[]> {
-  const contents = await approvalColumn.openAll(kernel, tenant_id, rows)
-  return rows.map((row, i) => {
-    const content = contents[i]
-    if (!content) throw new Refusal('unavailable', 'an approval request cannot be opened')
-    return { row, content }
-  })
-}
+): Promise<OpenApproval[]> => approvalColumn.loadAll(kernel, tenant_id, rows, 'an approval request')
 
 /** Writes the row and its log entry. */
 export async function insertApprovalRequest(tx: Tx, row: ApprovalRow): Promise<void> {

@@ -10,7 +10,6 @@ import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
 import type { Page } from '../../platform/page.ts'
 
 export type ApprovalRow = Row<'approvals'>
-export type SettingsRow = Row<'approval_settings'>
 
 const COLUMNS = [
   'request_id',
@@ -120,7 +119,7 @@ export async function updateExpired(tx: Tx, request_id: string, due_us: number):
   return changed === 1
 }
 
-export const findSettings = (db: TenantDb): Promise<SettingsRow | undefined> =>
+export const findSettings = (db: TenantDb): Promise<Row<'approval_settings'> | undefined> =>
   db.first(
     from(db, 'approval_settings').select([
       'different_credential',
@@ -131,7 +130,7 @@ export const findSettings = (db: TenantDb): Promise<SettingsRow | undefined> =>
     ]),
   )
 
-export const upsertSettings = (tx: Tx, row: SettingsRow) =>
+export const upsertSettings = (tx: Tx, row: Row<'approval_settings'>) =>
   tx.run(
     insertInto(tx, 'approval_settings', row).onConflict((conflict) =>
       conflict.columns(['tenant_id']).doUpdateSet(row),

@@ -24,8 +24,7 @@ export {
   recordedAuthority,
   tierRank,
 } from './authority.ts'
-export { checkRecords, type LoggedRecords } from './check.ts'
-export { expireApprovals, withdrawRequest } from './expire-requests.ts'
+export { expireApprovals, recordTextSources, withdrawRequest } from './ended-records.ts'
 export {
   findByContent,
   findByName,
@@ -52,9 +51,16 @@ export {
   RECORD_RETRY,
   recordRefusal,
 } from './propose.ts'
-export { certifyArtifact } from './record-events.ts'
-export { countByStatus, findRow } from './records.sql.ts'
-export { recordTextSources } from './redacted-record.ts'
+export { certifyArtifact, checkRecords, type LoggedRecords } from './record-events.ts'
+export {
+  countByStatus,
+  countTypes,
+  findLiveByName,
+  findRow,
+  findTypeVersion,
+  listTypeIds,
+  type RecordRow,
+} from './records.sql.ts'
 export type {
   AdmittedProposal,
   Registry,

@@ -12,7 +12,6 @@ import {
 import { formatTime } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kernel/sealed-column.ts'
-import { Refusal } from '../../platform/refusal.ts'
 import type { RecordRow } from './records.sql.ts'
 import type { DenyingPolicy } from './registry.ts'
 
@@ -33,16 +32,16 @@ export type RecordContent = {
   readonly denied_by: DenyingPolicy | null
   /** Why it was not issued; for people. */
   readonly reason: string | null
-  /** Of a redacted record: what was signed. Absent in all others. */
-  readonly signed?: RedactedSignature | null
-}
-
-/** The signature over a document that was erased, and its digest on the log. */
-export type RedactedSignature = {
-  readonly record_digest: string
-  readonly signature: string
-  readonly public_key: string
-  readonly key_id: string
+  /**
+   * Of a redacted record: the signature over the document that was erased, and its digest on the
+   * log. Absent in all others.
+   */
+  readonly signed?: {
+    readonly record_digest: string
+    readonly signature: string
+    readonly public_key: string
+    readonly key_id: string
+  } | null
 }
 
 export interface OpenRecord {
@@ -86,12 +85,8 @@ export async function openRecords(
   tenant_id: string,
   rows: readonly RecordRow[],
 ): Promise<OpenRecord[]> {
-  const contents = await recordColumn.openAll(kernel, tenant_id, rows)
-  return rows.map((row, i) => {
-    const content = contents[i]
-    if (!content) throw new Refusal('unavailable', 'a record cannot be opened')
-    return toOpenRecord(row, content)
-  })
+  const opened = await recordColumn.loadAll(kernel, tenant_id, rows, 'a record')
+  return opened.map(({ row, content }) => toOpenRecord(row, content))
 }
 
 /** The members that every registry shows of its rows. */

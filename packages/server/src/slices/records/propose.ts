@@ -17,7 +17,7 @@ import { denyingPolicy, refusalOfDenied, refusalOfGate } from './answers.ts'
 import { insertApprovalRequest, prepareApproval } from './approval-request.ts'
 import { type ApprovalRow, findApproval } from './approvals.sql.ts'
 import { principalLabel, principalOf } from './authority.ts'
-import { expireRequest } from './expire-requests.ts'
+import { expireRequest } from './ended-records.ts'
 import { contentKey, findByContent, findRecord, nameKey } from './find-records.ts'
 import {
   type OpenRecord,
@@ -357,15 +357,9 @@ export const prepareWaitingRecord = <Q extends JsonObject>(
   return sealWaiting(draft, gated, context_origins)
 }
 
-interface DenialReason {
-  readonly denied_by: DenyingPolicy | null
-  readonly reason: string
-  readonly code: string
-}
-
 const prepareDenied = <Q extends JsonObject>(
   draft: ProposalDraft<Q>,
-  denial: DenialReason,
+  denial: NonNullable<DraftResult['denial']>,
 ): Promise<PreparedRecord> => sealDraft(draft, { status: 'denied', denial })
 
 interface DraftResult {
@@ -373,7 +367,11 @@ interface DraftResult {
   readonly document?: JsonObject
   readonly effect?: RecordEffect | null
   readonly approval?: ApprovalRow
-  readonly denial?: DenialReason
+  readonly denial?: {
+    readonly denied_by: DenyingPolicy | null
+    readonly reason: string
+    readonly code: string
+  }
 }
 
 async function sealDraft<Q extends JsonObject>(

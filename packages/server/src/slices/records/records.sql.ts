@@ -74,6 +74,37 @@ export const findLiveByName = (
       .limit(1),
   )
 
+/** One version of a type; without a number the newest. */
+export function findTypeVersion(
+  db: TenantDb,
+  type_id: string,
+  version: number | undefined,
+): Promise<RecordRow | undefined> {
+  const rows = from(db, 'records')
+    .select(COLUMNS)
+    .where('kind', '=', 'world_type')
+    .where('series_id', '=', type_id)
+  return db.first(
+    version === undefined
+      ? rows.orderBy('version', 'desc').limit(1)
+      : rows.where('version', '=', version),
+  )
+}
+
+const newestTypes = (db: TenantDb) =>
+  from(db, 'records').where('kind', '=', 'world_type').where('live', '=', 1)
+
+/** The record ids of the newest versions of types. */
+export async function listTypeIds(db: TenantDb, limit: number): Promise<string[]> {
+  const rows = await db.all(newestTypes(db).select('record_id').orderBy('record_id').limit(limit))
+  return rows.map(({ record_id }) => record_id)
+}
+
+export async function countTypes(db: TenantDb): Promise<number> {
+  const row = await db.first(newestTypes(db).select((e) => e.fn.countAll<number>().as('count')))
+  return Number(row?.count ?? 0)
+}
+
 /** Newest first; without denied and expired records. */
 export async function listIdsByName(
   db: TenantDb,

@@ -22,11 +22,8 @@ interface RegistryView<Id extends string, Key extends string, Shown, Listed> {
   showListed(record: OpenRecord, tenant_id: string): Listed
 }
 
-interface RecordInput<Id extends string> {
-  readonly params: { readonly [P in Id]: string }
-}
-
-interface DecisionInput<Id extends string> extends RecordInput<Id> {
+interface DecisionInput<Id extends string> {
+  readonly params: Readonly<Record<Id, string>>
   readonly body: { readonly approver: string; readonly reason?: string | undefined }
 }
 
@@ -56,7 +53,7 @@ export function registryReads<Id extends string, Key extends string, Shown, List
       return page.envelope(listKey, shown, end)
     },
 
-    get: async (call: Call, { params }: RecordInput<Id>): Promise<Shown> =>
+    get: async (call: Call, { params }: Pick<DecisionInput<Id>, 'params'>): Promise<Shown> =>
       show(await loadRecord(call, registry, params[id]), call.tenant_id),
   }
 }

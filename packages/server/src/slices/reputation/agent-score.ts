@@ -1,23 +1,29 @@
-// A score and whose it is: computed from one agent's row and the rows of its reviewers.
+// A score and whose it is: computed from one agent's row and the rows of its reviewers, and shown
+// by GET /v1/cgr/scores and /v1/cgr/scores/{agent_handle}.
 
-import type { ScoreObject } from '@custos/contract'
-import { type AgentScore, didKeyOf, score } from '@custos/proof'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { DIMENSION_DEFAULT, type reputation, type ScoreObject } from '@custos/contract'
+import { type AgentScore, score as computeScore, didKeyOf } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
-import type { Kernel } from '../../platform/kernel/kernel.ts'
+import type { Call, Handler } from '../../platform/kernel/call.ts'
+import { type Page, pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { findHead } from '../gcrumbs/index.ts'
+import { findLastSeq } from '../gcrumbs/index.ts'
 import { errorOf } from './changes.ts'
-import type { NameTexts } from './new-decision.ts'
+import type { NameTexts } from './decide.ts'
 import { openLinks } from './rotate.ts'
-import { listNamed } from './rows/agents.sql.ts'
-import { type AgentRow, listWeighed, type WeighedRow } from './rows/aggregates.sql.ts'
+import { listAgents, listNamed } from './rows/agents.sql.ts'
+import { type AgentRow, listWeighed } from './rows/aggregates.sql.ts'
 import { listSealedNames } from './rows/events.sql.ts'
-import { hexOf, keyLabel, nameLabel, sameLabel } from './rows/labels.ts'
+import { dimensionLabel, hexOf, keyLabel, nameLabel, sameLabel } from './rows/labels.ts'
 import { anchorOf, findLinks, listChain, type RotationRow } from './rows/rotations.sql.ts'
 import { openPayload } from './rows/sealed-payload.ts'
 
-export function scoreOf(agent: AgentRow, weighed: readonly WeighedRow[]): AgentScore {
+export function scoreOf(
+  agent: AgentRow,
+  weighed: Awaited<ReturnType<typeof listWeighed>>,
+): AgentScore {
   const { n_success, n_failure, n_pending } = agent
   const reviews = weighed.map((row) => ({
     reviewer: String(row.reviewer_no),
@@ -26,22 +32,17 @@ export function scoreOf(agent: AgentRow, weighed: readonly WeighedRow[]): AgentS
     observations: row.observations,
     error_sum_e12: errorOf(row),
   }))
-  return score({ n_success, n_failure, n_pending, reviews })
+  return computeScore({ n_success, n_failure, n_pending, reviews })
 }
 
 /** An agent with its score, as one snapshot shows them, still sealed. */
-export interface ScoredAgent {
+interface ScoredAgent {
   readonly agent: AgentRow
   readonly score: AgentScore
 }
 
-interface WithNames extends ScoredAgent {
-  readonly name: Awaited<ReturnType<typeof listSealedNames>>[number]
-  readonly chain: readonly RotationRow[]
-}
-
 /** In the order of `found`. */
-export async function nameAll(db: TenantDb, found: readonly ScoredAgent[]): Promise<WithNames[]> {
+export async function nameAll(db: TenantDb, found: readonly ScoredAgent[]) {
   const names = await listSealedNames(
     db,
     found.map(({ agent }) => agent.newest_seq),
@@ -57,26 +58,16 @@ export async function nameAll(db: TenantDb, found: readonly ScoredAgent[]): Prom
   })
 }
 
-/** The last entry of the log on this snapshot. */
-export async function lastSeq(db: TenantDb): Promise<number | null> {
-  const head = await findHead(db)
-  return head && head.size > 0 ? head.size - 1 : null
-}
-
-export interface ScoreView {
+interface ScoreView {
   readonly score: AgentScore
   readonly object: ScoreObject
 }
 
-interface Frame {
-  readonly kernel: Kernel
-  readonly tenant_id: string
-  readonly dimension: string
-  readonly log_seq: number | null
-}
-
 /** Opens what is sealed; in the order of `found`. */
-export async function showAll(frame: Frame, found: readonly WithNames[]): Promise<ScoreView[]> {
+export async function showAll(
+  frame: Pick<Call, 'kernel' | 'tenant_id'> & { dimension: string; log_seq: number | null },
+  found: Awaited<ReturnType<typeof nameAll>>,
+): Promise<ScoreView[]> {
   const { kernel, tenant_id, dimension, log_seq } = frame
   const now_us = kernel.clock.now()
   const sealed = found.map(({ name }) => {
@@ -114,7 +105,7 @@ export async function showAll(frame: Frame, found: readonly WithNames[]): Promis
 
 /** The key in force now, and the did of the first one. */
 async function subjectOf(
-  { kernel, tenant_id }: Frame,
+  { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
   chain: readonly RotationRow[],
   { words, now_us }: { words: NameTexts | null; now_us: number },
 ): Promise<{ readonly subject_key: string | null; readonly subject_did: string | null }> {
@@ -129,7 +120,7 @@ async function subjectOf(
 
 /** Finds the agent with the handle, the most trustworthy first; refuses when there is none. */
 export async function findSubject(
-  { kernel, tenant_id }: { kernel: Kernel; tenant_id: string },
+  { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
   wanted: {
     readonly agent_handle: string
     readonly subject_key?: string | null | undefined
@@ -149,11 +140,108 @@ export async function findSubject(
     if (!agent) return null
     const weighed = await listWeighed(db, agent.agent_no, agent.agent_no)
     const [one] = await nameAll(db, [{ agent, score: scoreOf(agent, weighed) }])
-    return one && { one, log_seq: await lastSeq(db), same_handle: named.length - 1 }
+    return one && { one, log_seq: await findLastSeq(db), same_handle: named.length - 1 }
   })
   if (!found) throw new Refusal('score_not_found')
   const { one, log_seq, same_handle } = found
   const [shown] = await showAll({ kernel, tenant_id, dimension, log_seq }, [one])
   if (!shown) throw new Refusal('unavailable')
   return { shown, agent: one.agent, same_handle }
+}
+
+const PAGE_DEFAULT = 500
+/** Agents whose scores are made in one turn of the event loop. */
+const CHUNK = 100
+
+export const scores: Handler<typeof reputation.scores> = async (call, { query }) => {
+  const { kernel, tenant_id } = call
+  const dimension = query?.dimension ?? DIMENSION_DEFAULT
+  const page = pageOf(query, PAGE_DEFAULT, call.operation.id)
+  const keys = await kernel.keyring.tenant(tenant_id)
+  const handle = query?.agent_handle
+  const name = handle === undefined ? null : nameLabel(keys, dimension, handle)
+  const { found, log_seq } = await call.read(async (db) => {
+    const all = name
+      ? await scoreRows(db, await listNamed(db, name))
+      : await scoreAll(db, dimensionLabel(keys, dimension))
+    all.sort((a, b) => b.score.cgr_score - a.score.cgr_score || order(a) - order(b))
+    const { after } = page
+    const from = after === null ? page.offset : all.findIndex((one) => isBehind(one, after))
+    const wanted = from === -1 ? [] : all.slice(from, from + page.limit)
+    return { found: await nameAll(db, wanted), log_seq: await findLastSeq(db) }
+  })
+  const shown = await showAll({ kernel, tenant_id, dimension, log_seq }, found)
+  const last = found.at(-1)
+  const objects = shown.map(({ object }) => object)
+  const { scores, count, limit, offset, next_cursor } = page.envelope(
+    'scores',
+    objects,
+    last ? { at: order(last), id: scoreBits(last) } : null,
+  )
+  const as_of = formatTime(kernel.clock.now())
+  return { scores, count, as_of, dimension, limit, offset, next_cursor }
+}
+
+const order = ({ agent }: ScoredAgent): number => agent.agent_no
+
+/** In the order of scores, which are never negative. */
+function scoreBits({ score }: ScoredAgent): string {
+  const bits = Buffer.alloc(8)
+  bits.writeDoubleBE(score.cgr_score)
+  return bits.toString('hex')
+}
+
+function isBehind(one: ScoredAgent, after: NonNullable<Page['after']>): boolean {
+  const bits = scoreBits(one)
+  return bits < after.id || (bits === after.id && order(one) > after.at)
+}
+
+/** The scores of a dimension, in pieces: others are answered in between. */
+async function scoreAll(db: TenantDb, dimension: Uint8Array): Promise<ScoredAgent[]> {
+  const all: ScoredAgent[] = []
+  for (let after = -1; ; ) {
+    const agents = await listAgents(db, dimension, { after, limit: CHUNK })
+    all.push(...(await scoreRows(db, agents)))
+    const last = agents.at(-1)
+    if (!last || agents.length < CHUNK) return all
+    after = last.agent_no
+    await nextTurn()
+  }
+}
+
+/** @param agents in the order of their numbers */
+export async function scoreRows(db: TenantDb, agents: readonly AgentRow[]): Promise<ScoredAgent[]> {
+  const [first, last] = [agents[0], agents.at(-1)]
+  if (!first || !last) return []
+  const weighed = await listWeighed(db, first.agent_no, last.agent_no)
+  const byAgent = Map.groupBy(weighed, ({ agent_no }) => agent_no)
+  return agents.map((agent) => ({
+    agent,
+    score: scoreOf(agent, byAgent.get(agent.agent_no) ?? []),
+  }))
+}
+
+export const score: Handler<typeof reputation.score> = async (call, { params, query }) => {
+  const { agent_handle } = params
+  const dimension = query?.dimension ?? DIMENSION_DEFAULT
+  const wanted = { agent_handle, subject_key: query?.subject_key, dimension }
+  const { shown, same_handle } = await findSubject(call, wanted)
+  return { ...shown.object, score: shown.object, tiergate: tiergateOf(shown), same_handle }
+}
+
+/** The band of a score and why, in the words that an attestation signs. */
+export function tiergateOf({ object, score }: ScoreView) {
+  return {
+    agent_handle: object.agent_handle,
+    subject_key: object.subject_key,
+    subject_did: object.subject_did,
+    dimension: object.dimension,
+    tier: score.band,
+    cgr_score: object.cgr_score,
+    confidence: object.confidence,
+    n_resolved: object.n_resolved,
+    capability_tier: null,
+    as_of: object.as_of,
+    rationale: score.rationale,
+  }
 }

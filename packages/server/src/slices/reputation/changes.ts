@@ -12,6 +12,7 @@ import {
   weighs,
 } from './evidence.ts'
 import {
+  type AgentChange,
   addToAgent,
   addToLiveReviews,
   deleteEmptyLiveReviews,
@@ -19,33 +20,19 @@ import {
   setReviewerRecord,
 } from './rows/aggregates.sql.ts'
 
-interface AgentChange {
-  n_success: number
-  n_failure: number
-  n_pending: number
-  n_unscored: number
-}
-
-interface LiveChange {
-  readonly agent_no: number
-  readonly reviewer_no: number
-  count: number
-  rating_sum_e6: number
-}
-
 const UNIT_E12 = 1_000_000_000_000n
 
-/** `1` adds what is there, `-1` takes it away. */
-type Sign = 1 | -1
-
-/** Sums of changes; what adds up to nothing is not written. */
+/**
+ * Sums of changes; what adds up to nothing is not written. The sign `1` adds what is there, `-1`
+ * takes it away.
+ */
 export class Changes {
-  readonly #agents = new Map<number, AgentChange>()
-  readonly #live = new Map<string, LiveChange>()
+  readonly #agents = new Map<number, Omit<AgentChange, 'agent_no'>>()
+  readonly #live = new Map<string, Parameters<typeof addToLiveReviews>[1]>()
   readonly #records = new Map<number, { observations: number; error_e12: bigint }>()
 
   /** A judgment under what is known of its referent. */
-  judgment(judgment: Judgment, effect: Effect, sign: Sign): void {
+  judgment(judgment: Judgment, effect: Effect, sign: 1 | -1): void {
     if (!isScored(judgment)) return
     const change = this.#agent(judgment.agent_no)
     if (effect === 'success') change.n_success += sign
@@ -55,7 +42,11 @@ export class Changes {
   }
 
   /** A review and a judgment on one referent. */
-  pair(review: Review, judgment: Judgment, { effect, sign }: { effect: Effect; sign: Sign }): void {
+  pair(
+    review: Review,
+    judgment: Judgment,
+    { effect, sign }: { effect: Effect; sign: 1 | -1 },
+  ): void {
     if (resolves(effect) || !weighs(review, judgment)) return
     const { agent_no } = judgment
     const { reviewer_no, rating_e6 } = review
@@ -70,7 +61,7 @@ export class Changes {
   }
 
   /** A review beside the outcome of its referent. */
-  observation({ reviewer_no, rating_e6 }: Review, effect: Effect, sign: Sign): void {
+  observation({ reviewer_no, rating_e6 }: Review, effect: Effect, sign: 1 | -1): void {
     if (!resolves(effect)) return
     let change = this.#records.get(reviewer_no)
     if (!change) {
@@ -94,7 +85,7 @@ export class Changes {
     await this.#writeRecords(tx, pace)
   }
 
-  #agent(agent_no: number): AgentChange {
+  #agent(agent_no: number): Omit<AgentChange, 'agent_no'> {
     let change = this.#agents.get(agent_no)
     if (!change) {
       change = { n_success: 0, n_failure: 0, n_pending: 0, n_unscored: 0 }

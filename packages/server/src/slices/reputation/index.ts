@@ -19,7 +19,7 @@ import { pageOf } from '../../platform/page.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
-import { findSubject } from './agent-score.ts'
+import { findSubject, score, scores, tiergateOf } from './agent-score.ts'
 import { outcome, outcomes } from './apply-outcomes.ts'
 import { decide, verifyBatch } from './decide.ts'
 import { changeSettings, settings } from './evidence.ts'
@@ -36,7 +36,6 @@ import {
   listAttestations,
 } from './rows/rotations.sql.ts'
 import { openPayload, sealPayload } from './rows/sealed-payload.ts'
-import { score, scores, tiergateOf } from './scores.ts'
 
 const ATTESTATION_ID_BYTES = 16
 /** `2026-01-31` */
@@ -89,17 +88,11 @@ const saysTheSame = (before: Attestation, now: CgrAttestationBody): boolean => {
 }
 
 /** An attestation as it will be stored; its place is that of its entry on the log. */
-interface NewAttestation {
-  readonly row: Omit<AttestationRow, 'seq'>
-  readonly record: string
-  readonly issuer_key_id: string
-}
-
 async function sign(
   kernel: Kernel,
   tenant_id: string,
   { agent, body, signer }: { agent: AgentRow; body: CgrAttestationBody; signer: Signer },
-): Promise<NewAttestation> {
+) {
   const bytes = cgrAttestationBytes(body)
   const signed = { ...body, signature: signer.sign(bytes).toString('hex') }
   const verdict = await verifyCgrAttestation(signed, kernel.keyring.publishedKeys())
@@ -122,7 +115,7 @@ async function sign(
 
 interface Issue {
   /** Null: the newest one says the same. */
-  readonly made: NewAttestation | null
+  readonly made: Awaited<ReturnType<typeof sign>> | null
   readonly newest: AttestationRow | undefined
 }
 
@@ -220,11 +213,10 @@ const attestations: Handler<typeof reputation.attestations> = async (call, { que
   return page.envelope('attestations', shown, last ? { at: last.row.seq, id: '' } : null)
 }
 
-export { nameAll, scoreOf, showAll } from './agent-score.ts'
+export { nameAll, scoreRows, showAll } from './agent-score.ts'
 export { checkReceipts } from './receipts/execution-receipt.ts'
 export { type RecomputeResult, recompute } from './recompute.ts'
 export { listAgents } from './rows/agents.sql.ts'
-export { listWeighed } from './rows/aggregates.sql.ts'
 export { dimensionLabel } from './rows/labels.ts'
 export { openPayload, reputationTextSources } from './rows/sealed-payload.ts'
 

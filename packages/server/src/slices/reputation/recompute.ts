@@ -8,16 +8,16 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import { scoreOf } from './agent-score.ts'
 import { errorOf } from './changes.ts'
 import { effectOf, isScored, resolves, squaredError } from './evidence.ts'
-import { hexOf, hexOrNull } from './rows/labels.ts'
+import { listAllAgents } from './rows/agents.sql.ts'
 import {
-  listAllAgents,
   listAllDecisions,
   listAllOutcomes,
   listAllReviewers,
   listAllReviews,
   listEntries,
   listLive,
-} from './rows/recompute.sql.ts'
+} from './rows/aggregates.sql.ts'
+import { hexOf, hexOrNull } from './rows/labels.ts'
 
 /** Two values that are to be one. */
 interface Difference {
@@ -115,9 +115,11 @@ const partsOf = (error_e12: bigint) => ({
   error_parts: Number(error_e12 % UNIT_E12),
 })
 
-type Differences = AsyncGenerator<Difference>
-
-async function* compareAll(db: TenantDb, replay: Replay, totals: Totals): Differences {
+async function* compareAll(
+  db: TenantDb,
+  replay: Replay,
+  totals: Totals,
+): AsyncGenerator<Difference> {
   const reviewerOf = new Map<number, string>()
   for (const [name, { reviewer_no }] of totals.reviewers) reviewerOf.set(reviewer_no, name)
   yield* compareAgents(db, totals, reviewerOf)
@@ -151,7 +153,7 @@ async function* compareAgents(
   db: TenantDb,
   totals: Totals,
   reviewerOf: ReadonlyMap<number, string>,
-): Differences {
+): AsyncGenerator<Difference> {
   let [seen, seenLive] = [0, 0]
   for (let after = -1; ; ) {
     const rows = await listAllAgents(db, after, PAGE)
@@ -183,7 +185,7 @@ async function* compareAgents(
   yield* missing('cgr_live_reviews', expected, seenLive)
 }
 
-async function* compareReviewers(db: TenantDb, { reviewers }: Totals): Differences {
+async function* compareReviewers(db: TenantDb, { reviewers }: Totals): AsyncGenerator<Difference> {
   let seen = 0
   for (let after = -1; ; ) {
     const rows = await listAllReviewers(db, after, PAGE)
@@ -203,7 +205,11 @@ async function* compareReviewers(db: TenantDb, { reviewers }: Totals): Differenc
 
 const asRecord = (value: object | undefined) => value && { ...value }
 
-async function* compareDecisions(db: TenantDb, replay: Replay, totals: Totals): Differences {
+async function* compareDecisions(
+  db: TenantDb,
+  replay: Replay,
+  totals: Totals,
+): AsyncGenerator<Difference> {
   let seen = 0
   for (let after = -1; ; ) {
     const rows = await listAllDecisions(db, after, PAGE)
@@ -230,7 +236,7 @@ async function* compareDecisions(db: TenantDb, replay: Replay, totals: Totals): 
   yield* missing('cgr_decisions', replay.decisions.size, seen)
 }
 
-async function* compareOutcomes(db: TenantDb, { outcomes }: Replay): Differences {
+async function* compareOutcomes(db: TenantDb, { outcomes }: Replay): AsyncGenerator<Difference> {
   let seen = 0
   for (let after: Uint8Array = Buffer.alloc(0); ; ) {
     const rows = await listAllOutcomes(db, after, PAGE)
@@ -263,7 +269,7 @@ async function* compareReviews(
     readonly totals: Totals
     readonly reviewerOf: ReadonlyMap<number, string>
   },
-): Differences {
+): AsyncGenerator<Difference> {
   const { reviews } = replay
   let seen = 0
   let after: { referent: Uint8Array; reviewer_no: number } = {
@@ -295,25 +301,23 @@ async function* compareReviews(
   yield* missing('cgr_reviews', expected, seen)
 }
 
-type Payload<E extends EventType> = EventPayload<E>
-
 /** An entry of the log: written by appendCrumb, which checks the payload of each type. */
 type Entry = {
   [E in EventType]: {
     readonly seq: number
     readonly event_type: E
     readonly subject: string
-    readonly payload: Payload<E>
+    readonly payload: EventPayload<E>
   }
 }[EventType]
 
-interface LoggedDecision extends Payload<'cgr.decision_recorded'> {
+interface LoggedDecision extends EventPayload<'cgr.decision_recorded'> {
   readonly seq: number
   readonly decision_id: string
   current: boolean
 }
 
-interface LoggedReview extends Payload<'cgr.review_recorded'> {
+interface LoggedReview extends EventPayload<'cgr.review_recorded'> {
   readonly seq: number
   readonly referent: string
 }
@@ -352,7 +356,10 @@ interface Totals {
 
 class Replay {
   readonly decisions = new Map<number, LoggedDecision>()
-  readonly outcomes = new Map<string, Payload<'cgr.outcome_recorded'> & { readonly seq: number }>()
+  readonly outcomes = new Map<
+    string,
+    EventPayload<'cgr.outcome_recorded'> & { readonly seq: number }
+  >()
   /** By referent, then by reviewer. */
   readonly reviews = new Map<string, Map<string, LoggedReview>>()
   readonly #agents = new Map<string, AgentTotals>()
@@ -366,7 +373,7 @@ class Replay {
     else if (event_type === 'cgr.review_recorded') this.#review(seq, subject, payload)
   }
 
-  #decide(seq: number, decision_id: string, payload: Payload<'cgr.decision_recorded'>): void {
+  #decide(seq: number, decision_id: string, payload: EventPayload<'cgr.decision_recorded'>): void {
     const decision = { seq, decision_id, ...payload, current: true }
     const { agent, referent, dimension, known_by, anchor } = decision
     this.decisions.set(seq, decision)
@@ -385,7 +392,7 @@ class Replay {
     this.#current.set(key, decision)
   }
 
-  #review(seq: number, referent: string, payload: Payload<'cgr.review_recorded'>): void {
+  #review(seq: number, referent: string, payload: EventPayload<'cgr.review_recorded'>): void {
     const { reviewer, reviewer_key: anchor } = payload
     if (!this.#reviewers.has(reviewer))
       this.#reviewers.set(reviewer, { reviewer_no: seq, anchor, observations: 0, error_e12: 0n })

@@ -17,8 +17,16 @@ import { Refusal } from '../../platform/refusal.ts'
 import { mapInChunks, yieldBetweenChunks } from '../../platform/yield-between-chunks.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
-import { byReferent, type WriteContext } from './apply-outcomes.ts'
-import { type BatchIds, collapse, fateAt, type ItemFate, idsOf, readIds } from './batch.ts'
+import {
+  type BatchIds,
+  byReferent,
+  collapse,
+  fateAt,
+  type ItemFate,
+  idsOf,
+  readIds,
+  type WriteContext,
+} from './apply-outcomes.ts'
 import { Changes } from './changes.ts'
 import {
   type Effect,

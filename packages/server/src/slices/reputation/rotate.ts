@@ -22,8 +22,6 @@ import {
 } from './rows/rotations.sql.ts'
 import { openPayload, sealPayload } from './rows/sealed-payload.ts'
 
-type Rotate = typeof reputation.rotate
-
 /** A sealed link of a key rotation, with the labels of both keys. */
 interface NewLink {
   readonly link: RotationLink
@@ -36,7 +34,7 @@ interface NewLink {
   readonly sealed: Buffer
 }
 
-export const rotate: Handler<Rotate> = async (call, { body }) => {
+export const rotate: Handler<typeof reputation.rotate> = async (call, { body }) => {
   const given: JsonObject = {
     prev_key: readKey(body.prev_key, ['body', 'prev_key']),
     new_key: readKey(body.new_key, ['body', 'new_key']),
@@ -63,7 +61,10 @@ export const rotate: Handler<Rotate> = async (call, { body }) => {
   return { prev_key, new_key, seq, not_before, recorded: true }
 }
 
-async function prepare({ kernel, tenant_id }: Call<Rotate>, link: RotationLink): Promise<NewLink> {
+async function prepare(
+  { kernel, tenant_id }: Call<typeof reputation.rotate>,
+  link: RotationLink,
+): Promise<NewLink> {
   const keys = await kernel.keyring.tenant(tenant_id)
   const new_key = keyLabel(keys, link.new_key)
   const place = { column: 'rotation', id: hexOf(new_key) } as const

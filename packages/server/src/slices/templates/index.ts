@@ -1,6 +1,12 @@
 // Type templates: lists and installs them.
 
-import type { templates as contract, ReplyOf, TypeName, templates } from '@custos/contract'
+import type {
+  Cardinality,
+  templates as contract,
+  ReplyOf,
+  TypeName,
+  templates,
+} from '@custos/contract'
 import {
   actionOperation,
   canonicalize,
@@ -31,10 +37,8 @@ const list: Handler<typeof contract.list> = async (call, { query }) => {
   return page.envelope('templates', shown)
 }
 
-type Install = typeof contract.install
-
 /** POST /v1/templates/install: every type of a template in one unit of work, or none. */
-const install: Handler<Install> = async (call, { body }) => {
+const install: Handler<typeof contract.install> = async (call, { body }) => {
   const template = TEMPLATES.find(({ id }) => id === body.template_id)
   if (!template) return call.refuse('template_not_found')
   const types = typesOf(template)
@@ -57,7 +61,7 @@ interface TemplateComparison {
 }
 
 async function compareTypes(
-  { kernel, tenant_id }: Call<Install>,
+  { kernel, tenant_id }: Call<typeof contract.install>,
   types: readonly TemplateType[],
 ): Promise<TemplateComparison> {
   const found = await Promise.all(types.map((type) => findType(kernel, tenant_id, type)))
@@ -90,7 +94,7 @@ const nameOf = ({ kind, name }: TemplateType) => ({ kind, name })
 
 /** In one unit of work; a retry gets the answer of the first run. */
 async function registerTypes(
-  call: Call<Install>,
+  call: Call<typeof contract.install>,
   types: readonly TemplateType[],
   compared: TemplateComparison,
 ): Promise<TemplateComparison> {
@@ -117,7 +121,7 @@ async function registerTypes(
 
 /** Each passes the policies before any is written. */
 async function prepareAll(
-  call: Call<Install>,
+  call: Call<typeof contract.install>,
   types: readonly TemplateType[],
 ): Promise<PreparedRecord[]> {
   const objects = types.filter(({ kind }) => kind === 'object').map(({ name }) => name)
@@ -136,7 +140,7 @@ function answer(
   { id, version }: TemplateSource,
   { installed, already_there, conflicts }: TemplateComparison,
   { dry_run }: { readonly dry_run: boolean },
-): ReplyOf<Install> {
+): ReplyOf<typeof contract.install> {
   const standing = already_there.length + (dry_run ? 0 : installed.length)
   return {
     status: 'success',
@@ -203,8 +207,6 @@ interface TemplateSource {
   >
   readonly actions: Readonly<Record<string, readonly [subject: string, tier: string]>>
 }
-
-type Cardinality = 'one_to_one' | 'one_to_many' | 'many_to_one' | 'many_to_many'
 
 const SOFTWARE_ENGINEERING: TemplateSource = {
   id: 'gns-software-engineering',

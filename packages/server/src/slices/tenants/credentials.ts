@@ -214,17 +214,10 @@ export interface NewCredential extends Omit<Rights, 'namespace'> {
 /** The name of the credential with this id, sealed. */
 export type SealedName = Pick<CredentialInfo, 'key_id' | 'name_secret_no' | 'sealed_name'>
 
-export interface IssuedKey {
-  readonly key_id: string
-  /** Shown to its owner once; only its hash is stored. */
-  readonly api_key: string
-  readonly prefix: string
-  readonly created_us: number
-}
-
 /**
  * Issues a key in the caller's unit of work: the only way to a new credential. Refuses
- * `scope_missing` for one that may do more than its maker.
+ * `scope_missing` for one that may do more than its maker. The `api_key` is shown to its owner
+ * once; only its hash is stored.
  * @param maker the new credential ends when its `binding_key_id` is revoked, and is a key of the
  * person `user_id`
  */
@@ -237,7 +230,7 @@ export async function issueKey(
     readonly binding_key_id?: string | null
     readonly user_id?: string | undefined
   },
-): Promise<IssuedKey> {
+) {
   const { tenant_id, limit, sealed_name } = fresh
   requireNoExcess({ ...fresh, namespace: limit?.namespace }, maker.rights)
   if (tenant_id !== null && (await findDestruction(tx, tenant_id)))

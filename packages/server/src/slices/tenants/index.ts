@@ -18,12 +18,11 @@ import { idsOfKey, isRecent } from '../../platform/kernel/idempotency.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { limitsAt, type PlanLimits } from '../../platform/kernel/plan-limits.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import { appendCrumb, findHead } from '../gcrumbs/index.ts'
+import { appendCrumb, findLastSeq } from '../gcrumbs/index.ts'
 import { forgetCredentials } from './credentials.ts'
 import { rotateKey } from './keys.ts'
 import { loadTenant, provisionTenant, showTenant } from './provision.ts'
-import { currentPeriod } from './usage/periods.ts'
-import { loadQuotaUse } from './usage/quotas.ts'
+import { currentPeriod, loadQuotaUse } from './usage/quotas.ts'
 import { calendarMonth, loadGoverned, loadUsage, monthNamed } from './usage/usage.ts'
 
 export { mintApiKey } from './api-key.ts'
@@ -62,10 +61,10 @@ export {
   type Rights,
   rightsOf,
 } from './rights.ts'
-export { markPeriod } from './usage/periods.ts'
 export {
   compareMemoryCount,
   limitGovernedDecisions,
+  markPeriod,
   planLimits,
   releaseMemories,
   requireRoomForStore,
@@ -89,9 +88,7 @@ export {
   readMeter,
 } from './usage/usage.ts'
 
-type Create = typeof contract.create
-
-const createTenant: Handler<Create> = async (call, { body }) => {
+const createTenant: Handler<typeof contract.create> = async (call, { body }) => {
   const { kernel } = call
   const tenant_id = await newTenantId(call)
   // Before the row: a tenant without keys could not seal; keys without a tenant are only unused.
@@ -106,11 +103,15 @@ const createTenant: Handler<Create> = async (call, { body }) => {
     // Only its hash is kept, and a second key would be one that nobody asked for.
     replay: async (tx: Tx) => ({ ...showTenant(kernel, await loadTenant(tx)), api_key: null }),
   }
-  return call.once<Static<Create['reply']>>(once, tenant_id)
+  return call.once<Static<(typeof contract.create)['reply']>>(once, tenant_id)
 }
 
 /** The record of a key is one of its tenant: a retry finds the tenant by the key itself. */
-async function newTenantId({ kernel, operation, idempotency_key }: Call<Create>): Promise<string> {
+async function newTenantId({
+  kernel,
+  operation,
+  idempotency_key,
+}: Call<typeof contract.create>): Promise<string> {
   if (idempotency_key === null) return kernel.ids.hex(16)
   const ids = await idsOfKey(kernel, operation.id, idempotency_key)
   for (const tenant_id of ids) {
@@ -158,15 +159,11 @@ const showCurrentUsage: Handler<typeof contract.current_usage> = (call) => {
       state: stateOf(pct_used),
       metered_enabled: kernel.settings.billing !== null && tenant.plan === 'pro',
       limits: [...(await loadQuotaUse(kernel, db))],
-      log_seq: newestOf(await findHead(db)),
+      log_seq: await findLastSeq(db),
       ...usage,
     }
   })
 }
-
-/** Log positions begin at 0. */
-const newestOf = (head: { readonly size: number } | undefined): number | null =>
-  head === undefined || head.size === 0 ? null : head.size - 1
 
 /** With one decimal; of nothing included everything is used. */
 function percentOf(used: number, included: number | null): number | null {

@@ -255,16 +255,14 @@ const showCurrent: Handler<typeof keys.current> = async ({ principal, tenant_id 
   }
 }
 
-type Rotate = typeof tenants.rotate_key
-
-export const rotateKey: Handler<Rotate> = async (call) => {
+export const rotateKey: Handler<typeof tenants.rotate_key> = async (call) => {
   // Before the unit: what an operator wrote in the path and is no tenant gets nowhere near a row,
   // and has no keys that an Idempotency-Key could be kept under.
   const tenant = await call.read((db) => findTenant(db, db.tenant_id))
   if (!tenant) return call.refuse('tenant_not_found')
   if (tenant.requested_us !== null) return call.refuse('tenant_destroyed')
   const own = await sealOwnName(call)
-  return call.once<Static<Rotate['reply']>>({
+  return call.once<Static<(typeof tenants.rotate_key)['reply']>>({
     async run(tx) {
       const reply = await rotate(call, tx, own)
       return { reply, ids: { key_id: reply.key_id, revoked: reply.revoked } }
@@ -281,7 +279,7 @@ const replacesAll = (principal: Principal): boolean =>
   findExcessRight(TENANT_RIGHTS, rightsOf(principal)) === null
 
 /** Sealed for the key that replaces the caller's; undefined: it has none that is sealed. */
-async function sealOwnName(call: Call<Rotate>): Promise<SealedName | undefined> {
+async function sealOwnName(call: Call<typeof tenants.rotate_key>): Promise<SealedName | undefined> {
   const { kernel, tenant_id, principal } = call
   if (replacesAll(principal)) return undefined
   const own = await call.read((db) => findCredentialById(db, tenant_id, principal.key_id))
@@ -291,10 +289,10 @@ async function sealOwnName(call: Call<Rotate>): Promise<SealedName | undefined> 
 }
 
 async function rotate(
-  call: Call<Rotate>,
+  call: Call<typeof tenants.rotate_key>,
   tx: Tx,
   own: SealedName | undefined,
-): Promise<Static<Rotate['reply']>> {
+): Promise<Static<(typeof tenants.rotate_key)['reply']>> {
   const { kernel, principal } = call
   if (!(await findTenant(tx, tx.tenant_id))) return call.refuse('tenant_not_found')
   await requireLiveMaker(tx, principal)
@@ -328,7 +326,7 @@ async function replaceTenantKeys(kernel: Kernel, tx: Tx) {
 }
 
 async function replaceOwn(
-  { kernel, principal }: Call<Rotate>,
+  { kernel, principal }: Call<typeof tenants.rotate_key>,
   tx: Tx,
   sealed_name: SealedName | undefined,
 ) {

@@ -16,7 +16,7 @@ import { limitsAt } from '../../platform/kernel/plan-limits.ts'
 import { OperatorError } from '../../platform/operator-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
-import { type IssuedKey, issueKey, refuseMoved, revokeKey } from './credentials.ts'
+import { issueKey, refuseMoved, revokeKey } from './credentials.ts'
 import { OPERATOR_RIGHTS, TENANT_RIGHTS } from './rights.ts'
 
 /** The tenant of local mode. */
@@ -27,13 +27,11 @@ export const FIRST_KEY_NAME = 'default'
 /** Tenants and operators are provided with keys by an operator, or by who runs the process. */
 const OPERATOR = { rights: OPERATOR_RIGHTS }
 
-type Plan = TenantRow['plan']
-
 /** A new tenant and its first key, in a unit of that tenant, whose keys the keyring has. */
 export async function provisionTenant(
   kernel: Kernel,
   tx: Tx,
-  wanted: { name?: string | undefined; plan: Plan },
+  wanted: { name?: string | undefined; plan: TenantRow['plan'] },
 ): Promise<{ tenant: TenantRow; api_key: string }> {
   const { tenant_id } = tx
   const tenant = tenantRow(tx, { name: wanted.name ?? tenant_id, plan: wanted.plan })
@@ -56,7 +54,10 @@ export async function provisionTenant(
 /** Makes the tenant if it is missing, without a key: local mode needs none. Idempotent. */
 export async function ensureTenant(
   kernel: Kernel,
-  { tenant_id = LOCAL_TENANT, plan = 'local' }: { tenant_id?: string; plan?: Plan } = {},
+  {
+    tenant_id = LOCAL_TENANT,
+    plan = 'local',
+  }: { tenant_id?: string; plan?: TenantRow['plan'] } = {},
 ): Promise<void> {
   await kernel.keyring.createTenant(tenant_id)
   const known = await kernel.db.read(tenant_id, (db) => findTenant(db, tenant_id))
@@ -69,7 +70,10 @@ export async function ensureTenant(
   })
 }
 
-const tenantRow = (tx: Tx, { name, plan }: { name: string; plan: Plan }): TenantRow => ({
+const tenantRow = (
+  tx: Tx,
+  { name, plan }: { name: string; plan: TenantRow['plan'] },
+): TenantRow => ({
   tenant_id: tx.tenant_id,
   name,
   plan,
@@ -77,7 +81,7 @@ const tenantRow = (tx: Tx, { name, plan }: { name: string; plan: Plan }): Tenant
   overrides: null,
 })
 
-async function appendCreated(kernel: Kernel, tx: Tx, plan: Plan): Promise<void> {
+async function appendCreated(kernel: Kernel, tx: Tx, plan: TenantRow['plan']): Promise<void> {
   const current = kernel.keyring.publishedKeys().filter((key) => key.retired_at === null)
   await appendCrumb(tx, {
     event_type: 'tenant.created',
@@ -129,7 +133,7 @@ export function showTenant(kernel: Kernel, tenant: TenantRow & Partial<TenantSta
 export const createOperatorKey = (
   kernel: Kernel,
   { name, expires_us = null }: { name: string; expires_us?: number | null },
-): Promise<IssuedKey> =>
+) =>
   kernel.db.transact(PLATFORM, (tx) =>
     issueKey(
       kernel,

@@ -32,7 +32,7 @@ import {
   type TenantRecords,
   tierRank,
 } from '../records/index.ts'
-import { findProblems } from './check-run.ts'
+import { findProblems, type SchemaProblem } from './check-run.ts'
 import { findType, findVersion, type OpenType, specOf } from './type-registry.ts'
 import { specRefusal } from './type-spec.ts'
 
@@ -114,15 +114,10 @@ export async function assertFits(
   throw new Refusal('validation', undefined, { detail })
 }
 
-interface WrongSubject {
-  readonly loc: readonly (string | number)[]
-  readonly msg: string
-}
-
 function findOtherType(
   subjects: readonly ActionSubject[],
   subject_type: string,
-): WrongSubject | null {
+): SchemaProblem | null {
   const asked = `{"type": ${JSON.stringify(subject_type)}, "ref": …}`
   if (subjects.length === 0) return { loc: [], msg: `needs a subject: ${asked}` }
   const i = subjects.findIndex(
@@ -135,7 +130,7 @@ function findOtherType(
 async function findUnknownType(
   { kernel, tenant_id }: TenantRecords,
   subjects: readonly ActionSubject[],
-): Promise<WrongSubject | null> {
+): Promise<SchemaProblem | null> {
   const known = new Set<string>()
   for (const [i, subject] of subjects.entries()) {
     if (typeof subject === 'string' || known.has(subject.type)) continue

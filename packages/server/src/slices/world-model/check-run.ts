@@ -4,7 +4,7 @@ import { worldModelLimits } from '@custos/contract'
 import { canonicalize, type Json, type JsonObject } from '@custos/proof'
 import type { Loc } from '../../platform/validation.ts'
 
-interface SchemaProblem {
+export interface SchemaProblem {
   readonly loc: Loc
   readonly msg: string
 }

@@ -4,26 +4,23 @@ import { canonicalize, isObject, type Json, type JsonObject } from '@custos/proo
 import Format from 'typebox/format'
 import type { CheckRun, SchemaTest } from './check-run.ts'
 
-/** `digits` times ten to the power of `power`. */
-interface Decimal {
-  readonly digits: bigint
-  readonly power: number
-}
-
-/** From the shortest text of the number: 0.3 is three times 0.1, although not in binary. */
-function decimalOf(value: number): Decimal {
+/**
+ * `digits` times ten to the power of `power`, from the shortest text of the number: 0.3 is three
+ * times 0.1, although not in binary.
+ */
+function decimalOf(value: number) {
   const [mantissa = '0', exponent = '0'] = value.toExponential().split('e')
   const [whole = '0', fraction = ''] = mantissa.split('.')
   return { digits: BigInt(whole + fraction), power: Number(exponent) - fraction.length }
 }
 
-/** @param step counts the work: digits that are multiplied and divided */
-type MultipleTest = (value: number, step: (count: number) => void) => boolean
-
 const FEWEST_STEPS = 20
 
-/** Whether a number is a whole multiple of `divisor`, exactly. */
-function multiplesOf(divisor: number): MultipleTest {
+/**
+ * Whether a number is a whole multiple of `divisor`, exactly. `step` counts the work: digits that
+ * are multiplied and divided.
+ */
+function multiplesOf(divisor: number): (value: number, step: (count: number) => void) => boolean {
   const unit = decimalOf(divisor)
   const whole = Number.isSafeInteger(divisor)
   return (value, step) => {

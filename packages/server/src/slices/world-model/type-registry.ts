@@ -21,22 +21,20 @@ import { LruCache } from '../../platform/lru-cache.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import {
   type AdmittedProposal,
+  countTypes,
+  findLiveByName,
+  findTypeVersion,
+  listTypeIds,
   nameKey,
   type OpenRecord,
   openRecords,
   openRecordsInBatches,
+  type RecordRow,
   type Registry,
   rejection,
   showRow,
 } from '../records/index.ts'
 import { mentionsOf, readSpec, type SpecOf, specRefusal, typeKindOf } from './type-spec.ts'
-import {
-  countTypes,
-  findNewestRow,
-  findVersionRow,
-  listNewestIds,
-  type TypeRow,
-} from './world-types.sql.ts'
 
 /** One version of a type, opened. */
 export interface OpenType {
@@ -51,7 +49,7 @@ export async function findType(
   named: { readonly kind: WorldTypeKind; readonly name: string },
 ): Promise<OpenType | null> {
   const key = await nameKey(kernel, tenant_id, { kind: 'world_type', name: worldTypeName(named) })
-  return openFirst(kernel, tenant_id, (db) => findNewestRow(db, key))
+  return openFirst(kernel, tenant_id, (db) => findLiveByName(db, 'world_type', key))
 }
 
 /** @param version the newest, where none is named */
@@ -60,12 +58,12 @@ export const findVersion = (
   tenant_id: string,
   { type_id, version }: { readonly type_id: string; readonly version?: number | undefined },
 ): Promise<OpenType | null> =>
-  openFirst(kernel, tenant_id, (db) => findVersionRow(db, type_id, version))
+  openFirst(kernel, tenant_id, (db) => findTypeVersion(db, type_id, version))
 
 async function openFirst(
   kernel: Kernel,
   tenant_id: string,
-  query: (db: TenantDb) => Promise<TypeRow | undefined>,
+  query: (db: TenantDb) => Promise<RecordRow | undefined>,
 ): Promise<OpenType | null> {
   const row = await kernel.db.read(tenant_id, query)
   if (!row) return null
@@ -87,12 +85,13 @@ function isTypeRequest(request: JsonObject): request is WorldTypeRequest {
 
 /** A large schema takes a while to read, and a version of a type never changes. */
 const SPECS_MAX = 64
-type SpecCaches = { readonly [K in WorldTypeKind]: LruCache<string, SpecOf[K]> }
-const specCaches = perKernel<SpecCaches>(() => ({
-  object: new LruCache({ max: SPECS_MAX }),
-  link: new LruCache({ max: SPECS_MAX }),
-  action: new LruCache({ max: SPECS_MAX }),
-}))
+const specCaches = perKernel<{ readonly [K in WorldTypeKind]: LruCache<string, SpecOf[K]> }>(
+  () => ({
+    object: new LruCache({ max: SPECS_MAX }),
+    link: new LruCache({ max: SPECS_MAX }),
+    action: new LruCache({ max: SPECS_MAX }),
+  }),
+)
 
 /** The requirements of a registered type. */
 export function specOf<K extends WorldTypeKind>(
@@ -119,7 +118,7 @@ const titleCache = perKernel(() => new LruCache<string, TypeTitle>({ max: TITLES
 export async function listTitles(kernel: Kernel, tenant_id: string): Promise<TypeTitle[]> {
   // Types that are registered at the same time may exceed the limit.
   const limit = 2 * worldModelLimits.types_per_tenant
-  const ids = await kernel.db.read(tenant_id, (db) => listNewestIds(db, limit))
+  const ids = await kernel.db.read(tenant_id, (db) => listTypeIds(db, limit))
   const cache = titleCache(kernel)
   const found = ids.map((id) => cache.get(id) ?? id)
   const missing = found.filter((one) => typeof one === 'string')

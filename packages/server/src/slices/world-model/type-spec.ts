@@ -21,35 +21,20 @@ import {
   SpecRefused,
 } from './json-schema.ts'
 
-interface ObjectSpec {
-  readonly kind: 'object'
-  readonly test: SchemaTest
-}
-
-interface LinkSpec {
-  readonly kind: 'link'
-  readonly from_type: string
-  readonly to_type: string
-  readonly cardinality: Cardinality
-}
-
-interface ActionSpec {
-  readonly kind: 'action'
-  readonly required_trust_tier: TrustTier
-  readonly subject_type: string | null
-  readonly test: SchemaTest
-}
-
 export interface SpecOf {
-  readonly object: ObjectSpec
-  readonly link: LinkSpec
-  readonly action: ActionSpec
-}
-
-/** An object type that a spec names. */
-interface TypeMention {
-  readonly name: string
-  readonly loc: Loc
+  readonly object: { readonly kind: 'object'; readonly test: SchemaTest }
+  readonly link: {
+    readonly kind: 'link'
+    readonly from_type: string
+    readonly to_type: string
+    readonly cardinality: Cardinality
+  }
+  readonly action: {
+    readonly kind: 'action'
+    readonly required_trust_tier: TrustTier
+    readonly subject_type: string | null
+    readonly test: SchemaTest
+  }
 }
 
 const WHERE = ['body', 'spec'] as const
@@ -83,7 +68,9 @@ function assertName(kind: WorldTypeKind, name: string): void {
 }
 
 /** The object types that must exist before the type. */
-export function mentionsOf(spec: SpecOf[WorldTypeKind]): readonly TypeMention[] {
+export function mentionsOf(
+  spec: SpecOf[WorldTypeKind],
+): readonly { readonly name: string; readonly loc: Loc }[] {
   if (spec.kind === 'object') return []
   if (spec.kind === 'link')
     return [
@@ -102,7 +89,7 @@ const READERS: { readonly [K in WorldTypeKind]: (spec: JsonObject) => SpecOf[K] 
 
 const NOTES = ['description', 'template_source'] as const
 
-function readObject(given: JsonObject): ObjectSpec {
+function readObject(given: JsonObject): SpecOf['object'] {
   assertNotes(given)
   const { template_source: _, ...spec } = given
   if (isJsonSchema(spec)) return { kind: 'object', test: readJsonSchema(spec, WHERE) }
@@ -113,7 +100,7 @@ function readObject(given: JsonObject): ObjectSpec {
   return { kind: 'object', test: readProperties(properties, loc) }
 }
 
-function readLink(spec: JsonObject): LinkSpec {
+function readLink(spec: JsonObject): SpecOf['link'] {
   assertNotes(spec)
   assertMembers(spec, ['from_type', 'to_type', 'cardinality'])
   const { cardinality: given = 'many_to_many' } = spec
@@ -128,7 +115,7 @@ function readLink(spec: JsonObject): LinkSpec {
   }
 }
 
-function readAction(spec: JsonObject): ActionSpec {
+function readAction(spec: JsonObject): SpecOf['action'] {
   assertNotes(spec)
   assertMembers(spec, ['operation', 'required_trust_tier', 'input_schema', 'subject_type'])
   // A note of the author; policies use the name of the type.

@@ -13,10 +13,7 @@ const WAITING_MAX = 20_000
 /** The same for one tenant alone: one whose rows cannot be written leaves room for the others. */
 const WAITING_OF_TENANT_MAX = 10_000
 
-/** Results by policy. */
-type Counts = ReadonlyMap<string, number>
-
-const countsSlot: SharedSlot<Counts> = {
+const countsSlot: SharedSlot<ReadonlyMap<string, number>> = {
   name: 'policy-counts',
   async flush(tx, counts) {
     for (const [key, count] of counts) {

@@ -2,11 +2,7 @@
 
 import { CHECK_FIELDS, type PolicyType } from '@custos/contract'
 import type { Detail } from './outcome.ts'
-
-interface PolicyDescription {
-  readonly policy_type: PolicyType
-  readonly config: Readonly<Record<string, unknown>>
-}
+import type { PolicyText } from './policy.ts'
 
 const KEYS: Readonly<Partial<Record<PolicyType, readonly string[]>>> = {
   ...CHECK_FIELDS,
@@ -19,7 +15,10 @@ const KEYS: Readonly<Partial<Record<PolicyType, readonly string[]>>> = {
 }
 
 /** Empty where the policy simply let it pass. */
-export function describeDetail(policy: PolicyDescription, detail: Detail | null): string {
+export function describeDetail(
+  policy: Pick<PolicyText, 'policy_type' | 'config'>,
+  detail: Detail | null,
+): string {
   if (detail === null) return ''
   const field = fieldsOf(policy)[detail.field ?? 0] ?? 'the context'
   const { count = 0, limit = 0, item } = detail
@@ -73,7 +72,10 @@ function foundBy({ item, entities = [], count = 0 }: Detail): string {
   return [...pattern, ...recognised].join(' and ')
 }
 
-function fieldsOf({ policy_type, config }: PolicyDescription): readonly string[] {
+function fieldsOf({
+  policy_type,
+  config,
+}: Pick<PolicyText, 'policy_type' | 'config'>): readonly string[] {
   const given = config['check_fields']
   return Array.isArray(given) ? given.map(String) : (KEYS[policy_type] ?? [])
 }

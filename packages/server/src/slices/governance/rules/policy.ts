@@ -20,17 +20,15 @@ export interface PolicyText {
   readonly config: Readonly<Record<string, unknown>>
 }
 
-export interface Rate {
-  readonly max_requests: number
-  readonly window_us: number
-  isOf(operation: string): boolean
-}
-
 export interface CompiledPolicy extends PolicyText {
   /** JSON members, each with its comma, that every entry of `evaluations` and `logs` repeats. */
   readonly fragments: { readonly evaluation: string; readonly log: string }
   /** Null for every other type than rate_limit. */
-  readonly rate: Rate | null
+  readonly rate: {
+    readonly max_requests: number
+    readonly window_us: number
+    isOf(operation: string): boolean
+  } | null
   /** A promise only where it searches for long, or waits for something. */
   evaluate(request: GateRequest, around: Surroundings): Evaluation | Promise<Evaluation>
 }
@@ -97,7 +95,7 @@ function writeFragments({
 
 const membersOf = (value: object): string => `${JSON.stringify(value).slice(1, -1)},`
 
-function rateRule(config: PolicyConfig<'rate_limit'>): Rate {
+function rateRule(config: PolicyConfig<'rate_limit'>): NonNullable<CompiledPolicy['rate']> {
   const { max_requests, window_seconds } = rateOf(config)
   return {
     max_requests,

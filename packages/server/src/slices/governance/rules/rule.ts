@@ -12,13 +12,10 @@ export interface Surroundings {
   readonly work: Work
 }
 
-/** A finding, and what to put in place of what was found. */
-interface RedactionFinding {
-  readonly finding: Finding
-  readonly replacements: readonly Replacement[]
-}
-
-export type RuleFinding = Finding | RedactionFinding
+/** A finding, or one with what to put in place of what was found. */
+export type RuleFinding =
+  | Finding
+  | { readonly finding: Finding; readonly replacements: readonly Replacement[] }
 
 export interface Rule {
   find(request: GateRequest, around: Surroundings): RuleFinding | Promise<RuleFinding>

@@ -22,13 +22,13 @@ import {
 import { RECOGNISER_SIZE, type Rule, type RuleFinding, type Work } from './rule.ts'
 import type { Replacement, Searchable } from './searchable.ts'
 
-type Make<T extends PolicyType> = (config: PolicyConfig<T>, recognisers: Recognisers) => Rule
-
 /** The most tokens beyond a budget that a refusal states. */
 const TOKENS_BEYOND_MAX = 100_000
 
 /** Throws PatternRefused for a pattern the engine does not take. */
-export const makers: { readonly [T in PolicyType]: Make<T> } = {
+export const makers: {
+  readonly [T in PolicyType]: (config: PolicyConfig<T>, recognisers: Recognisers) => Rule
+} = {
   rate_limit(config) {
     const isOf = operationFilter(config.operations)
     const { max_requests, window_seconds } = rateOf(config)
@@ -163,7 +163,6 @@ async function findPattern(
 
 type ConstraintConfig = PolicyConfig<'world_model_constraint'>
 type ListCriterion = NonNullable<ConstraintConfig['deny_if']>['params_has'][number]
-type Criterion = ListCriterion['match_all'][number]
 type Params = Readonly<Record<string, unknown>>
 
 /** Parameters an action must have, and items its parameters must not hold. */
@@ -224,7 +223,10 @@ function holds(params: Params, { list_path, match_all }: ListCriterion): boolean
 
 // A value that cannot be compared is refused: "5" and [5] have another type than 5, and the tool
 // that receives the parameters may convert them to the same value.
-function meets(item: unknown, { field, operator, value }: Criterion): boolean {
+function meets(
+  item: unknown,
+  { field, operator, value }: ListCriterion['match_all'][number],
+): boolean {
   if (!isObject(item)) throw wrongType()
   const found = at(item, field)
   if (found === undefined || found === null) return false
@@ -235,7 +237,7 @@ function meets(item: unknown, { field, operator, value }: Criterion): boolean {
   return operator === '>' ? found > value : found < value
 }
 
-function contains(list: unknown, value: Criterion['value']): boolean {
+function contains(list: unknown, value: ListCriterion['match_all'][number]['value']): boolean {
   if (!Array.isArray(list)) throw wrongType()
   if (list.includes(value)) return true
   if (list.some((one) => one !== null && typeof one !== typeof value)) throw wrongType()

@@ -10,7 +10,7 @@ import { rawSql } from '../../../testing/raw-sql.ts'
 import { startForgingProvider } from '../../identity/testing/forging-provider.ts'
 import { connect, enter, SSO_EGRESS } from '../../identity/testing/sso-scene.ts'
 import { markErasing, markStoreDeleting, unmarkErasing } from '../../memory/index.ts'
-import { prepareApprovedFact } from '../runs/waiting-fact.ts'
+import { prepareApprovedFact } from '../runs/agent-actions.ts'
 import { startModelServer } from '../testing/model-server.ts'
 import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
 

@@ -31,11 +31,9 @@ import {
 } from '../../memory/index.ts'
 import { insertPrepared, prepareWaitingRecord } from '../../records/index.ts'
 import { hasNoKey } from '../../tenants/index.ts'
-import { actionRequest, agentActionRegistry } from '../runs/agent-actions.ts'
+import { actionRequest, agentActionRegistry, textOfFact } from '../runs/agent-actions.ts'
 import { refuseLimited } from '../runs/agents.ts'
-import { findEarlierIds } from '../runs/earlier-answer.ts'
-import { retrieveMemories } from '../runs/own-call.ts'
-import { textOfFact } from '../runs/waiting-fact.ts'
+import { findEarlierIds, retrieveMemories } from '../runs/own-call.ts'
 import {
   buildQuestion,
   compareFacts,
@@ -44,8 +42,7 @@ import {
   readFacts,
 } from './extracted-facts.ts'
 
-type Ingest = (typeof memoryIngestion)['ingest']
-type IngestCall = Call<Ingest>
+type IngestCall = Call<(typeof memoryIngestion)['ingest']>
 
 const ID_BYTES = 16
 /** Of the memories that the turns are compared with. */
@@ -57,7 +54,7 @@ const NEEDED = ['memory:read', 'orchestrator:run'] as const
 
 interface ExtractRequest {
   readonly store_id: string
-  readonly body: InputOf<Ingest>['body']
+  readonly body: InputOf<(typeof memoryIngestion)['ingest']>['body']
   /** The turns as memories. */
   readonly items: Parameters<typeof gateWrites>[2]
 }
@@ -144,7 +141,7 @@ async function prepareConversation(
   }
 }
 
-const nameOf = (message: InputOf<Ingest>['body']['messages'][number] | undefined): string =>
+const nameOf = (message: ExtractRequest['body']['messages'][number] | undefined): string =>
   message?.speaker ?? message?.name ?? message?.role ?? ''
 
 const recipientOf = ({ provider, extraction_id }: Conversation) =>

@@ -389,16 +389,11 @@ async function endCall(
   return null
 }
 
-interface FinishedStep {
-  readonly step: StepRow
-  readonly kept: KeptAnswer
-}
-
 /** Logs the decision and signs the receipt, in one unit. */
 async function finish(
   worker: RunWorker,
   state: TurnState,
-  { step, kept }: FinishedStep,
+  { step, kept }: { readonly step: StepRow; readonly kept: KeptAnswer },
 ): Promise<JobPause | null> {
   const { kernel, tenant_id } = worker
   const found = await kernel.db.read(tenant_id, (db) =>
@@ -427,7 +422,7 @@ async function finish(
 /** Throws a conflict where another decision has the same id. */
 async function storeFinished(
   worker: RunWorker,
-  { step, kept }: FinishedStep,
+  { step, kept }: { readonly step: StepRow; readonly kept: KeptAnswer },
   {
     answer,
     output_commitment,

@@ -2,7 +2,7 @@
 // call, through policies and people as any, at most once where its tool is `once`.
 
 import assert from 'node:assert/strict'
-import { orchestrator as contract, type RUN_REASONS } from '@custos/contract'
+import { orchestrator as contract } from '@custos/contract'
 import { canonicalize, isObject, type Json, type JsonObject } from '@custos/proof'
 import { findValueProblem } from '../../../platform/input/json-text.ts'
 import type { JobPause } from '../../../platform/jobs/queue.ts'
@@ -17,36 +17,26 @@ import { knownAgent, loadAgent } from '../runs/agents.ts'
 import { argsOf } from '../runs/call-tool.ts'
 import type { CallRow, StepRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
-import type { RunUnit } from '../runs/run-unit.ts'
+import type { RunReason, RunUnit } from '../runs/run-unit.ts'
 import { CUT, listActed, refsOf } from '../runs/run-view.ts'
 import { act, CHECK_AGAIN_MS, markSent, mayRepeat, noteWaiting } from './answered-step.ts'
 import { originsOf } from './conversation.ts'
 import { NOT_SENT, type RunState, type RunWorker } from './run-worker.ts'
-
-type Reason = (typeof RUN_REASONS)[number]
 
 const ID_BYTES = 16
 const LATER_MS = 1_000
 /** Calls that undo others are of no step. */
 const NO_STEP = 0
 
-interface UndoneCall {
+interface UndoPlan {
   /** That it is to undo, and its step. */
   readonly undone: CallRow
   readonly step: StepRow
-}
-
-interface UndoPlan extends UndoneCall {
   readonly tool: OpenTool | null
   readonly name: string
   readonly args: JsonObject
   /** Why it cannot be called; null: it can. */
-  readonly problem: Reason | null
-}
-
-interface UndoCall {
-  readonly row: CallRow
-  readonly step: StepRow
+  readonly problem: RunReason | null
 }
 
 /** One thing at a time, so that any process can go on. */
@@ -66,7 +56,10 @@ export async function compensate(worker: RunWorker, state: RunState): Promise<Jo
 }
 
 /** Null: the call has no compensation. */
-function planUndo({ tools, texts }: RunState, { undone, step }: UndoneCall): UndoPlan | null {
+function planUndo(
+  { tools, texts }: RunState,
+  { undone, step }: Pick<UndoPlan, 'undone' | 'step'>,
+): UndoPlan | null {
   const called = tools.find(({ row }) => row.tool_id === undone.tool_id)
   const { compensation } = called?.words ?? {}
   if (!compensation) return null
@@ -89,7 +82,7 @@ function planUndo({ tools, texts }: RunState, { undone, step }: UndoneCall): Und
   return { ...named, tool, args, problem: usable ? undoProblem(fits && !missing) : 'tool_refused' }
 }
 
-const undoProblem = (fits: boolean): Reason | null => (fits ? null : 'args_invalid')
+const undoProblem = (fits: boolean): RunReason | null => (fits ? null : 'args_invalid')
 
 /** A result that is not JSON is a text. */
 function parse(text: string): Json {
@@ -233,7 +226,7 @@ const newUndo = (
 async function refuseUndo(
   worker: RunWorker,
   { undone, step, name, args }: UndoPlan,
-  reason: Reason,
+  reason: RunReason,
 ): Promise<null> {
   const { kernel, tenant_id, run_id } = worker
   const text = canonicalize({ tool: name, args })
@@ -268,9 +261,9 @@ async function refuseUndo(
 async function executeUndo(
   worker: RunWorker,
   state: RunState,
-  { row, step }: UndoCall,
+  { row, step }: { readonly row: CallRow; readonly step: StepRow },
 ): Promise<JobPause | null> {
-  const end = (outcome: ToolOutcome, reason?: Reason) =>
+  const end = (outcome: ToolOutcome, reason?: RunReason) =>
     endUndo(worker, { row, step }, outcome, reason)
   if (!mayRepeat(row) && row.sent_us !== null)
     return end({ fault: 'not_reported', acted: 'unknown' })
@@ -305,9 +298,9 @@ async function executeUndo(
 
 async function endUndo(
   worker: RunWorker,
-  { row, step }: UndoCall,
+  { row, step }: { readonly row: CallRow; readonly step: StepRow },
   outcome: ToolOutcome,
-  reason: Reason = 'tool_failed',
+  reason: RunReason = 'tool_failed',
 ): Promise<null> {
   const { kernel, tenant_id, run_id } = worker
   const fault = 'fault' in outcome ? outcome : null

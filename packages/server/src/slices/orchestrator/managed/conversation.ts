@@ -2,13 +2,11 @@
 // nothing of it is stored. What memories and tools say is data between marks that neither can know.
 
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
-import type { ModelAnswer, ModelQuestion, OpenProvider } from '../../llm/index.ts'
+import type { ChatMessage, ModelAnswer, ModelQuestion, OpenProvider } from '../../llm/index.ts'
 import { toolOf } from '../runs/call-tool.ts'
 import type { StepRow } from '../runs/orchestrator.sql.ts'
 import { sourcesOf } from '../runs/run-view.ts'
 import { callsOf, type RunRows } from './next-act.ts'
-
-type ChatMessage = ModelQuestion['messages'][number]
 
 /** Texts of the run that exist: what is erased is not there. */
 export interface RunTexts {

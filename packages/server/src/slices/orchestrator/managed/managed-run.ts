@@ -33,10 +33,15 @@ import {
   resultsOf,
   roomFor,
 } from './conversation.ts'
-import { requireModelTokens } from './model-quota.ts'
 import { decideNext, type NextAct } from './next-act.ts'
 import { tellerOf } from './run-deltas.ts'
-import { NOT_SENT, type RunState, RunWorker, type TurnState } from './run-worker.ts'
+import {
+  NOT_SENT,
+  type RunState,
+  RunWorker,
+  requireModelTokens,
+  type TurnState,
+} from './run-worker.ts'
 import { isLooping, listOpenTurns, stepsOfTurn, type Turn } from './workflow-plan.ts'
 
 /** How often an answer that is here is stored again where a limit or a lock says "later". */

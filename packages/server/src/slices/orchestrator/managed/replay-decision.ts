@@ -35,15 +35,14 @@ import {
   RULE,
   roomFor,
 } from './conversation.ts'
-import { requireModelTokens } from './model-quota.ts'
 import { callsOf } from './next-act.ts'
-import { loadWorkers } from './run-worker.ts'
+import { loadWorkers, requireModelTokens } from './run-worker.ts'
 import { stepsOfTurn, toolsOf, workersOf } from './workflow-plan.ts'
 
-type Replay = typeof contract.replay
-type ReplayCall = Call<Replay>
+type ReplayCall = Call<typeof contract.replay>
 /** What is not named is false, zero or null. */
-type Findings = Partial<ReplyOf<Replay>> & Pick<ReplyOf<Replay>, 'status'>
+type Findings = Partial<ReplyOf<typeof contract.replay>> &
+  Pick<ReplyOf<typeof contract.replay>, 'status'>
 
 const ID_BYTES = 16
 const SHOWN_CHARS = 200
@@ -59,12 +58,7 @@ interface EarlierQuestion {
   readonly origins: readonly string[]
 }
 
-/** Why it cannot be asked. */
-interface Obstacle {
-  readonly obstacle: string
-}
-
-export const replayDecision: Handler<Replay> = async (call, { params, body }) => {
+export const replayDecision: Handler<typeof contract.replay> = async (call, { params, body }) => {
   refuseLimited(call)
   const { decision_id } = params
   const found = await call.read((db) => loadQuestion(call, db, decision_id))
@@ -76,7 +70,7 @@ export const replayDecision: Handler<Replay> = async (call, { params, body }) =>
 async function askAgain(
   call: ReplayCall,
   earlier: EarlierQuestion,
-  body: Parameters<Handler<Replay>>[1]['body'],
+  body: Parameters<Handler<typeof contract.replay>>[1]['body'],
 ): Promise<Findings> {
   const { kernel } = call
   const { step, prompt, provider } = earlier
@@ -166,12 +160,12 @@ async function compareAnswers(
   }
 }
 
-/** The rows and texts of then. */
+/** The rows and texts of then, or why it cannot be asked. */
 async function loadQuestion(
   { kernel, refuse }: ReplayCall,
   db: TenantDb,
   decision_id: string,
-): Promise<EarlierQuestion | Obstacle> {
+): Promise<EarlierQuestion | { readonly obstacle: string }> {
   const step = await findStepOfDecision(db, decision_id)
   if (!step) return refuse('decision_not_found')
   const run = await loadRun(db, step.run_id)
@@ -232,7 +226,7 @@ async function loadTools(
     workflow,
     step: { turn_no, created_us },
   }: { agent: OpenAgent; workflow: WorkflowRow | null; step: StepRow },
-): Promise<ModelQuestion['tools'] | Obstacle> {
+): Promise<ModelQuestion['tools'] | { readonly obstacle: string }> {
   const listed = workersOf(workflow, turn_no)
   const workers = await loadWorkers(kernel, db, listed)
   if (workers?.length !== listed?.length) return { obstacle: 'agent_gone' }
@@ -295,7 +289,7 @@ const showVerdict = (
   { kernel, tenant_id }: ReplayCall,
   decision_id: string,
   known: Findings,
-): ReplyOf<Replay> => ({
+): ReplyOf<typeof contract.replay> => ({
   replay_id: kernel.ids.hex(ID_BYTES),
   decision_id,
   tenant_id,

@@ -3,6 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runLimits, type Scope, scopeCovers } from '@custos/contract'
+import { parseTime } from '../../../platform/clock.ts'
 import { semaphore } from '../../../platform/concurrency.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import type { JobContext, JobPause } from '../../../platform/jobs/queue.ts'
@@ -12,8 +13,15 @@ import { Refusal } from '../../../platform/refusal.ts'
 import { openTextsOfRun } from '../../decisions/index.ts'
 import { listEnabledTools, type OpenTool } from '../../llm/index.ts'
 import { loadFactStates, loadLiveFacts } from '../../memory/index.ts'
+import { calendarMonth, planLimits } from '../../tenants/index.ts'
 import { loadAgent, type OpenAgent } from '../runs/agents.ts'
-import { findRun, listCalls, listSteps, type RunRow } from '../runs/orchestrator.sql.ts'
+import {
+  findRun,
+  listCalls,
+  listSteps,
+  type RunRow,
+  sumManagedTokens,
+} from '../runs/orchestrator.sql.ts'
 import { findHolder } from '../runs/own-call.ts'
 import { RunUnit } from '../runs/run-unit.ts'
 import { isOver, refsOf, sourcesOf } from '../runs/run-view.ts'
@@ -259,4 +267,19 @@ function endRefused(unit: RunUnit, code: Refusal['code']): Promise<void> {
   if (code === 'free_ceiling_reached') return unit.end('terminated', 'quota_exceeded')
   if (code === 'policy_denied' || code === 'approval_required') return unit.end('denied', 'policy')
   return unit.end('failed', 'step_refused')
+}
+
+/**
+ * Refuses `quota_exceeded` once the managed runs that began this month have used the tokens, with
+ * what is reserved. What is above is at most what steps under way use.
+ */
+export async function requireModelTokens(kernel: Kernel, tenant_id: string): Promise<void> {
+  const { start_at } = calendarMonth(kernel.clock.now(), 0)
+  const left = await kernel.db.read(tenant_id, async (db) => {
+    const { model_tokens } = await planLimits(kernel, db)
+    if (model_tokens === null) return 1
+    return model_tokens - (await sumManagedTokens(db, parseTime(start_at) ?? 0))
+  })
+  if (left > 0) return
+  throw new Refusal('quota_exceeded', 'the tokens of models of this month are used up')
 }

@@ -1,12 +1,26 @@
 // The registry of agents' actions: a step or a call that waits for a person. A record holds only
 // the salted commitment of the text; the text is bound to its memories and opened when it is shown.
+// A fact that a model found in a conversation, and a policy wants a person for, waits as they do
+// and is written in the unit of the approval.
 
-import type { AgentAction, orchestrator as contract } from '@custos/contract'
-import { type AgentActionRequest, contentHash, type JsonObject } from '@custos/proof'
+import {
+  type AgentAction,
+  type orchestrator as contract,
+  memoryIngestion,
+  scopeCovers,
+} from '@custos/contract'
+import {
+  type AgentActionRequest,
+  canonicalize,
+  contentHash,
+  isObject,
+  type JsonObject,
+} from '@custos/proof'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import { accepted, type Call, type Handler } from '../../../platform/kernel/call.ts'
 import { Refusal } from '../../../platform/refusal.ts'
-import { openText } from '../../decisions/index.ts'
+import { isTextStored, openText } from '../../decisions/index.ts'
+import { prepareWaitingFact } from '../../memory/index.ts'
 import {
   answerWaiting,
   findRecord,
@@ -19,9 +33,9 @@ import {
 } from '../../records/index.ts'
 import { loadAgent, refuseLimited } from './agents.ts'
 import { findAgent, findStep, type StepRow } from './orchestrator.sql.ts'
+import { findHolder } from './own-call.ts'
 import { RunUnit } from './run-unit.ts'
 import { executorOf } from './run-view.ts'
-import { factContext, prepareApprovedFact } from './waiting-fact.ts'
 
 const PERMIT_US = 600_000_000
 
@@ -192,3 +206,57 @@ export async function answerAction(
 /** The normal form of what is proposed. */
 export const actionRequest = (request: AgentActionRequest): AgentActionRequest & JsonObject =>
   request
+
+/** @param fact `key_id`: the key whose rights it is written with */
+export const textOfFact = ({
+  item,
+  source_refs,
+  ...rest
+}: Parameters<typeof prepareWaitingFact>[1] & { readonly key_id: string }): string =>
+  canonicalize({ ...rest, item: JSON.parse(JSON.stringify(item)), source_refs: [...source_refs] })
+
+// Written above.
+const readFact = (text: string): Parameters<typeof textOfFact>[0] => JSON.parse(text)
+
+/** What policies read of the write. */
+function factContext(text: string) {
+  const { store_id, item } = readFact(text)
+  const metadata = isObject(item.metadata) ? item.metadata : {}
+  return { store_id, content: item.content, metadata }
+}
+
+/**
+ * What the unit of the approval does. Refuses `not_waiting` where the key that sent the turns may
+ * not write them now, and where the store no longer takes the fact.
+ */
+export async function prepareApprovedFact(
+  { kernel, tenant_id }: TenantRecords,
+  { text_id, text }: { readonly text_id: string; readonly text: string },
+): Promise<(tx: Tx) => Promise<void>> {
+  const { key_id, ...fact } = readFact(text)
+  const principal = await findHolder(kernel, tenant_id, key_id)
+  const mayWrite = principal && scopeCovers(principal.scopes, 'memory:write')
+  // As for the mode `extract` itself: the model was shown memories of the tenant.
+  if (!mayWrite || principal.allowed_stores.length > 0)
+    throw new Refusal('not_waiting', 'the key that proposed it may write no more')
+  const caller = { kernel, tenant_id, principal, operation: memoryIngestion.ingest }
+  const write = await asNotWaiting(() => prepareWaitingFact(caller, fact))
+  return async (tx) => {
+    // A memory that the model was shown may have been erased since the text was opened.
+    if (!(await isTextStored(tx, text_id)))
+      throw new Refusal('not_waiting', 'a memory that it was made from is erased')
+    const { outcome } = await asNotWaiting(() => write(tx))
+    if (outcome === 'refused')
+      throw new Refusal('not_waiting', 'a turn of it, or the memory that it replaces, has changed')
+  }
+}
+
+/** An approval does not declare the refusals of a write: a store that is gone, a quota. */
+async function asNotWaiting<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code === 'unavailable') throw error
+    throw new Refusal('not_waiting', `the store does not take it: ${error.message}`)
+  }
+}

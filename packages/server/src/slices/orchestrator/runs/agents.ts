@@ -1,4 +1,5 @@
-// Agents: created, listed and shown; their words are sealed, their names found by HMAC.
+// Agents: created, listed, shown, changed and deleted; their words are sealed, their names found by
+// HMAC.
 
 import {
   type AGENT_ROLES,
@@ -8,6 +9,7 @@ import {
 } from '@custos/contract'
 import { canonicalize, type JsonObject } from '@custos/proof'
 import { formatTime } from '../../../platform/clock.ts'
+import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler, Principal } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -24,6 +26,8 @@ import { meter } from '../../tenants/index.ts'
 import {
   type AgentRow,
   countAgents,
+  countLiveRunsOf,
+  deleteAgentRow,
   findAgent,
   findAgentByName,
   insertAgent,
@@ -35,7 +39,7 @@ import {
 const ID_BYTES = 16
 const TEMPERATURE_DEFAULT = 0.7
 
-export interface AgentPayload {
+interface AgentPayload {
   readonly name: string
   readonly role: (typeof AGENT_ROLES)[number]
   readonly description: string
@@ -52,7 +56,7 @@ export interface OpenAgent {
   readonly words: AgentPayload
 }
 
-export const agentColumn = sealedColumn({
+const agentColumn = sealedColumn({
   domain: 'agent',
   ids: (tenant_id, { agent_id, version }: Pick<AgentRow, 'agent_id' | 'version'>) => [
     tenant_id,
@@ -68,7 +72,7 @@ export function refuseLimited({ principal }: { readonly principal: Principal }):
     throw new Refusal('scope_missing', 'runs may read every store; the key is limited to some')
 }
 
-export const agentNameKey = async (
+const agentNameKey = async (
   { keyring }: Kernel,
   tenant_id: string,
   name: string,
@@ -106,7 +110,7 @@ export async function loadAgent(
 export const knownAgent = (agent: OpenAgent | null): OpenAgent | null =>
   agent?.row.secret_no === REDACTED_SECRET ? null : agent
 
-export function showAgent({ row, words }: OpenAgent, tenant_id: string): Agent {
+function showAgent({ row, words }: OpenAgent, tenant_id: string): Agent {
   const { memory_stores, fallback_models = [], tools, ...shown } = words
   return {
     agent_id: row.agent_id,
@@ -166,7 +170,7 @@ export const createAgent: Handler<typeof contract.create_agent> = async (call, {
 }
 
 /** Null: neither was given. Refuses both. */
-export function storesOf({
+function storesOf({
   memory_stores,
   store_id,
 }: {
@@ -179,7 +183,7 @@ export function storesOf({
 }
 
 /** What the audit log says of a whole definition. */
-export async function labelDefinition(
+async function labelDefinition(
   { keyring }: Kernel,
   tenant_id: string,
   words: AgentPayload,
@@ -270,3 +274,136 @@ export const agentTextSource = textSource<
   update: (tx, { agent_id }, [sealed]) =>
     updateAgent(tx, agent_id, { secret_no: REDACTED_SECRET, sealed, enabled: 0 }),
 })
+
+type UpdateBody = Parameters<Handler<typeof contract.update_agent>>[1]['body']
+
+const ATTEMPTS = 8
+
+export const changeAgent: Handler<typeof contract.update_agent> = (call, { params, body }) => {
+  refuseLimited(call)
+  return retryOnConflict(() => storeNext(call, params.agent_id, body), {
+    on: 'agent',
+    attempts: ATTEMPTS,
+    message: 'the agent is being changed',
+  })
+}
+
+/** Throws a conflict where the agent has another version by now. */
+async function storeNext(
+  call: Call<typeof contract.update_agent>,
+  agent_id: string,
+  body: UpdateBody,
+): Promise<Agent> {
+  const { kernel, tenant_id } = call
+  const known = await call.read((db) => loadAgent(kernel, db, agent_id))
+  if (!known) return call.refuse('agent_not_found')
+  const { row } = known
+  if (row.name_key === deletedNameKey(agent_id)) return call.refuse('agent_not_found')
+  if (row.secret_no === REDACTED_SECRET) requireNewWords(body)
+  const words = changeWords(known.words, body)
+  const numbers = {
+    max_steps: body.max_steps ?? row.max_steps,
+    max_tokens_per_step: body.max_tokens_per_step ?? row.max_tokens_per_step,
+  }
+  const next = { agent_id, version: row.version + 1, secret_no: row.secret_no }
+  // Under the secret of all its versions, so that a redaction destroys them together.
+  const again = await agentColumn.sealAgain(kernel, tenant_id, next, words)
+  const sealing = again
+    ? { sealed: again, secret_no: row.secret_no }
+    : await agentColumn.sealNew(kernel, tenant_id, next, words)
+  const change = {
+    ...numbers,
+    ...sealing,
+    version: next.version,
+    definition_label: await labelDefinition(kernel, tenant_id, words, numbers),
+    enabled: body.enabled == null ? row.enabled : Number(body.enabled),
+    ...(body.name != null && { name_key: await agentNameKey(kernel, tenant_id, body.name) }),
+  }
+  return call.transact(async (tx) => {
+    const now = await findAgent(tx, agent_id)
+    if (!now) return call.refuse('agent_not_found')
+    const same = now.version === row.version && now.secret_no === row.secret_no
+    // A deletion that has begun must not be undone by what was read before it.
+    if (!same || now.name_key !== row.name_key) throw new Conflict('agent')
+    if (change.name_key !== undefined) {
+      const other = await findAgentByName(tx, change.name_key)
+      if (other && other.agent_id !== agent_id) return call.refuse('name_taken')
+    }
+    const changed: AgentRow = { ...now, ...change, updated_us: tx.now() }
+    await updateAgent(tx, agent_id, { ...change, updated_us: changed.updated_us })
+    meter(tx, call.operation.id, changed.sealed.length)
+    await appendChange(call, tx, changed, 'updated')
+    return showAgent({ row: changed, words }, tenant_id)
+  })
+}
+
+/** Nothing is left that says what a redacted agent may use, and an empty list means all. */
+function requireNewWords(body: UpdateBody): void {
+  const { name, model_id, tools } = body
+  const missing = Object.entries({ name, model_id, tools, memory_stores: storesOf(body) })
+    .filter(([, value]) => value == null)
+    .map(([key]) => key)
+  if (missing.length > 0)
+    throw new Refusal('rejected', `the agent is redacted: name its ${missing.join(', ')} again`)
+}
+
+/** Null and what is absent stays. */
+function changeWords(words: AgentPayload, body: UpdateBody): AgentPayload {
+  return {
+    name: body.name ?? words.name,
+    role: body.role ?? words.role,
+    description: body.description ?? words.description,
+    model_id: body.model_id ?? words.model_id,
+    system_prompt: body.system_prompt ?? words.system_prompt,
+    memory_stores: storesOf(body) ?? words.memory_stores,
+    fallback_models: body.fallback_models ?? words.fallback_models ?? [],
+    tools: body.tools ?? words.tools,
+    temperature: body.temperature ?? words.temperature,
+  }
+}
+
+/**
+ * Disabled first, so that it begins no run, and without its name, so that no change of it passes;
+ * then its secret goes. A crash leaves a disabled agent whose deletion can be repeated.
+ */
+export const deleteAgent: Handler<typeof contract.delete_agent> = async (call, { params }) => {
+  refuseLimited(call)
+  const { kernel, tenant_id } = call
+  const { agent_id } = params
+  const { secret_no } = await call.transact(async (tx) => {
+    const row = await findAgent(tx, agent_id)
+    if (!row) return call.refuse('agent_not_found')
+    const live = await countLiveRunsOf(tx, agent_id)
+    if (live > 0) return call.refuse('wrong_state', `${live} runs of the agent are under way`)
+    await updateAgent(tx, agent_id, { enabled: 0, name_key: deletedNameKey(agent_id) })
+    return row
+  })
+  if (secret_no !== REDACTED_SECRET)
+    await kernel.keyring.destroySecrets(tenant_id, 'decision', [secret_no])
+  return call.transact(async (tx) => {
+    const row = await findAgent(tx, agent_id)
+    if (!row) return call.refuse('agent_not_found')
+    await deleteAgentRow(tx, agent_id)
+    meter(tx, call.operation.id)
+    await appendChange(call, tx, { ...row, enabled: 0 }, 'deleted')
+    return { deleted: true as const, agent_id }
+  })
+}
+
+const appendChange = (
+  call: Pick<Call, 'principal'>,
+  tx: Tx,
+  row: AgentRow,
+  change: 'updated' | 'deleted',
+) =>
+  appendCrumb(tx, {
+    event_type: 'agent.changed',
+    subject: row.agent_id,
+    payload: {
+      change,
+      version: row.version,
+      enabled: row.enabled === 1,
+      definition: row.definition_label,
+      changed_by: call.principal.key_id,
+    },
+  })

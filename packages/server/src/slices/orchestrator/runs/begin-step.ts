@@ -31,7 +31,6 @@ import {
   stepContext,
 } from './agent-actions.ts'
 import { loadAgent, type OpenAgent, refuseLimited } from './agents.ts'
-import { findEarlierIds } from './earlier-answer.ts'
 import {
   type CallRow,
   findStep,
@@ -40,24 +39,22 @@ import {
   type RunRow,
   type StepRow,
 } from './orchestrator.sql.ts'
-import { retrieveMemories } from './own-call.ts'
+import { findEarlierIds, retrieveMemories } from './own-call.ts'
 import { signerOf } from './run-receipt.ts'
 import { RunUnit } from './run-unit.ts'
 import { isOver, leftOf, refsOf, showStep, sourcesOf } from './run-view.ts'
 import { loadRun, loadRunOf, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
 
-type Begin = typeof contract.begin_step
-type BeginCall = Call<Begin>
-type BeginBody = Parameters<Handler<Begin>>[1]['body']
-
+type BeginCall = Call<typeof contract.begin_step>
 const ID_BYTES = 16
 const SECOND_US = 1_000_000
 const BUDGET_DEFAULT = 1_024
 
-export const beginStep: Handler<Begin> = (call, input) => beginStepBy('client', call, input)
+export const beginStep: Handler<typeof contract.begin_step> = (call, input) =>
+  beginStepBy('client', call, input)
 
-type BeginInput = Parameters<Handler<Begin>>[1] & {
+type BeginInput = Parameters<Handler<typeof contract.begin_step>>[1] & {
   /** `tool:<name>` for each tool whose answers the model has read. */
   readonly origins?: readonly string[]
   /** Of a workflow: the steps whose texts its input may repeat. */
@@ -69,7 +66,7 @@ export async function beginStepBy(
   executor: Run['executor'],
   call: BeginCall,
   { params, body, origins = [], turn }: BeginInput,
-): ReturnType<Handler<Begin>> {
+): ReturnType<Handler<typeof contract.begin_step>> {
   refuseLimited(call)
   const earlier = await findEarlierIds(call)
   if (earlier) return answerStep(call, params.run_id, String(earlier['step_id']))
@@ -172,7 +169,7 @@ async function loadInput(
   call: BeginCall,
   db: TenantDb,
   steps: readonly StepRow[],
-  { input_text, input_from }: BeginBody,
+  { input_text, input_from }: BeginInput['body'],
 ): Promise<{ input: string; inherited: readonly number[]; from_model: boolean }> {
   if ((input_text == null) === (input_from == null))
     return call.refuse('rejected', 'give either input_text or input_from')
@@ -188,7 +185,11 @@ async function loadInput(
   return { input: found.text, inherited: refsOf([step]), from_model: true }
 }
 
-function chooseStore(call: BeginCall, { words }: OpenAgent, body: BeginBody): string | null {
+function chooseStore(
+  call: BeginCall,
+  { words }: OpenAgent,
+  body: BeginInput['body'],
+): string | null {
   if (body.budget_tokens === 0) return null
   const { memory_stores } = words
   const store_id = body.store_id ?? memory_stores[0] ?? null
@@ -222,7 +223,7 @@ interface StepDraft extends PlannedStep {
   readonly memory_seq: number
   readonly context_origins: readonly string[]
   readonly gated: GateResult
-  readonly body: BeginBody
+  readonly body: BeginInput['body']
 }
 
 /**

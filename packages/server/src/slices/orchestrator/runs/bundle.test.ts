@@ -6,7 +6,7 @@ import { beforeEach, test } from 'node:test'
 import { type PublishedKey, readSavedDocuments, verifySavedDocument } from '@custos/proof'
 import { appendCrumb, rollEpoch } from '../../gcrumbs/index.ts'
 import { openRunScene, type RunningTenant } from '../testing/run-scene.ts'
-import { openBundle } from './bundle.ts'
+import { openBundle } from './run-reads.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: mutations reach into lines of every shape
 type Line = any

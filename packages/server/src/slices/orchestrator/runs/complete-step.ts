@@ -20,26 +20,23 @@ import { type GateResult, gate, redactedOr, refusalOf } from '../../governance/i
 import { meter } from '../../tenants/index.ts'
 import { refuseLimited } from './agents.ts'
 import { requirePermitted } from './call-tool.ts'
-import { findEarlierIds } from './earlier-answer.ts'
 import { findRun, findStep, listCalls, type StepRow } from './orchestrator.sql.ts'
+import { findEarlierIds } from './own-call.ts'
 import { RunUnit } from './run-unit.ts'
 import { refsOf, showRun, showStep, sourcesOf } from './run-view.ts'
 import { loadRunOf, requireShort } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
 
-type Complete = typeof contract.complete_step
-type CompleteCall = Call<Complete>
-type CompleteInput = Parameters<Handler<Complete>>[1] & {
+type CompleteCall = Call<typeof contract.complete_step>
+type CompleteInput = Parameters<Handler<typeof contract.complete_step>>[1] & {
   /** What this service knows of an answer that it asked for. */
   readonly model?: JsonObject
 }
-type CompleteBody = CompleteInput['body']
-
 /** The label of decisions of steps that read no store. */
 const NO_STORE = 'none'
 const ATTEMPTS = 8
 
-export const completeStep: Handler<Complete> = (call, input) =>
+export const completeStep: Handler<typeof contract.complete_step> = (call, input) =>
   completeStepBy('client', call, input)
 
 /** Of a run with another executor it refuses `wrong_state`. */
@@ -47,7 +44,7 @@ export async function completeStepBy(
   executor: Run['executor'],
   call: CompleteCall,
   { params, body, model }: CompleteInput,
-): ReturnType<Handler<Complete>> {
+): ReturnType<Handler<typeof contract.complete_step>> {
   refuseLimited(call)
   const { run_id, step_id } = params
   if (await findEarlierIds(call)) return answerEnded(call, run_id, step_id)
@@ -89,7 +86,7 @@ export function refuseOutput(
     tokens_in,
     tokens_out,
     cost_micro,
-  }: Pick<CompleteBody, 'tokens_in' | 'tokens_out' | 'cost_micro'>,
+  }: Pick<CompleteInput['body'], 'tokens_in' | 'tokens_out' | 'cost_micro'>,
 ): Promise<void> {
   return call.transact(async (tx) => {
     const { unit, step } = await loadOpen(call, tx, run_id, step_id)
@@ -110,7 +107,7 @@ async function loadOpen(call: CompleteCall, tx: Tx, run_id: string, step_id: str
 interface CompletedStep {
   readonly step: StepRow
   readonly input: string
-  readonly body: CompleteBody
+  readonly body: CompleteInput['body']
   readonly gated: GateResult
   readonly model: JsonObject | undefined
 }

@@ -34,8 +34,6 @@ const AGENT = [
   'updated_us',
 ] as const
 
-type PageOfRows = Pick<Page, 'limit' | 'offset' | 'after'>
-
 export const insertAgent = (tx: Tx, row: AgentRow) => tx.run(insertInto(tx, 'agents', row))
 
 export const findAgent = (db: TenantDb, agent_id: string) =>
@@ -47,7 +45,10 @@ export const findAgentByName = (db: TenantDb, name_key: string) =>
 /** Oldest first. */
 export function listAgents(
   db: TenantDb,
-  { enabled_only, ...page }: PageOfRows & { readonly enabled_only: boolean },
+  {
+    enabled_only,
+    ...page
+  }: Pick<Page, 'limit' | 'offset' | 'after'> & { readonly enabled_only: boolean },
 ) {
   const all = from(db, 'agents').select(AGENT)
   const some = enabled_only ? all.where('enabled', '=', 1) : all
@@ -73,7 +74,11 @@ export const findRun = (db: TenantDb, run_id: string): Promise<RunRow | undefine
   db.first(from(db, 'runs').selectAll().where('run_id', '=', run_id))
 
 /** Newest first. */
-export function listRuns(db: TenantDb, state: RunRow['state'] | null, page: PageOfRows) {
+export function listRuns(
+  db: TenantDb,
+  state: RunRow['state'] | null,
+  page: Pick<Page, 'limit' | 'offset' | 'after'>,
+) {
   const all = from(db, 'runs').selectAll()
   const some = state === null ? all : all.where('state', '=', state)
   return db.all(pageByTime(some, { time: 'created_us', order: 'newest', id: 'run_id' }, page))

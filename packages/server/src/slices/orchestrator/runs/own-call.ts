@@ -1,11 +1,13 @@
-// An operation that this service calls for itself, with the rights of somebody who called before.
+// Calls of an operation that are not the first: by this service for itself, with the rights of
+// somebody who called before, and what was answered under the same Idempotency-Key, before policies
+// are asked and counted again.
 
 import {
   memory as memoryContract,
   type OperationSpec,
   type RetrieveRequest,
 } from '@custos/contract'
-import type { Call, Principal } from '../../../platform/kernel/call.ts'
+import type { Call, Principal, ReplayIds } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { RawJson } from '../../../platform/raw-json.ts'
 import { Refusal } from '../../../platform/refusal.ts'
@@ -22,14 +24,6 @@ const LOCAL: Principal = {
   allowed_stores: [],
 }
 
-interface OwnCaller {
-  readonly kernel: Kernel
-  readonly tenant_id: string
-  readonly principal: Principal
-  readonly request_id: string
-  readonly gone: AbortSignal
-}
-
 /** Who holds a key of the tenant, with the rights it has now; null: nobody any more. */
 export async function findHolder(
   kernel: Kernel,
@@ -44,7 +38,13 @@ export async function findHolder(
 /** Without an Idempotency-Key: its units run as they are. */
 export function ownCall<S extends OperationSpec>(
   operation: S,
-  { kernel, tenant_id, principal, request_id, gone }: OwnCaller,
+  {
+    kernel,
+    tenant_id,
+    principal,
+    request_id,
+    gone,
+  }: Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'request_id' | 'gone'>,
 ): Call<S> {
   return {
     operation,
@@ -75,7 +75,7 @@ export const passOn = <S extends OperationSpec>(call: Call, operation: S): Call<
 
 /** The ordinary retrieval, its policies included. */
 export async function retrieveMemories(
-  caller: OwnCaller,
+  caller: Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'request_id' | 'gone'>,
   store_id: string,
   request: RetrieveRequest,
 ): Promise<{
@@ -96,4 +96,22 @@ export async function retrieveMemories(
   })
   // The handler writes its answer as text.
   return answered instanceof RawJson ? JSON.parse(answered.text) : answered
+}
+
+/** No answer is stored under the key yet. */
+class Unanswered extends Error {}
+
+export async function findEarlierIds(call: Call): Promise<ReplayIds | null> {
+  if (call.idempotency_key === null) return null
+  try {
+    return await call.once<ReplayIds>({
+      run: async () => {
+        throw new Unanswered()
+      },
+      replay: async (_, ids) => ids,
+    })
+  } catch (error) {
+    if (error instanceof Unanswered) return null
+    throw error
+  }
 }

@@ -1,4 +1,5 @@
-// What is read of a whole run: its steps with their texts, and whether what proves it holds.
+// What is read of a whole run: its steps with their texts, whether what proves it holds, and its
+// bundle.
 
 import type { orchestrator as contract, ReplyOf } from '@custos/contract'
 import {
@@ -10,19 +11,32 @@ import {
   verifyRunBundle,
 } from '@custos/proof'
 import { sha256 } from '../../../platform/bytes.ts'
-import type { Call, Handler } from '../../../platform/kernel/call.ts'
+import type { TenantDb } from '../../../platform/db/tenant-db.ts'
+import { type Call, type Handler, streamed } from '../../../platform/kernel/call.ts'
+import type { Kernel } from '../../../platform/kernel/kernel.ts'
 import { openTextsOfRun } from '../../decisions/index.ts'
+import { findStandingCertificate, parseCertificate, showCertificate } from '../../erasure/index.ts'
+import {
+  findHead,
+  findLastEpoch,
+  listCrumbs,
+  proveEntry,
+  rollEpoch,
+  seqAt,
+} from '../../gcrumbs/index.ts'
+import { loadFactStates } from '../../memory/index.ts'
+import { findApproval, findRecord, openApprovals } from '../../records/index.ts'
 import { mayReadTexts } from './agent-actions.ts'
 import { refuseLimited } from './agents.ts'
-import { openBundle } from './bundle.ts'
 import {
+  type CallRow,
   findStepById,
   listCalls,
   listSteps,
   type RunRow,
   type StepRow,
 } from './orchestrator.sql.ts'
-import { showStep } from './run-view.ts'
+import { refsOf, showStep } from './run-view.ts'
 import { loadRun, receiptsOf } from './runs.ts'
 import { settleRun } from './settle-runs.ts'
 
@@ -127,4 +141,173 @@ async function isSigned(receipt: JsonObject, keys: readonly PublishedKey[]): Pro
   if (known?.public_key !== key.toString('hex')) return false
   const signed = Buffer.from(String(signature), 'base64')
   return verifyEd25519(key, signedBytes('run_receipt', receipt), signed)
+}
+
+const PAGE = 500
+
+interface RunRows {
+  readonly run: RunRow
+  readonly steps: readonly StepRow[]
+  readonly calls: readonly CallRow[]
+  /** The size of the log as the rows were read: what comes later is not of this bundle. */
+  readonly end: number
+}
+
+export const bundle: Handler<(typeof contract)['bundle']> = async (call, { params }) => {
+  refuseLimited(call)
+  await call.read((db) => loadRun(db, params.run_id))
+  const stream = await openBundle(call, params.run_id)
+  return streamed({ stream, filename: `run-${params.run_id}.ndjson` })
+}
+
+/** The lines of the bundle of a run that the tenant has. */
+export async function openBundle(
+  { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
+  run_id: string,
+): Promise<AsyncGenerator<string>> {
+  // A memory that was just erased ends the run, whose receipts then name it beside its certificate.
+  await settleRun(kernel, tenant_id, run_id)
+  const rows = await kernel.db.read(tenant_id, async (db) => ({
+    run: await loadRun(db, run_id),
+    steps: await listSteps(db, run_id),
+    calls: await listCalls(db, run_id),
+    end: (await findHead(db))?.size ?? 0,
+  }))
+  // Every entry of the rows is under a checkpoint when its proof is made.
+  await rollEpoch(kernel, tenant_id)
+  return listLines(kernel, tenant_id, rows)
+}
+
+async function* listLines(
+  kernel: Kernel,
+  tenant_id: string,
+  rows: RunRows,
+): AsyncGenerator<string> {
+  const { run, steps } = rows
+  const { run_id } = run
+  yield line({ type: 'run_bundle', version: 1, tenant_id, run_id, ended: run.ended_us !== null })
+  const actions = await listActions(kernel, tenant_id, rows)
+  const subjects = new Set([
+    run_id,
+    ...steps.flatMap(({ step_id, decision_id }) => [step_id, decision_id ?? step_id]),
+    ...rows.calls.map(({ call_id }) => call_id),
+    ...actions.flatMap(({ action_id, request_id }) => [action_id, request_id]),
+  ])
+  const logged = new Set<string>()
+  for await (const { event_type, subject, text } of listEntries(
+    kernel,
+    tenant_id,
+    rows,
+    subjects,
+  )) {
+    logged.add(`${event_type} ${subject}`)
+    yield text
+  }
+  for (const receipt of receiptsOf(steps)) yield line({ type: 'receipt', receipt })
+  for (const { action_id, request_id, document, approval } of actions) {
+    const approved = logged.has(`agent_action.approved ${action_id}`)
+    const decided = approved || logged.has(`approval.denied ${request_id}`)
+    if (document !== null && approved) yield line({ type: 'action', record: document })
+    if (approval !== null && decided) yield line({ type: 'approval', record: approval })
+  }
+  yield* listTexts(kernel, tenant_id, rows)
+}
+
+const line = (value: unknown): string => `${JSON.stringify(value)}\n`
+
+/** The entries of the run and of what it used, in the order of the log. */
+async function* listEntries(
+  kernel: Kernel,
+  tenant_id: string,
+  { run, end }: RunRows,
+  subjects: ReadonlySet<string>,
+): AsyncGenerator<Awaited<ReturnType<typeof listProofs>>[number]> {
+  // One checkpoint for all of them, whichever follow meanwhile.
+  const { first, epoch } = await kernel.db.read(tenant_id, async (db) => ({
+    first: Math.max(0, await seqAt(db, run.created_us - 1)),
+    epoch: await findLastEpoch(db),
+  }))
+  for (let seq = first; seq < end; seq += PAGE) {
+    const lines = await kernel.db.read(tenant_id, (db) =>
+      listProofs(kernel, db, { first: seq, end: Math.min(end, seq + PAGE), subjects, epoch }),
+    )
+    yield* lines
+  }
+}
+
+async function listProofs(
+  kernel: Kernel,
+  db: TenantDb,
+  given: { first: number; end: number; subjects: ReadonlySet<string> } & Pick<
+    Parameters<typeof proveEntry>[2],
+    'epoch'
+  >,
+): Promise<Record<'event_type' | 'subject' | 'text', string>[]> {
+  const lines: Awaited<ReturnType<typeof listProofs>> = []
+  for (const { seq, record } of await listCrumbs(db, given.first, given.end)) {
+    // Written by appendCrumb.
+    const { event_type, subject } = JSON.parse(record) as Record<'event_type' | 'subject', string>
+    if (!given.subjects.has(subject)) continue
+    const proof = await proveEntry(kernel, db, { seq, epoch: given.epoch })
+    if (proof === null) continue
+    lines.push({ event_type, subject, text: `{"type":"entry","proof":${proof}}\n` })
+  }
+  return lines
+}
+
+async function listActions(kernel: Kernel, tenant_id: string, { steps, calls }: RunRows) {
+  const ids = [...steps, ...calls].flatMap(({ action_id }) => action_id ?? [])
+  const actions = []
+  for (const action_id of ids) {
+    const named = { kind: 'agent_action', record_id: action_id } as const
+    const record = await findRecord(kernel, tenant_id, named)
+    const request_id = record?.row.request_id ?? ''
+    const row = await kernel.db.read(tenant_id, (db) => findApproval(db, request_id))
+    const [opened] = row ? await openApprovals(kernel, tenant_id, [row]) : []
+    const document = record?.document ?? null
+    actions.push({ action_id, request_id, document, approval: opened?.content.record ?? null })
+  }
+  return actions
+}
+
+/** Every text that a commitment of the run is over, and why some are gone. */
+async function* listTexts(
+  kernel: Kernel,
+  tenant_id: string,
+  { run, steps, calls }: RunRows,
+): AsyncGenerator<string> {
+  const opened = await kernel.db.read(tenant_id, (db) => openTextsOfRun(kernel, db, run.run_id))
+  const commitments = new Map(receiptsOf(steps).map((one) => [one['step_id'], one]))
+  const named = [
+    ...steps.map((step) => [step.input_text_id, step.input_commitment] as const),
+    ...steps.map((step) => {
+      const receipt = commitments.get(step.step_id)
+      return [step.output_text_id, receipt?.['output_commitment'] ?? null] as const
+    }),
+    ...calls.map((one) => [one.args_text_id, one.args_commitment] as const),
+    ...calls.map((one) => [one.result_text_id, one.result_commitment] as const),
+  ]
+  for (const [text_id, commitment] of named) {
+    if (text_id === null || commitment === null) continue
+    const { text = null, salt = null } = opened.get(text_id) ?? {}
+    yield line({ type: 'text', text_id, commitment, text, salt })
+  }
+  const erased = await kernel.db.read(tenant_id, async (db) => {
+    const states = await loadFactStates(db, refsOf(steps))
+    const refs = [...states].filter(([, state]) => state === 'erased').map(([ref]) => ref)
+    const gone = named.flatMap(([id]) => (id === null || opened.has(id) ? [] : [`run_text/${id}`]))
+    return Promise.all([
+      ...refs.map((ref) => findStandingCertificate(db, 'fact', String(ref))),
+      ...gone.map((subject) => findStandingCertificate(db, 'text', subject)),
+    ])
+  })
+  for (const row of erased)
+    if (row)
+      yield line({
+        type: 'erasure',
+        certificate: await showCertificate(
+          parseCertificate(row.record),
+          kernel.keyring.publishedKeys(),
+        ),
+      })
 }

@@ -36,7 +36,7 @@ import {
   withdrawAction,
 } from './run-view.ts'
 
-type Reason = (typeof RUN_REASONS)[number]
+export type RunReason = (typeof RUN_REASONS)[number]
 
 /** How soon an erasure, a rejection or an expiry ends a run that nobody calls. */
 const CHECK_US = 5_000_000
@@ -46,7 +46,7 @@ const PERMIT_BYTES = 16
 
 interface StepEnd {
   readonly state: 'completed' | 'denied' | 'failed'
-  readonly reason: Reason | null
+  readonly reason: RunReason | null
   readonly output_commitment?: string
   readonly record_digest?: string
   /** Of a step that this service executed: what it knows of the answer. */
@@ -217,7 +217,7 @@ export class RunUnit {
   }
 
   /** A call that nobody reported: of a `once` tool nobody knows whether it acted. */
-  async #abandonCalls(step: StepRow, reason: Reason): Promise<void> {
+  async #abandonCalls(step: StepRow, reason: RunReason): Promise<void> {
     for (const call of this.callsOf(step)) {
       if (call.state === 'intended') {
         // This service marks what it sends; whether a caller sent it nobody knows.
@@ -293,7 +293,7 @@ export class RunUnit {
    */
   async end(
     state: 'completed' | 'denied' | 'failed' | 'terminated',
-    reason: Reason | null,
+    reason: RunReason | null,
     compensate: boolean | null = null,
   ): Promise<void> {
     for (const step of this.steps) {
@@ -339,7 +339,7 @@ export class RunUnit {
 
   async #finish(
     state: 'completed' | 'denied' | 'failed' | 'terminated',
-    reason: Reason | null,
+    reason: RunReason | null,
     compensation: RunRow['compensation'],
     undo: {
       readonly left: readonly string[]

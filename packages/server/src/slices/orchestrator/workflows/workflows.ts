@@ -1,7 +1,14 @@
-// Workflows: created, listed, shown and deleted; their words are sealed.
+// Workflows: created, listed, shown and deleted; their words are sealed. Steps are shown with their
+// texts, where the caller may read them.
 
-import { type workflows as contract, runLimits, type Workflow } from '@custos/contract'
+import {
+  type workflows as contract,
+  runLimits,
+  type Workflow,
+  type WorkflowStep,
+} from '@custos/contract'
 import { canonicalize } from '@custos/proof'
+import { formatTime } from '../../../platform/clock.ts'
 import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Call, Handler } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -13,10 +20,21 @@ import {
 import { REDACTED_TEXT, textSource } from '../../../platform/kernel/text-source.ts'
 import { pageOf } from '../../../platform/page.ts'
 import { Refusal } from '../../../platform/refusal.ts'
+import { openTextsOfRun } from '../../decisions/index.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
 import { meter } from '../../tenants/index.ts'
+import { mayReadTexts } from '../runs/agent-actions.ts'
 import { refuseLimited } from '../runs/agents.ts'
-import { findAgent, findRun, listRunsById } from '../runs/orchestrator.sql.ts'
+import { toolOf } from '../runs/call-tool.ts'
+import {
+  findAgent,
+  findRun,
+  listCalls,
+  listRunsById,
+  listSteps,
+  type RunRow,
+} from '../runs/orchestrator.sql.ts'
+import { showStep } from '../runs/run-view.ts'
 import {
   agentsOf,
   countLiveRunsOfWorkflow,
@@ -24,12 +42,12 @@ import {
   deleteWorkflowRow,
   findWorkflow,
   insertWorkflow,
+  listedAgents,
   listWorkflowPage,
   listWorkflowsAfter,
   updateWorkflow,
   type WorkflowRow,
 } from '../runs/workflows.sql.ts'
-import { showSteps, showWorkflow, type WorkflowText } from './workflow-view.ts'
 
 const ID_BYTES = 16
 
@@ -225,3 +243,77 @@ export const workflowTextSource = textSource<WorkflowRow, WorkflowText>({
     await appendChange(tx, row, 'redacted', row.workflow_id)
   },
 })
+
+type WorkflowText = {
+  readonly name: string
+  readonly description: string
+}
+
+function showWorkflow(
+  row: WorkflowRow,
+  words: WorkflowText | undefined,
+  { tenant_id, run }: { readonly tenant_id: string; readonly run: RunRow | null },
+): Workflow {
+  const agent_ids = listedAgents(row)
+  return {
+    workflow_id: row.workflow_id,
+    tenant_id,
+    name: words?.name ?? '',
+    description: words?.description ?? '',
+    agent_ids,
+    agents: agent_ids,
+    mode: row.mode,
+    supervisor_agent_id: row.supervisor_agent_id,
+    max_rounds: row.max_rounds,
+    max_total_steps: row.max_total_steps,
+    one_at_a_time: row.one_at_a_time === 1,
+    status: run?.state ?? 'created',
+    run_id: run?.run_id ?? null,
+    termination_reason: run?.termination_reason ?? null,
+    current_step: run?.steps ?? 0,
+    total_tokens: run?.spent_tokens ?? 0,
+    started_at: run ? formatTime(run.created_us) : null,
+    completed_at: run?.ended_us == null ? null : formatTime(run.ended_us),
+    created_at: formatTime(row.created_us),
+    steps: [],
+  }
+}
+
+/** Oldest first. */
+export async function showSteps(
+  call: Pick<Call, 'kernel' | 'principal'>,
+  db: TenantDb,
+  { run_id, workflow_id, executor }: RunRow,
+): Promise<WorkflowStep[]> {
+  const steps = await listSteps(db, run_id)
+  const calls = await listCalls(db, run_id)
+  const may = mayReadTexts(call)
+  const texts = may ? await openTextsOfRun(call.kernel, db, run_id) : new Map<string, never>()
+  const textOf = (text_id: string | null): string | null => texts.get(text_id ?? '')?.text ?? null
+  return steps.map((row) => {
+    const shown = showStep(row, calls)
+    const answer = textOf(row.output_text_id)
+    const made = calls.filter(({ step_no }) => step_no === row.step_no)
+    const output_text =
+      answer !== null && made.length > 0 && executor === 'managed' ? textOfAnswer(answer) : answer
+    return {
+      ...shown,
+      workflow_id,
+      tenant_id: db.tenant_id,
+      status: shown.state,
+      step_number: shown.step_no,
+      step_index: shown.step_no - 1,
+      decision_id: shown.decision_id ?? '',
+      input_text: textOf(row.input_text_id),
+      raw_output: output_text,
+      output_text,
+      tokens_used: shown.tokens_out ?? 0,
+      token_usage: (shown.tokens_in ?? 0) + (shown.tokens_out ?? 0),
+      tools_called: made.flatMap((one) => toolOf(textOf(one.args_text_id) ?? undefined) ?? []),
+      governance_allowed: shown.state !== 'denied',
+    }
+  })
+}
+
+/** Of an answer that asks for calls. Written by answered-step.ts. */
+const textOfAnswer = (answer: string): string => JSON.parse(answer).text

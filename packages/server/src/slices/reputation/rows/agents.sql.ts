@@ -134,3 +134,13 @@ export async function saveSettings(tx: Tx, row: Row<'cgr_settings'>): Promise<vo
   if ((await tx.run(update(tx, 'cgr_settings').set(row))) === 0)
     await tx.run(insertInto(tx, 'cgr_settings', row))
 }
+
+/** A batch of all agents, for recomputing. */
+export const listAllAgents = (db: TenantDb, after: number, limit: number) =>
+  db.all(
+    from(db, 'cgr_agents')
+      .select(AGENT_COLUMNS)
+      .where('agent_no', '>', after)
+      .orderBy('agent_no')
+      .limit(limit),
+  )

@@ -1,4 +1,5 @@
-// SQL of the aggregates that scores are read from: agents, live reviews, reviewers.
+// SQL of the aggregates that scores are read from (agents, live reviews, reviewers), and of the log
+// and every row in pages, from which recomputing makes them again.
 
 import { sql } from 'kysely'
 import {
@@ -8,7 +9,7 @@ import {
 } from '../../../platform/db/bulk-statements.ts'
 import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
-import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
+import { from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
 
 export type AgentRow = Row<'cgr_agents'>
 export type ReviewerRow = Row<'cgr_reviewers'>
@@ -16,7 +17,7 @@ type LiveRow = Row<'cgr_live_reviews'>
 
 const AT_ONCE = 32
 
-type AgentChange = Pick<
+export type AgentChange = Pick<
   AgentRow,
   'agent_no' | 'n_success' | 'n_failure' | 'n_pending' | 'n_unscored'
 >
@@ -56,9 +57,7 @@ const addLiveStatement = statement<LiveRow>()((k, p) =>
 
 export const addToLiveReviews = (tx: Tx, row: LiveRow) => tx.runOf(addLiveStatement, row)
 
-type LiveKey = Pick<LiveRow, 'agent_no' | 'reviewer_no'>
-
-const deleteEmptyStatement = statement<LiveKey>()((k, p) =>
+const deleteEmptyStatement = statement<Pick<LiveRow, 'agent_no' | 'reviewer_no'>>()((k, p) =>
   k
     .deleteFrom('cgr_live_reviews')
     .where('tenant_id', '=', p.tenant_id)
@@ -67,7 +66,8 @@ const deleteEmptyStatement = statement<LiveKey>()((k, p) =>
     .where('count', '=', sql.lit(0)),
 )
 
-export const deleteEmptyLiveReviews = (tx: Tx, key: LiveKey) => tx.runOf(deleteEmptyStatement, key)
+export const deleteEmptyLiveReviews = (tx: Tx, key: Pick<LiveRow, 'agent_no' | 'reviewer_no'>) =>
+  tx.runOf(deleteEmptyStatement, key)
 
 const REVIEWER_COLUMNS = [
   'reviewer_no',
@@ -98,9 +98,7 @@ export async function listReviewers(
   return found.flat()
 }
 
-type ReviewerRecord = Omit<ReviewerRow, 'name' | 'anchor'>
-
-const setRecordStatement = statement<ReviewerRecord>()((k, p) =>
+const setRecordStatement = statement<Omit<ReviewerRow, 'name' | 'anchor'>>()((k, p) =>
   k
     .updateTable('cgr_reviewers')
     .set({
@@ -112,11 +110,8 @@ const setRecordStatement = statement<ReviewerRecord>()((k, p) =>
     .where('reviewer_no', '=', p.reviewer_no),
 )
 
-export const setReviewerRecord = (tx: Tx, record: ReviewerRecord) =>
+export const setReviewerRecord = (tx: Tx, record: Omit<ReviewerRow, 'name' | 'anchor'>) =>
   tx.runOf(setRecordStatement, record)
-
-/** A live review sum beside the record of its reviewer. */
-export type WeighedRow = LiveRow & Pick<ReviewerRow, 'observations' | 'error_ones' | 'error_parts'>
 
 const weighedStatement = statement<{ first: number; last: number }>()((k, p) =>
   k
@@ -140,6 +135,92 @@ const weighedStatement = statement<{ first: number; last: number }>()((k, p) =>
     .where('live.agent_no', '<=', p.last),
 )
 
-/** Lists the rows of the agents with numbers in [first, last]. */
-export const listWeighed = (db: TenantDb, first: number, last: number): Promise<WeighedRow[]> =>
+/**
+ * Lists the rows of the agents with numbers in [first, last]: live review sums beside the records
+ * of their reviewers.
+ */
+export const listWeighed = (db: TenantDb, first: number, last: number) =>
   db.allOf(weighedStatement, { first, last })
+
+export const listEntries = (db: TenantDb, after: number, limit: number) =>
+  db.all(
+    from(db, 'breadcrumbs')
+      .select(['seq', 'record'])
+      .where('seq', '>', after)
+      .orderBy('seq')
+      .limit(limit),
+  )
+
+export const listAllReviewers = (db: TenantDb, after: number, limit: number) =>
+  db.all(
+    from(db, 'cgr_reviewers')
+      .select(['reviewer_no', 'name', 'anchor', 'observations', 'error_ones', 'error_parts'])
+      .where('reviewer_no', '>', after)
+      .orderBy('reviewer_no')
+      .limit(limit),
+  )
+
+export const listLive = (db: TenantDb, first: number, last: number) =>
+  db.all(
+    from(db, 'cgr_live_reviews')
+      .select(['agent_no', 'reviewer_no', 'count', 'rating_sum_e6'])
+      .where('agent_no', '>=', first)
+      .where('agent_no', '<=', last),
+  )
+
+export const listAllDecisions = (db: TenantDb, after: number, limit: number) =>
+  db.all(
+    from(db, 'cgr_decisions')
+      .select([
+        'seq',
+        'decision_id',
+        'agent_no',
+        'referent',
+        'decision',
+        'tag',
+        'current',
+        'handle',
+        'anchor',
+      ])
+      .where('seq', '>', after)
+      .orderBy('seq')
+      .limit(limit),
+  )
+
+/** In the order of the log. */
+export const listAllOutcomes = (db: TenantDb, after: Uint8Array, limit: number) =>
+  db.all(
+    from(db, 'cgr_outcomes')
+      .select(['referent', 'outcome', 'content', 'reporter', 'event_us', 'seq'])
+      .where('referent', '>', after)
+      .orderBy('referent')
+      .limit(limit),
+  )
+
+/** Whole referents of a page, and what is left of the last one in the next. */
+export const listAllReviews = (
+  db: TenantDb,
+  after: { referent: Uint8Array; reviewer_no: number },
+  limit: number,
+) =>
+  db.all(
+    from(db, 'cgr_reviews')
+      .select([
+        'referent',
+        'reviewer_no',
+        'rating_e6',
+        'agent_no',
+        'content',
+        'event_us',
+        'seq',
+        'handle',
+      ])
+      // This bound alone is one that an index finds.
+      .where('referent', '>=', after.referent)
+      .where((e) =>
+        e.or([e('referent', '>', after.referent), e('reviewer_no', '>', after.reviewer_no)]),
+      )
+      .orderBy('referent')
+      .orderBy('reviewer_no')
+      .limit(limit),
+  )

@@ -12,11 +12,12 @@ const KEY = /^[0-9a-fA-F]{64}$/
 /** How an agent is identified: by a key it proved to own, a key it only names, or its handle. */
 export type KnownBy = 'proven' | 'claimed' | 'handle'
 
-type Words = readonly (string | number | null)[]
-
 /** One label for a list of texts: the encoding of each list is unique. */
-const labelOf = (keys: TenantKeys, kind: string, words: Words): Buffer =>
-  Buffer.from(keys.label(`cgr/${kind}\n${JSON.stringify(words)}`), 'hex')
+const labelOf = (
+  keys: TenantKeys,
+  kind: string,
+  words: readonly (string | number | null)[],
+): Buffer => Buffer.from(keys.label(`cgr/${kind}\n${JSON.stringify(words)}`), 'hex')
 
 /**
  * `OUT-` and 24 hex digits of an HMAC, shown to callers instead of the referent. A text in this
@@ -55,8 +56,10 @@ export const identityLabel = (
 ): Buffer => labelOf(keys, 'agent', [dimension, known_by, hexOf(by)])
 
 /** A label of the record's content outside its columns: equal records have equal labels. */
-export const contentLabel = (keys: TenantKeys, words: Words): Buffer =>
-  labelOf(keys, 'content', words)
+export const contentLabel = (
+  keys: TenantKeys,
+  words: readonly (string | number | null)[],
+): Buffer => labelOf(keys, 'content', words)
 
 export const hexOf = (label: Uint8Array): string => Buffer.from(label).toString('hex')
 

@@ -62,12 +62,6 @@ export const openPayload = <T extends JsonObject>(
 
 const column = reputationColumn<JsonObject>()
 
-type DecisionTexts = {
-  readonly name: JsonObject
-  readonly record: JsonObject
-  readonly context: JsonObject
-}
-
 /** Of a redacted decision the key of its agent stays, and what it decided. */
 const REDACTED_RECORD = {
   reason: REDACTED_TEXT,
@@ -77,7 +71,10 @@ const REDACTED_RECORD = {
   dimension: REDACTED_TEXT,
 } as const
 
-const decisionSource = textSource<SealedDecisionRow, DecisionTexts>({
+const decisionSource = textSource<
+  SealedDecisionRow,
+  Record<'name' | 'record' | 'context', JsonObject>
+>({
   kind: 'governed_decision',
   list: (db, after, limit) => listDecisionsAfter(db, after?.seq ?? -1, limit),
   find: (db, id) => findDecisionById(db, Buffer.from(id, 'hex')),
@@ -91,7 +88,7 @@ const decisionSource = textSource<SealedDecisionRow, DecisionTexts>({
         return { place: { column: 'name', id: hexOf(decision_id) }, secret_no, sealed }
       }),
     )
-    const texts = await openPayload<Omit<DecisionTexts, 'name'>>(
+    const texts = await openPayload<Record<'record' | 'context', JsonObject>>(
       kernel,
       tenant_id,
       rows.map(({ decision_id, secret_no, sealed }) => {

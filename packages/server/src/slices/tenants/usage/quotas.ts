@@ -1,5 +1,7 @@
-// Quotas of plans: exact, counted in the unit of work that uses them.
+// Quotas of plans: exact, counted in the unit of work that uses them; and the periods that governed
+// decisions are counted in: those of a subscription, or calendar months.
 
+import { formatTime } from '../../../platform/clock.ts'
 import { findTenant } from '../../../platform/db/control.sql.ts'
 import type { SharedSlot, TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 import type { Principal } from '../../../platform/kernel/call.ts'
@@ -8,27 +10,23 @@ import { limitsAt, type PlanLimits } from '../../../platform/kernel/plan-limits.
 import { type LimitOf, rateLimits } from '../../../platform/rates/rate-limits.ts'
 import { Refusal } from '../../../platform/refusal.ts'
 import { appendCrumb } from '../../gcrumbs/index.ts'
-import { countedPeriod } from './periods.ts'
 import {
   countMemories,
   countSelfTestStores,
   findCounter,
+  findMarks,
+  findPaidTime,
   findPlan,
   findStoreTotals,
+  insertMark,
   saveCounter,
 } from './usage.sql.ts'
+import { calendarMonth, countGoverned, countGovernedEver, pendingGoverned } from './usage.ts'
 
 /** Of what a plan includes: where the tenant is told. */
 const THRESHOLDS = [80, 100] as const
 
 const MEMORIES = 'memories'
-
-interface MemoryCount {
-  readonly value: number
-  /** See `quota_counters.stores_seq`. */
-  readonly stores_seq: number
-  readonly changed: boolean
-}
 
 interface PlanState {
   readonly plan: string
@@ -36,7 +34,12 @@ interface PlanState {
   readonly upgrade_url: string | null
   readonly limits: PlanLimits
   /** Null: not read by this commit. */
-  readonly memories: MemoryCount | null
+  readonly memories: {
+    readonly value: number
+    /** See `quota_counters.stores_seq`. */
+    readonly stores_seq: number
+    readonly changed: boolean
+  } | null
 }
 
 /** Units of a tenant take turns on both engines: nobody else counts between check and change. */
@@ -73,7 +76,7 @@ async function loadPlan(kernel: Kernel, tx: Tx): Promise<PlanState | null> {
   return state
 }
 
-async function loadMemories(tx: Tx, { memories }: PlanState): Promise<MemoryCount> {
+async function loadMemories(tx: Tx, { memories }: PlanState) {
   if (memories !== null) return memories
   const [counted, { last_seq }] = await Promise.all([
     findCounter(tx, MEMORIES),
@@ -248,18 +251,16 @@ const NEVER_REFUSED: readonly RegExp[] = [
 const isNeverRefused = (operation: string): boolean =>
   NEVER_REFUSED.some((pattern) => pattern.test(operation))
 
-/** Headers of the answer: fields of draft-ietf-httpapi-ratelimit-headers. */
-type RateHeaders = Readonly<Record<string, string>>
-
 /**
- * Counts a request of a tenant whose plan limits its rate, before its body is read. Refuses
- * `rate_limited`; null: no limit.
+ * Counts a request of a tenant whose plan limits its rate, before its body is read. Returns headers
+ * of the answer: fields of draft-ietf-httpapi-ratelimit-headers. Refuses `rate_limited`; null: no
+ * limit.
  */
 export async function takeRequest(
   kernel: Kernel,
   principal: Principal,
   operation: string,
-): Promise<RateHeaders | null> {
+): Promise<Readonly<Record<string, string>> | null> {
   const { plan, tenant_id } = principal
   if (plan === undefined || kernel.settings.plans === null) return null
   const limits = limitsAt(kernel.settings.plans, plan, kernel.clock.now())
@@ -284,4 +285,87 @@ export async function takeRequest(
     retry_after_s,
     headers,
   })
+}
+
+/**
+ * Keeps the total that a period begins with, unless it was kept before.
+ * @param uncounted governed decisions of this unit, which belong to the period that begins
+ */
+export async function markPeriod(tx: Tx, period_start_us: number, uncounted = 0): Promise<void> {
+  tx.shared.set(slot, null)
+  const total = (await countGovernedEver(tx)) - uncounted
+  await insertMark(tx, { period_start_us, total })
+}
+
+interface CountedPeriod {
+  /** `YYYY-MM`, or the day it begins. */
+  readonly name: string
+  readonly start_at: string
+  /** Exclusive. */
+  readonly end_at: string
+  readonly source: 'subscription' | 'calendar_month'
+  /** Governed decisions in it. */
+  readonly used: number
+}
+
+/** Read once a commit, with what the commits before it counted. */
+const periodSlot: SharedSlot<CountedPeriod | null> = { name: 'period', flush: async () => {} }
+
+/** `currentPeriod` of a unit that has counted a governed decision, and has begun its period. */
+async function countedPeriod(
+  tx: Tx,
+  now_us: number,
+  { begins }: { readonly begins: boolean },
+): Promise<CountedPeriod> {
+  const known = tx.shared.get(periodSlot) ?? null
+  if (known !== null && formatTime(now_us) < known.end_at)
+    return { ...known, used: known.used + pendingGoverned(tx) }
+  if (begins) await beginPeriod(tx, now_us)
+  const period = await currentPeriod(tx, now_us)
+  tx.shared.set(periodSlot, { ...period, used: period.used - pendingGoverned(tx) })
+  return period
+}
+
+/** The period of now, with what it has counted; in a unit, with what that unit has counted. */
+export async function currentPeriod(db: TenantDb, now_us: number): Promise<CountedPeriod> {
+  const paid = await findPaidPeriod(db)
+  if (paid === null || now_us < paid.period_start_us) {
+    const { period, ...month } = calendarMonth(now_us, 0)
+    const used = await countGoverned(db, period)
+    return { name: period, ...month, source: 'calendar_month', used }
+  }
+  // Past its end the next one has begun, of which the provider has not told yet.
+  const isOver = now_us >= paid.period_end_us
+  const start_us = isOver ? paid.period_end_us : paid.period_start_us
+  const length_us = paid.period_end_us - paid.period_start_us
+  const marks = await findMarks(db)
+  const mark = marks.find(({ period_start_us }) => period_start_us === start_us)
+  const used = mark === undefined ? 0 : (await countGovernedEver(db)) - mark.total
+  return {
+    name: formatTime(start_us).slice(0, 10),
+    start_at: formatTime(start_us),
+    end_at: formatTime(isOver ? start_us + length_us : paid.period_end_us),
+    source: 'subscription',
+    used,
+  }
+}
+
+/** In the unit that counts the first governed decision after the end of a paid period. */
+async function beginPeriod(tx: Tx, now_us: number): Promise<void> {
+  const paid = await findPaidPeriod(tx)
+  if (paid === null || now_us < paid.period_end_us) return
+  const marks = await findMarks(tx)
+  if (marks.some(({ period_start_us }) => period_start_us === paid.period_end_us)) return
+  await markPeriod(tx, paid.period_end_us, 1)
+}
+
+const PAID: readonly string[] = ['trialing', 'active', 'canceling', 'past_due']
+
+async function findPaidPeriod(db: TenantDb) {
+  const row = await findPaidTime(db)
+  if (!row || !PAID.includes(row.status)) return null
+  const { period_start_us, period_end_us } = row
+  return period_start_us === null || period_end_us === null
+    ? null
+    : { period_start_us, period_end_us }
 }

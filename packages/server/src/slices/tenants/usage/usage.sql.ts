@@ -145,10 +145,10 @@ export const deleteCounters = (tx: Tx) => tx.run(deleteFrom(tx, 'quota_counters'
 
 const METER = 'governed_decisions'
 
-type MarkRow = Omit<Tables['meter_marks'], 'tenant_id' | 'meter'>
-
 /** The totals with which periods began, oldest first. */
-export const findMarks = (db: TenantDb): Promise<MarkRow[]> =>
+export const findMarks = (
+  db: TenantDb,
+): Promise<Omit<Tables['meter_marks'], 'tenant_id' | 'meter'>[]> =>
   db.all(
     from(db, 'meter_marks')
       .select(['period_start_us', 'total'])
@@ -157,7 +157,7 @@ export const findMarks = (db: TenantDb): Promise<MarkRow[]> =>
   )
 
 /** The mark of a period that has one stays. */
-export const insertMark = (tx: Tx, mark: MarkRow) =>
+export const insertMark = (tx: Tx, mark: Omit<Tables['meter_marks'], 'tenant_id' | 'meter'>) =>
   tx.run(
     insertInto(tx, 'meter_marks', { meter: METER, ...mark }).onConflict((conflict) =>
       conflict.doNothing(),

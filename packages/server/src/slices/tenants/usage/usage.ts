@@ -14,11 +14,6 @@ import {
   type UsageRow,
 } from './usage.sql.ts'
 
-interface Count {
-  readonly count: number
-  readonly bytes: number
-}
-
 const FLUSH_MS = 2_000
 
 // How the call counted: the same operation may write on one path and only read on another.
@@ -29,7 +24,7 @@ const ERASED = 'e/erased'
 /** No operation: governed decisions by kind. */
 const GOVERNED = 'g/'
 
-const slot: SharedSlot<ReadonlyMap<string, Count>> = {
+const slot: SharedSlot<ReadonlyMap<string, { readonly count: number; readonly bytes: number }>> = {
   name: 'usage',
   async flush(tx, counts) {
     const period = monthOf(tx.now())
@@ -85,7 +80,11 @@ export async function loadGoverned(db: TenantDb, period: string) {
   return counts
 }
 
-function add(tx: Tx, operation: string, more: Count): void {
+function add(
+  tx: Tx,
+  operation: string,
+  more: { readonly count: number; readonly bytes: number },
+): void {
   const counts = new Map(tx.shared.get(slot))
   const known = counts.get(operation)
   counts.set(operation, {
@@ -194,15 +193,7 @@ function kindOf(counted: string, operation: string) {
 
 /** Adds usages up, for example those of all tenants. */
 export function addUsages(all: readonly Usage[]): Usage {
-  const sum = {
-    writes: 0,
-    reads: 0,
-    deletes: 0,
-    supersedes: 0,
-    total_bytes: 0,
-    total_operations: 0,
-  }
-  const operations: Record<string, number> = {}
+  const { operations, ...sum } = summarize([])
   for (const usage of all) {
     sum.writes += usage.writes
     sum.reads += usage.reads
@@ -219,23 +210,19 @@ export function addUsages(all: readonly Usage[]): Usage {
 /** `2026-01` of microseconds since the epoch, UTC. */
 const monthOf = (us: number): string => formatTime(us).slice(0, 7)
 
-interface Month {
-  readonly period: string
-  readonly start_at: string
-  /** Exclusive: the first moment of the next month. */
-  readonly end_at: string
-}
-
 /** A month as `YYYY-MM`, or by its name; a plan counts in calendar months. */
-export function monthNamed(name: string, now_us: number): Month {
+export function monthNamed(name: string, now_us: number) {
   if (name === 'current_month' || name === 'current_period') return calendarMonth(now_us, 0)
   if (name === 'previous_month') return calendarMonth(now_us, 1)
   // The schema has checked the form.
   return calendarMonth(parseTime(`${name}-01T00:00:00Z`) ?? now_us, 0)
 }
 
-/** The UTC calendar month `back` months before the one that holds `us`. */
-export function calendarMonth(us: number, back: 0 | 1): Month {
+/**
+ * The UTC calendar month `back` months before the one that holds `us`. `end_at` is exclusive: the
+ * first moment of the next month.
+ */
+export function calendarMonth(us: number, back: 0 | 1) {
   const year = Number(formatTime(us).slice(0, 4))
   const month = Number(formatTime(us).slice(5, 7)) - 1 - back
   const start_at = formatTime(Date.UTC(year, month, 1) * 1000)

@@ -1,23 +1,118 @@
-// What stays of records and approval requests whose texts are erased, and how requests of data
-// subjects reach them.
+// How records and approval requests end without a decision: expired, withdrawn, or their texts
+// erased; and how requests of data subjects reach those texts.
 
 import { isObject, type JsonObject, RECORD_KINDS, type RecordKind } from '@custos/proof'
+import { listServedIds } from '../../platform/db/control.sql.ts'
+import { PLATFORM } from '../../platform/db/database.ts'
+import type { Tx } from '../../platform/db/tenant-db.ts'
+import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { REDACTED_TEXT, type TextSource, textSource } from '../../platform/kernel/text-source.ts'
+import { appendCrumb } from '../gcrumbs/index.ts'
 import { type ApprovalContent, approvalColumn, contextOf } from './approval-request.ts'
 import {
   type ApprovalRow,
   findApproval,
+  findOverdueTenants,
   listAllApprovals,
+  listOverdue,
+  updateExpired,
   updateRedactedApproval,
 } from './approvals.sql.ts'
-import { type RecordContent, recordColumn } from './open-record.ts'
-import { findRow, listRowsOfKind, type RecordRow, updateRedactedRecord } from './records.sql.ts'
+import { kindOf, type RecordContent, recordColumn } from './open-record.ts'
+import { appendRecordEvent } from './record-events.ts'
+import {
+  findRow,
+  listRowsOfKind,
+  type RecordRow,
+  updateRedactedRecord,
+  updateStatus,
+} from './records.sql.ts'
 import { documentDigest } from './sign-record.ts'
 
-/** Ids and digests that a redacted record keeps of its request, by kind. */
-type RedactRequest = (request: JsonObject, document: JsonObject | null) => JsonObject
+/** False: it was decided meanwhile, or is not overdue. */
+export async function expireRequest(
+  kernel: Kernel,
+  tenant_id: string,
+  approval: ApprovalRow,
+): Promise<boolean> {
+  if (approval.state !== 'pending' || approval.expires_us > kernel.clock.now()) return false
+  return kernel.db.transact(tenant_id, (tx) => expire(tx, approval, tx.now()))
+}
 
-const REDACT: Readonly<Record<RecordKind, RedactRequest>> = {
+/** Nobody decides about a record any more whose purpose has ended, in the unit that ends it. */
+export async function withdrawRequest(
+  tx: Tx,
+  kind: RecordKind,
+  record_id: string,
+  reason: string,
+): Promise<void> {
+  const row = await findRow(tx, kind, record_id)
+  if (row?.status !== 'waiting_hitl' || row.request_id === null) return
+  const { request_id, proposal_digest } = row
+  const request = { request_id, kind, record_id, proposal_digest }
+  await expire(tx, request, Number.MAX_SAFE_INTEGER, reason)
+}
+
+async function expire(
+  tx: Tx,
+  request: Pick<ApprovalRow, 'request_id' | 'kind' | 'record_id' | 'proposal_digest'>,
+  due_us: number,
+  reason: string | null = null,
+): Promise<boolean> {
+  const { request_id, record_id, proposal_digest } = request
+  const kind = kindOf(request)
+  if (!(await updateExpired(tx, request_id, due_us))) return false
+  const row = await findRow(tx, kind, record_id)
+  const change = { record_id, from: 'waiting_hitl', to: 'expired', live: 0 } as const
+  if (!row || !(await updateStatus(tx, change)))
+    throw new Error('an approval request has no waiting record')
+  await appendCrumb(tx, {
+    event_type: 'approval.expired',
+    subject: request_id,
+    payload: { record_kind: kind, record_id, proposal_digest },
+  })
+  const event = { kind, row, document: null, evaluation_id: null, reason }
+  await appendRecordEvent(tx, { ...event, status: 'expired' })
+  return true
+}
+
+/** How many requests of one tenant expire before the next tenant's. */
+const BATCH = 100
+
+/** Expires overdue requests in every tenant, oldest first; each in a unit of work of its own. */
+export async function expireApprovals(kernel: Kernel, stopping?: AbortSignal): Promise<void> {
+  let tenants = await kernel.db.read(PLATFORM, listServedIds)
+  while (tenants.length > 0) {
+    const overdue = await findOverdueTenants(kernel.db, tenants, kernel.clock.now())
+    const unfinished: string[] = []
+    for (const tenant_id of overdue) {
+      if (stopping?.aborted) return
+      if (await expireBatch(kernel, tenant_id)) unfinished.push(tenant_id)
+    }
+    tenants = unfinished
+  }
+}
+
+/** Whether the tenant may have more overdue requests. */
+async function expireBatch(kernel: Kernel, tenant_id: string): Promise<boolean> {
+  const now_us = kernel.clock.now()
+  const rows = await kernel.db.read(tenant_id, (db) => listOverdue(db, now_us, BATCH))
+  let expired = 0
+  for (const row of rows) {
+    try {
+      if (await expireRequest(kernel, tenant_id, row)) expired += 1
+    } catch (error) {
+      // A request that cannot be expired does not delay the others.
+      const reason = error instanceof Error ? error.name : 'unknown'
+      kernel.logger.error('approval.expiry_failed', { request_id: row.request_id, reason })
+    }
+  }
+  return rows.length === BATCH && expired > 0
+}
+
+const REDACT: Readonly<
+  Record<RecordKind, (request: JsonObject, document: JsonObject | null) => JsonObject>
+> = {
   artifact: ({ layers }) => ({
     ...ARTIFACT,
     layers: listOf(layers).map(({ digest = '', size = null }) => ({
