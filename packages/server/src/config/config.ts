@@ -14,8 +14,13 @@ import {
 import type { LogLevel } from '../platform/telemetry/logger.ts'
 import { type EmbedderConfig, embedderConfig } from './embedder-config.ts'
 import { type Environment, integer, wrong } from './env.ts'
-import { billingConfig, origins, planTable } from './plans.ts'
-import { timestampAuthority, witnessPolicy } from './witnesses.ts'
+import {
+  billingConfig,
+  origins,
+  planTable,
+  timestampAuthority,
+  witnessPolicy,
+} from './setting-files.ts'
 
 export interface Config {
   readonly host: string

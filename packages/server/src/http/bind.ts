@@ -13,27 +13,30 @@ import { ANONYMOUS, Authenticator, type AuthOptions } from './access/authenticat
 import { answerHeaders, sendText } from './answer.ts'
 import {
   type Asset,
+  bindConsole,
+  CONSOLE_ROUTES,
   errorPages,
+  loadConsole,
   loadExplorer,
   loadVerifyPage,
   PUBLIC_PATHS,
   sendAsset,
   startPage,
 } from './assets.ts'
-import { bindConsole, CONSOLE_ROUTES, loadConsole } from './console-assets.ts'
+import { requestIds } from './call.ts'
 import { Endpoint, LAST_PARAMETER, type Route } from './endpoint.ts'
 import { MCP_PATH, McpRoute } from './mcp.ts'
 import { buildOpenapi } from './openapi/openapi.ts'
 import { listenOn } from './placeholder-server.ts'
-import { asRefusal, renderRefusal } from './render-refusal.ts'
-import { requestIds } from './request-id.ts'
 import {
   answerClientError,
+  asRefusal,
   KnownPaths,
   refusalOfFramework,
+  renderRefusal,
   sendUnrouted,
   servedMethods,
-} from './unrouted.ts'
+} from './render-refusal.ts'
 
 interface ServerOptions extends AuthOptions {
   readonly kernel: Kernel

@@ -1,7 +1,25 @@
 // The metrics of a process for Prometheus: closed names and labels, never a tenant or a text.
 
+import type { OperationSpec } from '@custos/contract'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { MeasuredRoute, RouteMeter } from './route-meter.ts'
+
+/** What is counted as an operation: a row of the contract, or a route outside of it. */
+type MeasuredRoute = Pick<OperationSpec, 'id' | 'method' | 'path'>
+
+/** Counts the requests of one operation. */
+export interface RouteMeter {
+  begin(): void
+  /**
+   * An answer was sent, or its sending was cut off.
+   * @param answer.seconds null: a stream that stays open says nothing about speed
+   * @param answer.bytes of the body; null: unknown
+   */
+  end(answer: {
+    readonly status: number
+    readonly seconds: number | null
+    readonly bytes: number | null
+  }): void
+}
 
 /** Buckets of request durations, in seconds. */
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]

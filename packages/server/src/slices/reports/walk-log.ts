@@ -9,12 +9,10 @@ import {
 } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import {
-  type EntryRow,
   type EpochPlace,
   type EpochRow,
   findDecisionBefore,
   findLogHead,
-  type LogHead,
   listDecisions,
   listEntries,
   listEpochs,
@@ -107,7 +105,10 @@ async function checkSignatures(
 }
 
 /** Whether the whole log was truncated, wherever the report ends. */
-const isCut = ({ generation, size }: LogHead, { signed }: WalkTask): boolean =>
+const isCut = (
+  { generation, size }: Awaited<ReturnType<typeof findLogHead>>,
+  { signed }: WalkTask,
+): boolean =>
   signed !== null &&
   (signed.generation > generation || (signed.generation === generation && signed.tree_size > size))
 
@@ -385,7 +386,7 @@ class EntryVerifier {
     return this.#tree.root
   }
 
-  take({ seq, id, record }: EntryRow): void {
+  take({ seq, id, record }: Awaited<ReturnType<typeof listEntries>>[number]): void {
     if (seq !== this.size) return void this.fail('entry_missing', this.size)
     const leaf = this.#tree.leafOf(record)
     if (leaf !== id) return void this.fail('entry_changed', seq)
