@@ -130,26 +130,18 @@ function namedKeys(records: readonly string[]) {
 
 const CHUNK = 1_000
 
-interface RecountedTenant {
-  readonly tenant_id: string
-  readonly corrected: readonly CorrectedCount[]
-}
-
 /**
  * One unit of work a tenant, whose writes wait meanwhile. Throws OfflineError for an unknown
  * tenant, and on the embedded engine while a service runs.
  */
-export async function recountUsage(
-  config: Config,
-  wanted: string | undefined,
-): Promise<RecountedTenant[]> {
+export async function recountUsage(config: Config, wanted: string | undefined) {
   const open = await openKernel({ ...config, log_level: 'error' })
   try {
     const { db } = open.kernel
     const all = await db.read(PLATFORM, listTenantIds)
     if (wanted !== undefined && !all.includes(wanted))
       throw new OfflineError(`there is no tenant ${wanted} here`)
-    const recounted: RecountedTenant[] = []
+    const recounted: { tenant_id: string; corrected: readonly CorrectedCount[] }[] = []
     for (const tenant_id of wanted === undefined ? all : [wanted]) {
       const corrected = await db.transact(tenant_id, async (tx) =>
         correctUsage(tx, await readLog(tx)),

@@ -59,14 +59,13 @@ const PATIENCE: RequestDeadlines = { requestMs: 60_000, streamMs: 3_600_000, che
 /** No parameter is longer: the headers and the URL of a request have 16 KiB in all. */
 const PARAM_CHARS_MAX = 16_384
 
-interface BuiltServer {
-  /** Ready to listen. Closing it flushes the read counters. */
-  readonly server: FastifyInstance
-  /** Null: metrics have no address of their own. */
-  readonly metrics_url: string | null
-}
-
-export async function buildServer(options: ServerOptions): Promise<BuiltServer> {
+/**
+ * `server` is ready to listen; closing it flushes the read counters. `metrics_url` null: metrics
+ * have no address of their own.
+ */
+export async function buildServer(
+  options: ServerOptions,
+): Promise<{ readonly server: FastifyInstance; readonly metrics_url: string | null }> {
   const { kernel, routes, patience = PATIENCE, metrics } = options
   const server = createFastify(kernel, patience)
   closeAtStop(server)

@@ -27,17 +27,6 @@ export interface IdempotencyKey {
   content(): Promise<Uint8Array>
 }
 
-interface CallFacts {
-  readonly kernel: Kernel
-  readonly operation: OperationSpec
-  readonly request_id: string
-  readonly principal: Principal
-  readonly tenant_id: string
-  readonly keyed: IdempotencyKey | null
-  readonly headers: IncomingHttpHeaders
-  readonly response: ServerResponse
-}
-
 export class HttpCall implements Call {
   readonly kernel: Kernel
   readonly operation: OperationSpec
@@ -52,7 +41,13 @@ export class HttpCall implements Call {
   #replayed = false
   readonly #cookies: string[] = []
 
-  constructor(facts: CallFacts) {
+  constructor(
+    facts: Pick<Call, 'kernel' | 'operation' | 'request_id' | 'principal' | 'tenant_id'> & {
+      readonly keyed: IdempotencyKey | null
+      readonly headers: IncomingHttpHeaders
+      readonly response: ServerResponse
+    },
+  ) {
     this.kernel = facts.kernel
     this.operation = facts.operation
     this.request_id = facts.request_id

@@ -8,7 +8,6 @@ import { databasePath, isOpenToOthers, makePrivate } from '../../platform/db/dat
 import type { Database } from '../../platform/db/database.ts'
 import { SqliteConnection } from '../../platform/db/sqlite/connection.ts'
 import {
-  type Checkpointer,
   DataError,
   findInstance,
   recordInstance,
@@ -187,7 +186,7 @@ function migrate(path: string, instance_id: string): void {
 function openEngine(
   path: string,
   { clock, logger, metrics }: { clock: Clock; logger: Logger; metrics: Metrics },
-): { db: Database; checkpointer: Checkpointer } {
+): { db: Database; checkpointer: ReturnType<typeof startCheckpointer> } {
   const checkpointer = startCheckpointer(path)
   const db = new SqliteEngine(path, clock, {
     onCommit(units, seconds) {

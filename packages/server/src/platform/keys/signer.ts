@@ -61,16 +61,11 @@ export const signInPool = (key: SigningKey, message: Uint8Array): Promise<Buffer
     })
   })
 
-/** Of a client at a provider (private_key_jwt): nothing that could leak is shared. */
-interface ClientKey {
-  /** PKCS #8 in base64. */
-  readonly private_key: string
-  /** RFC 7517. */
-  readonly public_jwk: Readonly<Record<'kty' | 'crv' | 'x' | 'y' | 'kid' | 'alg' | 'use', string>>
-}
-
-/** For ES256. */
-export function newClientKey(kid: string): ClientKey {
+/**
+ * Of a client at a provider (private_key_jwt), for ES256: nothing that could leak is shared. PKCS
+ * #8 in base64, and the public key by RFC 7517.
+ */
+export function newClientKey(kid: string) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { kty = '', crv = '', x = '', y = '' } = publicKey.export({ format: 'jwk' })
   return {

@@ -60,9 +60,6 @@ const GAUGES = [
   },
 ] as const
 
-/** Undefined: it could not be read, and has no sample. */
-type GaugeValues = Readonly<Record<(typeof GAUGES)[number]['name'], number | undefined>>
-
 /** Of the process, whatever it serves; collected from the first time they are asked for. */
 let processRegistry: Registry | undefined
 
@@ -184,8 +181,14 @@ export class Metrics {
     this.#compat?.countDelivery(result, event_type)
   }
 
-  /** The text format of Prometheus, version 0.0.4. */
-  async render(values: GaugeValues, around: CompatValues): Promise<string> {
+  /**
+   * The text format of Prometheus, version 0.0.4.
+   * @param values undefined: it could not be read, and has no sample
+   */
+  async render(
+    values: Readonly<Record<(typeof GAUGES)[number]['name'], number | undefined>>,
+    around: CompatValues,
+  ): Promise<string> {
     for (const { name, gauge } of this.#gauges) {
       const value = values[name]
       if (value === undefined) gauge.remove()

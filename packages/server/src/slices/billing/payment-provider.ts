@@ -4,13 +4,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
-import {
-  lookupKeyOf,
-  METER_EVENT,
-  openProvider,
-  type PaymentProvider,
-  type ProviderAddress,
-} from './provider.ts'
+import { lookupKeyOf, METER_EVENT, openProvider, type PaymentProvider } from './provider.ts'
 
 /** Accepted by the loopback provider, which holds nobody's money. */
 const LOOPBACK_KEY = 'sk_test_loopback'
@@ -81,11 +75,6 @@ export const stopPayments = (kernel: Kernel): Promise<void> => payments(kernel).
 
 type Fields = Readonly<Record<string, unknown>>
 
-interface EventTarget {
-  readonly url: string
-  readonly secret: string
-}
-
 const DAY_S = 86_400
 const MONTH_S = 30 * DAY_S
 const BODY_BYTES_MAX = 64 * 1024
@@ -93,12 +82,6 @@ const BODY_BYTES_MAX = 64 * 1024
 const IDENTIFIER_S = DAY_S
 /** Older usage is not taken. */
 const EVENT_AGE_MAX_S = 35 * DAY_S
-
-interface UsageEvent {
-  readonly customer: string
-  readonly value: number
-  readonly at_s: number
-}
 
 /**
  * A payment provider in this process, for trying out: it speaks the wire of Stripe on a loopback
@@ -111,9 +94,9 @@ export class LoopbackProvider {
   readonly #checkouts = new Map<string, Fields>()
   readonly #subscriptions = new Map<string, Fields>()
   readonly #identifiers = new Map<string, number>()
-  readonly #usage: UsageEvent[] = []
+  readonly #usage: { customer: string; value: number; at_s: number }[] = []
   readonly #deleted = new Set<string>()
-  #target: EventTarget | null = null
+  #target: { readonly url: string; readonly secret: string } | null = null
 
   private constructor(server: Server, now_s: () => number) {
     this.#server = server
@@ -131,13 +114,13 @@ export class LoopbackProvider {
     return provider
   }
 
-  get address(): ProviderAddress {
+  get address() {
     const address = this.#server.address()
     if (address === null || typeof address === 'string') throw new Error('it does not listen')
     return { host: '127.0.0.1', port: address.port }
   }
 
-  sendEventsTo(target: EventTarget): void {
+  sendEventsTo(target: { readonly url: string; readonly secret: string }): void {
     this.#target = target
   }
 

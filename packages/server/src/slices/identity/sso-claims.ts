@@ -32,19 +32,12 @@ import {
 
 export type Claims = Readonly<Record<string, unknown>>
 
-interface RoleSettings {
-  readonly role_claim: readonly string[] | null
-  readonly role_map: readonly { readonly value: string; readonly role: Role }[]
-  readonly default_role: Role | null
-  readonly allow_owner: boolean
-}
-
 /**
  * The roles that the claims give; `kept`: the provider decides none. Unknown is not "no groups": a
  * claim that is missing, too large for the token (Entra), or of another shape says nothing.
  */
 function decideRoles(
-  { role_claim, role_map, default_role, allow_owner }: RoleSettings,
+  { role_claim, role_map, default_role, allow_owner }: OpenConnection['settings'],
   claims: Claims,
 ): readonly Role[] | 'kept' | 'unknown' | 'unmapped' {
   if (role_claim === null) return 'kept'
@@ -83,15 +76,8 @@ function isOverage(claims: Claims, [name = '']: readonly string[]): boolean {
 const isMembers = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-interface StatedEmail {
-  readonly address: string
-  readonly verified: boolean
-  /** In lower case. */
-  readonly domain: string
-}
-
-/** Null: the provider names no address, or none that is one. */
-function emailOf(claims: Claims, charsMax: number): StatedEmail | null {
+/** The domain is in lower case. Null: the provider names no address, or none that is one. */
+function emailOf(claims: Claims, charsMax: number) {
   const { email, email_verified } = claims
   if (typeof email !== 'string' || email.length > charsMax) return null
   const domain = /^[^\s@]+@([^\s@]+)$/.exec(email)?.[1]
@@ -117,21 +103,19 @@ export function isOfThisLogin(
 /** Clocks of providers differ. */
 export const SKEW_S = 60
 
-type AdmissionReason =
-  | 'roles_unknown'
-  | 'role_unmapped'
-  | 'not_invited'
-  | 'email_unverified'
-  | 'domain_foreign'
-  | 'email_taken'
-  | 'too_many'
-
 /** The provider knows the person, and the tenant does not let them in. */
 export class NotAdmitted extends Error {
   override readonly name = 'NotAdmitted'
-  readonly reason: AdmissionReason
+  readonly reason:
+    | 'roles_unknown'
+    | 'role_unmapped'
+    | 'not_invited'
+    | 'email_unverified'
+    | 'domain_foreign'
+    | 'email_taken'
+    | 'too_many'
 
-  constructor(reason: AdmissionReason) {
+  constructor(reason: NotAdmitted['reason']) {
     super(reason)
     this.reason = reason
   }

@@ -33,16 +33,14 @@ export const listEntries = (db: TenantDb, first: number, end: number) =>
 
 export type EpochRow = Awaited<ReturnType<typeof listEpochs>>[number]
 
-/** A position in the order of `listEpochs`. */
-export interface EpochPlace {
-  readonly tree_size: number
-  readonly epoch_number: number
-}
-
 /** Epochs of trees of fewer than `size` entries, by tree size and number, after a position. */
 export const listEpochs = (
   db: TenantDb,
-  { after, size, limit }: { after: EpochPlace; size: number; limit: number },
+  {
+    after,
+    size,
+    limit,
+  }: { after: { tree_size: number; epoch_number: number }; size: number; limit: number },
 ) =>
   db.all(
     from(db, 'epochs')

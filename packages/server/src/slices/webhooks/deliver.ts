@@ -20,7 +20,6 @@ import {
   findWebhook,
   hastenDeliveries,
   listDue,
-  type OpenDeliveries,
   summariseOpen,
   updateDelivery,
   updateWebhook,
@@ -39,7 +38,7 @@ const STOP_MS = 2_000
 
 interface EndpointState {
   readonly row: WebhookRow
-  readonly open: OpenDeliveries
+  readonly open: Awaited<ReturnType<typeof summariseOpen>>
   /** There are log entries that it has not looked at. */
   readonly behind: boolean
 }

@@ -121,17 +121,11 @@ const PASSIVE_BYTES = 2 * 1024 * 1024
 const TRUNCATE_BYTES = 32 * 1024 * 1024
 const EVERY_MS = 100
 
-export interface Checkpointer {
-  /** Reports a commit; cheap. */
-  noteCommit(): void
-  stop(): Promise<void>
-}
-
 /**
  * Keeps the write-ahead log short from a worker thread, so that no COMMIT pays for a checkpoint.
  * The thread is started when the log first grows long: a service at rest does without it.
  */
-export function startCheckpointer(path: string): Checkpointer {
+export function startCheckpointer(path: string) {
   let worker: Worker | undefined
   let dirty = false
   const timer = setInterval(() => {
@@ -149,10 +143,11 @@ export function startCheckpointer(path: string): Checkpointer {
   }, EVERY_MS)
   timer.unref()
   return {
-    noteCommit() {
+    /** Reports a commit; cheap. */
+    noteCommit(): void {
       dirty = true
     },
-    async stop() {
+    async stop(): Promise<void> {
       clearInterval(timer)
       if (!worker) return
       // Without a reference the process could end before the worker has closed its connection.

@@ -84,13 +84,6 @@ export async function insertSecrets(
   )
 }
 
-interface SecretRow {
-  /** null: a wrap key. */
-  readonly number: number | null
-  readonly version: number
-  readonly bytes: Buffer
-}
-
 /**
  * Those that are there, opened. Keys and secrets are of one moment: a rewrite is not half seen.
  * OFFSET makes the planner look up each number by itself: without statistics of a new tenant it
@@ -103,7 +96,8 @@ export async function loadSecrets(
   numbers: readonly number[],
 ): Promise<NumberedSecret[]> {
   const { tenant_id, kind } = owner
-  const rows = await db.query<SecretRow>(
+  // Where there is no number, the bytes are a wrap key.
+  const rows = await db.query<{ number: number | null; version: number; bytes: Buffer }>(
     `SELECT s.number, s.version, s.secret AS bytes
      FROM unnest($3::bigint[]) AS u (number)
      CROSS JOIN LATERAL (
