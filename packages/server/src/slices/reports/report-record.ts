@@ -13,7 +13,7 @@ import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import type { Subject } from './content.ts'
 import type { GatheredReport } from './gather-worker.ts'
 import { insertReport, type ReportRow, type SummaryRow } from './reports.sql.ts'
-import { openReports, type Part, type SealedTitle, sealDocument } from './sealed-report.ts'
+import { openReports, type Part, sealDocument, type sealTitle } from './sealed-report.ts'
 
 export interface ReportDraft extends Awaited<ReturnType<typeof signReport>> {
   readonly row: Omit<ReportRow, 'seq'> & Pick<Report, 'report_type' | 'overall_finding'>
@@ -24,7 +24,7 @@ interface ReportInput {
   readonly subject: Subject
   readonly title: string
   /** The same, sealed under the secret that is to be the report's. */
-  readonly sealed: SealedTitle
+  readonly sealed: Awaited<ReturnType<typeof sealTitle>>
   readonly gathered: GatheredReport
   /** Microseconds. */
   readonly period: { readonly from_us: number; readonly to_us: number }

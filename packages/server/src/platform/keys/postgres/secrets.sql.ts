@@ -187,11 +187,6 @@ export async function deleteNextSecrets(
   return false
 }
 
-interface DestroyedSecret extends SecretOwner {
-  readonly seq: number
-  readonly number: number
-}
-
 /** For the memory of other processes. In the transaction that holds the counter `destroyed`. */
 export async function insertDestroyed(
   tx: PgTx,
@@ -215,8 +210,8 @@ export async function insertDestroyed(
 }
 
 /** Ascending, without gaps but for the ones that are no longer kept. */
-export async function listDestroyed(db: PgQueries, after: number): Promise<DestroyedSecret[]> {
-  return db.query<DestroyedSecret>(
+export async function listDestroyed(db: PgQueries, after: number) {
+  return db.query<SecretOwner & { readonly seq: number; readonly number: number }>(
     `SELECT seq, tenant_id, kind, number FROM keyring.destroyed_secrets
      WHERE seq > $1 ORDER BY seq`,
     after,
