@@ -7,6 +7,8 @@ export {
   rewriteSecrets,
   rotateMasterKey,
   rotateSigningKeys,
+  runMigrate,
+  runMigrateEngine,
   SIGNING_PURPOSES,
   type SigningPurpose,
 } from './app/admin.ts'
@@ -17,7 +19,6 @@ export {
   type TenantReport,
   type TenantReputation,
 } from './app/checks/fsck.ts'
-export { runMigrate, runMigrateEngine } from './app/migrate.ts'
 export type { MigrationResult } from './app/migrate-engine/move.ts'
 export {
   abortTenantMove,
@@ -37,27 +38,25 @@ export {
 export { openapiDocument } from './app/routes.ts'
 export { LOCAL_TENANT, type Service, startService } from './app/start.ts'
 export {
+  assignTenant,
   CLIENT_SETTINGS,
   CONFORMANCE_SETTINGS,
+  clusterNameOf,
+  clusterOf,
+  loadCluster,
   MCP_SETTINGS,
   readClientEnvironment,
+  readClusterEnvironment,
+  readClusters,
   readConformanceEnvironment,
   readMcpEnvironment,
   unknownSettings,
 } from './config/client-env.ts'
-export {
-  assignTenant,
-  clusterNameOf,
-  clusterOf,
-  loadCluster,
-  readClusterEnvironment,
-  readClusters,
-} from './config/clusters.ts'
 export { type Config, parseConfig } from './config/config.ts'
 export { type Environment, readEnvironment, SETTINGS, settingsHelp } from './config/env.ts'
 export { DataDirHeld, readAddress } from './platform/db/data-dir.ts'
 export type { Kernel } from './platform/kernel/kernel.ts'
-export { type OwnSigner, openOwnSigner } from './platform/keys/signing-key-file.ts'
+export { type OwnSigner, openOwnSigner } from './platform/keys/signer.ts'
 export { OperatorError } from './platform/operator-error.ts'
 export { describeStorageFault } from './platform/storage-fault.ts'
 export { describeError } from './platform/telemetry/logger.ts'

@@ -1,11 +1,11 @@
-// Commands for a stopped service: signing keys, the master key, counters of usage, and secrets
-// written again.
+// Commands for a stopped service: signing keys, the master key, counters of usage, secrets written
+// again, the PostgreSQL schema (custos migrate) and the move into it (custos migrate-engine).
 
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { PublishedKey } from '@custos/proof'
 import type { Config } from '../config/config.ts'
-import { formatTime } from '../platform/clock.ts'
+import { formatTime, systemClock } from '../platform/clock.ts'
 import { listTenantIds } from '../platform/db/control.sql.ts'
 import { PLATFORM } from '../platform/db/database.ts'
 import type { Tx } from '../platform/db/tenant-db.ts'
@@ -17,10 +17,13 @@ import {
   type SigningPurpose,
 } from '../platform/keys/keyring.ts'
 import { OfflineError } from '../platform/operator-error.ts'
+import { openLogger } from '../platform/telemetry/logger.ts'
 import { appendCrumb, findHead } from '../slices/gcrumbs/index.ts'
 import { type CorrectedCount, correctUsage, GovernedLog } from '../slices/tenants/index.ts'
 import { parseRecord } from './checks/check-log.ts'
 import { listKeyEvents, listRecords } from './checks/fsck.sql.ts'
+import type { MigrateEngineOptions, MigrationResult } from './migrate-engine/move.ts'
+import { lockData } from './open/lock-data.ts'
 import { readKeyFile, replaceKeyFile, writeNextKey } from './open/next-master-key.ts'
 import { openKernel } from './open/open-kernel.ts'
 import { requireData } from './open/open-read-only.ts'
@@ -127,26 +130,18 @@ function namedKeys(records: readonly string[]) {
 
 const CHUNK = 1_000
 
-interface RecountedTenant {
-  readonly tenant_id: string
-  readonly corrected: readonly CorrectedCount[]
-}
-
 /**
  * One unit of work a tenant, whose writes wait meanwhile. Throws OfflineError for an unknown
  * tenant, and on the embedded engine while a service runs.
  */
-export async function recountUsage(
-  config: Config,
-  wanted: string | undefined,
-): Promise<RecountedTenant[]> {
+export async function recountUsage(config: Config, wanted: string | undefined) {
   const open = await openKernel({ ...config, log_level: 'error' })
   try {
     const { db } = open.kernel
     const all = await db.read(PLATFORM, listTenantIds)
     if (wanted !== undefined && !all.includes(wanted))
       throw new OfflineError(`there is no tenant ${wanted} here`)
-    const recounted: RecountedTenant[] = []
+    const recounted: { tenant_id: string; corrected: readonly CorrectedCount[] }[] = []
     for (const tenant_id of wanted === undefined ? all : [wanted]) {
       const corrected = await db.transact(tenant_id, async (tx) =>
         correctUsage(tx, await readLog(tx)),
@@ -242,4 +237,42 @@ function readKey(path: string): Buffer {
   const key = readKeyFile(path)
   if (key === null) throw new OfflineError(`${path} does not hold 64 hex digits`)
   return key
+}
+
+/**
+ * Names of the migrations that were run. Throws OfflineError on the embedded engine, which
+ * migrates when it starts, and what `openPostgres` throws.
+ */
+export async function runMigrate(
+  config: Config,
+  options: { readonly accept_empty_data?: boolean } = {},
+): Promise<string[]> {
+  if (config.postgres === null)
+    throw new OfflineError('CUSTOS_DATABASE_URL is not set: the embedded engine migrates itself')
+  const { migrateShared } = await import('./open/open-postgres.ts')
+  const logger = openLogger('error')
+  return migrateShared(config, config.postgres, { clock: systemClock(), logger, ...options })
+}
+
+/**
+ * The service of the directory must be stopped; it is locked while this runs, and nothing in it
+ * is changed but for the mark at the end. Throws OfflineError, MoveError, KeyringError, DataError
+ * or DataDirHeld, each with one line; until the last step the database is then refused by `serve`.
+ */
+export async function runMigrateEngine(
+  config: Config,
+  options: MigrateEngineOptions,
+): Promise<MigrationResult> {
+  const { postgres, data_dir } = config
+  if (postgres === null)
+    throw new OfflineError('CUSTOS_DATABASE_URL is not set: it names the database to move into')
+  requireData(data_dir)
+  const lock = await lockData(config)
+  try {
+    // Loaded only here: the embedded service starts without it.
+    const { moveFrom } = await import('./migrate-engine/move.ts')
+    return await moveFrom({ ...config, postgres }, options)
+  } finally {
+    lock.unlock()
+  }
 }

@@ -3,14 +3,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { SqliteConnection } from '../platform/db/sqlite/connection.ts'
 
-export interface BackupTask {
-  readonly from: string
-  /** An empty file, already private. */
-  readonly to: string
-}
-
-// Posted by backup.ts only.
-const { from, to }: BackupTask = workerData
+// Posted by backup.ts only; `to` is an empty file, already private.
+const { from, to }: { readonly from: string; readonly to: string } = workerData
 const connection = new SqliteConnection(from, 'read')
 try {
   // One snapshot, without the free pages that may still hold what was deleted.

@@ -10,7 +10,6 @@ import { formatTime } from '../platform/clock.ts'
 import { databasePath, makeDirectory } from '../platform/db/data-dir.ts'
 import { PRIVATE_FILE, syncDirectory, syncFile } from '../platform/keys/durable-file.ts'
 import { OfflineError } from '../platform/operator-error.ts'
-import type { BackupTask } from './backup-worker.ts'
 import { openReadOnly } from './open/open-read-only.ts'
 
 export interface BackupFile {
@@ -66,7 +65,10 @@ async function copyDatabase(from: string, to: string, options: BackupOptions): P
   }
 }
 
-async function vacuumInto(task: BackupTask, options: BackupOptions): Promise<void> {
+async function vacuumInto(
+  task: { readonly from: string; readonly to: string },
+  options: BackupOptions,
+): Promise<void> {
   const total = statSync(task.from).size
   const timer = setInterval(() => {
     options.progress?.('data', statSync(task.to).size, total)

@@ -103,12 +103,8 @@ const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Time
   },
 ]
 
-interface Timers {
-  /** Resolves when the work under way has ended. */
-  stop(): Promise<void>
-}
-
-export function startTimers(kernel: Kernel, options: TimerOptions): Timers {
+/** `stop` resolves when the work under way has ended. */
+export function startTimers(kernel: Kernel, options: TimerOptions): { stop(): Promise<void> } {
   const running = new Map<string, Promise<void>>()
   const stopping = new AbortController()
   const tick = (timer: Timer) => {

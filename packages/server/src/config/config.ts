@@ -14,8 +14,13 @@ import {
 import type { LogLevel } from '../platform/telemetry/logger.ts'
 import { type EmbedderConfig, embedderConfig } from './embedder-config.ts'
 import { type Environment, integer, wrong } from './env.ts'
-import { billingConfig, origins, planTable } from './plans.ts'
-import { timestampAuthority, witnessPolicy } from './witnesses.ts'
+import {
+  billingConfig,
+  origins,
+  planTable,
+  timestampAuthority,
+  witnessPolicy,
+} from './setting-files.ts'
 
 export interface Config {
   readonly host: string
@@ -60,30 +65,26 @@ export interface Config {
   readonly public_url: string | null
   /** Networks and addresses of proxies in front of the service, which name their client. */
   readonly trusted_proxies: readonly string[]
-  readonly egress: EgressConfig
+  /** How requests to URLs that tenants chose leave. */
+  readonly egress: {
+    /** Networks and host names that are reachable although they are private. */
+    readonly allow: readonly string[]
+    /** An HTTP proxy that answers CONNECT; null: none. */
+    readonly proxy: string | null
+  }
   /** Name servers that prove domains; none: those of the system. */
   readonly dns_servers: readonly string[]
   readonly log_level: LogLevel
-  readonly metrics: MetricsConfig
+  readonly metrics: {
+    /** An address of their own; null: they are served with everything else. */
+    readonly address: { readonly host: string; readonly port: number } | null
+    /** Whether they need no credential. */
+    readonly open: boolean
+    /** Whether they have the names of the reference service as well. */
+    readonly compat: boolean
+  }
   /** Where spans are sent by OTLP; null: there are none. */
   readonly otlp_endpoint: string | null
-}
-
-interface MetricsConfig {
-  /** An address of their own; null: they are served with everything else. */
-  readonly address: { readonly host: string; readonly port: number } | null
-  /** Whether they need no credential. */
-  readonly open: boolean
-  /** Whether they have the names of the reference service as well. */
-  readonly compat: boolean
-}
-
-/** How requests to URLs that tenants chose leave. */
-interface EgressConfig {
-  /** Networks and host names that are reachable although they are private. */
-  readonly allow: readonly string[]
-  /** An HTTP proxy that answers CONNECT; null: none. */
-  readonly proxy: string | null
 }
 
 export interface PostgresConfig {
@@ -355,7 +356,7 @@ function logLevel(env: Environment): LogLevel {
   return given as LogLevel
 }
 
-function metrics(env: Environment): MetricsConfig {
+function metrics(env: Environment): Config['metrics'] {
   const host = listenHost(env, 'CUSTOS_METRICS_HOST')
   const port = env.CUSTOS_METRICS_PORT
   if (port === undefined && env.CUSTOS_METRICS_HOST !== undefined)

@@ -8,22 +8,15 @@ export interface EmbedderConfig {
   /** The embedder of a store that is created without naming one. */
   readonly default_name: EmbedderName
   /** Null: not configured. */
-  readonly http: HttpEmbedderConfig | null
-  readonly onnx: OnnxEmbedderConfig | null
-}
-
-interface HttpEmbedderConfig {
-  /** Full URL of the endpoint; `/embeddings` is appended to a configured base URL. */
-  readonly url: string
-  readonly model: string
-  readonly key: string | null
-  readonly dimensions: number
-  readonly timeout_ms: number
-}
-
-interface OnnxEmbedderConfig {
-  readonly model: string
-  readonly tokenizer: string
+  readonly http: {
+    /** Full URL of the endpoint; `/embeddings` is appended to a configured base URL. */
+    readonly url: string
+    readonly model: string
+    readonly key: string | null
+    readonly dimensions: number
+    readonly timeout_ms: number
+  } | null
+  readonly onnx: { readonly model: string; readonly tokenizer: string } | null
 }
 
 export const DEFAULT_EMBEDDER: EmbedderName = 'static'
@@ -41,7 +34,7 @@ export function embedderConfig(env: Environment): EmbedderConfig {
   return { default_name, http, onnx }
 }
 
-function httpEmbedder(env: Environment): HttpEmbedderConfig | null {
+function httpEmbedder(env: Environment): EmbedderConfig['http'] {
   const given = env.CUSTOS_EMBEDDER_URL
   const needs = ['CUSTOS_EMBEDDER_MODEL', 'CUSTOS_EMBEDDER_DIMENSIONS'] as const
   if (given === undefined) {
@@ -87,7 +80,7 @@ function key(env: Environment): string | null {
   throw wrong('CUSTOS_EMBEDDER_KEY', 'must be printable characters without spaces')
 }
 
-function onnxEmbedder(env: Environment): OnnxEmbedderConfig | null {
+function onnxEmbedder(env: Environment): EmbedderConfig['onnx'] {
   const [model, tokenizer] = [env.CUSTOS_ONNX_MODEL, env.CUSTOS_ONNX_TOKENIZER]
   if (model === undefined && tokenizer === undefined) return null
   const missing: SettingName = model === undefined ? 'CUSTOS_ONNX_MODEL' : 'CUSTOS_ONNX_TOKENIZER'

@@ -7,8 +7,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { refusals, remedies } from '@custos/contract'
-import { loadVerifyPage } from './assets.ts'
-import { loadConsole } from './console-assets.ts'
+import { loadConsole, loadVerifyPage } from './assets.ts'
 import { send, startTestServer, type TestServer } from './testing/edge-server.ts'
 
 let service: TestServer

@@ -1,9 +1,14 @@
-// Serves the assets that need no credential: the start page, the API explorer, the verify page, and
-// under /errors a page for each refusal code, to which problem documents link.
+// Serves the assets that need no credential: the start page, the API explorer, the verify page,
+// under /errors a page for each refusal code, to which problem documents link, and the console: its
+// page at every address below /console, its hashed files for ever.
 
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { type Remedy, refusals, remedies } from '@custos/contract'
+import type { FastifyInstance } from 'fastify'
 import type { Kernel } from '../platform/kernel/kernel.ts'
 import { JSON_TYPE } from './answer.ts'
 
@@ -64,7 +69,7 @@ export function startPage({ version, auth, pages }: Kernel['settings']): Asset {
   return { ...asset('/', page), json: Buffer.from(`${JSON.stringify(json)}\n`) }
 }
 
-export const asset = (path: string, html: string): Asset => ({
+const asset = (path: string, html: string): Asset => ({
   path,
   type: 'text/html; charset=utf-8',
   content: Buffer.from(html),
@@ -96,7 +101,7 @@ function indexOf(explained: readonly ErrorPage[]): string {
   ])
 }
 
-export function documentOf(title: string, body: readonly string[]): string {
+function documentOf(title: string, body: readonly string[]): string {
   return [
     '<!doctype html>',
     '<html lang="en">',
@@ -182,17 +187,14 @@ const POLICY = /<meta http-equiv="Content-Security-Policy" content="([^"]+)">/
 
 /** The verify page with the policy it states itself; before it was built, how to build it. */
 export async function loadVerifyPage(file: URL = VERIFY_PAGE): Promise<Asset> {
-  const html = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw error
-  })
+  const html = await readOrNull(file)
   const policy = html === null ? undefined : POLICY.exec(html)?.[1]
-  if (html === null || policy === undefined) return asset(PUBLIC_PATHS.verify, UNBUILT)
+  if (html === null || policy === undefined) return asset(PUBLIC_PATHS.verify, VERIFY_UNBUILT)
   // A policy in a document cannot say who may frame it.
   return { ...asset(PUBLIC_PATHS.verify, html), policy: `${policy}; frame-ancestors 'none'` }
 }
 
-const UNBUILT = documentOf('Verify', [
+const VERIFY_UNBUILT = documentOf('Verify', [
   '<h1>Verify</h1>',
   '<p>This page has not been built. Run <code>npm run build:verify-page</code> and start the',
   'service again.</p>',
@@ -221,3 +223,98 @@ export function sendAsset(raw: ServerResponse, asset: Asset): void {
 
 const asksForJson = (accept = ''): boolean =>
   accept.includes('application/json') && !accept.includes('text/html')
+
+const CONSOLE_DIST = new URL('../../../console/dist/', import.meta.url)
+const CONSOLE_FILES = `${PUBLIC_PATHS.console}/assets/`
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+}
+
+/** No inline script or style, no other origin, and no text that becomes HTML. */
+const CONSOLE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const CONSOLE_UNBUILT = documentOf('Console', [
+  '<h1>Console</h1>',
+  '<p>The console has not been built. Run <code>npm run build:console</code> and start the service',
+  'again.</p>',
+])
+
+/** Compressed when it is first asked for: a start need not wait for a hundred files. */
+function compressOnce(content: Buffer): () => Buffer {
+  let compressed: Buffer | undefined
+  return () => {
+    compressed ??= gzipSync(content)
+    return compressed
+  }
+}
+
+/** The page and the files by their path; before they were built, how to build them. */
+export async function loadConsole(dist: URL = CONSOLE_DIST): Promise<ReadonlyMap<string, Asset>> {
+  const page = await readOrNull(new URL('index.html', dist))
+  const html = { ...asset(PUBLIC_PATHS.console, page ?? CONSOLE_UNBUILT), caching: 'no-store' }
+  const found = new Map<string, Asset>([
+    [PUBLIC_PATHS.console, { ...html, policy: CONSOLE_POLICY }],
+  ])
+  if (page === null) return found
+  for (const name of await readdir(fileURLToPath(new URL('assets/', dist)))) {
+    const content = await readFile(new URL(`assets/${name}`, dist))
+    found.set(`${CONSOLE_FILES}${name}`, {
+      path: `${CONSOLE_FILES}${name}`,
+      type: TYPES[extname(name)] ?? 'application/octet-stream',
+      content,
+      gzip: compressOnce(content),
+      caching: 'public, max-age=31536000, immutable',
+    })
+  }
+  return found
+}
+
+async function readOrNull(file: URL): Promise<string | null> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Where the console is, for the table of known paths. */
+export const CONSOLE_ROUTES = [
+  { path: PUBLIC_PATHS.console },
+  { path: `${PUBLIC_PATHS.console}/{rest}`, greedy: true },
+] as const
+
+/** The page's own router knows the addresses below /console; a missing file is no page. */
+export function bindConsole(
+  server: FastifyInstance,
+  found: ReadonlyMap<string, Asset>,
+  methods: string[],
+): void {
+  for (const url of [PUBLIC_PATHS.console, `${PUBLIC_PATHS.console}/*`])
+    server.route({
+      method: methods,
+      url,
+      handler(request, reply) {
+        const path = request.url.split('?', 1)[0] ?? ''
+        const file = found.get(path)
+        const page = path.startsWith(CONSOLE_FILES) ? undefined : found.get(PUBLIC_PATHS.console)
+        const served = file ?? page
+        if (!served) return reply.callNotFound()
+        reply.hijack()
+        sendAsset(reply.raw, served)
+      },
+    })
+}

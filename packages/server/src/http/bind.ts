@@ -13,27 +13,30 @@ import { ANONYMOUS, Authenticator, type AuthOptions } from './access/authenticat
 import { answerHeaders, sendText } from './answer.ts'
 import {
   type Asset,
+  bindConsole,
+  CONSOLE_ROUTES,
   errorPages,
+  loadConsole,
   loadExplorer,
   loadVerifyPage,
   PUBLIC_PATHS,
   sendAsset,
   startPage,
 } from './assets.ts'
-import { bindConsole, CONSOLE_ROUTES, loadConsole } from './console-assets.ts'
+import { requestIds } from './call.ts'
 import { Endpoint, LAST_PARAMETER, type Route } from './endpoint.ts'
 import { MCP_PATH, McpRoute } from './mcp.ts'
 import { buildOpenapi } from './openapi/openapi.ts'
 import { listenOn } from './placeholder-server.ts'
-import { asRefusal, renderRefusal } from './render-refusal.ts'
-import { requestIds } from './request-id.ts'
 import {
   answerClientError,
+  asRefusal,
   KnownPaths,
   refusalOfFramework,
+  renderRefusal,
   sendUnrouted,
   servedMethods,
-} from './unrouted.ts'
+} from './render-refusal.ts'
 
 interface ServerOptions extends AuthOptions {
   readonly kernel: Kernel
@@ -56,14 +59,13 @@ const PATIENCE: RequestDeadlines = { requestMs: 60_000, streamMs: 3_600_000, che
 /** No parameter is longer: the headers and the URL of a request have 16 KiB in all. */
 const PARAM_CHARS_MAX = 16_384
 
-interface BuiltServer {
-  /** Ready to listen. Closing it flushes the read counters. */
-  readonly server: FastifyInstance
-  /** Null: metrics have no address of their own. */
-  readonly metrics_url: string | null
-}
-
-export async function buildServer(options: ServerOptions): Promise<BuiltServer> {
+/**
+ * `server` is ready to listen; closing it flushes the read counters. `metrics_url` null: metrics
+ * have no address of their own.
+ */
+export async function buildServer(
+  options: ServerOptions,
+): Promise<{ readonly server: FastifyInstance; readonly metrics_url: string | null }> {
   const { kernel, routes, patience = PATIENCE, metrics } = options
   const server = createFastify(kernel, patience)
   closeAtStop(server)

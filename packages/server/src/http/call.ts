@@ -1,10 +1,12 @@
-// The Call of one request: the handler's only way to the data and to a refusal.
+// The Call of one request, the handler's only way to the data and to a refusal, and the id that the
+// request is known by in its answer and in the log.
 
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
 import type { OperationSpec, RefusalCode } from '@custos/contract'
 import type { TenantDb, Tx } from '../platform/db/tenant-db.ts'
+import type { Ids } from '../platform/ids.ts'
 import type {
   AnswerCookie,
   Call,
@@ -14,7 +16,7 @@ import type {
   ReplayIds,
 } from '../platform/kernel/call.ts'
 import { runInParts, runOnce } from '../platform/kernel/idempotency.ts'
-import type { Kernel } from '../platform/kernel/kernel.ts'
+import { type Kernel, perKernel } from '../platform/kernel/kernel.ts'
 import { Refusal, type RefusalExtras } from '../platform/refusal.ts'
 import { readCookie, renderCookie } from './access/cookies.ts'
 
@@ -23,17 +25,6 @@ export interface IdempotencyKey {
   readonly key: string
   /** Of a streamed body its digest: reads what is left of it. */
   content(): Promise<Uint8Array>
-}
-
-interface CallFacts {
-  readonly kernel: Kernel
-  readonly operation: OperationSpec
-  readonly request_id: string
-  readonly principal: Principal
-  readonly tenant_id: string
-  readonly keyed: IdempotencyKey | null
-  readonly headers: IncomingHttpHeaders
-  readonly response: ServerResponse
 }
 
 export class HttpCall implements Call {
@@ -50,7 +41,13 @@ export class HttpCall implements Call {
   #replayed = false
   readonly #cookies: string[] = []
 
-  constructor(facts: CallFacts) {
+  constructor(
+    facts: Pick<Call, 'kernel' | 'operation' | 'request_id' | 'principal' | 'tenant_id'> & {
+      readonly keyed: IdempotencyKey | null
+      readonly headers: IncomingHttpHeaders
+      readonly response: ServerResponse
+    },
+  ) {
     this.kernel = facts.kernel
     this.operation = facts.operation
     this.request_id = facts.request_id
@@ -166,3 +163,25 @@ function clientAddress(
   }
   return address
 }
+
+const FORM = /^[A-Za-z0-9._-]{1,64}$/
+const COUNT_END = 2 ** 32
+
+/** Ids of one process: eight random hex digits, then a count. Unique, not secret. */
+export class RequestIds {
+  readonly #prefix: string
+  #count = 0
+
+  constructor(ids: Ids) {
+    this.#prefix = ids.hex(4)
+  }
+
+  /** The caller's id when it is harmless in a log line, else a new one. */
+  of(given: string | string[] | undefined): string {
+    if (typeof given === 'string' && FORM.test(given)) return given
+    this.#count = (this.#count + 1) % COUNT_END
+    return this.#prefix + this.#count.toString(16).padStart(8, '0')
+  }
+}
+
+export const requestIds = perKernel((kernel) => new RequestIds(kernel.ids))

@@ -22,9 +22,9 @@ import type { Kernel } from '../platform/kernel/kernel.ts'
 import { KeyringError } from '../platform/keys/keyring-error.ts'
 import { RawJson } from '../platform/raw-json.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { recordSpan } from '../platform/telemetry/request-span.ts'
-import type { RouteMeter } from '../platform/telemetry/route-meter.ts'
+import type { RouteMeter } from '../platform/telemetry/metrics.ts'
 import { parseTraceParent, type TraceParent } from '../platform/telemetry/trace-parent.ts'
+import { recordSpan } from '../platform/telemetry/tracer.ts'
 import { Shape, validationDetail } from '../platform/validation.ts'
 import { formatLimits, loadTenant, readMeter, takeRequest } from '../slices/tenants/index.ts'
 import { ANONYMOUS, type Authenticator } from './access/authenticate.ts'
@@ -40,11 +40,10 @@ import {
   sendStream,
   sendText,
 } from './answer.ts'
-import { HttpCall, type IdempotencyKey } from './call.ts'
+import { HttpCall, type IdempotencyKey, type RequestIds, requestIds } from './call.ts'
 import { Coercion, compileDefaults } from './coerce-and-default.ts'
 import { allowStream, hasBody, readBody, streamBody } from './read-body.ts'
 import { asRefusal, renderPage, renderRefusal } from './render-refusal.ts'
-import { type RequestIds, requestIds } from './request-id.ts'
 
 export interface Route {
   readonly operation: OperationSpec

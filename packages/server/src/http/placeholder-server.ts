@@ -10,19 +10,13 @@ import { startedAt, uptimeSeconds } from '../slices/monitoring/index.ts'
 import { answerHeaders, JSON_TYPE, sendText } from './answer.ts'
 import { renderRefusal } from './render-refusal.ts'
 
-interface ListeningServer {
-  /** Chosen by the system where it was 0. */
-  readonly port: number
-  close(): Promise<void>
-}
-
 const RETRY_AFTER_S = 5
 
 /** Answers the liveness probes; everything else is 503 with Retry-After, `/readyz` included. */
 export async function startPlaceholderServer(
   { host, port }: { host: string; port: number },
   version: string,
-): Promise<ListeningServer> {
+): ReturnType<typeof listenOn> {
   const server = createServer(({ url = '' }, response) => {
     const request_id = systemIds.hex(8)
     const path = url.split('?', 1)[0]
@@ -41,11 +35,11 @@ export async function startPlaceholderServer(
   return listenOn(server, { host, port })
 }
 
-/** Lets a server listen until it is closed. */
+/** Lets a server listen until it is closed. The port is chosen by the system where it was 0. */
 export async function listenOn(
   server: Server,
   { host, port }: { host: string; port: number },
-): Promise<ListeningServer> {
+): Promise<{ readonly port: number; close(): Promise<void> }> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)

@@ -1,25 +1,20 @@
 // Pure: a cache of bounded size that drops the entry unused for longest.
 
-interface LruOptions<V> {
-  /** The sum of the weights kept at most; where nothing is weighed, the number of entries. */
-  readonly max: number
-  /** Default: 1 for each entry. */
-  readonly weigh?: (value: V) => number
-}
-
-interface WeightedValue<V> {
-  readonly value: V
-  readonly weight: number
-}
-
 export class LruCache<K, V> {
   readonly #max: number
   readonly #weigh: (value: V) => number
   /** In the order of their last use: the first is dropped first. */
-  readonly #entries = new Map<K, WeightedValue<V>>()
+  readonly #entries = new Map<K, { readonly value: V; readonly weight: number }>()
   #weight = 0
 
-  constructor({ max, weigh = () => 1 }: LruOptions<V>) {
+  /**
+   * `max`: the sum of the weights kept at most; where nothing is weighed, the number of entries.
+   * `weigh`: 1 for each entry by default.
+   */
+  constructor({
+    max,
+    weigh = () => 1,
+  }: { readonly max: number; readonly weigh?: (value: V) => number }) {
     this.#max = max
     this.#weigh = weigh
   }

@@ -20,12 +20,12 @@ export const includesNamespace = (
   namespace: string | null,
 ): boolean => part.namespace === undefined || part.namespace === namespace
 
-type GivenName = string | null | undefined
-
 /** null: the root, or no name given. Refuses `rejected` for two names that differ. */
 export function parseNamespace(
   tenant_id: string,
-  names: { readonly tenant_id?: GivenName; readonly namespace?: GivenName } | undefined,
+  names:
+    | Partial<Readonly<Record<'tenant_id' | 'namespace', string | null | undefined>>>
+    | undefined,
 ): string | null {
   const given = [names?.tenant_id, names?.namespace].filter((name) => typeof name === 'string')
   const [first = null, second = first] = given.map((name) => stripTenant(tenant_id, name))

@@ -1,8 +1,7 @@
 // The loopback payment provider of a service under test.
 
 import assert from 'node:assert/strict'
-import { type LoopbackProvider, signEvent } from '../slices/billing/loopback-provider.ts'
-import { loopbackOf } from '../slices/billing/payment-provider.ts'
+import { type LoopbackProvider, loopbackOf, signEvent } from '../slices/billing/payment-provider.ts'
 import type { TestService } from './harness.ts'
 
 export const providerOf = ({ kernel }: Pick<TestService, 'kernel'>): LoopbackProvider =>

@@ -9,8 +9,17 @@ import {
   type CheckTask,
   type TenantChecker,
 } from '../../slices/assurance/index.ts'
-import type { AuditReply, AuditWork } from './audit-worker.ts'
-import type { CheckReply } from './check-worker.ts'
+
+export type AuditWork = Pick<AuditTask, 'api_key' | 'seed'> & { readonly url: string }
+
+/** What a thread posts. */
+export interface ThreadReply<T> {
+  readonly done?: T
+  /** Name of what went wrong. */
+  readonly error?: string
+  /** A store that the audit has made, before the last message. */
+  readonly store_id?: string
+}
 
 /** Longer than a check of any served data takes; one that hangs must not block the others. */
 const LIMITS = { look_ms: 900_000 }
@@ -49,8 +58,8 @@ export class AssuranceThreads implements TenantChecker {
     worker.ref()
     try {
       worker.postMessage(task)
-      const { look, error } = await this.#next<CheckReply>(worker, () => true)
-      if (look) return look
+      const { done, error } = await this.#next<CheckReport>(worker)
+      if (done) return done
       throw named(error)
     } finally {
       // An idle thread does not keep the process alive.
@@ -68,11 +77,8 @@ export class AssuranceThreads implements TenantChecker {
     const work: AuditWork = { url: this.#url, api_key, seed }
     const worker = this.#start('./audit-worker.ts', work)
     try {
-      const { audited, error } = await this.#next<AuditReply>(worker, ({ store_id }) => {
-        if (store_id !== undefined) onStore(store_id)
-        return store_id === undefined
-      })
-      if (audited) return audited
+      const { done, error } = await this.#next<AuditResult>(worker, onStore)
+      if (done) return done
       throw named(error)
     } finally {
       await worker.terminate()
@@ -100,10 +106,10 @@ export class AssuranceThreads implements TenantChecker {
   }
 
   /** The first message that is the last one. */
-  #next<T>(worker: Worker, isLast: (reply: T) => boolean): Promise<T> {
+  #next<T>(worker: Worker, onStore?: AuditTask['onStore']): Promise<ThreadReply<T>> {
     return new Promise((resolve, reject) => {
-      const read = (reply: T) => {
-        if (!isLast(reply)) return
+      const read = (reply: ThreadReply<T>) => {
+        if (reply.store_id !== undefined) return onStore?.(reply.store_id)
         done()
         resolve(reply)
       }

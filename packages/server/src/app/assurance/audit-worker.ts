@@ -4,24 +4,11 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { runConformance } from '@custos/conformance'
 import { isObject } from '@custos/proof'
 import type { AuditResult } from '../../slices/assurance/index.ts'
-
-export interface AuditWork {
-  readonly url: string
-  readonly api_key: string
-  /** Hex digits. */
-  readonly seed: string
-}
-
-export interface AuditReply {
-  readonly store_id?: string
-  readonly audited?: AuditResult
-  /** Name of what went wrong. */
-  readonly error?: string
-}
+import type { AuditWork, ThreadReply } from './assurance-threads.ts'
 
 const TIMEOUT_MS = 600_000
 
-const tell = (reply: AuditReply): void => parentPort?.postMessage(reply)
+const tell = (reply: ThreadReply<AuditResult>): void => parentPort?.postMessage(reply)
 
 /** Reports each store as it is made: a process that takes over knows what to delete. */
 const tellingFetch: typeof fetch = async (input, init) => {
@@ -43,7 +30,7 @@ async function run({ url, api_key, seed }: AuditWork): Promise<void> {
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
     const { store_ids, capabilities, passed, tested } = result
-    tell({ audited: { result, measured: { store_ids, capabilities, passed, tested } } })
+    tell({ done: { result, measured: { store_ids, capabilities, passed, tested } } })
   } catch (error) {
     tell({ error: error instanceof Error ? error.name : 'unknown' })
   }

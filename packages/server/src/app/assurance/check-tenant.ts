@@ -88,15 +88,10 @@ function inBoth(before: CheckParts, now: CheckParts): CheckParts {
   return Object.fromEntries(kept)
 }
 
-interface CheckRound extends Omit<CheckReport, 'results'> {
-  readonly parts: CheckParts
-  readonly sampled: boolean
-}
-
 async function runChecks(
   check: CheckContext & { readonly sample: Sample },
   task: CheckTask,
-): Promise<CheckRound> {
+): Promise<Omit<CheckReport, 'results'> & { parts: CheckParts; sampled: boolean }> {
   const rows = await countAll(check)
   // What the log speaks of is compared with what there is: by all checks but the chain's own.
   if (task.checks.some((name) => name !== 'chain' && name !== 'policies')) await summariseLog(check)

@@ -4,22 +4,17 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { Config } from '../../config/config.ts'
 import type { CheckReport, CheckTask } from '../../slices/assurance/index.ts'
 import { openReadOnly } from '../open/open-read-only.ts'
+import type { ThreadReply } from './assurance-threads.ts'
 import { checkTenantData } from './check-tenant.ts'
-
-export interface CheckReply {
-  readonly look?: CheckReport
-  /** Name of what went wrong. */
-  readonly error?: string
-}
 
 // Given by SelfLooker, in the same process.
 const config: Config = workerData
 
-async function answer(task: CheckTask): Promise<CheckReply> {
+async function answer(task: CheckTask): Promise<ThreadReply<CheckReport>> {
   try {
     const open = await openReadOnly(config)
     try {
-      return { look: await checkTenantData(open, task) }
+      return { done: await checkTenantData(open, task) }
     } finally {
       await open.close()
     }

@@ -23,22 +23,16 @@ export function chooseStarts(seed: string, { name, first, last, count }: Range):
   return [...starts].sort((a, b) => a - b)
 }
 
-interface Population {
-  readonly name: string
-  /** How many there are now. */
-  readonly there: number
-  /** How many are checked after each place. */
-  readonly page: number
-}
-
 /**
  * Places of a sample; null: there are few enough to check all. Chosen by the first round and kept
  * for those after it: one row more changes every place, and the next round would not see what the
  * first one found.
+ * @param of.there how many there are now
+ * @param of.page how many are checked after each place
  */
 export async function chooseSample(
   { size, seed, chosen }: Sample,
-  { name, there, page }: Population,
+  { name, there, page }: { readonly name: string; readonly there: number; readonly page: number },
   readRange: () => Promise<Pick<Range, 'first' | 'last'>>,
 ): Promise<readonly number[] | null> {
   const known = chosen.get(name)

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { withPostgres } from '../../platform/db/postgres/connection.ts'
-import { runMigrateEngine } from '../migrate.ts'
+import { runMigrateEngine } from '../admin.ts'
 import { type Filled, fillDirectory } from './testing/filled-directory.ts'
 import { inPlace, startOn } from './testing/place.ts'
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { REPORT_TYPES } from '@custos/contract'
 import { canonicalize } from '@custos/proof'
 import { startTestService, type TestService } from '../../testing/harness.ts'
-import { runMigrateEngine } from '../migrate.ts'
+import { runMigrateEngine } from '../admin.ts'
 import { type Agent, EMBEDDED, fillDirectory, store, tell } from './testing/filled-directory.ts'
 import { inPlace, startOn } from './testing/place.ts'
 

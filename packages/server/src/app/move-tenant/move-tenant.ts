@@ -339,14 +339,12 @@ async function requireIdleJobs({ from, tenant_id, options }: Task): Promise<void
   }
 }
 
-interface CopyUnderway {
-  readonly mark: MoveRow
-  readonly state: Awaited<ReturnType<typeof copyAll>>
-  /** When the pause began. */
-  readonly paused_ms: number
-}
-
-async function proveCopy(task: Task, { mark, state, paused_ms }: CopyUnderway): Promise<MoveProof> {
+/** @param underway.paused_ms when the pause began */
+async function proveCopy(
+  task: Task,
+  underway: { mark: MoveRow; state: Awaited<ReturnType<typeof copyAll>>; paused_ms: number },
+): Promise<MoveProof> {
+  const { mark, state, paused_ms } = underway
   const { from, to, tenant_id, keys, move, options } = task
   // Before anything is read: an erasure with an earlier number is refused by the ledger, and one
   // with a later number finds the fence.

@@ -5,11 +5,11 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { parseConfig } from '../../config/config.ts'
 import { withPostgres } from '../../platform/db/postgres/connection.ts'
-import { DataError } from '../../platform/db/sqlite/instance.ts'
+import { DataError } from '../../platform/db/sqlite/database-file.ts'
 import { postgresLocation } from '../../platform/keys/testing/locations.ts'
 import { OperatorError } from '../../platform/operator-error.ts'
 import { createDatabase } from '../../testing/postgres.ts'
-import { runMigrate } from '../migrate.ts'
+import { runMigrate } from '../admin.ts'
 import { type KernelOptions, openKernel } from './open-kernel.ts'
 
 async function database(t: TestContext): Promise<string> {

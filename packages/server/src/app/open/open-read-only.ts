@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { type Clock, systemClock } from '../../platform/clock.ts'
 import { databasePath } from '../../platform/db/data-dir.ts'
-import { type Snapshots, SqliteSnapshots } from '../../platform/db/sqlite/snapshots.ts'
+import { type Snapshots, SqliteSnapshots } from '../../platform/db/sqlite/handle.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { openFileKeyring } from '../../platform/keys/file/open-file-keyring.ts'
 import type { Keyring } from '../../platform/keys/keyring.ts'
@@ -110,7 +110,7 @@ async function openSnapshots({ postgres, data_dir }: Config): Promise<Snapshots>
     await snapshots.release()
     return snapshots
   }
-  const { PostgresSnapshots } = await import('../../platform/db/postgres/snapshots.ts')
+  const { PostgresSnapshots } = await import('../../platform/db/postgres/handle.ts')
   const { APP_ROLE } = await import('../../platform/db/postgres/access.ts')
   return PostgresSnapshots.open(postgres.database_url, APP_ROLE)
 }

@@ -2,7 +2,7 @@
 
 import { parseCheckpoint } from '@custos/proof'
 import { wrong } from '../../config/env.ts'
-import { DataError } from '../../platform/db/sqlite/instance.ts'
+import { DataError } from '../../platform/db/sqlite/database-file.ts'
 import type { Keyring } from '../../platform/keys/keyring.ts'
 
 /** The origin that is set, or that of an instance whose operator set none. */

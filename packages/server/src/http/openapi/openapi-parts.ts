@@ -40,14 +40,10 @@ const HEADERS = {
   },
 }
 
-interface ErrorResponse {
-  readonly name: string
-  readonly about: string
-  readonly headers?: readonly string[]
-}
-
 /** The responses of refusals that an operation describes itself, by status. */
-const RESPONSES: Readonly<Record<number, ErrorResponse>> = {
+const RESPONSES: Readonly<
+  Record<number, { name: string; about: string; headers?: readonly string[] }>
+> = {
   400: { name: 'BadRequest', about: 'The request could not be read' },
   401: {
     name: 'Unauthorized',

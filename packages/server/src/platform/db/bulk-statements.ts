@@ -36,13 +36,13 @@ export function runInBatches<V, T>(
 /** A statement is prepared for each number of rows up to this. */
 const ROWS_AT_ONCE = 16
 
-type Build<R> = (k: Builder, rows: readonly R[], tenant_id: string) => Query<unknown>
-
 /**
  * Inserts rows into one table; answers how many, for each statement. `build` names every column of
  * every row: the rows it gets stand in for those of a run.
  */
-export function insertRowsStatement<R>(build: Build<R>) {
+export function insertRowsStatement<R>(
+  build: (k: Builder, rows: readonly R[], tenant_id: string) => Query<unknown>,
+) {
   const insertStatement = statementPerCount((count) =>
     statement<{ rows: readonly R[] }>()((k, p) => build(k, firstItems(p.rows, count), p.tenant_id)),
   )
@@ -96,8 +96,8 @@ export const refsStatement =
 
 type NumberColumn = AliasedExpression<{ ref: number }, 'wanted'>
 
-/** A query over one number whose rows are called `found`. */
-type QueryByNumber<O> = (ref: Expression<number>) => {
+/** A query over one value whose rows are called `found`. */
+type QueryOfOne<V, O> = (value: Expression<V>) => {
   offset(offset: Expression<number>): { as(alias: 'found'): AliasedExpression<O, 'found'> }
 }
 
@@ -106,7 +106,7 @@ type QueryByNumber<O> = (ref: Expression<number>) => {
  * the tenant instead: always while it has no statistics of a table, and later for a tenant that has
  * far more rows than most. `offset 0` keeps it from joining the two queries into one.
  */
-export const lateralByRef = <O>(k: Builder, wanted: NumberColumn, one: QueryByNumber<O>) =>
+export const lateralByRef = <O>(k: Builder, wanted: NumberColumn, one: QueryOfOne<number, O>) =>
   k
     .selectFrom(wanted)
     .innerJoinLateral(one(sql.ref('wanted.ref')).offset(sql.lit(0)).as('found'), (join) =>
@@ -121,13 +121,12 @@ export const lateralByRef = <O>(k: Builder, wanted: NumberColumn, one: QueryByNu
 export const unnestRefs = (refs: readonly number[]): NumberColumn =>
   sql<{ ref: number }>`unnest((select ${refs}::bigint[]))`.as<'wanted'>(sql`wanted(ref)`)
 
-/** A query over one label whose rows are called `found`. */
-type OneLabel<O> = (label: Expression<Uint8Array>) => {
-  offset(offset: Expression<number>): { as(alias: 'found'): AliasedExpression<O, 'found'> }
-}
-
 /** The same as `lateralByRef` for a list of labels. */
-export const lateralByLabel = <O>(k: Builder, labels: readonly Uint8Array[], one: OneLabel<O>) =>
+export const lateralByLabel = <O>(
+  k: Builder,
+  labels: readonly Uint8Array[],
+  one: QueryOfOne<Uint8Array, O>,
+) =>
   k
     .selectFrom(
       sql<{ label: Uint8Array }>`unnest((select ${labels}::bytea[]))`.as<'wanted'>(

@@ -1,6 +1,6 @@
 // One connection to a checked address and one request on it, bounded in time and bytes.
 
-import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { hostOf, portOf } from './addresses.ts'
@@ -23,13 +23,6 @@ export type EgressReply =
 export interface HostAddress {
   readonly address: string
   readonly family: number
-}
-
-/** An answer that is read whole. */
-export interface EgressAnswer {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly body: Buffer
 }
 
 export interface OutgoingRequest {
@@ -231,7 +224,7 @@ export async function takeWhole(
   bytesMax: number,
   signal: AbortSignal,
   onChunk?: (chunk: Uint8Array) => void,
-): Promise<EgressAnswer> {
+): Promise<{ status: number; headers: IncomingMessage['headers']; body: Buffer }> {
   const { statusCode: status = 0, headers } = response
   refuseRedirect(response)
   const chunks: Buffer[] = []

@@ -14,7 +14,6 @@ import {
 } from './addresses.ts'
 import {
   abortable,
-  type EgressAnswer,
   EgressError,
   type EgressReply,
   exchange,
@@ -128,7 +127,7 @@ export class Egress {
    * Sends one request and reads an answer of at most `bytesMax` bytes. Throws EgressError where
    * there is none, and for a redirect.
    */
-  async fetch(url: string, request: OutgoingRequest, bytesMax: number): Promise<EgressAnswer> {
+  async fetch(url: string, request: OutgoingRequest, bytesMax: number) {
     const ended = AbortSignal.timeout(TOTAL_MS)
     const target = this.#parse(url)
     const socket = await this.#connect(target, ended)

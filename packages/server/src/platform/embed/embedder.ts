@@ -1,6 +1,8 @@
-// The interface of an embedder: turns texts into quantised unit vectors, and names their space.
+// The interface of an embedder: turns texts into quantised unit vectors, and names their space. The
+// embedders of this process by name: which there are, and which one a new store gets.
 
 import { createHash } from 'node:crypto'
+import type { EmbedderName } from '@custos/contract'
 
 /** The most numbers a vector may have. */
 export const DIMENSIONS_MAX = 4_096
@@ -82,4 +84,41 @@ export function quantise(weights: Float64Array): Int8Array {
   // Int8Array truncates toward zero: rounding could push the norm, and a dot product, past 127.
   for (let at = 0; at < weights.length; at++) vector[at] = (weights[at] ?? 0) * scale
   return vector
+}
+
+export interface Embedders {
+  /** The default embedder of a new store. */
+  readonly default_name: EmbedderName
+  /** Names a store may be created with. */
+  readonly names: readonly EmbedderName[]
+  /** null: none of that name is configured here, or the name is `none`. */
+  find(name: string): Embedder | null
+  /** The space that vectors of the named embedder are in at present; null where there is none. */
+  spaceOf(name: string): Space | null
+}
+
+export interface Space {
+  readonly name: string
+  readonly mark: number
+}
+
+/** Throws where the default is not among them. `none` is always there. */
+export function embeddersOf(
+  default_name: EmbedderName,
+  made: ReadonlyMap<EmbedderName, Embedder>,
+): Embedders {
+  if (default_name !== 'none' && !made.has(default_name))
+    throw new Error('the default embedder is not configured')
+  const spaces = new Map<string, Space>()
+  for (const [name, embedder] of made) {
+    const space = spaceOf(embedder)
+    spaces.set(name, { name: space, mark: spaceMark(space) })
+  }
+  const byName: ReadonlyMap<string, Embedder> = made
+  return {
+    default_name,
+    names: [...made.keys(), 'none'],
+    find: (name) => byName.get(name) ?? null,
+    spaceOf: (name) => spaces.get(name) ?? null,
+  }
 }

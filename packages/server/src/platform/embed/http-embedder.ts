@@ -52,13 +52,8 @@ interface Call {
   readonly signal: AbortSignal | undefined
   /** Has failed at all its attempts in a larger batch: what a text may cause is not tried again. */
   readonly tried: boolean
-  readonly proof: Proof
-}
-
-/** Whether the service takes a harmless word: then what it failed at lies in the texts. */
-interface Proof {
-  asked: Promise<void> | null
-  works: boolean
+  /** Whether the service takes a harmless word: then what it failed at lies in the texts. */
+  readonly proof: { asked: Promise<void> | null; works: boolean }
 }
 
 class Caller {

@@ -164,14 +164,11 @@ const leaveQueue = (kernel: Kernel, request: LeaseRequest): Promise<number> => {
   return kernel.db.transact(PLATFORM, (tx) => dropLease(tx, name, holder))
 }
 
-interface AcquiredLease {
-  readonly holder: string
-  /** By `performance.now`; 0: another process is known to have acquired it. */
-  readonly until: number
-}
-
-/** The leases of this process, by name. */
-const acquiredLeases = perKernel(() => new Map<string, AcquiredLease>())
+/**
+ * The leases of this process, by name. `until`: by `performance.now`; 0: another process is known
+ * to have acquired it.
+ */
+const acquiredLeases = perKernel(() => new Map<string, { holder: string; until: number }>())
 
 /**
  * Refuses `unavailable` when the lease may have expired, for example because the process was

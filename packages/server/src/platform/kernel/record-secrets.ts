@@ -12,19 +12,15 @@ export interface RecordSecret {
   readonly secret: Buffer
 }
 
-interface RecordSecrets {
-  take(tenant_id: string): Promise<RecordSecret>
-}
-
 const BLOCK_MAX = 1_024
 /** The next block is reserved while this part of one is left, so that a burst never waits. */
 const REFILL_AT = 1 / 4
 
 /** The process's stock of record secrets. Decisions and stores share one numbering. */
-export const recordSecrets: (kernel: Kernel) => RecordSecrets = perKernel((kernel) => {
+export const recordSecrets = perKernel((kernel) => {
   const stocks = new Map<string, Stock>()
   return {
-    async take(tenant_id) {
+    async take(tenant_id: string): Promise<RecordSecret> {
       let stock = stocks.get(tenant_id)
       if (!stock) {
         stock = new Stock(kernel, tenant_id)

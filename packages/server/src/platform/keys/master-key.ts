@@ -7,24 +7,19 @@ import { createFileDurably } from './durable-file.ts'
 import { KeyringError } from './keyring-error.ts'
 import { KEY_BYTES } from './wrap.ts'
 
-interface MasterKey {
-  readonly key: Buffer
-  /** True when this call created the key: the operator should be informed once. */
-  readonly generated: boolean
-}
-
 const FILE = 'master.key'
 const HEX = /^[0-9a-fA-F]{64}$/
 
 /**
  * The configured key (64 hex digits), else that of `<data_dir>/master.key`, else a new one written
  * there with mode 0600. `master_key_missing` instead of a new key when there is a keyring, which
- * a new key could not open.
+ * a new key could not open. `generated`: this call created the key, of which the operator should be
+ * informed once.
  */
-export function loadMasterKey(options: {
-  given?: string | undefined
-  data_dir: string
-}): MasterKey {
+export function loadMasterKey(options: { given?: string | undefined; data_dir: string }): {
+  readonly key: Buffer
+  readonly generated: boolean
+} {
   const { given, data_dir } = options
   if (given !== undefined) return { key: parseMasterKey(given, 'the given'), generated: false }
   const path = join(data_dir, FILE)
@@ -48,7 +43,7 @@ function readKeyFile(path: string): Buffer {
 }
 
 // Of two first starts at once one wins and the other uses the winner's key.
-function generateKeyFile(data_dir: string, path: string): MasterKey {
+function generateKeyFile(data_dir: string, path: string): ReturnType<typeof loadMasterKey> {
   mkdirSync(data_dir, { recursive: true, mode: 0o700 })
   const key = randomBytes(KEY_BYTES)
   try {

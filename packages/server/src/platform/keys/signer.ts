@@ -1,4 +1,5 @@
-// Creates Ed25519 signing keys and signs with them.
+// Creates Ed25519 signing keys and signs with them; loads one from its owner's file: PKCS#8 in PEM
+// (RFC 8410, RFC 7468).
 
 import {
   createHash,
@@ -9,6 +10,9 @@ import {
   randomBytes,
   sign,
 } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { createFileDurably } from './durable-file.ts'
+import { KeyringError } from './keyring-error.ts'
 import { KEY_BYTES } from './wrap.ts'
 
 // RFC 8410 section 7: the fixed head of a PKCS#8 Ed25519 key; the 32-byte seed follows.
@@ -29,13 +33,17 @@ export function signingKeyOf(seed: Buffer): SigningKey {
   const der = Buffer.concat([PKCS8_HEAD, seed])
   const private_key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
   der.fill(0)
+  return withPublicKey(private_key)
+}
+
+function withPublicKey(private_key: KeyObject): SigningKey {
   const spki = createPublicKey(private_key).export({ format: 'der', type: 'spki' })
   const public_key = Buffer.from(spki.subarray(spki.length - KEY_BYTES))
   return { key_id: keyIdOf(public_key), public_key, private_key }
 }
 
 /** First 8 bytes of SHA-256(public key), lower hex, as @custos/proof names keys. */
-export function keyIdOf(public_key: Uint8Array): string {
+function keyIdOf(public_key: Uint8Array): string {
   return createHash('sha256').update(public_key).digest('hex').slice(0, 16)
 }
 
@@ -53,20 +61,56 @@ export const signInPool = (key: SigningKey, message: Uint8Array): Promise<Buffer
     })
   })
 
-/** Of a client at a provider (private_key_jwt): nothing that could leak is shared. */
-interface ClientKey {
-  /** PKCS #8 in base64. */
-  readonly private_key: string
-  /** RFC 7517. */
-  readonly public_jwk: Readonly<Record<'kty' | 'crv' | 'x' | 'y' | 'kid' | 'alg' | 'use', string>>
-}
-
-/** For ES256. */
-export function newClientKey(kid: string): ClientKey {
+/**
+ * Of a client at a provider (private_key_jwt), for ES256: nothing that could leak is shared. PKCS
+ * #8 in base64, and the public key by RFC 7517.
+ */
+export function newClientKey(kid: string) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { kty = '', crv = '', x = '', y = '' } = publicKey.export({ format: 'jwk' })
   return {
     private_key: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'),
     public_jwk: { kty, crv, x, y, kid, alg: 'ES256', use: 'sig' },
   }
+}
+
+export interface OwnSigner {
+  /** 32 bytes. */
+  readonly public_key: Buffer
+  readonly key_id: string
+  /** The key was made by this call. */
+  readonly created: boolean
+  /** 64 bytes. */
+  sign(message: Uint8Array): Buffer
+}
+
+/**
+ * Loads the key from the file, or creates the file with mode 0600. Without a path the key is new
+ * and lost when the process ends. Throws `bad_signing_key` for a file without such a key.
+ */
+export function openOwnSigner(path?: string): OwnSigner {
+  if (path === undefined) return asSigner(signingKeyOf(newSeed()), true)
+  if (existsSync(path)) return asSigner(withPublicKey(parsePem(path)), false)
+  const key = signingKeyOf(newSeed())
+  const pem = key.private_key.export({ type: 'pkcs8', format: 'pem' })
+  createFileDurably(path, Buffer.from(pem))
+  return asSigner(key, true)
+}
+
+const asSigner = (key: SigningKey, made: boolean): OwnSigner => ({
+  public_key: key.public_key,
+  key_id: key.key_id,
+  created: made,
+  sign: (message) => signWith(key, message),
+})
+
+function parsePem(path: string): KeyObject {
+  const pem = readFileSync(path)
+  try {
+    const key = createPrivateKey({ key: pem, format: 'pem' })
+    if (key.asymmetricKeyType === 'ed25519') return key
+  } catch {
+    // The error below does not repeat what a parser says about a private key.
+  }
+  throw new KeyringError('bad_signing_key', `${path} is not an Ed25519 private key in PEM`)
 }

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { verifyEd25519 } from '@custos/proof'
-import { openOwnSigner } from './signing-key-file.ts'
+import { openOwnSigner } from './signer.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'custos-own-key-'))
 after(() => rmSync(dir, { recursive: true, force: true }))

@@ -6,17 +6,15 @@ import { open, SealError, seal } from './seal.ts'
 
 export const KEY_BYTES = 32
 
-/** The kind of a wrapped value; part of the associated data, so that rows cannot be swapped. */
-type WrapKind =
-  | 'master-check'
-  | 'tenant-key'
-  | 'label-salt'
-  | 'signing-seed'
-  | 'mac-root'
-  | 'wrap-key'
-
 interface WrapContext {
-  readonly kind: WrapKind
+  /** Of the wrapped value; part of the associated data, so that rows cannot be swapped. */
+  readonly kind:
+    | 'master-check'
+    | 'tenant-key'
+    | 'label-salt'
+    | 'signing-seed'
+    | 'mac-root'
+    | 'wrap-key'
   /** The tenant, key id or instance the value belongs to. */
   readonly owner: string
 }

@@ -1,7 +1,25 @@
 // The metrics of a process for Prometheus: closed names and labels, never a tenant or a text.
 
+import type { OperationSpec } from '@custos/contract'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { MeasuredRoute, RouteMeter } from './route-meter.ts'
+
+/** What is counted as an operation: a row of the contract, or a route outside of it. */
+type MeasuredRoute = Pick<OperationSpec, 'id' | 'method' | 'path'>
+
+/** Counts the requests of one operation. */
+export interface RouteMeter {
+  begin(): void
+  /**
+   * An answer was sent, or its sending was cut off.
+   * @param answer.seconds null: a stream that stays open says nothing about speed
+   * @param answer.bytes of the body; null: unknown
+   */
+  end(answer: {
+    readonly status: number
+    readonly seconds: number | null
+    readonly bytes: number | null
+  }): void
+}
 
 /** Buckets of request durations, in seconds. */
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
@@ -41,9 +59,6 @@ const GAUGES = [
     help: '1: a row could be written and read back; 0: it could not, or the disk is full',
   },
 ] as const
-
-/** Undefined: it could not be read, and has no sample. */
-type GaugeValues = Readonly<Record<(typeof GAUGES)[number]['name'], number | undefined>>
 
 /** Of the process, whatever it serves; collected from the first time they are asked for. */
 let processRegistry: Registry | undefined
@@ -166,8 +181,14 @@ export class Metrics {
     this.#compat?.countDelivery(result, event_type)
   }
 
-  /** The text format of Prometheus, version 0.0.4. */
-  async render(values: GaugeValues, around: CompatValues): Promise<string> {
+  /**
+   * The text format of Prometheus, version 0.0.4.
+   * @param values undefined: it could not be read, and has no sample
+   */
+  async render(
+    values: Readonly<Record<(typeof GAUGES)[number]['name'], number | undefined>>,
+    around: CompatValues,
+  ): Promise<string> {
     for (const { name, gauge } of this.#gauges) {
       const value = values[name]
       if (value === undefined) gauge.remove()

@@ -1,8 +1,11 @@
-// Spans of requests, sent by OTLP to a collector that the operator names; never content.
+// Spans of requests, by the OpenTelemetry conventions for memory operations, sent by OTLP to a
+// collector that the operator names; never content.
 
+import type { OperationSpec } from '@custos/contract'
 import type { Attributes } from '@opentelemetry/api'
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base'
 import { OperatorError } from '../operator-error.ts'
+import { RawJson } from '../raw-json.ts'
 import type { Logger } from './logger.ts'
 import type { TraceParent } from './trace-parent.ts'
 
@@ -139,4 +142,78 @@ async function loadPackages() {
       `OTEL_EXPORTER_OTLP_ENDPOINT needs packages: npm install ${PACKAGES.join(' ')}`,
     )
   }
+}
+
+/** `gen_ai.operation.name` of the operations that the conventions have a name for. */
+const MEMORY_OPERATIONS: Readonly<Record<string, string>> = {
+  'memory.create_store': 'create_memory_store',
+  'memory.delete_store': 'delete_memory_store',
+  'memory.write': 'create_memory',
+  'memory.write_batch': 'create_memory',
+  'memory.import': 'create_memory',
+  'memory.supersede': 'update_memory',
+  'items.put': 'upsert_memory',
+  'memory.retrieve': 'search_memory',
+  'items.search': 'search_memory',
+  'memory.delete': 'delete_memory',
+  'items.delete': 'delete_memory',
+  'erasure.issue': 'delete_memory',
+}
+
+const FIGURES = ['log_seq', 'tokens_used', 'budget_tokens'] as const
+
+/** Refusals that say what the policies decided. */
+const POLICY_RESULTS: Readonly<Record<string, string>> = {
+  policy_denied: 'denied',
+  approval_required: 'escalated',
+}
+
+interface EndedOperation {
+  readonly operation: OperationSpec
+  readonly parent: TraceParent | null
+  readonly started_ms: number
+  readonly request_id: string
+  readonly status: number
+  /** The code of the refusal; null: there was none. */
+  readonly error: string | null
+  /** Of the path; what was refused may be any text, and is left out. */
+  readonly params: unknown
+  readonly reply: unknown
+}
+
+/** Records the span; returns the id of its trace. */
+export function recordSpan(tracer: Tracer, ended: EndedOperation): string {
+  const { operation, parent, started_ms, status, error } = ended
+  const memory = MEMORY_OPERATIONS[operation.id]
+  const attributes: Attributes = {
+    'gen_ai.provider.name': 'custos',
+    'http.request.method': operation.method,
+    'http.route': operation.path,
+    'http.response.status_code': status,
+    'custos.operation': operation.id,
+    'custos.request_id': ended.request_id,
+    ...(memory !== undefined && { 'gen_ai.operation.name': memory }),
+    ...(error === null ? resultOf(ended) : errorOf(error)),
+  }
+  const failed = status >= 500
+  return tracer.record({ name: memory ?? operation.id, started_ms, parent, attributes, failed })
+}
+
+function errorOf(code: string): Attributes {
+  const result = POLICY_RESULTS[code]
+  return { 'error.type': code, ...(result !== undefined && { 'custos.policy.result': result }) }
+}
+
+/** Ids that exist and numbers: a request that was answered named no other store. */
+function resultOf({ params, reply }: EndedOperation): Attributes {
+  const attributes: Attributes = {}
+  const { store_id } = Object(params)
+  if (typeof store_id === 'string') attributes['gen_ai.memory.store.id'] = store_id
+  const figures = reply instanceof RawJson ? reply.figures : Object(reply)
+  for (const name of FIGURES)
+    if (typeof figures[name] === 'number') attributes[`custos.${name}`] = figures[name]
+  if (typeof figures.ref === 'number') attributes['gen_ai.memory.record.id'] = `${figures.ref}`
+  const count = Array.isArray(figures.refs) ? figures.refs.length : figures.count
+  if (typeof count === 'number') attributes['gen_ai.memory.record.count'] = count
+  return attributes
 }

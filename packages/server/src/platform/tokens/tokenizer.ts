@@ -54,14 +54,8 @@ export function loadTokenizer(name: TokenizerName): Promise<Tokenizer> {
 
 async function readO200kBase(): Promise<Tokenizer> {
   const tokens = await RankedTokens.read(await readFile(RANKS))
-  const counter = new BytePairCounter({ tokens, piecePattern: O200K_TOKEN_SPLIT_REGEX })
+  const counter = new BytePairCounter(tokens, O200K_TOKEN_SPLIT_REGEX)
   return { name: 'o200k_base', count: (text) => counter.count(text) }
-}
-
-interface BytePairVocabulary {
-  readonly tokens: RankedTokens
-  /** Splits a text into the pieces no merge crosses; global and unicode-aware. */
-  readonly piecePattern: RegExp
 }
 
 /**
@@ -90,7 +84,8 @@ class BytePairCounter {
   /** The bytes of one piece, wiped after each text. */
   readonly #piece = Buffer.alloc(PIECE_BYTES)
 
-  constructor({ tokens, piecePattern }: BytePairVocabulary) {
+  /** @param piecePattern splits a text into pieces no merge crosses; global and unicode-aware */
+  constructor(tokens: RankedTokens, piecePattern: RegExp) {
     this.#piecePattern = piecePattern
     this.#tokens = tokens
     const pair = new Uint8Array(2)

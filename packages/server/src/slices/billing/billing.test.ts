@@ -13,8 +13,7 @@ import {
 import { rawSql } from '../../testing/raw-sql.ts'
 import { movedClock } from '../../testing/skewed-clock.ts'
 import { reconcileBilling } from './index.ts'
-import { signEvent } from './loopback-provider.ts'
-import { loopbackOf } from './payment-provider.ts'
+import { loopbackOf, signEvent } from './payment-provider.ts'
 
 const SECRETS = ['whsec_now', 'whsec_before']
 const ORIGIN = 'https://console.example'

@@ -157,7 +157,7 @@ function signatureOf(call: Pick<Call, 'header'>): string | null {
 async function takeEvent(
   kernel: Kernel,
   tenant_id: string | null,
-  { event_id, type, created_us, object_ids: [object_id = ''] }: PaymentEvent,
+  { event_id, type, created_us, object_ids: [object_id = ''] }: ReturnType<typeof parseEvent>,
 ): Promise<void> {
   const row = { event_id, type, object_id, created_us }
   const isTaken =
@@ -214,18 +214,13 @@ function isSigned(
   return matches.includes(true)
 }
 
-interface PaymentEvent {
-  readonly event_id: string
-  readonly type: string
-  readonly created_us: number
-  /** Ids of what it is about: the checkout, the subscription, the customer. */
-  readonly object_ids: readonly string[]
-}
-
 const ID = /^[A-Za-z0-9_.:-]{1,255}$/
 
-/** Refuses `payment_signature_invalid` where the signed bytes are no event. */
-function parseEvent(body: Uint8Array): PaymentEvent {
+/**
+ * With the ids of what it is about: the checkout, the subscription, the customer. Refuses
+ * `payment_signature_invalid` where the signed bytes are no event.
+ */
+function parseEvent(body: Uint8Array) {
   const event = parseObject(Buffer.from(body).toString('utf8'))
   const data = memberOf(memberOf(event, 'data'), 'object')
   const { id, type, created } = event

@@ -7,8 +7,7 @@ import { DEFAULT_PLANS } from '../../platform/kernel/plan-limits.ts'
 import { startTestService, type TestService } from '../../testing/harness.ts'
 import { rawSql } from '../../testing/raw-sql.ts'
 import { roundsOf } from '../../testing/sweep.ts'
-import { signEvent } from './loopback-provider.ts'
-import { loopbackOf } from './payment-provider.ts'
+import { loopbackOf, signEvent } from './payment-provider.ts'
 
 const EVENTS = roundsOf(1_000, 10_000)
 const SENT_AT_ONCE = 16

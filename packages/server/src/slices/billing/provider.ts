@@ -63,12 +63,6 @@ export interface PaymentProvider {
   sumReported(customer_id: string, from_us: number, until_us: number): Promise<number>
 }
 
-/** Address of a loopback provider. */
-export interface ProviderAddress {
-  readonly host: string
-  readonly port: number
-}
-
 const TIMEOUT_MS = 20_000
 const RETRIES = 2
 
@@ -85,7 +79,7 @@ const loadStripe = loadOnce(async () => {
 /** Throws OperatorError if the package is missing. `address`: a loopback provider, not Stripe. */
 export async function openProvider(
   secret_key: string,
-  address?: ProviderAddress,
+  address?: { readonly host: string; readonly port: number },
 ): Promise<PaymentProvider> {
   const Client = await loadStripe()
   const client = new Client(secret_key, {

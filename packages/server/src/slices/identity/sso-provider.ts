@@ -5,8 +5,7 @@ import type { JSONWebKeySet } from 'jose'
 import type * as OpenidClient from 'openid-client'
 import { loadOnce } from '../../platform/concurrency.ts'
 import { EgressError } from '../../platform/egress/connection.ts'
-import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { perKernel } from '../../platform/kernel/kernel.ts'
+import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { LruCache } from '../../platform/lru-cache.ts'
 import { type Claims, isOfThisLogin, SKEW_S } from './sso-claims.ts'
 import {
@@ -67,12 +66,10 @@ const fetchThrough =
 /** The discovery document is of another issuer. */
 class IssuerError extends Error {}
 
-interface KnownMetadata {
-  readonly metadata: ServerMetadata
-  readonly read_us: number
-}
-
-const knownMetadata = perKernel(() => new LruCache<string, KnownMetadata>({ max: CONNECTIONS_MAX }))
+const knownMetadata = perKernel(
+  () =>
+    new LruCache<string, { metadata: ServerMetadata; read_us: number }>({ max: CONNECTIONS_MAX }),
+)
 
 /** The discovery document, at most 10 minutes old. Throws what went wrong. */
 async function discover(
@@ -196,18 +193,16 @@ export async function authorizationUrl(
   }
 }
 
-interface ProviderAnswer extends LoginSecrets {
-  /** The redirect URI with what the provider answered. */
-  readonly url: URL
-  readonly begun_us: number
-}
-
-/** The verified claims of the person; of several directories `sub` names that too. */
+/**
+ * The verified claims of the person; of several directories `sub` names that too.
+ * @param answer.url the redirect URI with what the provider answered
+ */
 export async function authenticate(
   kernel: Kernel,
   connection: OpenConnection,
-  { url, state, nonce, verifier, begun_us }: ProviderAnswer,
+  answer: LoginSecrets & { readonly url: URL; readonly begun_us: number },
 ): Promise<Claims & { readonly sub: string }> {
+  const { url, state, nonce, verifier, begun_us } = answer
   const { settings } = connection
   try {
     const checks = {
@@ -404,19 +399,15 @@ function keysWithin(
   return keys
 }
 
-/** What a logout token names, once it is verified. */
-interface LogoutClaims {
-  readonly jti: string
-  readonly sub: string | null
-  readonly sid: string | null
-}
-
-/** OpenID Connect Back-Channel Logout 1.0, section 2.6. Null: it is not valid. */
+/**
+ * What a logout token names, once it is verified: OpenID Connect Back-Channel Logout 1.0, section
+ * 2.6. Null: it is not valid.
+ */
 export async function verifyLogout(
   kernel: Kernel,
   connection: OpenConnection,
   token: string,
-): Promise<LogoutClaims | null> {
+): Promise<{ jti: string; sub: string | null; sid: string | null } | null> {
   const { settings } = connection
   try {
     const metadata = await discover(kernel, connection)

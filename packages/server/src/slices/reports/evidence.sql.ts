@@ -3,12 +3,9 @@
 import { statement } from '../../platform/db/statement.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
-export interface LogHead {
-  readonly generation: number
-  readonly size: number
-}
-
-export async function findLogHead(db: TenantDb): Promise<LogHead> {
+export async function findLogHead(
+  db: TenantDb,
+): Promise<{ readonly generation: number; readonly size: number }> {
   const row = await db.first(from(db, 'chain_heads').select(['generation', 'size']))
   return row ?? { generation: 0, size: 0 }
 }
@@ -34,19 +31,16 @@ const entriesStatement = statement<{ first: number; end: number }>()((k, p) =>
 export const listEntries = (db: TenantDb, first: number, end: number) =>
   db.allOf(entriesStatement, { first, end })
 
-export type EntryRow = Awaited<ReturnType<typeof listEntries>>[number]
 export type EpochRow = Awaited<ReturnType<typeof listEpochs>>[number]
-
-/** A position in the order of `listEpochs`. */
-export interface EpochPlace {
-  readonly tree_size: number
-  readonly epoch_number: number
-}
 
 /** Epochs of trees of fewer than `size` entries, by tree size and number, after a position. */
 export const listEpochs = (
   db: TenantDb,
-  { after, size, limit }: { after: EpochPlace; size: number; limit: number },
+  {
+    after,
+    size,
+    limit,
+  }: { after: { tree_size: number; epoch_number: number }; size: number; limit: number },
 ) =>
   db.all(
     from(db, 'epochs')

@@ -23,20 +23,13 @@ import { REPORT_ID_BYTES } from './report-record.ts'
 import { insertRequest } from './reports.sql.ts'
 import { sealTitle } from './sealed-report.ts'
 
-interface ReportQuery {
-  readonly report_type: ReportType
-  readonly period: Period
-  readonly title: string
-  /** Null: all there is. */
-  readonly log_seq: number | null
-}
-
 /** Each walks a whole log: a tenant does not fill the queue for all others. */
 const OPEN_MAX = 20
 
+/** @param asked.log_seq null: all there is */
 export async function orderReport(
   call: Call<typeof reports.generate>,
-  asked: ReportQuery,
+  asked: { report_type: ReportType; period: Period; title: string; log_seq: number | null },
 ): Promise<AcceptedReply<ReportJobReply>> {
   const { kernel, tenant_id } = call
   const size = await call.read(findLogSize)

@@ -13,9 +13,9 @@ import { appendCrumb, nextSeq } from '../gcrumbs/index.ts'
 import type { Subject } from './content.ts'
 import type { GatheredReport } from './gather-worker.ts'
 import { insertReport, type ReportRow, type SummaryRow } from './reports.sql.ts'
-import { openReports, type Part, type SealedTitle, sealDocument } from './sealed-report.ts'
+import { openReports, type Part, sealDocument, type sealTitle } from './sealed-report.ts'
 
-export interface ReportDraft extends SignedReport {
+export interface ReportDraft extends Awaited<ReturnType<typeof signReport>> {
   readonly row: Omit<ReportRow, 'seq'> & Pick<Report, 'report_type' | 'overall_finding'>
 }
 
@@ -24,7 +24,7 @@ interface ReportInput {
   readonly subject: Subject
   readonly title: string
   /** The same, sealed under the secret that is to be the report's. */
-  readonly sealed: SealedTitle
+  readonly sealed: Awaited<ReturnType<typeof sealTitle>>
   readonly gathered: GatheredReport
   /** Microseconds. */
   readonly period: { readonly from_us: number; readonly to_us: number }
@@ -161,13 +161,8 @@ function shownOf(row: SummaryRow, tenant_id: string): ReportSummary {
   }
 }
 
-interface SignedReport {
-  readonly report: JsonObject
-  /** Lower hex SHA-256 of the signed bytes: what the log carries. */
-  readonly record_digest: string
-}
-
-async function signReport(kernel: Kernel, document: JsonObject): Promise<SignedReport> {
+/** `record_digest`: lower hex SHA-256 of the signed bytes, what the log carries. */
+async function signReport(kernel: Kernel, document: JsonObject) {
   const signer = kernel.keyring.signer('record')
   const message = reportBytes(document)
   const report: JsonObject = {

@@ -22,17 +22,12 @@ export const reportColumns = sealedColumn({
   payload: textPayload,
 })
 
-export interface SealedTitle {
-  readonly secret_no: number
-  readonly sealed_title: Uint8Array
-}
-
 /** Under a new secret, which is that of the whole report. */
 export async function sealTitle(
   kernel: Kernel,
   tenant_id: string,
   { report_id, title }: { report_id: string; title: string },
-): Promise<SealedTitle> {
+): Promise<{ readonly secret_no: number; readonly sealed_title: Uint8Array }> {
   const column = { column: 'title', report_id } as const
   const { secret_no, sealed } = await reportColumns.sealNew(kernel, tenant_id, column, title)
   return { secret_no, sealed_title: sealed }

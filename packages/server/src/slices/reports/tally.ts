@@ -35,25 +35,14 @@ interface Day {
   refused: number
 }
 
-interface PolicyState {
-  readonly seq: number
-  readonly action: string
-  readonly policy_type: string
-  readonly enabled: boolean
-}
-
-/** The entries of the period. */
-interface EntryCounts {
-  count: number
-  first_seq: number | null
-  last_seq: number | null
-}
-
 /** Memory is bounded: by the types of entries, the days, and what a tenant may have standing. */
 export class Tally {
   readonly seen = new Map<string, EventCounts>()
   readonly days = new Map<string, Day>()
-  readonly policies = new Map<string, PolicyState>()
+  readonly policies = new Map<
+    string,
+    { seq: number; action: string; policy_type: string; enabled: boolean }
+  >()
   /** The place on the log where each was enrolled. */
   readonly approvers = new Map<string, number>()
   /** The place on the log where each was created. */
@@ -61,7 +50,12 @@ export class Tally {
   /** The place on the log of the limit of each store that has one. */
   readonly timeLimits = new Map<string, number>()
   readonly #selfTestStores = new Set<string>()
-  readonly counted: EntryCounts = { count: 0, first_seq: null, last_seq: null }
+  /** The entries of the period. */
+  readonly counted: { count: number; first_seq: number | null; last_seq: number | null } = {
+    count: 0,
+    first_seq: null,
+    last_seq: null,
+  }
   readonly #from: string
   readonly #to: string
 

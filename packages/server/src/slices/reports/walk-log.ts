@@ -1,20 +1,12 @@
 // Walks a log from its beginning to a position: verifies it and counts what it says.
 
 import { hash } from 'node:crypto'
-import {
-  type JsonObject,
-  type PublishedKey,
-  parseCheckpoint,
-  verifyCheckpoint,
-} from '@custos/proof'
+import { type PublishedKey, parseCheckpoint, verifyCheckpoint } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import {
-  type EntryRow,
-  type EpochPlace,
   type EpochRow,
   findDecisionBefore,
   findLogHead,
-  type LogHead,
   listDecisions,
   listEntries,
   listEpochs,
@@ -46,21 +38,13 @@ interface LogState {
   readonly at_seq: number | null
 }
 
-/** Figures of the newest decisions in the period. */
-interface DecisionFigures {
-  readonly count: number
-  readonly models: readonly { readonly model_id: string; readonly decisions: number }[]
-  readonly models_total: number
-  readonly average_latency_ms: number | null
-}
-
 export interface LogWalk {
   readonly log_seq: number
   readonly log: LogState
   readonly tally: Tally
   /** Over entries of the period. */
   readonly checkpoints: { readonly count: number; readonly last_seq: number | null }
-  readonly decided: DecisionFigures
+  readonly decided: Awaited<ReturnType<typeof decidedIn>>
 }
 
 const PAGE = 2_000
@@ -107,7 +91,10 @@ async function checkSignatures(
 }
 
 /** Whether the whole log was truncated, wherever the report ends. */
-const isCut = ({ generation, size }: LogHead, { signed }: WalkTask): boolean =>
+const isCut = (
+  { generation, size }: Awaited<ReturnType<typeof findLogHead>>,
+  { signed }: WalkTask,
+): boolean =>
   signed !== null &&
   (signed.generation > generation || (signed.generation === generation && signed.tree_size > size))
 
@@ -166,8 +153,11 @@ async function isSigned(
   return false
 }
 
-/** In the order of the log, so that the sum is the same wherever it is made. */
-async function decidedIn(db: TenantDb, tally: Tally): Promise<DecisionFigures> {
+/**
+ * Figures of the newest decisions in the period. In the order of the log, so that the sum is the
+ * same wherever it is made.
+ */
+async function decidedIn(db: TenantDb, tally: Tally) {
   const seen = tally.seen.get('decision.logged')
   const models = new Map<string, number>()
   let [count, timed, sum] = [0, 0, 0]
@@ -204,7 +194,7 @@ export class EpochFeed {
   readonly #db: TenantDb
   readonly #size: number
   #waiting: EpochRow[] = []
-  #last: EpochPlace = { tree_size: -1, epoch_number: 0 }
+  #last = { tree_size: -1, epoch_number: 0 }
   #ended = false
 
   /** @param size only epochs over fewer entries are handed out */
@@ -318,8 +308,6 @@ export class EntryTree {
   }
 }
 
-type LinkedEntry = Entry & { readonly prev_id: string }
-
 /** An epoch whose root the entries reproduce. */
 interface VerifiedEpoch {
   readonly epoch: EpochRow
@@ -385,7 +373,7 @@ class EntryVerifier {
     return this.#tree.root
   }
 
-  take({ seq, id, record }: EntryRow): void {
+  take({ seq, id, record }: Awaited<ReturnType<typeof listEntries>>[number]): void {
     if (seq !== this.size) return void this.fail('entry_missing', this.size)
     const leaf = this.#tree.leafOf(record)
     if (leaf !== id) return void this.fail('entry_changed', seq)
@@ -412,10 +400,10 @@ class EntryVerifier {
   }
 }
 
-function entryOf(record: string): LinkedEntry | null {
+function entryOf(record: string) {
   try {
     // The leaf was hashed from these bytes; the members that a report needs are checked.
-    const entry = JSON.parse(record) as LinkedEntry & { payload: JsonObject }
+    const entry: Entry & { readonly prev_id: string } = JSON.parse(record)
     return typeof entry.created_at === 'string' && typeof entry.payload === 'object' ? entry : null
   } catch {
     return null

@@ -104,15 +104,12 @@ export function renderDelta(delta: StepDelta, format: FrameFormat): string {
   return `${name}data: ${JSON.stringify(delta)}\n\n`
 }
 
-interface Frame {
-  readonly generation: number
-  readonly seq: number
-  readonly event: string
-  /** One line. */
-  readonly data: string
-}
-
-function frameOf({ event, data, ...mark }: Frame, format: FrameFormat): string {
+/** @param frame.data one line */
+function frameOf(
+  frame: { generation: number; seq: number; event: string; data: string },
+  format: FrameFormat,
+): string {
+  const { event, data, ...mark } = frame
   const name = format === 'named' ? `event: ${event}\n` : ''
   return `id: ${formatMark(mark)}\n${name}data: ${data}\n\n`
 }

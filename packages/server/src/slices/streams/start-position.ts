@@ -8,15 +8,6 @@ interface LogMark {
   readonly seq: number
 }
 
-interface StreamStart {
-  readonly first_seq: number
-  /**
-   * What the client is told before the first entry: `position` where it starts at the end of the
-   * log, `reset` where what it said it has is not known here. Null: nothing.
-   */
-  readonly told: 'position' | 'reset' | null
-}
-
 const MARK = /^(\d{1,15})\.(-1|\d{1,15})$/
 
 /** The id of a frame. */
@@ -38,12 +29,14 @@ interface ResumeRequest {
 /**
  * `findRestored` returns the first entry before a position that opened a generation later than the
  * one given: until there the two histories are the same. It is asked only where they differ.
+ * `told`: what the client is told before the first entry, `position` where it starts at the end of
+ * the log, `reset` where what it said it has is not known here; null: nothing.
  */
 export async function decideStart(
   { last_event_id, from }: ResumeRequest,
   end: LogEnd,
   findRestored: (generation: number, end_seq: number) => Promise<number | null>,
-): Promise<StreamStart> {
+): Promise<{ readonly first_seq: number; readonly told: 'position' | 'reset' | null }> {
   const head = { first_seq: end.size, told: 'position' } as const
   const had = last_event_id || (from.includes('.') ? from : null)
   if (had === null) {

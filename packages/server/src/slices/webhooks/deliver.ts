@@ -1,15 +1,17 @@
-// The standing job of an endpoint: takes entries from the log, sends them, and waits for more.
+// The standing job of an endpoint: takes entries from the log, sends them, and waits for more. The
+// payload of a delivery is made again from the log for each attempt.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { toHex } from '../../platform/bytes.ts'
 import { formatTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/tenant-db.ts'
 import type { EgressReply } from '../../platform/egress/connection.ts'
 import type { JobContext, JobPause, JobRunner } from '../../platform/jobs/queue.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
-import { appendCrumb } from '../gcrumbs/index.ts'
+import { appendCrumb, findCrumb } from '../gcrumbs/index.ts'
 import { type EndpointTexts, logSize, openEndpoint } from './endpoint.ts'
 import { decideOutcome } from './outcome.ts'
-import { loadPayload, sendDelivery } from './send-delivery.ts'
+import { buildPayload, compatibilityHeaders, type DeliveryPayload, signPayload } from './payload.ts'
 import { takeEntries } from './take-entries.ts'
 import {
   type DeliveryRow,
@@ -18,7 +20,6 @@ import {
   findWebhook,
   hastenDeliveries,
   listDue,
-  type OpenDeliveries,
   summariseOpen,
   updateDelivery,
   updateWebhook,
@@ -37,7 +38,7 @@ const STOP_MS = 2_000
 
 interface EndpointState {
   readonly row: WebhookRow
-  readonly open: OpenDeliveries
+  readonly open: Awaited<ReturnType<typeof summariseOpen>>
   /** There are log entries that it has not looked at. */
   readonly behind: boolean
 }
@@ -252,4 +253,63 @@ async function endDeliveries(tx: Tx, row: WebhookRow): Promise<void> {
       failing_since: failing_since_us === null ? null : formatTime(failing_since_us),
     },
   })
+}
+
+const SECOND_US = 1_000_000
+
+/** What is sent where. */
+export interface OutgoingDelivery {
+  readonly row: Pick<WebhookRow, 'signature' | 'compatibility'>
+  readonly texts: EndpointTexts
+  readonly delivery: Pick<DeliveryRow, 'delivery_id' | 'event_type'>
+  readonly payload: DeliveryPayload
+}
+
+/** The payload of an entry of the log; null: the entry is not there. */
+async function loadPayload(
+  kernel: Kernel,
+  tenant_id: string,
+  { seq, event_type, generation, previous_seq }: DeliveryRow,
+): Promise<DeliveryPayload | null> {
+  const entry =
+    seq === null ? undefined : await kernel.db.read(tenant_id, (db) => findCrumb(db, seq))
+  if (!entry) return null
+  const breadcrumb_id = toHex(entry.breadcrumb_id)
+  return buildPayload({
+    event_type,
+    generation,
+    previous_seq,
+    breadcrumb_id,
+    record: entry.record,
+  })
+}
+
+/** Rejects only once `signal` is aborted. */
+export function sendDelivery(
+  kernel: Kernel,
+  { row, texts, delivery, payload }: OutgoingDelivery,
+  signal?: AbortSignal,
+): Promise<EgressReply> {
+  const now_us = kernel.clock.now()
+  const timestamp_s = Math.floor(now_us / SECOND_US)
+  const secrets = texts.secrets
+    .filter(({ until_us }) => until_us === null || until_us > now_us)
+    .map(({ secret }) => secret)
+  const { body } = payload
+  const [secret] = secrets
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': `Custos-Webhooks/${kernel.settings.version}`,
+    ...signPayload(payload, {
+      kind: row.signature,
+      secrets,
+      signer: () => kernel.keyring.signer('webhook'),
+      timestamp_s,
+    }),
+    ...(row.compatibility === 1 && secret !== undefined
+      ? compatibilityHeaders(delivery, { secret, timestamp_s, body })
+      : {}),
+  }
+  const request = { method: 'POST', headers, body } as const
+  return kernel.egress.send(texts.url, signal ? { ...request, signal } : request)
 }

@@ -26,17 +26,11 @@ import {
 
 export const WEBHOOK_DELIVER = 'webhook.deliver'
 
-/** `whsec_…`; it signs until then, null: until it is replaced. */
-interface SigningSecret {
-  readonly secret: string
-  readonly until_us: number | null
-}
-
 export interface EndpointTexts {
   readonly url: string
   readonly description: string
-  /** The current one first; none for `v1a`. */
-  readonly secrets: readonly SigningSecret[]
+  /** `whsec_…`, the current one first; none for `v1a`. Signs until then; null: until replaced. */
+  readonly secrets: readonly { readonly secret: string; readonly until_us: number | null }[]
 }
 
 export const endpointColumn = sealedColumn({

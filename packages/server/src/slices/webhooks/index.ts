@@ -9,13 +9,7 @@ import type { Call, Handler, HandlersOf } from '../../platform/kernel/call.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { generationAt, seqAt } from '../gcrumbs/index.ts'
 import { meter } from '../tenants/index.ts'
-import {
-  createWebhook,
-  deleteWebhookById,
-  rotateSecret,
-  updateWebhookById,
-} from './change-webhooks.ts'
-import { endpointDeliverer, OPEN_MAX } from './deliver.ts'
+import { endpointDeliverer, OPEN_MAX, type OutgoingDelivery, sendDelivery } from './deliver.ts'
 import {
   eventsOf,
   loadWebhook,
@@ -26,8 +20,6 @@ import {
 } from './endpoint.ts'
 import { decideOutcome } from './outcome.ts'
 import { buildTestPayload } from './payload.ts'
-import { getOne, listAll, listEventTypes, listOfWebhook, showDelivery } from './reads.ts'
-import { type OutgoingDelivery, sendDelivery } from './send-delivery.ts'
 import { newDelivery, walkEntries } from './take-entries.ts'
 import {
   type DeliveryRow,
@@ -41,6 +33,17 @@ import {
   updateDelivery,
   type WebhookRow,
 } from './webhooks.sql.ts'
+import {
+  createWebhook,
+  deleteWebhookById,
+  getOne,
+  listAll,
+  listEventTypes,
+  listOfWebhook,
+  rotateSecret,
+  showDelivery,
+  updateWebhookById,
+} from './webhooks.ts'
 
 const WEBHOOK_REPLAY = 'webhook.replay'
 

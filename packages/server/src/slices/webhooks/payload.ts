@@ -2,18 +2,7 @@
 
 import { createHmac } from 'node:crypto'
 import { limits, WEBHOOK_ALIASES, WEBHOOK_EVENTS, type WEBHOOK_SIGNATURES } from '@custos/contract'
-
-/** A log entry and how it goes to an endpoint. */
-interface DeliveryContent {
-  /** The name the endpoint subscribed to. */
-  readonly event_type: string
-  readonly generation: number
-  readonly previous_seq: number | null
-  /** Lower hex. */
-  readonly breadcrumb_id: string
-  /** The canonical log entry: its hash is `breadcrumb_id` (RFC 6962 leaf). */
-  readonly record: string
-}
+import type { DeliveryRow } from './webhooks.sql.ts'
 
 export interface DeliveryPayload {
   /** The `webhook-id`: the same for every attempt, retry and replay of an entry. */
@@ -21,20 +10,23 @@ export interface DeliveryPayload {
   readonly body: string
 }
 
-/** What appendCrumb wrote. */
-interface LogRecord {
-  readonly tenant_id: string
-  readonly seq: number
-  readonly payload: unknown
-  readonly created_at: string
-}
-
 const ID_HEX = 32
 
-export function buildPayload(content: DeliveryContent): DeliveryPayload {
+/**
+ * Of a log entry and how it goes to an endpoint.
+ * @param content.event_type the name the endpoint subscribed to
+ * @param content.breadcrumb_id lower hex
+ * @param content.record the canonical log entry: its hash is `breadcrumb_id` (RFC 6962 leaf)
+ */
+export function buildPayload(
+  content: Pick<DeliveryRow, 'event_type' | 'generation' | 'previous_seq'> & {
+    readonly breadcrumb_id: string
+    readonly record: string
+  },
+): DeliveryPayload {
   const { event_type, generation, previous_seq, breadcrumb_id, record } = content
   // Written by appendCrumb only.
-  const { tenant_id, seq, payload, created_at } = JSON.parse(record) as LogRecord
+  const { tenant_id, seq, payload, created_at }: Record<string, unknown> = JSON.parse(record)
   const id = `evt_${breadcrumb_id.slice(0, ID_HEX)}`
   const write = (data: unknown, entry: string | null) =>
     JSON.stringify({
@@ -145,12 +137,6 @@ export function compatibilityHeaders(
   }
 }
 
-/** A log entry as far as subscriptions look at it. */
-interface LoggedEvent {
-  readonly event_type: string
-  readonly payload: Readonly<Record<string, unknown>>
-}
-
 const known = new Set([...WEBHOOK_EVENTS, '*'])
 
 /**
@@ -159,8 +145,9 @@ const known = new Set([...WEBHOOK_EVENTS, '*'])
  */
 export function matchEvent(
   events: readonly string[],
-  { event_type, payload }: LoggedEvent,
+  entry: { readonly event_type: string; readonly payload: Readonly<Record<string, unknown>> },
 ): string | null {
+  const { event_type, payload } = entry
   if (events.includes('*') || events.includes(event_type)) return event_type
   for (const [alias, { event, status }] of Object.entries(WEBHOOK_ALIASES))
     if (

@@ -151,13 +151,15 @@ export const isDue = async (
       .where((e) => e.or([e('kind', '=', 'retry'), e('next_us', '<=', now_us)])),
   )) !== undefined
 
-interface DeliveryPage extends Pick<Page, 'limit' | 'offset' | 'after'> {
-  readonly status?: DeliveryRow['status'] | undefined
-  readonly event?: string | undefined
-}
-
 /** Newest first. */
-export function listDeliveries(db: TenantDb, webhook_id: string, page: DeliveryPage) {
+export function listDeliveries(
+  db: TenantDb,
+  webhook_id: string,
+  page: Pick<Page, 'limit' | 'offset' | 'after'> & {
+    readonly status?: DeliveryRow['status'] | undefined
+    readonly event?: string | undefined
+  },
+) {
   const { status, event } = page
   let query = deliveriesOf(db, webhook_id).select(DELIVERY)
   if (status !== undefined) query = query.where('status', '=', status)
@@ -190,13 +192,8 @@ export const findProbe = (db: TenantDb, webhook_id: string) =>
       .limit(1),
   )
 
-export interface OpenDeliveries {
-  readonly count: number
-  readonly next_us: number | null
-}
-
 /** How many are open, and when the first of them is due. */
-export async function summariseOpen(db: TenantDb, webhook_id: string): Promise<OpenDeliveries> {
+export async function summariseOpen(db: TenantDb, webhook_id: string) {
   const row = await db.first(
     deliveriesOf(db, webhook_id)
       .select((e) => [

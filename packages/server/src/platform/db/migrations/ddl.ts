@@ -24,23 +24,13 @@ interface IndexSpec {
   readonly where?: string
 }
 
-/** An index on a table of an earlier migration. */
-interface LaterIndex extends IndexSpec {
-  readonly table: string
-}
-
-/** A column of a table of an earlier migration; it may be null. */
-interface LaterColumn {
-  readonly table: string
-  readonly name: string
-  readonly column: `${Kind}?`
-}
-
 export interface Migration {
   readonly name: string
   readonly tables: readonly TableSpec[]
-  readonly columns?: readonly LaterColumn[]
-  readonly indexes?: readonly LaterIndex[]
+  /** Of tables of earlier migrations; they may be null. */
+  readonly columns?: readonly { table: string; name: string; column: `${Kind}?` }[]
+  /** On tables of earlier migrations. */
+  readonly indexes?: readonly (IndexSpec & { readonly table: string })[]
   /** What the role of requests may do from here on, on PostgreSQL. */
   readonly grants?: readonly { readonly table: string; readonly rights: string }[]
   /** Tables of an earlier migration that a transaction reads whole if it says it is this reader. */

@@ -45,14 +45,6 @@ const fenceRefusal = (fence: unknown): Refusal =>
     ? new Refusal('tenant_moved')
     : new Refusal('tenant_moving', undefined, { retry_after_s: 5 })
 
-/** How a unit of work takes its tenant's lock. */
-interface LockOptions {
-  /** Whether statements are prepared by name; not behind a pooler. */
-  readonly named: boolean
-  /** Whether the tenant's lock is known to be there. */
-  readonly made: boolean
-}
-
 export class PostgresConnection {
   readonly #client: ClientBase
   readonly #stream: Duplex | null
@@ -94,11 +86,13 @@ export class PostgresConnection {
   /**
    * Begins a unit of work on the newest committed state: the tenant's lock is held until the end,
    * so that units of one tenant run one after another, also those of other processes.
+   * @param lock.named whether statements are prepared by name; not behind a pooler
+   * @param lock.made whether the tenant's lock is known to be there
    */
   async beginWrite(
     tenant_id: string,
     settings: TransactionSettings,
-    { named, made }: LockOptions,
+    { named, made }: { readonly named: boolean; readonly made: boolean },
   ): Promise<void> {
     const ask = (sql: string, name: string) =>
       this.query(named ? { sql, name } : { sql }, [tenant_id])

@@ -265,9 +265,6 @@ export class PostgresEngine implements Database {
 const isRace = (error: unknown): boolean =>
   error instanceof PostgresError && error.fault === 'retry'
 
-/** Resolves to what tells its caller. */
-type Unit = (tx: Tx) => Promise<() => void>
-
 /** How a unit ended; to be told once the batch has ended, since it may have seen its neighbours. */
 type Outcome =
   | {
@@ -279,33 +276,23 @@ type Outcome =
     }
   | { readonly kept: false; readonly error: unknown }
 
-interface BatchResult {
-  /** In the order of the units. */
-  readonly outcomes: readonly Outcome[]
-  /** False: no unit succeeded, and the transaction is still to be rolled back. */
-  readonly committed: boolean
-}
-
 /** A unit failed after it had written, and there is no savepoint to go back to. */
 class SavepointsNeeded extends Error {}
-
-interface BatchOptions extends TransactionSettings {
-  /** A savepoint for every unit: two more messages and a transaction id each. */
-  readonly savepoints: boolean
-  /** Whether the tenant's lock is known to be there. */
-  readonly made: boolean
-}
 
 /**
  * Commits the units that succeed. A throw means that none of them is known to be kept; without
  * savepoints also SavepointsNeeded, after which the batch can be run with them.
+ * @param options.savepoints one for every unit: two more messages and a transaction id each
+ * @param options.made whether the tenant's lock is known to be there
+ * @returns outcomes in the order of the units; `committed` false: no unit succeeded, and the
+ *   transaction is still to be rolled back
  */
 async function runBatch(
   tenant_id: string,
-  units: readonly Unit[],
+  units: readonly QueuedUnit['unit'][],
   batch: PostgresBatch,
-  options: BatchOptions,
-): Promise<BatchResult> {
+  options: TransactionSettings & { readonly savepoints: boolean; readonly made: boolean },
+): Promise<{ readonly outcomes: readonly Outcome[]; readonly committed: boolean }> {
   const { connection } = batch
   const { made } = options
   // A unit alone can take the whole transaction back.
@@ -333,7 +320,7 @@ async function runBatch(
 
 async function runUnit(
   tenant_id: string,
-  unit: Unit,
+  unit: QueuedUnit['unit'],
   batch: PostgresBatch,
   way: 'alone' | 'savepoint' | 'hope',
 ): Promise<Outcome> {

@@ -1,11 +1,16 @@
-// TenantDb and Tx on a PostgreSQL connection.
+// TenantDb and Tx on a PostgreSQL connection; and for looking only, one connection whose reads all
+// see the snapshot last taken.
 
+import { Client } from 'pg'
 import type { Clock } from '../../clock.ts'
 import type { BatchState } from '../batch-state.ts'
 import { compilePostgres } from '../builder.ts'
+import { type DatabaseSource, type DatabaseStats, PLATFORM } from '../database.ts'
+import { NO_POOL, readOnly, type Snapshots } from '../sqlite/handle.ts'
 import type { Statement } from '../statement.ts'
 import { asTx, type Query, type SharedState, type TenantDb, type Tx } from '../tenant-db.ts'
-import type { PostgresConnection, Text } from './connection.ts'
+import { connectionOf, PostgresConnection, postgresTypes, type Text } from './connection.ts'
+import { asPostgresError } from './error.ts'
 
 /** How a handle reaches its transaction. */
 interface Channel {
@@ -175,5 +180,76 @@ export class PostgresTx extends PostgresTenantDb {
 
   afterCommit(act: () => void): void {
     this.#after.push(act)
+  }
+}
+
+/** Long reads are allowed: nobody waits for them. */
+const STATEMENT_TIMEOUT_MS = 600_000
+
+export class PostgresSnapshots implements Snapshots {
+  readonly source: DatabaseSource
+  readonly shared = false
+  readonly #client: Client
+  readonly #connection: PostgresConnection
+  readonly #role: string | null
+  #open = false
+  readonly transact = readOnly
+
+  private constructor(client: Client, url: string, role: string | null) {
+    this.#client = client
+    this.#connection = new PostgresConnection(client)
+    this.#role = role
+    this.source = { engine: 'postgres', url, role }
+  }
+
+  /** Throws PostgresError when there is no connection to be had. */
+  static async open(url: string, role: string | null): Promise<PostgresSnapshots> {
+    const { connectionString } = connectionOf(url)
+    const client = new Client({ connectionString, types: postgresTypes, pipeline: true })
+    // The failing queries report the error; an 'error' event without a listener ends the process.
+    client.on('error', () => {})
+    try {
+      await client.connect()
+    } catch (error) {
+      throw asPostgresError(error)
+    }
+    return new PostgresSnapshots(client, url, role)
+  }
+
+  async takeSnapshot(): Promise<void> {
+    await this.release()
+    await this.#connection.beginRead(PLATFORM, {
+      role: this.#role,
+      statement_timeout_ms: STATEMENT_TIMEOUT_MS,
+      idle_timeout_ms: STATEMENT_TIMEOUT_MS,
+    })
+    this.#open = true
+  }
+
+  async release(): Promise<void> {
+    if (!this.#open) return
+    this.#open = false
+    await this.#connection.commit()
+  }
+
+  /** Looks at one tenant at a time: the row policies follow the tenant last asked for. */
+  async read<T>(tenant_id: string, query: (db: TenantDb) => Promise<T>): Promise<T> {
+    if (!this.#open) await this.takeSnapshot()
+    const sql = `select set_config('app.tenant_id', $1, true)`
+    await this.#connection.query({ sql }, [tenant_id])
+    return query(new PostgresTenantDb(tenant_id, { connection: this.#connection, named: false }))
+  }
+
+  sums<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O[]> {
+    return this.read(tenant_id, (db) => db.all(query(db)))
+  }
+
+  stats(): DatabaseStats {
+    return { engine: 'postgres', commits: 0, units: 0, queued: 0, pool: NO_POOL }
+  }
+
+  /** Ends a snapshot with the connection: to commit one that failed would throw its error again. */
+  async close(): Promise<void> {
+    await this.#client.end()
   }
 }

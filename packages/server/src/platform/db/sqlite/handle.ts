@@ -1,12 +1,14 @@
-// TenantDb and Tx on a SQLite connection.
+// TenantDb and Tx on a SQLite connection; and for looking only, one connection whose reads all see
+// the snapshot last taken.
 
 import type { Clock } from '../../clock.ts'
 import { refusalOfStorage, sqliteFault } from '../../storage-fault.ts'
 import { yieldBetweenChunks } from '../../yield-between-chunks.ts'
 import type { BatchState } from '../batch-state.ts'
+import type { Database, DatabaseSource, DatabaseStats } from '../database.ts'
 import type { Statement } from '../statement.ts'
 import { asTx, type Query, type SharedState, type TenantDb, type Tx } from '../tenant-db.ts'
-import type { SqliteConnection } from './connection.ts'
+import { SqliteConnection } from './connection.ts'
 
 // Queries run synchronously underneath; the promises keep slices engine-neutral, and let a long
 // unit of work rest between its statements.
@@ -173,4 +175,58 @@ export class SqliteTx extends SqliteTenantDb {
 export function asRefusal(error: unknown): unknown {
   const fault = sqliteFault(error)
   return fault === null ? error : refusalOfStorage(fault)
+}
+
+/** One connection, which is not shared. */
+export const NO_POOL = { size: 1, available: 0, waiting: 0 }
+
+export interface Snapshots extends Database {
+  /** Later reads see the data as committed at this moment. */
+  takeSnapshot(): Promise<void>
+  /** Lets the service clean up behind the snapshot again. */
+  release(): Promise<void>
+}
+
+/** What `transact` is here. */
+export const readOnly = (): Promise<never> =>
+  Promise.reject(new Error('the data is open for reading only'))
+
+export class SqliteSnapshots implements Snapshots {
+  readonly source: DatabaseSource
+  readonly shared = false
+  readonly #connection: SqliteConnection
+  readonly transact = readOnly
+
+  constructor(path: string) {
+    this.source = { engine: 'sqlite', path }
+    this.#connection = new SqliteConnection(path, 'read')
+  }
+
+  async takeSnapshot(): Promise<void> {
+    await this.release()
+    this.#connection.step('BEGIN')
+    // SQLite fixes the snapshot at the first read, not at BEGIN.
+    this.#connection.get('select name from migrations limit 1', [])
+  }
+
+  async release(): Promise<void> {
+    if (this.#connection.inTransaction) this.#connection.step('COMMIT')
+  }
+
+  read<T>(tenant_id: string, query: (db: TenantDb) => Promise<T>): Promise<T> {
+    return query(new SqliteTenantDb(tenant_id, this.#connection))
+  }
+
+  sums<O>(tenant_id: string, query: (db: TenantDb) => Query<O>): Promise<O[]> {
+    return this.read(tenant_id, (db) => db.all(query(db)))
+  }
+
+  stats(): DatabaseStats {
+    return { engine: 'sqlite', commits: 0, units: 0, queued: 0, pool: NO_POOL }
+  }
+
+  async close(): Promise<void> {
+    await this.release()
+    this.#connection.close()
+  }
 }

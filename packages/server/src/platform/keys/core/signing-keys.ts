@@ -38,13 +38,6 @@ const UNCHECKED_MS_MAX = 5_000
  */
 const SHARED_LEEWAY_US = 60_000_000
 
-interface SigningKeysOptions {
-  readonly db: KeyringDb
-  readonly master: MasterHolder
-  /** A clock that only goes forward. */
-  readonly now_ms: () => number
-}
-
 export class SigningKeys {
   readonly #db: KeyringDb
   readonly #master: MasterHolder
@@ -58,7 +51,12 @@ export class SigningKeys {
   /** The time since which every check for changes has failed. */
   #unchecked_since_ms: number | undefined
 
-  constructor({ db, master, now_ms }: SigningKeysOptions) {
+  /** `now_ms`: a clock that only goes forward. */
+  constructor({
+    db,
+    master,
+    now_ms,
+  }: { db: KeyringDb; master: MasterHolder; now_ms: () => number }) {
     this.#db = db
     this.#master = master
     this.#now_ms = now_ms

@@ -34,10 +34,10 @@ export interface KeyringParts {
   readonly merged_from_copy: number
 }
 
-/** What each engine does in its own way. */
-type EngineMethod = 'backupTo' | 'close' | 'rewriteSecrets'
-
-export function storedKeyring(parts: KeyringParts): Omit<Keyring, EngineMethod> {
+/** All but what each engine does in its own way. */
+export function storedKeyring(
+  parts: KeyringParts,
+): Omit<Keyring, 'backupTo' | 'close' | 'rewriteSecrets'> {
   const { db, master, secrets, tenants, signing, days } = parts
 
   /** What does not open may be wrapped under another master key by now: then that is the error. */

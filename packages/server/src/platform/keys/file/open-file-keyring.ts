@@ -105,15 +105,11 @@ export function closeKeyringFiles({ db, slots }: KeyringFiles): void {
   slots.close()
 }
 
-interface OpenedParts extends KeyringParts {
-  readonly secrets: SlotStore
-}
-
 /** @param opened_at null: read only */
 async function openParts(
   { db, slots, instance_id }: KeyringFiles,
   options: { master: MasterHolder; copy: LedgerCopy | undefined; opened_at: string | null },
-): Promise<OpenedParts> {
+): Promise<KeyringParts & { readonly secrets: SlotStore }> {
   const { master, copy, opened_at } = options
   const secrets = new SlotStore(db, slots)
   const storage = { db, secrets, copy, order: new UnsharedLedgerOrder() }

@@ -96,15 +96,11 @@ async function importInstance(
   for (const { secret } of alive) secret.fill(0)
 }
 
-interface SourceDays {
-  /** Every day with a row, also those whose key is destroyed. */
-  readonly numbers: readonly number[]
-  readonly alive: readonly NumberedSecret[]
-  /** No earlier day is given a key again. */
-  readonly day_floor: number
-}
-
-async function loadDays({ db, slots, instance }: KeyringSource): Promise<SourceDays> {
+/**
+ * `numbers`: every day with a row, also those whose key is destroyed. `day_floor`: no earlier day
+ * is given a key again.
+ */
+async function loadDays({ db, slots, instance }: KeyringSource) {
   let { day_floor } = instance
   const alive: NumberedSecret[] = []
   const rows = await listDaysBefore(db, Number.MAX_SAFE_INTEGER)

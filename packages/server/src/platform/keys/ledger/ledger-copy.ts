@@ -166,13 +166,8 @@ function isTorn(line: Buffer): boolean {
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-interface Line {
-  readonly bytes: Buffer
-  /** False for a last line without its newline. */
-  readonly whole: boolean
-}
-
-function* linesOf(fd: number): Generator<Line> {
+/** `whole`: false for a last line without its newline. */
+function* linesOf(fd: number): Generator<{ readonly bytes: Buffer; readonly whole: boolean }> {
   const chunk = Buffer.alloc(CHUNK_BYTES)
   let rest = Buffer.alloc(0)
   // Reading a device never ends: only the bytes of a file are lines.

@@ -35,12 +35,6 @@ export interface LedgerStorage {
   readonly copy: LedgerCopy | undefined
 }
 
-/** The result of a change of the ledger, and the lines it adds to the copy. */
-interface LedgerChange<T> {
-  readonly changed: readonly CopiedChange[]
-  readonly result: T
-}
-
 /**
  * Runs `unit` as the only change of the ledger, and appends what it says has `changed` just before
  * the commit; if that fails, nothing is in the keyring. A crash between the two leaves lines
@@ -49,7 +43,9 @@ interface LedgerChange<T> {
  */
 export async function commitCopied<T>(
   { db, order, copy }: Pick<LedgerStorage, 'db' | 'order' | 'copy'>,
-  unit: (tx: KeyringTx) => Promise<LedgerChange<T>>,
+  unit: (
+    tx: KeyringTx,
+  ) => Promise<{ readonly changed: readonly CopiedChange[]; readonly result: T }>,
 ): Promise<T> {
   let size_before: number | undefined
   try {

@@ -17,10 +17,12 @@ import { deleteParts, listRenewals } from './parts.sql.ts'
 const DOMAIN = 'custos/renewed-secret/v1\n'
 const PAGE = 1_000
 
-type RenewedNumbers = Pick<RenewalRow, 'tenant_id' | 'number' | 'renewed_as'>
-
 /** @param old 32 bytes, `number`'s @param next 32 bytes, those of `renewed_as` */
-export function sealRenewed(renewed: RenewedNumbers, old: Buffer, next: Buffer): Renewal {
+export function sealRenewed(
+  renewed: Pick<RenewalRow, 'tenant_id' | 'number' | 'renewed_as'>,
+  old: Buffer,
+  next: Buffer,
+): Renewal {
   const { number, renewed_as } = renewed
   const box = seal(boxKey(old), associatedData(renewed), next).toString('base64')
   return { number, renewed_as, box }
@@ -40,7 +42,11 @@ function boxKey(old: Buffer): KeyObject {
   return createSecretKey(createHash('sha256').update(DOMAIN).update(old).digest())
 }
 
-function associatedData({ tenant_id, number, renewed_as }: RenewedNumbers): Buffer {
+function associatedData({
+  tenant_id,
+  number,
+  renewed_as,
+}: Parameters<typeof sealRenewed>[0]): Buffer {
   return Buffer.from(JSON.stringify([tenant_id, number, renewed_as]))
 }
 

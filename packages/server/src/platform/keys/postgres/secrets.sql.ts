@@ -84,13 +84,6 @@ export async function insertSecrets(
   )
 }
 
-interface SecretRow {
-  /** null: a wrap key. */
-  readonly number: number | null
-  readonly version: number
-  readonly bytes: Buffer
-}
-
 /**
  * Those that are there, opened. Keys and secrets are of one moment: a rewrite is not half seen.
  * OFFSET makes the planner look up each number by itself: without statistics of a new tenant it
@@ -103,7 +96,8 @@ export async function loadSecrets(
   numbers: readonly number[],
 ): Promise<NumberedSecret[]> {
   const { tenant_id, kind } = owner
-  const rows = await db.query<SecretRow>(
+  // Where there is no number, the bytes are a wrap key.
+  const rows = await db.query<{ number: number | null; version: number; bytes: Buffer }>(
     `SELECT s.number, s.version, s.secret AS bytes
      FROM unnest($3::bigint[]) AS u (number)
      CROSS JOIN LATERAL (
@@ -193,11 +187,6 @@ export async function deleteNextSecrets(
   return false
 }
 
-interface DestroyedSecret extends SecretOwner {
-  readonly seq: number
-  readonly number: number
-}
-
 /** For the memory of other processes. In the transaction that holds the counter `destroyed`. */
 export async function insertDestroyed(
   tx: PgTx,
@@ -221,8 +210,8 @@ export async function insertDestroyed(
 }
 
 /** Ascending, without gaps but for the ones that are no longer kept. */
-export async function listDestroyed(db: PgQueries, after: number): Promise<DestroyedSecret[]> {
-  return db.query<DestroyedSecret>(
+export async function listDestroyed(db: PgQueries, after: number) {
+  return db.query<SecretOwner & { readonly seq: number; readonly number: number }>(
     `SELECT seq, tenant_id, kind, number FROM keyring.destroyed_secrets
      WHERE seq > $1 ORDER BY seq`,
     after,

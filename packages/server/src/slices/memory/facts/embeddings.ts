@@ -8,8 +8,8 @@ import {
   EmbedderRefused,
   EmbedderUnavailable,
   type EmbedOptions,
+  type Space,
 } from '../../../platform/embed/embedder.ts'
-import type { Space } from '../../../platform/embed/embedders.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { withoutLeadingDate } from '../facts/conversation.ts'

@@ -5,8 +5,11 @@ import assert from 'node:assert/strict'
 import type { EmbedderName, memory } from '@custos/contract'
 import { countRows } from '../../../platform/db/database.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
-import { EmbedderRefused, EmbedderUnavailable } from '../../../platform/embed/embedder.ts'
-import type { Space } from '../../../platform/embed/embedders.ts'
+import {
+  EmbedderRefused,
+  EmbedderUnavailable,
+  type Space,
+} from '../../../platform/embed/embedder.ts'
 import type { JobContext, JobPause, JobRunner } from '../../../platform/jobs/queue.ts'
 import type { Handler } from '../../../platform/kernel/call.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'

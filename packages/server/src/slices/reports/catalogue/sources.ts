@@ -1,10 +1,5 @@
 // The sources of the catalogue: official texts, and what was read to confirm titles and dates.
 
-interface Source {
-  readonly name: string
-  readonly url: string
-}
-
 export const SOURCES = {
   // Official texts.
   ai_act: {
@@ -178,6 +173,6 @@ export const SOURCES = {
     name: 'GPO, 45 CFR 164.318 with the matrix of the standards (2003)',
     url: 'http://edocket.access.gpo.gov/cfr_2003/octqtr/45cfr164.318.htm',
   },
-} as const satisfies Record<string, Source>
+} as const satisfies Record<string, { readonly name: string; readonly url: string }>
 
 export type SourceName = keyof typeof SOURCES

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { DEFAULT_PLANS } from '../platform/kernel/plan-limits.ts'
 import { ConfigError } from './env.ts'
-import { planTable } from './plans.ts'
+import { planTable } from './setting-files.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'custos-plans-'))
 after(() => rmSync(dir, { recursive: true }))
