@@ -30,8 +30,7 @@ import { Section } from '../../parts/page-header.tsx'
 import { ErrorState, LoadingState } from '../../parts/states.tsx'
 import css from './approvals.module.css'
 import { useBrowserKey } from './browser-key.tsx'
-import { type ApprovalDecision, mismatchOf } from './signed-bytes.ts'
-import { type SigningKey, signBytes } from './signing-key.ts'
+import { type ApprovalDecision, mismatchOf, type SigningKey, signBytes } from './signing-key.ts'
 
 type Resume = Operation<[id: string, body: ResumeRequest], PromiseLike<unknown>>
 type Registry = Readonly<Record<ApprovalDecision, Resume>> & { readonly scope: Scope }

@@ -17,7 +17,7 @@ import { Time } from '../../parts/time.tsx'
 import css from './approvals.module.css'
 import { ApprovalPill } from './approvals.tsx'
 import { Decide } from './decide.tsx'
-import { messageOf } from './signed-bytes.ts'
+import { messageOf } from './signing-key.ts'
 
 export function OneApproval() {
   const id = String(useParams({ strict: false })['requestId'])

@@ -20,8 +20,7 @@ import { VerifyHere } from '../../parts/json-view.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { leafOf } from './climb.ts'
-import { type Inclusion, InclusionPath, LeafVerdict } from './inclusion-path.tsx'
+import { type Inclusion, InclusionPath, LeafVerdict, leafOf } from './inclusion-path.tsx'
 import css from './log.module.css'
 
 export function OneEntry() {

@@ -4,8 +4,7 @@ import type { Operation, Pending } from '@custos/client/core'
 import type { Artifact, Authority, CheckResults, TrustTier } from '@custos/client/types'
 import type { ComponentType, ReactNode } from 'react'
 import type { Scope } from '../../api/session.tsx'
-import type { CallRequest } from '../../api/use-call.ts'
-import type { ListResult } from '../../api/use-list.ts'
+import type { CallRequest, ListResult } from '../../api/use-call.ts'
 import type { Column } from '../../parts/table.tsx'
 
 /** The members that every record has. */

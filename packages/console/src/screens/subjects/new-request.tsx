@@ -17,9 +17,14 @@ import { ErrorState } from '../../parts/states.tsx'
 import { type ErasureReason, FIRST_REASON, ReasonFields } from '../erasure/reason-fields.tsx'
 import { fileOf, SaveButton } from '../erasure/save-button.tsx'
 import { Step, Steps } from '../erasure/steps.tsx'
-import { groupsOf, NOBODY, type PersonFields, searchOf } from './find-person.ts'
-import type { SubjectPreview } from './found-view.tsx'
-import { FoundView } from './found-view.tsx'
+import {
+  FoundView,
+  groupsOf,
+  NOBODY,
+  type PersonFields,
+  type SubjectPreview,
+  searchOf,
+} from './found-view.tsx'
 import { totalOf } from './request-pills.tsx'
 
 interface NewRequestProps {
