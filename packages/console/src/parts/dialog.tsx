@@ -8,15 +8,14 @@ import css from './dialog.module.css'
 import { Form, TextField } from './form.tsx'
 import { ErrorState } from './states.tsx'
 
-interface DialogProps {
+export function Dialog(props: {
   readonly title: string
   readonly open: boolean
   readonly onClose: () => void
   readonly wide?: boolean
   readonly children: ReactNode
-}
-
-export function Dialog({ title, open, onClose, wide, children }: DialogProps) {
+}) {
+  const { title, open, onClose, wide, children } = props
   return (
     <Base.Root open={open} onOpenChange={(next) => next || onClose()}>
       <Base.Portal>

@@ -9,15 +9,14 @@ import {
 } from 'react'
 import css from './form.module.css'
 
-interface FormProps {
+export function Form(props: {
   readonly onSubmit: () => void | Promise<void>
   readonly children: ReactNode
   /** Side by side, for filters above a table. */
   readonly inline?: boolean
   readonly label?: string
-}
-
-export function Form({ onSubmit, children, inline, label }: FormProps) {
+}) {
+  const { onSubmit, children, inline, label } = props
   return (
     <form
       className={inline ? css['inline'] : css['form']}
@@ -113,13 +112,12 @@ export function SelectField({ label, hint, onChange, options, ...rest }: SelectP
   )
 }
 
-interface CheckFieldProps {
+export function CheckField(props: {
   readonly label: string
   readonly checked: boolean
   readonly onChange: (checked: boolean) => void
-}
-
-export function CheckField({ label, checked, onChange }: CheckFieldProps) {
+}) {
+  const { label, checked, onChange } = props
   return (
     <label className={css['check']}>
       <input

@@ -78,10 +78,9 @@ const chosenOf = <Row,>(columns: readonly Column<Row>[], chosen: string) => {
   return found.length > 0 ? found : columns
 }
 
-type RowsProps<Row> = TableProps<Row> & { readonly rows: readonly Row[] }
-
 // A narrow screen shows each row as a card: roles keep the table for those who hear it.
-function Rows<Row>({ label, columns, rows, ...rest }: RowsProps<Row>) {
+function Rows<Row>(props: TableProps<Row> & { readonly rows: readonly Row[] }) {
+  const { label, columns, rows, ...rest } = props
   const [open, setOpen] = useState<Row | null>(null)
   const { rowId, list, signed } = rest
   return (
@@ -118,12 +117,13 @@ function Rows<Row>({ label, columns, rows, ...rest }: RowsProps<Row>) {
   )
 }
 
-type TableRowProps<Row> = Omit<TableProps<Row>, 'label'> & {
-  readonly row: Row
-  readonly onJson: (row: Row) => void
-}
-
-function TableRow<Row>({ row, columns, rowId, rowLink, onJson }: TableRowProps<Row>) {
+function TableRow<Row>(
+  props: Omit<TableProps<Row>, 'label'> & {
+    readonly row: Row
+    readonly onJson: (row: Row) => void
+  },
+) {
+  const { row, columns, rowId, rowLink, onJson } = props
   const id = rowId(row)
   const link = rowLink?.(row)
   return (
@@ -173,13 +173,12 @@ function Pages<Row>({ list, name }: { readonly list: ListResult<Row>; readonly n
   )
 }
 
-interface ColumnMenuProps {
+function ColumnMenu(props: {
   readonly columns: readonly { readonly id: string; readonly header: string }[]
   readonly shown: readonly string[]
   readonly onChange: (ids: readonly string[]) => void
-}
-
-function ColumnMenu({ columns, shown, onChange }: ColumnMenuProps) {
+}) {
+  const { columns, shown, onChange } = props
   const toggle = (id: string) => {
     const next = columns
       .map((column) => column.id)

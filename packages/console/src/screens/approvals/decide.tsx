@@ -211,13 +211,12 @@ const KeyHint = () => (
   </p>
 )
 
-interface WayFieldsProps {
+function WayFields(props: {
   readonly way: Way
   readonly fields: DecisionFields
   readonly onChange: (fields: DecisionFields) => void
-}
-
-function WayFields({ way, fields, onChange }: WayFieldsProps) {
+}) {
+  const { way, fields, onChange } = props
   const put = (change: Partial<DecisionFields>) => onChange({ ...fields, ...change })
   return (
     <>

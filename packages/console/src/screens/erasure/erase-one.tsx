@@ -179,11 +179,7 @@ function Hits({
   )
 }
 
-interface PreviewProps extends ChosenMemory {
-  readonly onSeen: () => void
-}
-
-function MemoryPreview({ storeId, ref, onSeen }: PreviewProps) {
+function MemoryPreview({ storeId, ref, onSeen }: ChosenMemory & { readonly onSeen: () => void }) {
   const { can } = useSession()
   const reads = can('memory:read')
   const memory = useCall(memoryMemory, [storeId, ref], { enabled: reads })
@@ -268,12 +264,13 @@ function ReasonForm({ onReason }: { readonly onReason: (reason: ErasureReason) =
   )
 }
 
-interface EraseButtonProps extends ChosenMemory {
-  readonly reason: ErasureReason
-  readonly onErased: (issued: IssuedCertificate) => void
-}
-
-function EraseButton({ storeId, ref, reason, onErased }: EraseButtonProps) {
+function EraseButton(
+  props: ChosenMemory & {
+    readonly reason: ErasureReason
+    readonly onErased: (issued: IssuedCertificate) => void
+  },
+) {
+  const { storeId, ref, reason, onErased } = props
   const [open, setOpen] = useState(false)
   return (
     <>

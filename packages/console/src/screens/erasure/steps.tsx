@@ -3,14 +3,6 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import css from './erasure.module.css'
 
-interface StepProps {
-  readonly title: string
-  readonly state: 'done' | 'now' | 'later'
-  /** What was chosen, once the step is done. */
-  readonly summary?: ReactNode
-  readonly children?: ReactNode
-}
-
 export function Steps({
   label,
   children,
@@ -26,7 +18,14 @@ export function Steps({
 }
 
 /** The heading takes the focus when the step is reached: the keyboard goes on from there. */
-export function Step({ title, state, summary, children }: StepProps) {
+export function Step(props: {
+  readonly title: string
+  readonly state: 'done' | 'now' | 'later'
+  /** What was chosen, once the step is done. */
+  readonly summary?: ReactNode
+  readonly children?: ReactNode
+}) {
+  const { title, state, summary, children } = props
   const heading = useRef<HTMLHeadingElement>(null)
   const before = useRef(state)
   useEffect(() => {

@@ -75,16 +75,15 @@ const TreeNode = ({ x, y, hash, kind, label }: NodeProps) => (
   </g>
 )
 
-interface LevelProps {
+/** The pair below a node: one hash computed here, one from the proof. */
+function PathLevel(props: {
   readonly step: ClimbStep
   readonly y: number
   /** Where the node above is. */
   readonly above: number
   readonly leafLabel: string | null
-}
-
-/** The pair below a node: one hash computed here, one from the proof. */
-function PathLevel({ step, y, above, leafLabel }: LevelProps) {
+}) {
+  const { step, y, above, leafLabel } = props
   return (
     <g>
       {(['left', 'right'] as const).map((side) => (
@@ -106,14 +105,13 @@ function PathLevel({ step, y, above, leafLabel }: LevelProps) {
   )
 }
 
-interface DrawingProps {
+function PathDrawing(props: {
   readonly steps: readonly ClimbStep[]
   readonly root: string
   readonly reached: string
   readonly entry: Breadcrumb
-}
-
-function PathDrawing({ steps, root, reached, entry }: DrawingProps) {
+}) {
+  const { steps, root, reached, entry } = props
   const fromTop = steps.toReversed()
   const height = LEVEL * (fromTop.length + 1) + BOX.height + 4
   const computed = ({ given }: ClimbStep) => SIDES[given === 'left' ? 'right' : 'left']

@@ -89,15 +89,14 @@ function useNewestEntries(count: number) {
   return useCall(gcrumbsBreadcrumbs, [query], { enabled: total !== undefined, keep: true })
 }
 
-interface NumbersProps {
+function Numbers(props: {
   readonly stats: {
     readonly memories: number
     readonly decisions: number
     readonly certificates: number | null
   }
-}
-
-function Numbers({ stats }: NumbersProps) {
+}) {
+  const { stats } = props
   const { data } = useNewestEntries(ENTRIES_MAX)
   const { days, whole } = useMemo(() => countByDay(data?.breadcrumbs ?? [], nowMs()), [data])
   const denials = days.denials.reduce((sum, count) => sum + count, 0)

@@ -91,11 +91,7 @@ export function StoreHolds({ storeId, name }: StoreHoldsProps) {
   )
 }
 
-interface PlaceFormProps extends StoreHoldsProps {
-  readonly done: () => void
-}
-
-function PlaceForm({ storeId, name, done }: PlaceFormProps) {
+function PlaceForm({ storeId, name, done }: StoreHoldsProps & { readonly done: () => void }) {
   const [reason, setReason] = useState('')
   const [matter, setMatter] = useState('')
   const [until, setUntil] = useState('')

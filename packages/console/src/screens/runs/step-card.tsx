@@ -42,14 +42,13 @@ const StatePill = ({ of: { state, reason } }: { readonly of: RunStep | RunCall }
   </Pill>
 )
 
-interface StepCardProps {
+export function StepCard(props: {
   readonly step: RunStep
   readonly agent: string
   /** Whether the run goes on. */
   readonly open: boolean
-}
-
-export function StepCard({ step, agent, open }: StepCardProps) {
+}) {
+  const { step, agent, open } = props
   // The receipt of a step that has ended is signed: nothing that it says is changed.
   const asks = open && step.ended_at === null
   const uncertain = asks ? step.calls.filter(({ state }) => state === 'uncertain') : []

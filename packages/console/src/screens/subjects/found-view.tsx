@@ -61,14 +61,13 @@ export const searchOf = (person: PersonFields): SubjectsEraseBody => ({
 
 export type SubjectPreview = SubjectsErasePreview
 
-interface FoundViewProps {
+export function FoundView(props: {
   readonly preview: SubjectPreview
   /** A way to keep what is held before it is gone. */
   readonly letter: ReactNode
   readonly onContinue: () => void
-}
-
-export function FoundView({ preview, letter, onContinue }: FoundViewProps) {
+}) {
+  const { preview, letter, onContinue } = props
   const { found, scanned, session_ids: sessions, sample_refs: refs } = preview
   return (
     <>

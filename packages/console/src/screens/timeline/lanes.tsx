@@ -33,11 +33,12 @@ const lanesOf = (versions: readonly MemoryVersion[]): Lane[] =>
 
 const day = (ms: number): string => formatTime(ms).slice(0, 10)
 
-interface VersionLanesProps extends Moments {
-  readonly versions: readonly MemoryVersion[]
-}
-
-export function VersionLanes({ versions, validAt, knownAt }: VersionLanesProps) {
+export function VersionLanes(
+  props: Moments & {
+    readonly versions: readonly MemoryVersion[]
+  },
+) {
+  const { versions, validAt, knownAt } = props
   const lanes = lanesOf(versions)
   const begin = Math.min(...lanes.map(({ from }) => from), validAt)
   const last = Math.max(...lanes.map(({ from, until }) => until ?? from), validAt)

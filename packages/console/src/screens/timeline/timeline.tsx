@@ -171,14 +171,6 @@ function ChosenMemory({
   )
 }
 
-interface ComparisonProps {
-  readonly then: readonly Found[]
-  /** Now, or what was pinned. */
-  readonly other: readonly Found[]
-  readonly otherName: 'now' | 'pinned'
-  readonly storeId: string
-}
-
 /** The memories of both sides by number, each with what became of it. */
 function compare(then: readonly Found[], other: readonly Found[]) {
   const now = new Set(other.map(({ ref }) => ref))
@@ -199,7 +191,14 @@ const WORDS = {
 } as const
 const TONES = { same: 'plain', gone: 'warn', new: 'accent' } as const
 
-function Comparison({ then, other, otherName, storeId }: ComparisonProps) {
+function Comparison(props: {
+  readonly then: readonly Found[]
+  /** Now, or what was pinned. */
+  readonly other: readonly Found[]
+  readonly otherName: 'now' | 'pinned'
+  readonly storeId: string
+}) {
+  const { then, other, otherName, storeId } = props
   const [, choose] = useUrlState('memory')
   const rows = compare(then, other)
   if (rows.length === 0)
@@ -240,7 +239,9 @@ function Comparison({ then, other, otherName, storeId }: ComparisonProps) {
   )
 }
 
-interface AxisSliderProps {
+const STEPS = 1_000
+
+function AxisSlider(props: {
   readonly label: string
   readonly hint: string
   /** Milliseconds at which something happened. */
@@ -249,11 +250,8 @@ interface AxisSliderProps {
   /** Null: now. */
   readonly value: number | null
   readonly onChange: (ms: number | null) => void
-}
-
-const STEPS = 1_000
-
-function AxisSlider({ label, hint, times, now, value, onChange }: AxisSliderProps) {
+}) {
+  const { label, hint, times, now, value, onChange } = props
   const past = times.filter((ms) => ms <= now)
   const first = Math.min(...past, value ?? now, now - 1)
   const begin = first - (now - first) * 0.02

@@ -23,14 +23,13 @@ const SIGNATURES = [
 
 const eventsOf = (text: string): string[] => text.split(/[\s,]+/).filter((name) => name !== '')
 
-interface EndpointFieldsProps {
+function EndpointFields(props: {
   readonly url: string
   readonly events: string
   readonly description: string
   readonly onChange: (change: { url?: string; events?: string; description?: string }) => void
-}
-
-function EndpointFields({ url, events, description, onChange }: EndpointFieldsProps) {
+}) {
+  const { url, events, description, onChange } = props
   const { data } = useCall(webhooksEventTypes, [])
   return (
     <>
