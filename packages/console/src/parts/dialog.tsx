@@ -58,11 +58,10 @@ export function ConfirmDialog({ typed, verb, act, children, ...rest }: ConfirmPr
   )
 }
 
-type ConfirmBodyProps = Pick<ConfirmProps, 'verb' | 'act' | 'onClose' | 'children'> & {
-  readonly typed: string | undefined
-}
-
-function ConfirmBody({ typed, verb, act, onClose, children }: ConfirmBodyProps) {
+function ConfirmBody(
+  props: Omit<ConfirmProps, 'title' | 'open' | 'typed'> & { readonly typed: string | undefined },
+) {
+  const { typed, verb, act, onClose, children } = props
   const [text, setText] = useState('')
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)

@@ -51,9 +51,8 @@ function Labelled({ label, hint, id, children }: FieldProps & { id: string; chil
   )
 }
 
-type TextFieldProps = FieldProps & Changed<InputHTMLAttributes<HTMLInputElement>>
-
-export function TextField({ label, hint, onChange, ...rest }: TextFieldProps) {
+export function TextField(props: FieldProps & Changed<InputHTMLAttributes<HTMLInputElement>>) {
+  const { label, hint, onChange, ...rest } = props
   const id = useId()
   return (
     <Labelled label={label} hint={hint} id={id}>
@@ -68,9 +67,8 @@ export function TextField({ label, hint, onChange, ...rest }: TextFieldProps) {
   )
 }
 
-type TextAreaProps = FieldProps & Changed<TextareaHTMLAttributes<HTMLTextAreaElement>>
-
-export function TextArea({ label, hint, onChange, ...rest }: TextAreaProps) {
+export function TextArea(props: FieldProps & Changed<TextareaHTMLAttributes<HTMLTextAreaElement>>) {
+  const { label, hint, onChange, ...rest } = props
   const id = useId()
   return (
     <Labelled label={label} hint={hint} id={id}>
@@ -86,13 +84,14 @@ export function TextArea({ label, hint, onChange, ...rest }: TextAreaProps) {
   )
 }
 
-type SelectProps = FieldProps &
-  Omit<Changed<SelectHTMLAttributes<HTMLSelectElement>>, 'children'> & {
-    /** Value and text of each option. */
-    readonly options: readonly (readonly [value: string, text: string])[]
-  }
-
-export function SelectField({ label, hint, onChange, options, ...rest }: SelectProps) {
+export function SelectField(
+  props: FieldProps &
+    Omit<Changed<SelectHTMLAttributes<HTMLSelectElement>>, 'children'> & {
+      /** Value and text of each option. */
+      readonly options: readonly (readonly [value: string, text: string])[]
+    },
+) {
+  const { label, hint, onChange, options, ...rest } = props
   const id = useId()
   return (
     <Labelled label={label} hint={hint} id={id}>

@@ -32,8 +32,9 @@ import css from './approvals.module.css'
 import { useBrowserKey } from './browser-key.tsx'
 import { type ApprovalDecision, mismatchOf, type SigningKey, signBytes } from './signing-key.ts'
 
-type Resume = Operation<[id: string, body: ResumeRequest], PromiseLike<unknown>>
-type Registry = Readonly<Record<ApprovalDecision, Resume>> & { readonly scope: Scope }
+type Registry = Readonly<
+  Record<ApprovalDecision, Operation<[id: string, body: ResumeRequest], PromiseLike<unknown>>>
+> & { readonly scope: Scope }
 
 /** The operations that decide by name, for each kind of record that can wait. */
 const REGISTRIES: Readonly<Record<string, Registry>> = {
@@ -52,11 +53,7 @@ const REGISTRIES: Readonly<Record<string, Registry>> = {
   },
 }
 
-interface DecideProps {
-  readonly request: ApprovalsRequestReply
-}
-
-export function Decide({ request }: DecideProps) {
+export function Decide({ request }: { readonly request: ApprovalsRequestReply }) {
   const { can } = useSession()
   const settings = useCall(approvalsSettings, [])
   const key = useBrowserKey()
@@ -88,7 +85,8 @@ export function Decide({ request }: DecideProps) {
   )
 }
 
-interface DecideFormProps extends DecideProps {
+interface DecideFormProps {
+  readonly request: ApprovalsRequestReply
   /** The operations that take a name; null: none may be used. */
   readonly byName: Registry | null
   readonly ownKey: SigningKey | null

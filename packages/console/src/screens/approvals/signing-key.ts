@@ -9,12 +9,6 @@ export interface SigningKey {
   readonly private_key: CryptoKey
 }
 
-interface NewKeyPair {
-  readonly private_key: CryptoKey
-  /** 64 hexadecimal digits. */
-  readonly public_key: string
-}
-
 const DATABASE = 'custos-approver'
 const KEYS = 'keys'
 const ALGORITHM = { name: 'Ed25519' } as const
@@ -55,8 +49,11 @@ export const keepKey = (tenant: string, key: SigningKey) =>
 
 export const forgetKey = (tenant: string) => inKeys('readwrite', (keys) => keys.delete(tenant))
 
-/** Throws where the browser has no Ed25519, or where the page has no secure context. */
-export async function makeKeyPair(): Promise<NewKeyPair> {
+/**
+ * The public key has 64 hexadecimal digits. Throws where the browser has no Ed25519, or where the
+ * page has no secure context.
+ */
+export async function makeKeyPair() {
   const pair = await crypto.subtle.generateKey(ALGORITHM, false, ['sign', 'verify'])
   if (!('privateKey' in pair)) throw new Error('The browser made no key pair.')
   const raw = await crypto.subtle.exportKey('raw', pair.publicKey)

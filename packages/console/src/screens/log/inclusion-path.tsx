@@ -190,13 +190,8 @@ export function InclusionPath({ proof }: { readonly proof: Inclusion }) {
   )
 }
 
-interface LeafVerdictProps {
-  readonly entry: Breadcrumb
-  readonly leaf: string
-}
-
 /** Whether the id of an entry is the hash of what it says. */
-export const LeafVerdict = ({ entry, leaf }: LeafVerdictProps) => (
+export const LeafVerdict = ({ entry, leaf }: { entry: Breadcrumb; leaf: string }) => (
   <Pill tone={leaf === entry.breadcrumb_id ? 'good' : 'bad'}>
     {leaf === entry.breadcrumb_id
       ? '✓ the id is the hash of the entry'

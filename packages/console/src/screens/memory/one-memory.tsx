@@ -141,12 +141,7 @@ function Versions({
   )
 }
 
-interface ActionsProps {
-  readonly storeId: string
-  readonly memory: Memory
-}
-
-function MemoryActions({ storeId, memory }: ActionsProps) {
+function MemoryActions({ storeId, memory }: { readonly storeId: string; readonly memory: Memory }) {
   const { can } = useSession()
   const [open, setOpen] = useState<'supersede' | 'erase' | null>(null)
   const [basis, setBasis] = useState('')
@@ -192,7 +187,12 @@ function MemoryActions({ storeId, memory }: ActionsProps) {
   )
 }
 
-function SupersedeForm({ storeId, memory, done }: ActionsProps & { readonly done: () => void }) {
+function SupersedeForm(props: {
+  readonly storeId: string
+  readonly memory: Memory
+  readonly done: () => void
+}) {
+  const { storeId, memory, done } = props
   const [content, setContent] = useState(memory.content)
   const supersede = useAction(memorySupersede)
   const submit = async () => {

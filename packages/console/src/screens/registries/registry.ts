@@ -43,12 +43,6 @@ export interface RegisterField {
 
 export type FilledFields = Readonly<Record<string, string>>
 
-interface Reading<T> {
-  readonly data: T | undefined
-  readonly error: Error | null
-  readonly request: CallRequest
-}
-
 export interface RegistrySpec<Row extends RecordRow, One extends RecordRow> {
   readonly title: string
   readonly about: string
@@ -58,7 +52,11 @@ export interface RegistrySpec<Row extends RecordRow, One extends RecordRow> {
   readonly columns: readonly Column<Row>[]
   readonly useRows: () => ListResult<Row>
   readonly useCounts: () => Readonly<Record<string, number>> | undefined
-  readonly useOne: (id: string) => Reading<One>
+  readonly useOne: (id: string) => {
+    readonly data: One | undefined
+    readonly error: Error | null
+    readonly request: CallRequest
+  }
   readonly verify: Operation<[id: string], Pending<ServiceVerdict>>
   readonly facts: (one: One) => readonly (readonly [string, ReactNode])[]
   /** What the record consists of. */

@@ -52,12 +52,7 @@ const COLUMNS: readonly Column<Hold>[] = [
   { id: 'act', header: 'End', cell: (hold) => <ReleaseButton hold={hold} /> },
 ]
 
-interface StoreHoldsProps {
-  readonly storeId: string
-  readonly name: string
-}
-
-export function StoreHolds({ storeId, name }: StoreHoldsProps) {
+export function StoreHolds({ storeId, name }: { readonly storeId: string; readonly name: string }) {
   const { can } = useSession()
   const [placing, setPlacing] = useState(false)
   const list = useList(retentionHolds, [storeId, usePage('holds')], ({ holds }) => holds)
@@ -91,7 +86,12 @@ export function StoreHolds({ storeId, name }: StoreHoldsProps) {
   )
 }
 
-function PlaceForm({ storeId, name, done }: StoreHoldsProps & { readonly done: () => void }) {
+function PlaceForm(props: {
+  readonly storeId: string
+  readonly name: string
+  readonly done: () => void
+}) {
+  const { storeId, name, done } = props
   const [reason, setReason] = useState('')
   const [matter, setMatter] = useState('')
   const [until, setUntil] = useState('')

@@ -27,14 +27,10 @@ import {
 } from './found-view.tsx'
 import { totalOf } from './request-pills.tsx'
 
-interface NewRequestProps {
-  readonly kind: 'erase' | 'access'
-}
-
 const TITLES = { erase: 'New erasure request', access: 'New access request' } as const
 
 // What identifies the person is kept in this page only: an address would be logged and shared.
-export function NewRequest({ kind }: NewRequestProps) {
+export function NewRequest({ kind }: { readonly kind: 'erase' | 'access' }) {
   const [person, setPerson] = useState(NOBODY)
   const [preview, setPreview] = useState<SubjectPreview | null>(null)
   const [seen, setSeen] = useState(false)
@@ -94,7 +90,7 @@ export function NewRequest({ kind }: NewRequestProps) {
   )
 }
 
-function NewRequestHeader({ kind }: NewRequestProps) {
+function NewRequestHeader({ kind }: { readonly kind: 'erase' | 'access' }) {
   const change = useUrlChange()
   return (
     <PageHeader

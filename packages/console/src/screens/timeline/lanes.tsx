@@ -10,12 +10,6 @@ const LANE = 46
 const LEFT = 100
 const TOP = 30
 
-interface Moments {
-  /** Milliseconds of the two sliders. */
-  readonly validAt: number
-  readonly knownAt: number
-}
-
 interface Lane {
   readonly version: MemoryVersion
   readonly from: number
@@ -33,11 +27,12 @@ const lanesOf = (versions: readonly MemoryVersion[]): Lane[] =>
 
 const day = (ms: number): string => formatTime(ms).slice(0, 10)
 
-export function VersionLanes(
-  props: Moments & {
-    readonly versions: readonly MemoryVersion[]
-  },
-) {
+/** The moments are those of the two sliders, in milliseconds. */
+export function VersionLanes(props: {
+  readonly versions: readonly MemoryVersion[]
+  readonly validAt: number
+  readonly knownAt: number
+}) {
   const { versions, validAt, knownAt } = props
   const lanes = lanesOf(versions)
   const begin = Math.min(...lanes.map(({ from }) => from), validAt)
