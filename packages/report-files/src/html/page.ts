@@ -24,7 +24,17 @@ import {
   textOf,
   viewOf,
 } from '../view/report-view.ts'
-import { escaped } from './escape.ts'
+
+const ESCAPED: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+export const escaped = (text: unknown): string =>
+  String(text).replaceAll(/[&<>"']/g, (character) => ESCAPED[character] ?? '')
 
 export const STYLE = `
 :root { color-scheme: light }
