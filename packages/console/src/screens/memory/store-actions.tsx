@@ -10,8 +10,8 @@ import { useSession } from '../../api/session.tsx'
 import { useAction } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { saveLines } from '../../parts/download.ts'
 import { Form, SelectField, TextArea, TextField } from '../../parts/form.tsx'
+import { saveLines } from '../../parts/save-button.tsx'
 import { ErrorState } from '../../parts/states.tsx'
 
 interface OfStore {

@@ -13,8 +13,19 @@ import { VerifyHere } from '../../parts/json-view.tsx'
 import { Section } from '../../parts/page-header.tsx'
 import { ErrorState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { TIER_TONES, useDimension } from './bands.ts'
 import css from './reputation.module.css'
+
+const DIMENSION = 'receivables'
+
+export const TIER_TONES = {
+  gold: 'good',
+  silver: 'good',
+  bronze: 'warn',
+  unproven: 'plain',
+} as const
+
+/** The dimension that the address names. */
+export const useDimension = (): string => useUrlState('dimension')[0] || DIMENSION
 
 export function OneAgent({ handle }: { readonly handle: string }) {
   const dimension = useDimension()

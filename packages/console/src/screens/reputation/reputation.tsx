@@ -16,8 +16,7 @@ import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { EmptyState, ErrorState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
-import { TIER_TONES, useDimension } from './bands.ts'
-import { OneAgent } from './one-agent.tsx'
+import { OneAgent, TIER_TONES, useDimension } from './one-agent.tsx'
 import css from './reputation.module.css'
 
 function useColumns(): readonly Column<Score>[] {

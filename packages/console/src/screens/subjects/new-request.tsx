@@ -13,9 +13,9 @@ import { Button } from '../../parts/button.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { CheckField, Form, TextArea, TextField } from '../../parts/form.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { fileOf, SaveButton } from '../../parts/save-button.tsx'
 import { ErrorState } from '../../parts/states.tsx'
 import { type ErasureReason, FIRST_REASON, ReasonFields } from '../erasure/reason-fields.tsx'
-import { fileOf, SaveButton } from '../erasure/save-button.tsx'
 import { Step, Steps } from '../erasure/steps.tsx'
 import {
   FoundView,

@@ -22,10 +22,10 @@ import { Facts, Figure, Figures, inWords, Meter, Pill } from '../../parts/displa
 import { Form, TextArea } from '../../parts/form.tsx'
 import { VerdictView } from '../../parts/json-view.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
+import { fileOf, SaveButton } from '../../parts/save-button.tsx'
 import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
-import { fileOf, SaveButton } from '../erasure/save-button.tsx'
 import { DuePill, isDone, KINDS, StatusPill } from './request-pills.tsx'
 import css from './subjects.module.css'
 

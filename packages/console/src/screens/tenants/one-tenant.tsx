@@ -21,10 +21,10 @@ import { Facts, Figure, Figures, formatBytes, formatNumber, inWords } from '../.
 import { Form, SelectField, TextField } from '../../parts/form.tsx'
 import { VerifyHere } from '../../parts/json-view.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
+import { jsonFile, SaveButton } from '../../parts/save-button.tsx'
 import { ErrorState, LoadingState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { ShownOnce } from '../access/new-key.tsx'
-import { jsonFile, SaveButton } from '../erasure/save-button.tsx'
 import { PLAN_OPTIONS, planOf, TenantPill } from './tenants.tsx'
 
 export function OneTenant() {
