@@ -117,17 +117,7 @@ async function versionOf(wire: Wire): Promise<{ version?: string }> {
   return isText(version) && /^[\x20-\x7e]{1,100}$/.test(version) ? { version } : {}
 }
 
-type RunVerdicts = Pick<
-  ConformanceResult,
-  | 'declared_capabilities'
-  | 'capabilities'
-  | 'measurements'
-  | 'passed'
-  | 'tested'
-  | 'conformance_rate'
->
-
-async function testCapabilities(run: Run): Promise<RunVerdicts> {
+async function testCapabilities(run: Run) {
   const declared_capabilities = [...(await declaredOf(run))].sort()
   const declared = new Set(declared_capabilities)
   const { workloads } = run

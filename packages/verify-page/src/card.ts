@@ -266,15 +266,8 @@ async function judgeEdited(text: string, trust: Trust) {
   } as const
 }
 
-interface Change {
-  readonly text: string
-  readonly at: number
-  readonly from: string
-  readonly to: string
-}
-
 /** One letter or digit of a line is changed, line by line, until the document is not valid. */
-async function findChange(text: string, trust: Trust): Promise<Change | null> {
+async function findChange(text: string, trust: Trust) {
   for (const at of placesIn(text).slice(0, PLACES_MAX)) {
     const from = text.charAt(at)
     const to = from === '9' || from === 'z' ? 'a' : String.fromCharCode(from.charCodeAt(0) + 1)

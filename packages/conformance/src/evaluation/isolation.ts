@@ -3,14 +3,13 @@
 import type { Trace, Turn } from '../workloads/trace.ts'
 
 const ANOMALIES = ['lost_update', 'resurrection', 'non_repeatable_read', 'write_skew'] as const
-export type Anomaly = (typeof ANOMALIES)[number]
 
 /**
  * The anomaly that the operations of a group make possible: a delete and a write of the same key,
  * two writes of one key, two reads around a write, or two writes each after a read of the other's
  * key. Null when none is possible.
  */
-export function anomalyOf(trace: Trace, turns: readonly Turn[]): Anomaly | null {
+export function anomalyOf(trace: Trace, turns: readonly Turn[]): (typeof ANOMALIES)[number] | null {
   const facts = new Map(trace.facts.map((fact) => [fact.fact_id, fact]))
   const keysOf = (ids: readonly string[]) =>
     ids.flatMap((id) => {

@@ -60,16 +60,17 @@ async function writeBase(
   tick()
 }
 
-type Group = {
-  readonly name: string
-  readonly store: Store
-  readonly turns: readonly Turn[]
-  readonly ref: Ref
-  readonly base_id: string
-}
-
 /** Sends the requests of the group concurrently, then reads what each of them left. */
-async function runGroup({ tick }: ProbeContext, group: Group): Promise<TransactionGroup> {
+async function runGroup(
+  { tick }: ProbeContext,
+  group: {
+    readonly name: string
+    readonly store: Store
+    readonly turns: readonly Turn[]
+    readonly ref: Ref
+    readonly base_id: string
+  },
+): Promise<TransactionGroup> {
   const { store, turns, ref, name } = group
   const ended = await Promise.all(
     turns.map(async (turn) => {

@@ -260,17 +260,16 @@ const rankOf = ({ fact_ref, decision_id }: ManifestEntry): number =>
 const nameOf = ({ decision_id, subject_kind, subject_id }: ManifestEntry): string =>
   decision_id ?? `${subject_kind}/${subject_id}`
 
-interface ManifestInputs {
-  readonly manifest: JsonObject
-  readonly entries: readonly ManifestEntry[]
-  readonly given: readonly unknown[]
-  readonly keys: readonly PublishedKey[]
-}
-
 async function checkCertificates(
   findings: VerdictDraft,
-  { manifest, entries, given, keys }: ManifestInputs,
+  inputs: {
+    readonly manifest: JsonObject
+    readonly entries: readonly ManifestEntry[]
+    readonly given: readonly unknown[]
+    readonly keys: readonly PublishedKey[]
+  },
 ): Promise<void> {
+  const { manifest, entries, given, keys } = inputs
   const byId = new Map<string, JsonObject>()
   for (const one of given)
     if (isObject(one) && isText(one['certificate_id'])) byId.set(one['certificate_id'], one)

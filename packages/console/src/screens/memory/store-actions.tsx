@@ -14,10 +14,6 @@ import { Form, SelectField, TextArea, TextField } from '../../parts/form.tsx'
 import { saveLines } from '../../parts/save-button.tsx'
 import { ErrorState } from '../../parts/states.tsx'
 
-interface OfStore {
-  readonly storeId: string
-}
-
 /** The screen shows the error of an act; there is nothing else to do about it. */
 const shown = (act: Promise<unknown>): Promise<void> =>
   act.then(
@@ -25,7 +21,7 @@ const shown = (act: Promise<unknown>): Promise<void> =>
     () => undefined,
   )
 
-export function StoreActions({ storeId }: OfStore) {
+export function StoreActions({ storeId }: { readonly storeId: string }) {
   const { can } = useSession()
   const [open, setOpen] = useState<'import' | 'embedder' | null>(null)
   const [error, setError] = useState<unknown>(null)
@@ -58,7 +54,7 @@ export function StoreActions({ storeId }: OfStore) {
   )
 }
 
-export function WriteButton({ storeId }: OfStore) {
+export function WriteButton({ storeId }: { readonly storeId: string }) {
   const { can } = useSession()
   const [open, setOpen] = useState(false)
   if (!can('memory:write')) return null
@@ -74,7 +70,7 @@ export function WriteButton({ storeId }: OfStore) {
   )
 }
 
-function WriteForm({ storeId, done }: OfStore & { readonly done: () => void }) {
+function WriteForm({ storeId, done }: { readonly storeId: string; readonly done: () => void }) {
   const [content, setContent] = useState('')
   const [validFrom, setValidFrom] = useState('')
   const [namespace, setNamespace] = useState('')
@@ -114,7 +110,7 @@ function WriteForm({ storeId, done }: OfStore & { readonly done: () => void }) {
   )
 }
 
-function ImportForm({ storeId }: OfStore) {
+function ImportForm({ storeId }: { readonly storeId: string }) {
   const [file, setFile] = useState<File | null>(null)
   const run = useAction(memoryImport)
   const submit = async () => {
@@ -151,7 +147,7 @@ const EMBEDDERS: readonly (readonly [Embedder, string])[] = [
   ['none', 'none: words only'],
 ]
 
-function EmbedderForm({ storeId }: OfStore) {
+function EmbedderForm({ storeId }: { readonly storeId: string }) {
   const [embedder, setEmbedder] = useState<Embedder>('static')
   const run = useAction(memoryReembed)
   return (

@@ -144,14 +144,10 @@ function ChangeTenant({ tenant, done }: { readonly tenant: Tenant; readonly done
 /** The removal of the rows goes on after the certificate. */
 const POLL_MS = 2_000
 
-interface OffboardingProps {
-  readonly tenant: Tenant
-}
-
-const Offboarding = ({ tenant }: OffboardingProps) =>
+const Offboarding = ({ tenant }: { readonly tenant: Tenant }) =>
   tenant.status === 'active' ? <Destroy tenant={tenant} /> : <Destroyed tenant={tenant} />
 
-function Destroy({ tenant: { tenant_id: id, name } }: OffboardingProps) {
+function Destroy({ tenant: { tenant_id: id, name } }: { readonly tenant: Tenant }) {
   const [asking, setAsking] = useState(false)
   const [basis, setBasis] = useState('end of contract')
   const destroy = useAction(offboardingDestroyKey)
@@ -179,7 +175,7 @@ function Destroy({ tenant: { tenant_id: id, name } }: OffboardingProps) {
   )
 }
 
-function Destroyed({ tenant: { tenant_id: id } }: OffboardingProps) {
+function Destroyed({ tenant: { tenant_id: id } }: { readonly tenant: Tenant }) {
   const { data, error } = useCall(offboardingDestruction, [id], { refetchMs: POLL_MS })
   const certificate = data?.certificate
   return (
