@@ -51,19 +51,13 @@ export type TransactionGroup = {
   readonly base_is_read: boolean
 }
 
-export type IsolationLevel = 'read_committed' | 'serializable'
-type ObservedAnomaly = 'lost_update' | 'resurrection' | 'refused_write' | 'unread_write'
-
 /**
  * The anomalies a group showed, and the strongest isolation level they allow. All but a lost update
  * are forbidden at every level. A delete and a write of one key leave the new version in either
  * order, and never the deleted one, even if that was replaced before.
  */
-export function evaluateGroup({ transactions, base_is_read }: TransactionGroup): {
-  readonly anomalies: readonly ObservedAnomaly[]
-  readonly level: IsolationLevel
-} {
-  const anomalies = new Set<ObservedAnomaly>()
+export function evaluateGroup({ transactions, base_is_read }: TransactionGroup) {
+  const anomalies = new Set<'lost_update' | 'resurrection' | 'refused_write' | 'unread_write'>()
   for (const { kind, committed, survives, is_read, replaced } of transactions) {
     if (kind === 'delete') {
       if (committed && (survives || base_is_read)) anomalies.add('resurrection')
@@ -76,5 +70,5 @@ export function evaluateGroup({ transactions, base_is_read }: TransactionGroup):
   const open = transactions.filter((t) => t.kind === 'write' && t.committed && !t.replaced)
   if (open.length > 1) anomalies.add('lost_update')
   const level = anomalies.has('lost_update') ? 'read_committed' : 'serializable'
-  return { anomalies: [...anomalies], level }
+  return { anomalies: [...anomalies], level } as const
 }

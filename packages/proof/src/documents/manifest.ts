@@ -262,14 +262,18 @@ const nameOf = ({ decision_id, subject_kind, subject_id }: ManifestEntry): strin
 
 async function checkCertificates(
   findings: VerdictDraft,
-  inputs: {
+  {
+    manifest,
+    entries,
+    given,
+    keys,
+  }: {
     readonly manifest: JsonObject
     readonly entries: readonly ManifestEntry[]
     readonly given: readonly unknown[]
     readonly keys: readonly PublishedKey[]
   },
 ): Promise<void> {
-  const { manifest, entries, given, keys } = inputs
   const byId = new Map<string, JsonObject>()
   for (const one of given)
     if (isObject(one) && isText(one['certificate_id'])) byId.set(one['certificate_id'], one)

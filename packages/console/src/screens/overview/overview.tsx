@@ -32,7 +32,6 @@ const LINES = {
   erasures: /^erasure\.certified$/,
   denials: /^evaluation\.denied$/,
 } as const
-type LineName = keyof typeof LINES
 
 export function Overview() {
   const { caller } = useSession()
@@ -135,7 +134,7 @@ function countByDay(entries: readonly Breadcrumb[], now: number) {
     ]),
   )
   const empty = () => Array.from({ length: DAYS }, () => 0)
-  const days: Record<LineName, number[]> = {
+  const days = {
     memories: empty(),
     decisions: empty(),
     erasures: empty(),
@@ -144,8 +143,8 @@ function countByDay(entries: readonly Breadcrumb[], now: number) {
   for (const { event_type: type, created_at: at } of entries) {
     const day = index.get(at.slice(0, 10))
     if (day === undefined || at < first) continue
-    for (const [name, pattern] of Object.entries(LINES))
-      if (pattern.test(type)) days[name as LineName][day] = (days[name as LineName][day] ?? 0) + 1
+    for (const name of Object.keys(LINES) as (keyof typeof LINES)[])
+      if (LINES[name].test(type)) days[name][day] = (days[name][day] ?? 0) + 1
   }
   const [oldest] = entries
   const whole = !oldest || oldest.seq === 0 || oldest.created_at < first

@@ -102,12 +102,7 @@ export function NewWebhook() {
   )
 }
 
-interface ChangeProps {
-  readonly webhook: Webhook
-  readonly done: () => void
-}
-
-export function ChangeWebhook({ webhook, done }: ChangeProps) {
+export function ChangeWebhook({ webhook, done }: { webhook: Webhook; done: () => void }) {
   const { url, description, webhook_id: id } = webhook
   const [fields, setFields] = useState({ url, description, events: webhook.events.join('\n') })
   const update = useAction(webhooksUpdate)
@@ -127,7 +122,7 @@ export function ChangeWebhook({ webhook, done }: ChangeProps) {
   )
 }
 
-export function RotateSecret({ webhook, done }: ChangeProps) {
+export function RotateSecret({ webhook, done }: { webhook: Webhook; done: () => void }) {
   const [hours, setHours] = useState('24')
   const rotate = useAction(webhooksRotateSecret)
   if (rotate.data) return <SecretOnce secret={rotate.data.secret} publicKey={null} done={done} />
