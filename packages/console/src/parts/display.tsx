@@ -1,7 +1,9 @@
-// Small ways to show values: facts in pairs, a state, a share of a whole, numbers.
+// Small ways to show values: facts in pairs, a state, a share of a whole, numbers, cosignatures.
 
+import type { Epoch } from '@custos/client/types'
 import type { ReactNode } from 'react'
 import css from './display.module.css'
+import { Time } from './time.tsx'
 
 /** Names and values of one record. Pairs without a value are left out. */
 export function Facts({ of }: { readonly of: readonly (readonly [string, ReactNode])[] }) {
@@ -99,3 +101,20 @@ export function formatBytes(bytes: number): string {
 
 /** A word of the API for people: `below_min_score` becomes `below min score`. */
 export const inWords = (name: string): string => name.replaceAll(/[._]/g, ' ')
+
+/** What others signed of a checkpoint, in words. Null: the operator has no witnesses. */
+export const describeWitnesses = ({
+  cosignatures,
+  witnessed,
+}: Pick<Epoch, 'cosignatures' | 'witnessed'>): string | null =>
+  witnessed === null
+    ? null
+    : `${cosignatures.length} cosigned it, ${witnessed ? '' : 'not yet '}enough`
+
+export const cosignatureRows = (
+  checkpoint: Pick<Epoch, 'cosignatures' | 'witnessed' | 'timestamp'>,
+) =>
+  [
+    ['Witnesses', describeWitnesses(checkpoint)],
+    ['Timestamp', checkpoint.timestamp && <Time key="d" value={checkpoint.timestamp.stamped_at} />],
+  ] as const

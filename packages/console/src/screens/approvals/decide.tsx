@@ -1,8 +1,10 @@
-// Approves or denies: by name, with this browser's key, or with a signature made elsewhere.
+// Approves or denies: by name, with this browser's key, or with a signature made elsewhere; on a
+// page of its own, and in place beside the record of another screen.
 
 import { call, type Operation } from '@custos/client/core'
 import {
   approvalsAttest,
+  approvalsRequest,
   approvalsSettings,
   artifactsApprove,
   artifactsReject,
@@ -23,14 +25,57 @@ import { client } from '../../api/connection.ts'
 import { type Scope, useSession } from '../../api/session.tsx'
 import { useCall } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
+import { CodeBlock } from '../../parts/code.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { inWords } from '../../parts/display.tsx'
 import { SelectField, TextArea, TextField } from '../../parts/form.tsx'
 import { Section } from '../../parts/page-header.tsx'
 import { ErrorState, LoadingState } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
 import css from './approvals.module.css'
 import { useBrowserKey } from './browser-key.tsx'
 import { type ApprovalDecision, mismatchOf, type SigningKey, signBytes } from './signing-key.ts'
+
+export function ApprovalCard({ requestId }: { readonly requestId: string }) {
+  const { can } = useSession()
+  const { data, error } = useCall(approvalsRequest, [requestId], {
+    enabled: can('compliance:read'),
+  })
+  if (!can('compliance:read'))
+    return (
+      <Section title="It waits for an approval">
+        <p>Your scopes do not cover approval requests: somebody else decides.</p>
+      </Section>
+    )
+  if (error) return <ErrorState error={error} />
+  if (!data) return <LoadingState />
+  if (data.status !== 'pending') return null
+  return (
+    <>
+      <Section
+        title="It waits for an approval"
+        about={
+          <>
+            The request expires <Time value={data.expires_at} relative />.{' '}
+            <Link to="/approvals/$requestId" params={{ requestId }} search={{}}>
+              All about the request
+            </Link>
+          </>
+        }
+      >
+        <ul className={css['policies']}>
+          {data.policies.map(({ policy_id, name, reason }) => (
+            <li key={policy_id}>
+              <strong>{name}</strong>: {inWords(reason)}
+            </li>
+          ))}
+        </ul>
+        <CodeBlock label="Request" text={JSON.stringify(data.request, null, 2)} />
+      </Section>
+      <Decide request={data} />
+    </>
+  )
+}
 
 type Registry = Readonly<
   Record<ApprovalDecision, Operation<[id: string, body: ResumeRequest], PromiseLike<unknown>>>

@@ -28,8 +28,7 @@ import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { CertificateBody, CertificateFiles, useCertificate } from './certificate-view.tsx'
 import css from './erasure.module.css'
-import { type ErasureReason, FIRST_REASON, ReasonFields } from './reason-fields.tsx'
-import { Step, Steps } from './steps.tsx'
+import { type ErasureReason, FIRST_REASON, ReasonFields, Step, Steps } from './steps.tsx'
 
 const STORES_MAX = 1_000
 const SEARCH_TOKENS = 2_000

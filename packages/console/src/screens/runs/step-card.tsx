@@ -17,7 +17,7 @@ import { Form, SelectField, TextArea } from '../../parts/form.tsx'
 import { Section } from '../../parts/page-header.tsx'
 import { ErrorState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { ApprovalCard } from '../approvals/approval-card.tsx'
+import { ApprovalCard } from '../approvals/decide.tsx'
 import { stateText } from './run-state.tsx'
 import css from './runs.module.css'
 

@@ -15,8 +15,7 @@ import { CheckField, Form, TextArea, TextField } from '../../parts/form.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { fileOf, SaveButton } from '../../parts/save-button.tsx'
 import { ErrorState } from '../../parts/states.tsx'
-import { type ErasureReason, FIRST_REASON, ReasonFields } from '../erasure/reason-fields.tsx'
-import { Step, Steps } from '../erasure/steps.tsx'
+import { type ErasureReason, FIRST_REASON, ReasonFields, Step, Steps } from '../erasure/steps.tsx'
 import {
   FoundView,
   groupsOf,

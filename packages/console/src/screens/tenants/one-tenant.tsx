@@ -15,9 +15,16 @@ import { useState } from 'react'
 import { useAction, useCall } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
 import { Id } from '../../parts/code.tsx'
-import { cosignatureRows } from '../../parts/cosignatures.tsx'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
-import { Facts, Figure, Figures, formatBytes, formatNumber, inWords } from '../../parts/display.tsx'
+import {
+  cosignatureRows,
+  Facts,
+  Figure,
+  Figures,
+  formatBytes,
+  formatNumber,
+  inWords,
+} from '../../parts/display.tsx'
 import { Form, SelectField, TextField } from '../../parts/form.tsx'
 import { VerifyHere } from '../../parts/json-view.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
