@@ -11,7 +11,6 @@ import {
   type Store,
 } from './client/store.ts'
 import { ConformanceError, type Leftover, openWire, type Wire } from './client/wire.ts'
-import { Checks } from './evaluation/checks.ts'
 import { rounded, scoresOf } from './evaluation/replay.ts'
 import {
   type CapabilityResult,
@@ -25,6 +24,7 @@ import { crossSessionProbe, hardDeleteProbe } from './probes/erasure.ts'
 import { auditProbe, biTemporalProbe, conflictProbe, supersessionProbe } from './probes/history.ts'
 import { provenanceProbe, signatureProbe } from './probes/origin.ts'
 import {
+  Checks,
   checkAbsence,
   countTurns,
   type Probe,
