@@ -37,15 +37,12 @@ export const Pill = ({
 )
 
 /** How much of a whole is used, as a bar with its numbers. */
-export function Meter({
-  label,
-  value,
-  max,
-}: {
+export function Meter(props: {
   readonly label: string
   readonly value: number
   readonly max: number
 }) {
+  const { label, value, max } = props
   const share = max > 0 ? Math.min(1, value / max) : 0
   return (
     <div className={css['meter']}>
@@ -65,15 +62,12 @@ export function Figures({ children }: { readonly children: ReactNode }) {
   return <div className={css['figures']}>{children}</div>
 }
 
-export function Figure({
-  label,
-  value,
-  children,
-}: {
+export function Figure(props: {
   readonly label: string
   readonly value: number | null | undefined
   readonly children?: ReactNode
 }) {
+  const { label, value, children } = props
   return (
     <div className={css['figure']}>
       <span className={css['label']}>{label}</span>

@@ -39,15 +39,12 @@ export function fileOf(reply: unknown, filename: string): SavedFile {
   return { blob: (reply as FileReply).blob(), filename }
 }
 
-export function SaveButton({
-  label,
-  kind = 'plain',
-  load,
-}: {
+export function SaveButton(props: {
   readonly label: string
   readonly kind?: 'plain' | 'primary'
   readonly load: () => Promise<SavedFile>
 }) {
+  const { label, kind = 'plain', load } = props
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const save = async () => {

@@ -100,13 +100,11 @@ function ActionText({ actionId }: { readonly actionId: string }) {
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-function DecisionRecord({
-  request,
-  record,
-}: {
+function DecisionRecord(props: {
   readonly request: ApprovalsRequestReply
   readonly record: Readonly<Record<string, unknown>>
 }) {
+  const { request, record } = props
   const [asked, setAsked] = useState(false)
   const { data, error } = useCall(approvalsVerify, [request.request_id], { enabled: asked })
   return (

@@ -147,15 +147,12 @@ function FindMemory({ onFound }: { readonly onFound: (chosen: ChosenMemory) => v
   )
 }
 
-function Hits({
-  storeId,
-  query,
-  onFound,
-}: {
+function Hits(props: {
   readonly storeId: string
   readonly query: string
   readonly onFound: (chosen: ChosenMemory) => void
 }) {
+  const { storeId, query, onFound } = props
   const body = { query, budget_tokens: SEARCH_TOKENS }
   const { data, error } = useCall(memoryRetrieve, [storeId, body], { keep: true })
   if (error) return <ErrorState error={error} />

@@ -5,13 +5,8 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { SelectField, TextField } from '../../parts/form.tsx'
 import css from './erasure.module.css'
 
-export function Steps({
-  label,
-  children,
-}: {
-  readonly label: string
-  readonly children: ReactNode
-}) {
+export function Steps(props: { readonly label: string; readonly children: ReactNode }) {
+  const { label, children } = props
   return (
     <ol className={css['steps']} aria-label={label}>
       {children}
@@ -66,13 +61,11 @@ const BASES = [
 
 export const FIRST_REASON: ErasureReason = { legal_basis: BASES[0], requested_by: 'data_subject' }
 
-export function ReasonFields({
-  value,
-  onChange,
-}: {
+export function ReasonFields(props: {
   readonly value: ErasureReason
   readonly onChange: (value: ErasureReason) => void
 }) {
+  const { value, onChange } = props
   const known = BASES.some((basis) => basis === value.legal_basis)
   return (
     <>

@@ -109,13 +109,8 @@ export function LiveScreen() {
   )
 }
 
-function StreamPill({
-  isPaused,
-  isLive,
-}: {
-  readonly isPaused: boolean
-  readonly isLive: boolean
-}) {
+function StreamPill(props: { readonly isPaused: boolean; readonly isLive: boolean }) {
+  const { isPaused, isLive } = props
   if (isPaused) return <Pill tone="warn">paused</Pill>
   return isLive ? <Pill tone="good">live</Pill> : <Pill tone="bad">not connected</Pill>
 }
@@ -156,13 +151,8 @@ function ratesOf(heard: readonly HeardEntry[], now: number): readonly number[] {
   return counts
 }
 
-function RateLine({
-  heard,
-  isPaused,
-}: {
-  readonly heard: readonly HeardEntry[]
-  readonly isPaused: boolean
-}) {
+function RateLine(props: { readonly heard: readonly HeardEntry[]; readonly isPaused: boolean }) {
+  const { heard, isPaused } = props
   const [now, setNow] = useState(() => stepAt(nowMs()))
   useEffect(() => {
     if (isPaused) return

@@ -118,15 +118,12 @@ const OneCell = ({ cell }: { readonly cell: ManifoldCell }) => (
 
 const SHOWN = 500
 
-function CellTable({
-  cells,
-  lens,
-  onChoose,
-}: {
+function CellTable(props: {
   readonly cells: readonly ManifoldCell[]
   readonly lens: Lens
   readonly onChoose: (cellId: string) => void
 }) {
+  const { cells, lens, onChoose } = props
   const sorted = cells.toSorted((a, b) => (lens.valueOf(b) ?? -1) - (lens.valueOf(a) ?? -1))
   return (
     <Section title="The same as a table">

@@ -89,15 +89,12 @@ function MemoryBody({ memory }: { readonly memory: Memory }) {
   )
 }
 
-function Versions({
-  versions,
-  storeId,
-  at,
-}: {
+function Versions(props: {
   readonly versions: readonly MemoryVersion[]
   readonly storeId: string
   readonly at: number
 }) {
+  const { versions, storeId, at } = props
   return (
     <Section
       title="Versions"

@@ -102,15 +102,12 @@ function PolicyFields(
   )
 }
 
-function RuleFields({
-  draft,
-  change,
-  entry,
-}: {
+function RuleFields(props: {
   readonly draft: PolicyDraft
   readonly change: (part: Partial<PolicyDraft>) => void
   readonly entry: TypeEntry | undefined
 }) {
+  const { draft, change, entry } = props
   return (
     <>
       <TextField

@@ -101,11 +101,10 @@ function columnsOf<Row extends RecordRow, One extends RecordRow>(
   ]
 }
 
-function Counts<Row extends RecordRow, One extends RecordRow>({
-  spec,
-}: {
+function Counts<Row extends RecordRow, One extends RecordRow>(props: {
   readonly spec: RegistrySpec<Row, One>
 }) {
+  const { spec } = props
   const counts = Object.entries(spec.useCounts() ?? {}).filter(([, count]) => count > 0)
   if (counts.length === 0) return null
   return (
@@ -174,15 +173,12 @@ function RegisterForm({
   )
 }
 
-function OneField({
-  field,
-  value,
-  onChange,
-}: {
+function OneField(props: {
   readonly field: RegisterField
   readonly value: string
   readonly onChange: (value: string) => void
 }) {
+  const { field, value, onChange } = props
   const { label, hint, kind, options } = field
   const common = { label, hint, value, onChange }
   if (options) return <SelectField {...common} options={options} />

@@ -30,13 +30,11 @@ const StoreLink = ({ store_id: store, name }: Pick<Store, 'store_id' | 'name'>) 
 )
 
 /** The cells of one row share one read. */
-function RetentionCell({
-  storeId,
-  show,
-}: {
+function RetentionCell(props: {
   readonly storeId: string
   readonly show: 'days' | 'due' | 'holds'
 }) {
+  const { storeId, show } = props
   const { data } = useCall(retentionGet, [storeId])
   if (!data) return '…'
   if (show === 'days')
@@ -187,15 +185,12 @@ function RetentionActions({ retention }: { readonly retention: RetentionState })
   )
 }
 
-function PeriodDialog({
-  retention,
-  open,
-  onClose,
-}: {
+function PeriodDialog(props: {
   readonly retention: RetentionState
   readonly open: boolean
   readonly onClose: () => void
 }) {
+  const { retention, open, onClose } = props
   const [days, setDays] = useState(retention.retain_days?.toString() ?? '')
   const [basis, setBasis] = useState(retention.basis ?? '')
   const set = useAction(retentionSet)

@@ -123,13 +123,8 @@ function Manage({ connection }: { readonly connection: SsoConnection }) {
   )
 }
 
-function Details({
-  connection,
-  remove,
-}: {
-  readonly connection: SsoConnection
-  readonly remove: () => void
-}) {
+function Details(props: { readonly connection: SsoConnection; readonly remove: () => void }) {
+  const { connection, remove } = props
   const { connection_id: id, enabled, enforced, redirect_uri, public_jwk } = connection
   const test = useAction(identityTest)
   const update = useAction(identityUpdateConnection)

@@ -100,13 +100,11 @@ function NewRequestHeader({ kind }: { readonly kind: 'erase' | 'access' }) {
   )
 }
 
-function PersonForm({
-  person,
-  onFound,
-}: {
+function PersonForm(props: {
   readonly person: PersonFields
   readonly onFound: (person: PersonFields, preview: SubjectPreview) => void
 }) {
+  const { person, onFound } = props
   const [fields, setFields] = useState(person)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
@@ -152,13 +150,11 @@ function PersonForm({
   )
 }
 
-function MoreFields({
-  fields,
-  put,
-}: {
+function MoreFields(props: {
   readonly fields: PersonFields
   readonly put: (change: Partial<PersonFields>) => void
 }) {
+  const { fields, put } = props
   return (
     <details>
       <summary>More ways to find the person</summary>
@@ -192,15 +188,12 @@ function ReasonForm({ onReason }: { readonly onReason: (reason: ErasureReason) =
   )
 }
 
-function EraseAll({
-  person,
-  preview,
-  reason,
-}: {
+function EraseAll(props: {
   readonly person: PersonFields
   readonly preview: SubjectPreview
   readonly reason: ErasureReason
 }) {
+  const { person, preview, reason } = props
   const [open, setOpen] = useState(false)
   const navigate = useNavigate()
   const erase = useAction(subjectsErase)
@@ -249,15 +242,12 @@ const FORMATS = {
   json: 'JSON for another service',
 } as const
 
-function AccessFile({
-  person,
-  format,
-  primary,
-}: {
+function AccessFile(props: {
   readonly person: PersonFields
   readonly format: keyof typeof FORMATS
   readonly primary?: boolean
 }) {
+  const { person, format, primary } = props
   const { can } = useSession()
   if (!can('memory:read') || !can('decisions:read')) return null
   return (

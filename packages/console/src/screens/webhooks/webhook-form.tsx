@@ -145,15 +145,12 @@ export function RotateSecret({ webhook, done }: { webhook: Webhook; done: () => 
   )
 }
 
-function SecretOnce({
-  secret,
-  publicKey,
-  done,
-}: {
+function SecretOnce(props: {
   readonly secret: string | null
   readonly publicKey: string | null
   readonly done: () => void
 }) {
+  const { secret, publicKey, done } = props
   return (
     <Form onSubmit={done}>
       <p>
