@@ -33,9 +33,9 @@ export function VersionLanes(props: {
   const end = last + Math.max(1, last - begin) * 0.08
   const x = (ms: number) => LEFT + ((ms - begin) / (end - begin)) * (WIDTH - LEFT - 20)
   const height = TOP + lanes.length * LANE + 24
+  const isKnown = (written: number | null) => written === null || written <= knownAt
   const onRecord = lanes.filter(({ written }) => isKnown(written)).length
   const knownY = TOP + onRecord * LANE - 4
-  const isKnown = (written: number | null) => written === null || written <= knownAt
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard
     <section className={css['scroll']} tabIndex={0} aria-label="Version lanes">
