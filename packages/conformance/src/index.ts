@@ -2,7 +2,7 @@
 
 export type { Ref, RetrieveOptions, WriteOptions } from './client/store.ts'
 export { ConformanceError, type Leftover } from './client/wire.ts'
-export { type Anomaly, anomalyOf } from './evaluation/isolation.ts'
+export { anomalyOf } from './evaluation/isolation.ts'
 export {
   type Expectation,
   expectationsOf,

@@ -1,5 +1,8 @@
-// The model in memory: token vectors of whole numbers, whose sum is the vector of a text.
+// The model in memory: token vectors of whole numbers, whose sum is the vector of a text. The one
+// that comes with the package is read from its file on first use, and checked.
 
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { makeTokenVectors } from './token-vectors.ts'
 import { Tokenizer } from './tokenizer.ts'
 
@@ -66,4 +69,27 @@ function quantise(sums: Int32Array): Int8Array {
   const length = Math.sqrt(squares)
   for (let at = 0; at < sums.length; at++) vector[at] = ((sums[at] ?? 0) * UNIT) / length
   return vector
+}
+
+/** Names the space of the vectors: a change of any vector is a new version. */
+export const MODEL = 'custos-static'
+export const VERSION = '1'
+export const DIMENSIONS = 256
+
+const FILE = new URL('../model/custos-static-1.bin', import.meta.url)
+const SHA256 = '5f6ead56f98f398ce31f8cfdaebc219b7e9247e721058cac8f3d8b32f7199a0c'
+
+let loaded: StaticModel | undefined
+
+/** The bundled model; the first call reads 8 MB, and throws if they are not the released ones. */
+export function loadModel(): StaticModel {
+  loaded ??= parseBundled(readFileSync(FILE))
+  return loaded
+}
+
+/** The model in `bytes`, which must be those of the bundled file. */
+export function parseBundled(bytes: Uint8Array): StaticModel {
+  const digest = createHash('sha256').update(bytes).digest('hex')
+  if (digest !== SHA256) throw new Error(`the embedding model is damaged: its SHA-256 is ${digest}`)
+  return new StaticModel(bytes)
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { loadModel } from './bundled.ts'
+import { loadModel } from './static-model.ts'
 import { normalise, splitTokens, Tokenizer } from './tokenizer.ts'
 
 interface Row {

@@ -1,9 +1,8 @@
 // The tools every agent needs: search, save, get and forget memories.
 
 import Type from 'typebox'
-import { fence } from './fence.ts'
 import { ForgetInput, ForgetOutput, forget } from './forget.ts'
-import { failed, result, type ToolSpec, tool } from './tool.ts'
+import { failed, fence, result, type ToolSpec, tool } from './tool.ts'
 
 const Ref = Type.Integer({ minimum: 0, description: 'Number of the memory' })
 const Time = (description: string) => Type.Optional(Type.String({ description }))

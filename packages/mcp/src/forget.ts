@@ -13,9 +13,8 @@ import {
   type RequestStateCodec,
 } from '@modelcontextprotocol/server'
 import Type, { type Static } from 'typebox'
-import { fence } from './fence.ts'
 import type { Session } from './session.ts'
-import { failed, result, type ToolCall } from './tool.ts'
+import { failed, fence, result, type ToolCall } from './tool.ts'
 
 const CONFIRM_SECONDS = 600
 const PREVIEW_CHARS = 200

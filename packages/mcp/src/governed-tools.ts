@@ -1,8 +1,7 @@
 // The tools of governed agents: decisions, policies, actions, approvals and proofs.
 
 import Type from 'typebox'
-import { fence } from './fence.ts'
-import { failed, result, type ToolSpec, tool } from './tool.ts'
+import { failed, fence, result, type ToolSpec, tool } from './tool.ts'
 
 const Id = (description: string) => Type.String({ minLength: 1, description })
 const NullableText = Type.Union([Type.String(), Type.Null()])

@@ -1,11 +1,13 @@
-// The nine tools of the official memory server of MCP, with its inputs and replies, over items.
+// The nine tools of the official memory server of MCP and its resource memory://knowledge-graph,
+// with its inputs and replies, over items.
 
-import type { ToolAnnotations } from '@modelcontextprotocol/server'
+import type { McpServer, ProtocolEra, ToolAnnotations } from '@modelcontextprotocol/server'
 import Type, { type TObject, type TProperties } from 'typebox'
 import {
   addObservations,
   createEntities,
   createRelations,
+  cutGraph,
   deleteEntities,
   deleteObservations,
   deleteRelations,
@@ -15,10 +17,8 @@ import {
   searchNodes,
   showGraph,
 } from './graph.ts'
-import { cutGraph } from './graph-budget.ts'
 import { eraseItems, loadGraph, putItems, rankEntities } from './graph-items.ts'
 import type { GraphItem } from './graph-records.ts'
-import { announceChange } from './graph-resource.ts'
 import type { Session } from './session.ts'
 import { failed, type ToolCall, type ToolSpec, tool } from './tool.ts'
 
@@ -219,3 +219,32 @@ export const graphTools: readonly ToolSpec[] = [
     },
   }),
 ]
+
+const GRAPH_URI = 'memory://knowledge-graph'
+
+export function registerGraph(server: McpServer, session: Session, era?: ProtocolEra): void {
+  if (!session.may('memory:read')) return
+  const mimeType = 'application/json'
+  const about = { title: 'Knowledge Graph', description: 'All entities and relations', mimeType }
+  server.registerResource('knowledge-graph', GRAPH_URI, about, async (uri) => {
+    const text = JSON.stringify(showGraph(await loadGraph(session)), null, 2)
+    return { contents: [{ uri: uri.href, mimeType, text }] }
+  })
+  // The protocol library keeps the subscriptions of 2026-era clients.
+  if (era === 'modern') session.follow(GRAPH_URI)
+  if (era !== 'legacy') return
+  server.server.setRequestHandler('resources/subscribe', ({ params }) => {
+    session.follow(params.uri)
+    return {}
+  })
+  server.server.setRequestHandler('resources/unsubscribe', ({ params }) => {
+    session.unfollow(params.uri)
+    return {}
+  })
+}
+
+/** The client reads the resource again. That it is gone is no error of the call. */
+const announceChange = ({ server, session }: ToolCall): Promise<void> =>
+  session.follows(GRAPH_URI)
+    ? server.server.sendResourceUpdated({ uri: GRAPH_URI }).catch(() => {})
+    : Promise.resolve()

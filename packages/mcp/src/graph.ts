@@ -1,4 +1,5 @@
-// What a knowledge graph is, and what each change of it stores and erases. Pure.
+// What a knowledge graph is, what each change of it stores and erases, and its cut to a number of
+// tokens, which keeps what matters most. Pure.
 
 import {
   type Entity,
@@ -195,3 +196,55 @@ export function searchNodes(graph: Graph, query: string): GraphView {
 
 export const openNodes = (graph: Graph, names: readonly string[]): GraphView =>
   showAround(graph, ({ name }) => names.includes(name))
+
+export interface GraphBudget {
+  readonly tokens: number
+  /** Tokens of a text, as the model counts them. */
+  readonly count: (text: string) => number
+}
+
+/**
+ * Keeps the entities that `ranked` names first, as many as fit with the relations that have an end
+ * among them. What is kept stays in its order. `truncated` counts what was left out, if anything.
+ */
+export function cutGraph(
+  graph: GraphView,
+  ranked: readonly string[],
+  { tokens, count }: GraphBudget,
+): { graph: GraphView; truncated?: { entities: number; relations: number } } {
+  const fits = (view: GraphView): boolean => count(JSON.stringify(view, null, 2)) <= tokens
+  if (fits(graph)) return { graph }
+  const best = rankEntities(graph, ranked)
+  let low = 0
+  let high = best.length
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (fits(takeBest(graph, best, middle))) low = middle
+    else high = middle - 1
+  }
+  const kept = takeBest(graph, best, low)
+  return {
+    graph: kept,
+    truncated: {
+      entities: graph.entities.length - kept.entities.length,
+      relations: graph.relations.length - kept.relations.length,
+    },
+  }
+}
+
+/** Positions of the entities, the best first; those without a rank follow, the newest first. */
+function rankEntities({ entities }: GraphView, ranked: readonly string[]): number[] {
+  const rank = new Map(ranked.map((name, at) => [name, at]))
+  return entities
+    .map(({ name }, at) => ({ at, rank: rank.get(name) ?? ranked.length }))
+    .sort((a, b) => a.rank - b.rank || b.at - a.at)
+    .map(({ at }) => at)
+}
+
+function takeBest(graph: GraphView, best: readonly number[], size: number): GraphView {
+  const kept = new Set(best.slice(0, size))
+  const entities = graph.entities.filter((_, at) => kept.has(at))
+  const names = new Set(entities.map(({ name }) => name))
+  const relations = graph.relations.filter(({ from, to }) => names.has(from) || names.has(to))
+  return showGraph({ entities, relations })
+}

@@ -7,7 +7,7 @@ import { type StdioServerHandle, serveStdio } from '@modelcontextprotocol/server
 import { createServer } from './server.ts'
 import type { SessionOptions } from './session.ts'
 
-export { importMemoryFile, MemoryFileError } from './graph-file.ts'
+export { importMemoryFile, MemoryFileError } from './graph-items.ts'
 export { type SessionOptions, TOOL_SETS, type ToolSet } from './session.ts'
 
 /** Serves one client on this process's standard input and output, of either protocol era. */

@@ -12,13 +12,11 @@ import {
 } from '@modelcontextprotocol/server'
 import Type from 'typebox'
 import { coreTools } from './core-tools.ts'
-import { fence } from './fence.ts'
 import { confirmations } from './forget.ts'
 import { governedTools } from './governed-tools.ts'
-import { registerGraph } from './graph-resource.ts'
-import { graphTools } from './graph-tools.ts'
+import { graphTools, registerGraph } from './graph-tools.ts'
 import { BUDGET_DEFAULT, Session, type SessionOptions } from './session.ts'
-import { isReadOnly, registerTool, type ToolSpec } from './tool.ts'
+import { fence, isReadOnly, registerTool, type ToolSpec } from './tool.ts'
 
 const VERSION = '0.1.0'
 

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Custos } from '@custos/client'
-import type { GraphBudget } from './graph-budget.ts'
+import type { GraphBudget } from './graph.ts'
 
 export const TOOL_SETS = ['core', 'governed', 'graph', 'all'] as const
 export type ToolSet = (typeof TOOL_SETS)[number]

@@ -117,17 +117,17 @@ const IDS: readonly DigitId[] = [
   row('US_DRIVER_LICENSE', [6, 14], 'license', unchecked, { score: 0.05, shapes: [424, 333, 33] }),
 ]
 
-function row(...[entity, digits, named, isValid, form]: Row): DigitId {
+function row(
+  ...[entity, digits, named, isValid, form]: [
+    entity: Entity,
+    digits: DigitId['digits'],
+    named: Role,
+    isValid: DigitId['isValid'],
+    form: Pick<DigitId, 'score'> & Partial<Pick<DigitId, 'shapes' | 'shaped'>>,
+  ]
+): DigitId {
   return { entity, digits, role: role(named), isValid, shapes: [], shaped: 0, ...form }
 }
-
-type Row = [
-  entity: Entity,
-  digits: DigitId['digits'],
-  named: Role,
-  isValid: DigitId['isValid'],
-  form: Pick<DigitId, 'score'> & Partial<Pick<DigitId, 'shapes' | 'shaped'>>,
-]
 
 /** By the count of digits. */
 const BY_TOTAL = Array.from({ length: 20 }, (_, total) =>

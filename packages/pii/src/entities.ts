@@ -1,10 +1,5 @@
 // The entity types that the recognisers find, with Presidio's names and one sentence each.
 
-export interface EntityAbout {
-  readonly entity: string
-  readonly about: string
-}
-
 const ABOUT = {
   ABA_ROUTING_NUMBER: 'Nine digits with the check digit of US banks, named as a routing number.',
   AGE: 'A number said to be an age: "62-year-old", "aged 62", "turned 62".',
@@ -53,7 +48,7 @@ const ABOUT = {
 export type Entity = keyof typeof ABOUT
 
 /** Sorted by name. */
-export function listEntities(): EntityAbout[] {
+export function listEntities(): { entity: string; about: string }[] {
   return Object.entries(ABOUT)
     .map(([entity, about]) => ({ entity, about }))
     .sort((a, b) => (a.entity < b.entity ? -1 : 1))

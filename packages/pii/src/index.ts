@@ -7,7 +7,7 @@
 // nothing. Both are pure, and take time in proportion to the text whatever it contains.
 
 import { findNamedDate } from './dates.ts'
-import { type EntityAbout, listEntities } from './entities.ts'
+import { listEntities } from './entities.ts'
 import { findBareDomain, findInternet, mayEndDomain } from './internet.ts'
 import { Matches, resolveOverlaps } from './matches.ts'
 import { findNumbers } from './numbers.ts'
@@ -17,7 +17,7 @@ import { findStreets } from './streets.ts'
 import { findDashed, findMixed, findSpacedNino } from './word-patterns.ts'
 
 /** What may be looked for, a sentence each, sorted by name. */
-export const ENTITIES: readonly EntityAbout[] = listEntities()
+export const ENTITIES: Readonly<ReturnType<typeof listEntities>> = listEntities()
 
 interface PersonalData {
   readonly entity: string

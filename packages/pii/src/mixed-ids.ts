@@ -169,17 +169,17 @@ const IDS: readonly MixedId[] = [
   row('IT_FISCAL_CODE', 'AAAAAAXXAXXAXXXA', 0.9, [], isFiscalCode),
 ]
 
-function row(...[entity, form, score, roles, isValid]: Row): MixedId {
+function row(
+  ...[entity, form, score, roles, isValid]: [
+    entity: Entity,
+    form: string,
+    score: number,
+    roles: readonly Role[],
+    isValid: MixedId['isValid'],
+  ]
+): MixedId {
   return { entity, form, score, roles: roles.map((name) => role(name)), isValid }
 }
-
-type Row = [
-  entity: Entity,
-  form: string,
-  score: number,
-  roles: readonly Role[],
-  isValid: MixedId['isValid'],
-]
 
 /** By the count of characters. */
 const BY_SIZE = Array.from({ length: 17 }, (_, size) =>

@@ -283,18 +283,12 @@ async function verifyCheckpointText(text: string, keys: readonly PublishedKey[])
   return toVerdict('checkpoint', checks, signers)
 }
 
-type CheckpointVerdict = {
-  readonly checks: readonly Check[]
-  readonly signers: readonly string[]
-  /** Present if a known key signed the checkpoint. */
-  readonly checkpoint?: Checkpoint
-}
-
-// A signed note names its key by a short hash, so each published checkpoint key is tried.
+// A signed note names its key by a short hash, so each published checkpoint key is tried. The
+// checkpoint is present if a known key signed it.
 async function verifySignedNote(
   text: string,
   keys: readonly PublishedKey[],
-): Promise<CheckpointVerdict> {
+): Promise<{ checks: readonly Check[]; signers: readonly string[]; checkpoint?: Checkpoint }> {
   let detail = 'unknown_key'
   for (const { key_id, purpose, public_key } of keys) {
     if (purpose !== 'checkpoint') continue

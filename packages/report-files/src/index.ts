@@ -3,5 +3,4 @@
 export { htmlReport } from './html/page.ts'
 export { htmlDocument } from './html/plain-page.ts'
 export { oscalReport } from './oscal/assessment-results.ts'
-export { accessLetter } from './plain/access-letter.ts'
-export { certificateDocument, manifestDocument } from './plain/erasure-proof.ts'
+export { accessLetter, certificateDocument, manifestDocument } from './plain/plain-document.ts'

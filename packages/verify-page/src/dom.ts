@@ -1,8 +1,6 @@
 // Elements of the page. Everything from a document is text, never HTML: the page's policy forbids
 // the rest.
 
-type Child = Node | string | null
-
 /** An element with attributes, listeners (`on`) and children; `null` children are left out. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
@@ -11,7 +9,7 @@ export function el<K extends keyof HTMLElementTagNameMap>(
     readonly on?: Readonly<Record<string, (event: Event) => void>>
     readonly [attribute: string]: unknown
   } = {},
-  ...children: readonly Child[]
+  ...children: readonly (Node | string | null)[]
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag)
   for (const [name, value] of Object.entries(options)) {
@@ -38,7 +36,7 @@ export function disclosure(title: string, content: () => Node): HTMLDetailsEleme
   return details
 }
 
-export function rows(pairs: readonly (readonly [string, Child])[]): HTMLElement {
+export function rows(pairs: readonly (readonly [string, Node | string])[]): HTMLElement {
   const list = el('dl')
   for (const [name, value] of pairs) list.append(el('dt', {}, name), el('dd', {}, value))
   return list

@@ -18,8 +18,18 @@ import {
 import { dateOf, laterThan, newId, now } from '../ambient.ts'
 import { type MemoryScope, requireClient, storeOf } from '../scope.ts'
 import { ItemTables } from './item-tables.ts'
-import { contextOf, filterMessages, messagePage, pageBounds, sortByDate } from './pages.ts'
-import { jsonOf, mergeContent, messageOf, resourceOf, threadOf } from './rows.ts'
+import {
+  contextOf,
+  filterMessages,
+  jsonOf,
+  mergeContent,
+  messageOf,
+  messagePage,
+  pageBounds,
+  resourceOf,
+  sortByDate,
+  threadOf,
+} from './rows.ts'
 
 export type CustosStorageOptions = Pick<MemoryScope, 'client' | 'store'>
 

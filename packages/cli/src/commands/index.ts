@@ -72,7 +72,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'hold',
     summary: 'place, list and release legal holds on a store',
-    load: async () => (await import('./rights/hold.ts')).hold,
+    load: async () => (await import('./rights/retention.ts')).hold,
   },
   {
     name: 'retention',

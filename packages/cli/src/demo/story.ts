@@ -214,14 +214,9 @@ export function openStoreApi(custos: Custos, store_id: string) {
   }
 }
 
-interface Turn {
-  readonly speaker: 'Nadia' | 'assistant'
-  readonly text: string
-}
-
 interface Session {
   readonly session_id: string
-  readonly turns: readonly Turn[]
+  readonly turns: readonly { readonly speaker: 'Nadia' | 'assistant'; readonly text: string }[]
 }
 
 const session = (session_id: string, ...lines: readonly string[]): Session => ({

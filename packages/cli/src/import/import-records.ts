@@ -147,14 +147,16 @@ async function identityOf({ kind, file, store, options }: ImportPlan): Promise<s
   return `import-${createHash('sha256').update(choice).digest('hex').slice(0, 32)}`
 }
 
-interface BlockToSend {
-  readonly plan: ImportPlan
-  readonly block: readonly PlacedLine[]
-  readonly totals: ImportTotals
-  readonly key: string
-}
-
-async function sendBlock(custos: Custos, { plan, block, totals, key }: BlockToSend): Promise<void> {
+async function sendBlock(
+  custos: Custos,
+  sent: {
+    readonly plan: ImportPlan
+    readonly block: readonly PlacedLine[]
+    readonly totals: ImportTotals
+    readonly key: string
+  },
+): Promise<void> {
+  const { plan, block, totals, key } = sent
   const text = block.map(({ line }) => `${JSON.stringify(line)}\n`).join('')
   try {
     const options = { idempotencyKey: key }

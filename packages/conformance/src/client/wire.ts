@@ -26,19 +26,18 @@ export type Answer = {
 /** Sends one request; `body` makes it JSON. Throws ConformanceError when nothing answers. */
 export type Wire = (method: string, path: string, body?: unknown) => Promise<Answer>
 
-type WireOptions = {
-  readonly url: string
-  readonly api_key?: string | undefined
-  readonly fetch?: typeof fetch | undefined
-  readonly signal?: AbortSignal | undefined
-}
-
 const TIMEOUT_MS = 30_000
 /** Retries after 429 and 503; each waits as long as the answer asks for, up to a limit. */
 const PATIENCE = 5
 const WAIT_MS_MAX = 10_000
 
-export function openWire({ url, api_key, fetch: send = fetch, signal }: WireOptions): Wire {
+export function openWire(options: {
+  readonly url: string
+  readonly api_key?: string | undefined
+  readonly fetch?: typeof fetch | undefined
+  readonly signal?: AbortSignal | undefined
+}): Wire {
+  const { url, api_key, fetch: send = fetch, signal } = options
   const base = url.replace(/\/+$/, '')
   return async (method, path, body) => {
     for (let attempt = 1; ; attempt += 1) {

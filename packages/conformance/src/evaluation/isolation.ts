@@ -3,14 +3,13 @@
 import type { Trace, Turn } from '../workloads/trace.ts'
 
 const ANOMALIES = ['lost_update', 'resurrection', 'non_repeatable_read', 'write_skew'] as const
-export type Anomaly = (typeof ANOMALIES)[number]
 
 /**
  * The anomaly that the operations of a group make possible: a delete and a write of the same key,
  * two writes of one key, two reads around a write, or two writes each after a read of the other's
  * key. Null when none is possible.
  */
-export function anomalyOf(trace: Trace, turns: readonly Turn[]): Anomaly | null {
+export function anomalyOf(trace: Trace, turns: readonly Turn[]): (typeof ANOMALIES)[number] | null {
   const facts = new Map(trace.facts.map((fact) => [fact.fact_id, fact]))
   const keysOf = (ids: readonly string[]) =>
     ids.flatMap((id) => {
@@ -52,19 +51,13 @@ export type TransactionGroup = {
   readonly base_is_read: boolean
 }
 
-export type IsolationLevel = 'read_committed' | 'serializable'
-type ObservedAnomaly = 'lost_update' | 'resurrection' | 'refused_write' | 'unread_write'
-
 /**
  * The anomalies a group showed, and the strongest isolation level they allow. All but a lost update
  * are forbidden at every level. A delete and a write of one key leave the new version in either
  * order, and never the deleted one, even if that was replaced before.
  */
-export function evaluateGroup({ transactions, base_is_read }: TransactionGroup): {
-  readonly anomalies: readonly ObservedAnomaly[]
-  readonly level: IsolationLevel
-} {
-  const anomalies = new Set<ObservedAnomaly>()
+export function evaluateGroup({ transactions, base_is_read }: TransactionGroup) {
+  const anomalies = new Set<'lost_update' | 'resurrection' | 'refused_write' | 'unread_write'>()
   for (const { kind, committed, survives, is_read, replaced } of transactions) {
     if (kind === 'delete') {
       if (committed && (survives || base_is_read)) anomalies.add('resurrection')
@@ -77,5 +70,5 @@ export function evaluateGroup({ transactions, base_is_read }: TransactionGroup):
   const open = transactions.filter((t) => t.kind === 'write' && t.committed && !t.replaced)
   if (open.length > 1) anomalies.add('lost_update')
   const level = anomalies.has('lost_update') ? 'read_committed' : 'serializable'
-  return { anomalies: [...anomalies], level }
+  return { anomalies: [...anomalies], level } as const
 }

@@ -15,7 +15,6 @@ export type GmpCapability = (typeof GMP_CAPABILITIES)[number]
  * `not_tested`: declared, but it could not be tested with what was given; never counted.
  */
 export const VERDICTS = ['pass', 'fail', 'not_declared', 'not_tested'] as const
-export type ConformanceVerdict = (typeof VERDICTS)[number]
 
 /** `detail` says what was expected and names facts and refs, never their contents. */
 export type ConformanceCheck = {
@@ -29,7 +28,7 @@ export type Metrics = Readonly<Record<string, number>>
 
 export type CapabilityResult = {
   readonly capability: GmpCapability
-  readonly verdict: ConformanceVerdict
+  readonly verdict: (typeof VERDICTS)[number]
   /** Why, in a line: the first failure, or what was missing; null for a pass. */
   readonly reason: string | null
   readonly checks: readonly ConformanceCheck[]

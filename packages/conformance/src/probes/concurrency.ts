@@ -1,11 +1,7 @@
 // Probe of concurrency_control: sends groups of requests concurrently (W10).
 
 import { type Ref, RequestRefused, refKey, type Store, WHOLE_STORE } from '../client/store.ts'
-import {
-  evaluateGroup,
-  type IsolationLevel,
-  type TransactionGroup,
-} from '../evaluation/isolation.ts'
+import { evaluateGroup, type TransactionGroup } from '../evaluation/isolation.ts'
 import { type Turn, turnsInOrder } from '../workloads/trace.ts'
 import { countTurns, type Probe, type ProbeContext } from './probe.ts'
 
@@ -60,16 +56,17 @@ async function writeBase(
   tick()
 }
 
-type Group = {
-  readonly name: string
-  readonly store: Store
-  readonly turns: readonly Turn[]
-  readonly ref: Ref
-  readonly base_id: string
-}
-
 /** Sends the requests of the group concurrently, then reads what each of them left. */
-async function runGroup({ tick }: ProbeContext, group: Group): Promise<TransactionGroup> {
+async function runGroup(
+  { tick }: ProbeContext,
+  group: {
+    readonly name: string
+    readonly store: Store
+    readonly turns: readonly Turn[]
+    readonly ref: Ref
+    readonly base_id: string
+  },
+): Promise<TransactionGroup> {
   const { store, turns, ref, name } = group
   const ended = await Promise.all(
     turns.map(async (turn) => {
@@ -115,7 +112,7 @@ function addGroupChecks({ checks }: ProbeContext, outcomes: readonly Transaction
   const judged = outcomes.map((outcome) => ({ name: outcome.name, ...evaluateGroup(outcome) }))
   const where = (anomaly: string) =>
     judged.filter(({ anomalies }) => anomalies.some((a) => a === anomaly)).map(({ name }) => name)
-  const levels: readonly IsolationLevel[] = ['read_committed', 'serializable']
+  const levels = ['read_committed', 'serializable'] as const
   checks.none('what was deleted stays away', where('resurrection'), 'at every level')
   checks.none('what was refused left nothing', where('refused_write'), 'at every level')
   checks.none('what was answered is read', where('unread_write'), 'at every level')

@@ -37,12 +37,6 @@ const OBJECTS = {
   ],
 } as const
 
-type Relation = {
-  readonly objects: keyof typeof OBJECTS
-  readonly says: (subject: string, object: string) => string
-  readonly asks: (subject: string) => string
-}
-
 const RELATIONS = {
   lives_in: {
     objects: 'place',
@@ -89,7 +83,14 @@ const RELATIONS = {
     says: (s, o) => `${s} speaks ${o}.`,
     asks: (s) => `Which language does ${s} speak?`,
   },
-} as const satisfies Record<string, Relation>
+} as const satisfies Record<
+  string,
+  {
+    readonly objects: keyof typeof OBJECTS
+    readonly says: (subject: string, object: string) => string
+    readonly asks: (subject: string) => string
+  }
+>
 
 export type Predicate = keyof typeof RELATIONS
 export const PREDICATES: readonly Predicate[] = Object.keys(RELATIONS).filter(isPredicate)

@@ -10,6 +10,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query'
 import { client } from './connection.ts'
+import { useUrlState } from './url-state.ts'
 
 /** An operation with its arguments: what a table, a snippet or a query is about. */
 export interface CallRequest {
@@ -17,7 +18,7 @@ export interface CallRequest {
   readonly args: readonly unknown[]
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly enabled?: boolean
   readonly refetchMs?: number
   /** Shows the last answer while the next one is loading. */
@@ -72,4 +73,40 @@ export function useAction<A extends readonly unknown[], R>(operation: Operation<
     mutationFn: (args) => call(client, operation, ...args),
     onSuccess: () => queries.invalidateQueries(),
   })
+}
+
+const PAGE_ROWS = 50
+
+/** One page of a list, as a table shows it. */
+export interface ListResult<Row> {
+  readonly rows: readonly Row[] | undefined
+  readonly nextCursor: string | null | undefined
+  readonly error: Error | null
+  readonly isFetching: boolean
+  readonly request: CallRequest
+}
+
+/** The page that the address names; a second table of a screen has its own part of it. */
+export function usePage(name = ''): { readonly limit: number; readonly cursor?: string } {
+  const [cursor] = useUrlState(`${name}cursor`)
+  return cursor === '' ? { limit: PAGE_ROWS } : { limit: PAGE_ROWS, cursor }
+}
+
+/**
+ * Reads one page.
+ * @param args of the operation, with the values of `usePage`
+ * @param rows of a reply
+ */
+export function useList<
+  A extends readonly unknown[],
+  R extends { readonly next_cursor: string | null },
+  Row,
+>(
+  operation: Operation<A, Pending<R>>,
+  args: A,
+  rows: (reply: R) => readonly Row[],
+  options: ReadOptions = {},
+): ListResult<Row> {
+  const { data, error, isFetching, request } = useCall(operation, args, { keep: true, ...options })
+  return { rows: data && rows(data), nextCursor: data?.next_cursor, error, isFetching, request }
 }

@@ -74,13 +74,11 @@ function useDestinations(text: string): readonly Destination[] {
   ]
 }
 
-export function Palette({
-  open,
-  onOpenChange,
-}: {
+export function Palette(props: {
   readonly open: boolean
   readonly onOpenChange: (open: boolean) => void
 }) {
+  const { open, onOpenChange } = props
   return (
     <Dialog.Root open={open} onOpenChange={onOpenChange}>
       <Dialog.Portal>

@@ -6,13 +6,12 @@ import { preferences } from '../ambient.ts'
 import { IconButton } from '../parts/button.tsx'
 
 const THEMES = ['system', 'light', 'dark'] as const
-type Theme = (typeof THEMES)[number]
 const ICONS = { system: Monitor, light: Sun, dark: Moon }
 
-const current = (): Theme => THEMES.find((theme) => theme === preferences.get('theme')) ?? 'system'
+const current = () => THEMES.find((theme) => theme === preferences.get('theme')) ?? 'system'
 
 /** Before the first paint, so that no page flashes. */
-export function applyTheme(theme: Theme = current()): void {
+export function applyTheme(theme = current()): void {
   if (theme === 'system') delete document.documentElement.dataset['theme']
   else document.documentElement.dataset['theme'] = theme
 }

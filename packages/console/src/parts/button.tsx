@@ -6,13 +6,14 @@ import css from './button.module.css'
 
 type NativeButton = ButtonHTMLAttributes<HTMLButtonElement>
 
-interface ButtonProps extends NativeButton {
-  readonly kind?: 'plain' | 'primary' | 'danger' | 'quiet'
-  readonly icon?: LucideIcon
-  readonly busy?: boolean
-}
-
-export function Button({ kind = 'plain', icon: Icon, busy, children, ...rest }: ButtonProps) {
+export function Button(
+  props: NativeButton & {
+    readonly kind?: 'plain' | 'primary' | 'danger' | 'quiet'
+    readonly icon?: LucideIcon
+    readonly busy?: boolean
+  },
+) {
+  const { kind = 'plain', icon: Icon, busy, children, ...rest } = props
   return (
     <button
       type="button"
@@ -27,12 +28,13 @@ export function Button({ kind = 'plain', icon: Icon, busy, children, ...rest }: 
   )
 }
 
-interface IconButtonProps extends NativeButton {
-  readonly label: string
-  readonly icon: LucideIcon
-}
-
-export function IconButton({ label, icon: Icon, ...rest }: IconButtonProps) {
+export function IconButton(
+  props: NativeButton & {
+    readonly label: string
+    readonly icon: LucideIcon
+  },
+) {
+  const { label, icon: Icon, ...rest } = props
   return (
     <button type="button" {...rest} className={css['icon']} aria-label={label} title={label}>
       <Icon size={16} aria-hidden />

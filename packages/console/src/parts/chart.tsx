@@ -6,16 +6,6 @@ import 'uplot/dist/uPlot.min.css'
 import css from './chart.module.css'
 import { formatNumber } from './display.tsx'
 
-interface ChartProps {
-  readonly label: string
-  /** Seconds since 1970. */
-  readonly times: readonly number[]
-  readonly series: readonly { readonly label: string; readonly values: readonly number[] }[]
-  /** How a time is written in the table. */
-  readonly timeText: (seconds: number) => string
-  readonly height?: number
-}
-
 const COLOURS = ['--accent', '--warn', '--good', '--bad'] as const
 
 const colour = (name: string): string =>
@@ -31,7 +21,16 @@ function resolved(name: string): string {
   return found
 }
 
-export function Chart({ label, times, series, timeText, height = 180 }: ChartProps) {
+export function Chart(props: {
+  readonly label: string
+  /** Seconds since 1970. */
+  readonly times: readonly number[]
+  readonly series: readonly { readonly label: string; readonly values: readonly number[] }[]
+  /** How a time is written in the table. */
+  readonly timeText: (seconds: number) => string
+  readonly height?: number
+}) {
+  const { label, times, series, timeText, height = 180 } = props
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const element = box.current

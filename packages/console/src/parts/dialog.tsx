@@ -8,15 +8,14 @@ import css from './dialog.module.css'
 import { Form, TextField } from './form.tsx'
 import { ErrorState } from './states.tsx'
 
-interface DialogProps {
+export function Dialog(props: {
   readonly title: string
   readonly open: boolean
   readonly onClose: () => void
   readonly wide?: boolean
   readonly children: ReactNode
-}
-
-export function Dialog({ title, open, onClose, wide, children }: DialogProps) {
+}) {
+  const { title, open, onClose, wide, children } = props
   return (
     <Base.Root open={open} onOpenChange={(next) => next || onClose()}>
       <Base.Portal>
@@ -59,11 +58,10 @@ export function ConfirmDialog({ typed, verb, act, children, ...rest }: ConfirmPr
   )
 }
 
-type ConfirmBodyProps = Pick<ConfirmProps, 'verb' | 'act' | 'onClose' | 'children'> & {
-  readonly typed: string | undefined
-}
-
-function ConfirmBody({ typed, verb, act, onClose, children }: ConfirmBodyProps) {
+function ConfirmBody(
+  props: Omit<ConfirmProps, 'title' | 'open' | 'typed'> & { readonly typed: string | undefined },
+) {
+  const { typed, verb, act, onClose, children } = props
   const [text, setText] = useState('')
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)

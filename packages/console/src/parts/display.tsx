@@ -1,7 +1,9 @@
-// Small ways to show values: facts in pairs, a state, a share of a whole, numbers.
+// Small ways to show values: facts in pairs, a state, a share of a whole, numbers, cosignatures.
 
+import type { Epoch } from '@custos/client/types'
 import type { ReactNode } from 'react'
 import css from './display.module.css'
+import { Time } from './time.tsx'
 
 /** Names and values of one record. Pairs without a value are left out. */
 export function Facts({ of }: { readonly of: readonly (readonly [string, ReactNode])[] }) {
@@ -35,15 +37,12 @@ export const Pill = ({
 )
 
 /** How much of a whole is used, as a bar with its numbers. */
-export function Meter({
-  label,
-  value,
-  max,
-}: {
+export function Meter(props: {
   readonly label: string
   readonly value: number
   readonly max: number
 }) {
+  const { label, value, max } = props
   const share = max > 0 ? Math.min(1, value / max) : 0
   return (
     <div className={css['meter']}>
@@ -63,15 +62,12 @@ export function Figures({ children }: { readonly children: ReactNode }) {
   return <div className={css['figures']}>{children}</div>
 }
 
-export function Figure({
-  label,
-  value,
-  children,
-}: {
+export function Figure(props: {
   readonly label: string
   readonly value: number | null | undefined
   readonly children?: ReactNode
 }) {
+  const { label, value, children } = props
   return (
     <div className={css['figure']}>
       <span className={css['label']}>{label}</span>
@@ -99,3 +95,20 @@ export function formatBytes(bytes: number): string {
 
 /** A word of the API for people: `below_min_score` becomes `below min score`. */
 export const inWords = (name: string): string => name.replaceAll(/[._]/g, ' ')
+
+/** What others signed of a checkpoint, in words. Null: the operator has no witnesses. */
+export const describeWitnesses = ({
+  cosignatures,
+  witnessed,
+}: Pick<Epoch, 'cosignatures' | 'witnessed'>): string | null =>
+  witnessed === null
+    ? null
+    : `${cosignatures.length} cosigned it, ${witnessed ? '' : 'not yet '}enough`
+
+export const cosignatureRows = (
+  checkpoint: Pick<Epoch, 'cosignatures' | 'witnessed' | 'timestamp'>,
+) =>
+  [
+    ['Witnesses', describeWitnesses(checkpoint)],
+    ['Timestamp', checkpoint.timestamp && <Time key="d" value={checkpoint.timestamp.stamped_at} />],
+  ] as const

@@ -9,15 +9,14 @@ import {
 } from 'react'
 import css from './form.module.css'
 
-interface FormProps {
+export function Form(props: {
   readonly onSubmit: () => void | Promise<void>
   readonly children: ReactNode
   /** Side by side, for filters above a table. */
   readonly inline?: boolean
   readonly label?: string
-}
-
-export function Form({ onSubmit, children, inline, label }: FormProps) {
+}) {
+  const { onSubmit, children, inline, label } = props
   return (
     <form
       className={inline ? css['inline'] : css['form']}
@@ -52,9 +51,8 @@ function Labelled({ label, hint, id, children }: FieldProps & { id: string; chil
   )
 }
 
-type TextFieldProps = FieldProps & Changed<InputHTMLAttributes<HTMLInputElement>>
-
-export function TextField({ label, hint, onChange, ...rest }: TextFieldProps) {
+export function TextField(props: FieldProps & Changed<InputHTMLAttributes<HTMLInputElement>>) {
+  const { label, hint, onChange, ...rest } = props
   const id = useId()
   return (
     <Labelled label={label} hint={hint} id={id}>
@@ -69,9 +67,8 @@ export function TextField({ label, hint, onChange, ...rest }: TextFieldProps) {
   )
 }
 
-type TextAreaProps = FieldProps & Changed<TextareaHTMLAttributes<HTMLTextAreaElement>>
-
-export function TextArea({ label, hint, onChange, ...rest }: TextAreaProps) {
+export function TextArea(props: FieldProps & Changed<TextareaHTMLAttributes<HTMLTextAreaElement>>) {
+  const { label, hint, onChange, ...rest } = props
   const id = useId()
   return (
     <Labelled label={label} hint={hint} id={id}>
@@ -87,13 +84,14 @@ export function TextArea({ label, hint, onChange, ...rest }: TextAreaProps) {
   )
 }
 
-type SelectProps = FieldProps &
-  Omit<Changed<SelectHTMLAttributes<HTMLSelectElement>>, 'children'> & {
-    /** Value and text of each option. */
-    readonly options: readonly (readonly [value: string, text: string])[]
-  }
-
-export function SelectField({ label, hint, onChange, options, ...rest }: SelectProps) {
+export function SelectField(
+  props: FieldProps &
+    Omit<Changed<SelectHTMLAttributes<HTMLSelectElement>>, 'children'> & {
+      /** Value and text of each option. */
+      readonly options: readonly (readonly [value: string, text: string])[]
+    },
+) {
+  const { label, hint, onChange, options, ...rest } = props
   const id = useId()
   return (
     <Labelled label={label} hint={hint} id={id}>
@@ -113,13 +111,12 @@ export function SelectField({ label, hint, onChange, options, ...rest }: SelectP
   )
 }
 
-interface CheckFieldProps {
+export function CheckField(props: {
   readonly label: string
   readonly checked: boolean
   readonly onChange: (checked: boolean) => void
-}
-
-export function CheckField({ label, checked, onChange }: CheckFieldProps) {
+}) {
+  const { label, checked, onChange } = props
   return (
     <label className={css['check']}>
       <input

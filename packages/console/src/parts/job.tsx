@@ -14,14 +14,13 @@ const POLL_MS = 700
 const isEnded = (job: Job | undefined): boolean =>
   job !== undefined && job.state !== 'queued' && job.state !== 'running'
 
-interface JobProgressProps {
+export function JobProgress(props: {
   readonly jobId: string
   readonly label: string
   /** Called once, when the job is done. */
   readonly onDone?: (job: Job) => void
-}
-
-export function JobProgress({ jobId, label, onDone }: JobProgressProps) {
+}) {
+  const { jobId, label, onDone } = props
   const { can } = useSession()
   const { data, error } = useCall(jobsGet, [jobId], { refetchMs: POLL_MS })
   const cancel = useAction(jobsCancel)

@@ -66,16 +66,15 @@ export function VerdictView({ verdict }: { readonly verdict: Verdict }) {
   )
 }
 
-interface JsonDialogProps {
+export function JsonDialog(props: {
   readonly title: string
   readonly value: unknown
   readonly open: boolean
   readonly onClose: () => void
   /** The document has a signature. */
   readonly signed?: boolean | undefined
-}
-
-export function JsonDialog({ title, value, open, onClose, signed }: JsonDialogProps) {
+}) {
+  const { title, value, open, onClose, signed } = props
   return (
     <Dialog wide title={title} open={open} onClose={onClose}>
       <div className={css['stack']}>

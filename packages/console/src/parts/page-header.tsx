@@ -5,15 +5,14 @@ import type { CallRequest } from '../api/use-call.ts'
 import css from './page-header.module.css'
 import { RequestMenu } from './request-menu.tsx'
 
-interface PageHeaderProps {
+export function PageHeader(props: {
   readonly title: string
   readonly about?: ReactNode
   readonly actions?: ReactNode
   /** The main call of the screen, for "as curl". */
   readonly request?: CallRequest | undefined
-}
-
-export function PageHeader({ title, about, actions, request }: PageHeaderProps) {
+}) {
+  const { title, about, actions, request } = props
   return (
     <header className={css['header']}>
       {/* React hoists it into the head. */}
@@ -30,15 +29,14 @@ export function PageHeader({ title, about, actions, request }: PageHeaderProps) 
   )
 }
 
-interface SectionProps {
+/** A titled part of a screen. */
+export function Section(props: {
   readonly title: string
   readonly about?: ReactNode
   readonly actions?: ReactNode
   readonly children: ReactNode
-}
-
-/** A titled part of a screen. */
-export function Section({ title, about, actions, children }: SectionProps) {
+}) {
+  const { title, about, actions, children } = props
   return (
     <section className={css['section']}>
       <div className={css['sectionHead']}>

@@ -3,7 +3,6 @@
 import { Code } from 'lucide-react'
 import { useState } from 'react'
 import { useSession } from '../api/session.tsx'
-import { asCurl, asTypeScript } from '../api/snippets.ts'
 import type { CallRequest } from '../api/use-call.ts'
 import { IconButton } from './button.tsx'
 import { CodeBlock } from './code.tsx'
@@ -33,4 +32,50 @@ function Snippets({ request }: { readonly request: CallRequest }) {
       <CodeBlock text={asTypeScript(request, origin)} label="TypeScript" />
     </div>
   )
+}
+
+/** The request that a call sends. */
+function requestOf({ operation, args }: CallRequest): {
+  readonly method: string
+  readonly path: string
+  readonly body: unknown
+} {
+  const rest = [...args]
+  const path = operation.path.replace(/\{\w+\}/g, () => encodeURIComponent(String(rest.shift())))
+  const { takes, method } = operation
+  const body = takes === 'body' || takes === 'both' ? rest.shift() : undefined
+  const query = takes === 'query' || takes === 'both' ? rest.shift() : undefined
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query ?? {}))
+    if (value !== undefined && value !== null) search.set(name, String(value))
+  const asked = search.size > 0 ? `${path}?${search}` : path
+  return { method, path: asked, body }
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+/** The request for a shell; a credential is named, never shown. */
+function asCurl(request: CallRequest, origin: string, credential: boolean): string {
+  const { method, path, body } = requestOf(request)
+  const lines = [`curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(`${origin}${path}`)}`]
+  if (credential) lines.push('-H "authorization: Bearer $CUSTOS_API_KEY"')
+  if (body !== undefined)
+    lines.push("-H 'content-type: application/json'", `-d ${quoted(JSON.stringify(body))}`)
+  return lines.join(' \\\n  ')
+}
+
+const camel = (text: string): string => text.replace(/_(\w)/g, (_, c: string) => c.toUpperCase())
+
+/** The call with the typed client. */
+function asTypeScript({ operation, args }: CallRequest, origin: string): string {
+  const [group = '', verb = ''] = operation.id.split('.')
+  const given = [...args]
+  while (given.length > 0 && given.at(-1) === undefined) given.pop()
+  const list = given.map((arg) => JSON.stringify(arg, null, 2) ?? 'undefined').join(', ')
+  return [
+    "import { Custos } from '@custos/client'",
+    '',
+    `const custos = new Custos({ url: '${origin}', apiKey: process.env.CUSTOS_API_KEY })`,
+    `const answer = await custos.${camel(group)}.${camel(verb)}(${list})`,
+  ].join('\n')
 }

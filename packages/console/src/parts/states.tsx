@@ -13,13 +13,8 @@ export function LoadingState() {
   )
 }
 
-export function EmptyState({
-  title,
-  children,
-}: {
-  readonly title: string
-  readonly children?: ReactNode
-}) {
+export function EmptyState(props: { readonly title: string; readonly children?: ReactNode }) {
+  const { title, children } = props
   return (
     <div className={css['empty']}>
       <h2>{title}</h2>

@@ -1,15 +1,15 @@
 // The table of every list: columns to choose, pages by cursor, filters and all of it in the URL.
 
+import { Menu } from '@base-ui/react/menu'
 import { Link } from '@tanstack/react-router'
-import { Braces, ChevronRight } from 'lucide-react'
-import type { ReactNode } from 'react'
-import { useState } from 'react'
+import { Braces, Check, ChevronRight, Columns3 } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
 import { useUrlState } from '../api/url-state.ts'
-import type { ListResult } from '../api/use-list.ts'
+import type { ListResult } from '../api/use-call.ts'
 import { IconButton } from './button.tsx'
 import { CopyButton } from './code.tsx'
-import { ColumnMenu } from './column-menu.tsx'
 import { JsonDialog } from './json-view.tsx'
+import menu from './menu.module.css'
 import { RequestMenu } from './request-menu.tsx'
 import { ErrorState, LoadingState } from './states.tsx'
 import css from './table.module.css'
@@ -78,10 +78,9 @@ const chosenOf = <Row,>(columns: readonly Column<Row>[], chosen: string) => {
   return found.length > 0 ? found : columns
 }
 
-type RowsProps<Row> = TableProps<Row> & { readonly rows: readonly Row[] }
-
 // A narrow screen shows each row as a card: roles keep the table for those who hear it.
-function Rows<Row>({ label, columns, rows, ...rest }: RowsProps<Row>) {
+function Rows<Row>(props: TableProps<Row> & { readonly rows: readonly Row[] }) {
+  const { label, columns, rows, ...rest } = props
   const [open, setOpen] = useState<Row | null>(null)
   const { rowId, list, signed } = rest
   return (
@@ -118,12 +117,13 @@ function Rows<Row>({ label, columns, rows, ...rest }: RowsProps<Row>) {
   )
 }
 
-type TableRowProps<Row> = Omit<TableProps<Row>, 'label'> & {
-  readonly row: Row
-  readonly onJson: (row: Row) => void
-}
-
-function TableRow<Row>({ row, columns, rowId, rowLink, onJson }: TableRowProps<Row>) {
+function TableRow<Row>(
+  props: Omit<TableProps<Row>, 'label'> & {
+    readonly row: Row
+    readonly onJson: (row: Row) => void
+  },
+) {
+  const { row, columns, rowId, rowLink, onJson } = props
   const id = rowId(row)
   const link = rowLink?.(row)
   return (
@@ -170,5 +170,47 @@ function Pages<Row>({ list, name }: { readonly list: ListResult<Row>; readonly n
         Next page
       </button>
     </nav>
+  )
+}
+
+function ColumnMenu(props: {
+  readonly columns: readonly { readonly id: string; readonly header: string }[]
+  readonly shown: readonly string[]
+  readonly onChange: (ids: readonly string[]) => void
+}) {
+  const { columns, shown, onChange } = props
+  const toggle = (id: string) => {
+    const next = columns
+      .map((column) => column.id)
+      .filter((one) => (one === id ? !shown.includes(one) : shown.includes(one)))
+    if (next.length > 0) onChange(next)
+  }
+  return (
+    <Menu.Root>
+      <Menu.Trigger className={menu['trigger']} aria-label="Columns" title="Columns">
+        <Columns3 size={16} aria-hidden />
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Positioner className={menu['positioner']} sideOffset={4} align="end">
+          <Menu.Popup className={menu['popup']}>
+            {columns.map(({ id, header }) => (
+              <Menu.CheckboxItem
+                key={id}
+                className={menu['item']}
+                checked={shown.includes(id)}
+                onCheckedChange={() => toggle(id)}
+              >
+                <span className={menu['tick']}>
+                  <Menu.CheckboxItemIndicator>
+                    <Check size={14} aria-hidden />
+                  </Menu.CheckboxItemIndicator>
+                </span>
+                {header}
+              </Menu.CheckboxItem>
+            ))}
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
   )
 }

@@ -17,14 +17,13 @@ export function relativeTime(ms: number, now: number = nowMs()): string {
   return now >= ms ? `${text} ago` : `in ${text}`
 }
 
-interface TimeProps {
+export function Time(props: {
   readonly value: string | null | undefined
   /** Shown where there is no time. */
   readonly none?: string
   readonly relative?: boolean
-}
-
-export function Time({ value, none = '–', relative }: TimeProps) {
+}) {
+  const { value, none = '–', relative } = props
   const ms = value ? parseTime(value) : null
   if (!value || ms === null) return <>{value || none}</>
   const utc = `${value.slice(0, 10)} ${value.slice(11, 19)}`

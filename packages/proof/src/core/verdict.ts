@@ -63,25 +63,23 @@ export function malformedVerdict(type: string, detail: string): Verdict {
   return finishVerdict(type, findings)
 }
 
-/** A signature as a record carries it: base64 values, still unread. */
-type SignatureClaim = {
-  readonly message: Uint8Array
-  readonly signature: unknown
-  readonly public_key: unknown
-  readonly key_id: unknown
-  readonly purpose: KeyPurpose
-  /** RFC 3339 moment the key must have been valid at. */
-  readonly at?: string
-}
-
 /**
  * Two separate checks: `signature` (the bytes are signed by the key in the record) and `key_known`
  * (that key is published for this purpose and time). Only both together mean anything: anyone can
  * sign with a key of their own.
+ * @param claim a signature as a record carries it: base64 values, still unread
  */
 export async function checkSignature(
   findings: VerdictDraft,
-  claim: SignatureClaim,
+  claim: {
+    readonly message: Uint8Array
+    readonly signature: unknown
+    readonly public_key: unknown
+    readonly key_id: unknown
+    readonly purpose: KeyPurpose
+    /** RFC 3339 moment the key must have been valid at. */
+    readonly at?: string
+  },
   keys: readonly PublishedKey[],
 ): Promise<void> {
   const [signature, publicKey] = [readBase64(claim.signature), readBase64(claim.public_key)]

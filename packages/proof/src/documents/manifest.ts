@@ -260,16 +260,19 @@ const rankOf = ({ fact_ref, decision_id }: ManifestEntry): number =>
 const nameOf = ({ decision_id, subject_kind, subject_id }: ManifestEntry): string =>
   decision_id ?? `${subject_kind}/${subject_id}`
 
-interface ManifestInputs {
-  readonly manifest: JsonObject
-  readonly entries: readonly ManifestEntry[]
-  readonly given: readonly unknown[]
-  readonly keys: readonly PublishedKey[]
-}
-
 async function checkCertificates(
   findings: VerdictDraft,
-  { manifest, entries, given, keys }: ManifestInputs,
+  {
+    manifest,
+    entries,
+    given,
+    keys,
+  }: {
+    readonly manifest: JsonObject
+    readonly entries: readonly ManifestEntry[]
+    readonly given: readonly unknown[]
+    readonly keys: readonly PublishedKey[]
+  },
 ): Promise<void> {
   const byId = new Map<string, JsonObject>()
   for (const one of given)

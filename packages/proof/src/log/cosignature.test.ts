@@ -6,12 +6,13 @@ import { toHex, utf8 } from '../core/encoding.ts'
 import { ProofError } from '../core/errors.ts'
 import { readSavedDocuments, verifySavedDocument } from '../saved-file.ts'
 import { readVector, seededKey } from '../testing/fixtures.ts'
-import { formatAddCheckpoint, parseAddCheckpoint } from './add-checkpoint.ts'
 import {
   addSignatures,
   checkWitnesses,
   cosignCheckpoint,
   cosignedMessage,
+  formatAddCheckpoint,
+  parseAddCheckpoint,
   parseWitnessKey,
   verifyCosignatures,
 } from './cosignature.ts'

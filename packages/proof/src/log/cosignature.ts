@@ -1,5 +1,7 @@
-// Cosignatures of witnesses on checkpoints: cosignature/v1 (c2sp.org/tlog-cosignature).
-import { concatBytes, equalBytes, utf8 } from '../core/encoding.ts'
+// Cosignatures of witnesses on checkpoints: cosignature/v1 (c2sp.org/tlog-cosignature), and the
+// body of add-checkpoint, which asks for one (c2sp.org/tlog-witness).
+
+import { concatBytes, equalBytes, fromBase64, toBase64, utf8 } from '../core/encoding.ts'
 import { ProofError } from '../core/errors.ts'
 import { verifyEd25519 } from '../core/signature.ts'
 import type { Check } from '../core/verdict.ts'
@@ -158,3 +160,45 @@ export function addSignatures(note: string, lines: readonly NoteSignature[]): st
 
 const isSameLine = (a: NoteSignature, b: NoteSignature): boolean =>
   a.name === b.name && equalBytes(a.keyHash, b.keyHash) && equalBytes(a.signature, b.signature)
+
+const DECIMAL = /^(?:0|[1-9][0-9]*)$/
+/** More are refused: a proof has no more hashes than a size has bits. */
+const PROOF_LINES_MAX = 63
+
+type AddCheckpointRequest = {
+  /** The size of the checkpoint that the witness cosigned last. */
+  readonly oldSize: number
+  /** Consistency proof from there (RFC 6962, section 2.1.2). */
+  readonly path: readonly Uint8Array[]
+  /** The signed checkpoint, verbatim. */
+  readonly checkpoint: string
+}
+
+export function formatAddCheckpoint({ oldSize, path, checkpoint }: AddCheckpointRequest): string {
+  return [`old ${oldSize}`, ...path.map(toBase64), '', checkpoint].join('\n')
+}
+
+/** Reads the body; the checkpoint is handed on unread. Throws ProofError `malformed_proof`. */
+export function parseAddCheckpoint(text: string): AddCheckpointRequest {
+  const divide = text.indexOf('\n\n')
+  if (divide < 0) throw malformed('no empty line before the checkpoint')
+  const [first = '', ...lines] = text.slice(0, divide).split('\n')
+  const digits = first.startsWith('old ') ? first.slice(4) : ''
+  if (!DECIMAL.test(digits) || !Number.isSafeInteger(Number(digits))) throw malformed('old size')
+  if (lines.length > PROOF_LINES_MAX) throw malformed('the proof is too long')
+  const path = lines.map(decodeHash)
+  return { oldSize: Number(digits), path, checkpoint: text.slice(divide + 2) }
+}
+
+function decodeHash(line: string): Uint8Array {
+  let hash: Uint8Array
+  try {
+    hash = fromBase64(line)
+  } catch {
+    throw malformed('not base64')
+  }
+  if (hash.length !== 32) throw malformed('a hash is not 32 bytes')
+  return hash
+}
+
+const malformed = (what: string): ProofError => new ProofError('malformed_proof', what)

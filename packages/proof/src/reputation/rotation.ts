@@ -178,13 +178,11 @@ function hasSigned(key: string, place: number, bySigner: Links): boolean {
   return (bySigner.get(key) ?? []).some(({ seq }) => seq === place)
 }
 
-type Problems = readonly (readonly [RotationLink, RotationProblem])[]
-
 type Walk = {
   readonly anchor: string
   readonly links: readonly RotationLink[]
   readonly frozen: KeyChain['frozen']
-  readonly problems: Problems
+  readonly problems: readonly (readonly [RotationLink, RotationProblem])[]
 }
 
 function walk(anchor: string, bySigner: Links, at: number): Walk {
@@ -243,7 +241,7 @@ function settle(own: Walk, claims: Links, bySigner: Links): Walk {
     return rivals.length > 0 && !(agreed && rivals.every((one) => !isAcknowledged(one, bySigner)))
   })
   if (lost < 0) return own
-  const problems: Problems = own.links.slice(lost).map((link) => [link, 'merge'])
+  const problems: Walk['problems'] = own.links.slice(lost).map((link) => [link, 'merge'])
   return { ...own, links: own.links.slice(0, lost), frozen: 'merge', problems }
 }
 

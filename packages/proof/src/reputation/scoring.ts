@@ -126,14 +126,12 @@ function ceilingOf(tier: number | null, resolved: number): number {
   return start + (1 - start) * clamp(resolved / LIFT_COUNT)
 }
 
-type Mass = { readonly alpha: number; readonly beta: number }
-
 /**
  * Reviewers without a track record together weigh at most 0.05 (2 + n_resolved), so they move a
  * score by less than 0.05; those with one together at most max(1, n_resolved), so that reviews
  * never outweigh outcomes. What exceeds a cap is scaled down proportionally.
  */
-function reviewMass(evidence: AgentEvidence, gate: ReviewerGate | undefined): Mass {
+function reviewMass(evidence: AgentEvidence, gate: ReviewerGate | undefined) {
   const resolved = evidence.n_success + evidence.n_failure
   const known = evidence.reviews.filter((row) => row.observations >= TRACK_RECORD_MIN)
   const unknown = evidence.reviews.filter((row) => row.observations < TRACK_RECORD_MIN)
@@ -168,7 +166,7 @@ function weightOf(row: ReviewEvidence, gate: ReviewerGate | undefined): number {
   return total > gate.cap_k ? weight * (gate.cap_k / total) : weight
 }
 
-function cappedMass(shares: readonly Share[], cap: number): Mass {
+function cappedMass(shares: readonly Share[], cap: number) {
   const total = shares.reduce((sum, { weight, count }) => sum + weight * count, 0)
   const scale = total > cap ? cap / total : 1
   let [alpha, beta] = [0, 0]

@@ -4,8 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sampleReport } from '../testing/sample-report.ts'
 import { textOf, viewOf } from '../view/report-view.ts'
-import { escaped } from './escape.ts'
-import { htmlReport } from './page.ts'
+import { escaped, htmlReport } from './page.ts'
 
 const page = htmlReport(sampleReport())
 

@@ -24,7 +24,17 @@ import {
   textOf,
   viewOf,
 } from '../view/report-view.ts'
-import { escaped } from './escape.ts'
+
+const ESCAPED: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+export const escaped = (text: unknown): string =>
+  String(text).replaceAll(/[&<>"']/g, (character) => ESCAPED[character] ?? '')
 
 export const STYLE = `
 :root { color-scheme: light }
@@ -151,10 +161,12 @@ interface Cell {
   readonly html: string
   readonly as?: 'number' | 'address'
 }
-type Row = readonly (string | Cell)[]
 
 /** On a narrow screen each row is a block of its own, with the heads as labels. */
-export function table(heads: readonly string[], rows: readonly Row[]): string {
+export function table(
+  heads: readonly string[],
+  rows: readonly (readonly (string | Cell)[])[],
+): string {
   const head = heads.map((name) => `<th scope="col">${name}</th>`).join('')
   const body = rows.map(
     (row) => `<tr>${row.map((cell, i) => cellHtml(cell, heads[i])).join('')}</tr>`,
@@ -304,7 +316,7 @@ function recordsHtml({ kinds }: ReportView): string {
 }
 
 function sourcesHtml({ sources }: ReportView): string {
-  const rows = sources.map(({ label, name, url }): Row => {
+  const rows = sources.map(({ label, name, url }): readonly (string | Cell)[] => {
     const html = `<a href="${escaped(url)}" rel="noreferrer">${escaped(url)}</a>`
     return [`<span id="${label}">${label}</span>`, escaped(name), { html, as: 'address' }]
   })

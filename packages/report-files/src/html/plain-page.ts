@@ -1,8 +1,7 @@
 // A plain document as one page that needs nothing else.
 
 import type { Block, PlainDocument } from '../plain/plain-document.ts'
-import { escaped } from './escape.ts'
-import { STYLE, table } from './page.ts'
+import { escaped, STYLE, table } from './page.ts'
 
 const FIELDS = `.facts th, .facts td { overflow-wrap: anywhere } .facts td { white-space: pre-wrap }
 .facts tr { break-inside: auto }`

@@ -19,11 +19,6 @@ export const prop = (name: string, value: string | number | boolean): JsonObject
   value: String(value),
 })
 
-interface ControlName {
-  readonly framework: string
-  readonly key: string
-}
-
 /** Of one report. Controls and objectives are the catalogue's, the same in every report. */
 export class Names {
   readonly #report_id: string
@@ -37,11 +32,11 @@ export class Names {
   }
 
   /** A token of OSCAL: letters, digits, `_`, `.` and `-`, a letter first. */
-  control({ framework, key }: ControlName): string {
+  control({ framework, key }: { readonly framework: string; readonly key: string }): string {
     return `${framework}.${key}`
   }
 
-  objective(section: ControlName): string {
+  objective(section: { readonly framework: string; readonly key: string }): string {
     return `${this.control(section)}.evidence`
   }
 

@@ -17,10 +17,9 @@ import {
   textOf,
   viewOf,
 } from '../view/report-view.ts'
-import { drawChart, drawPatch } from './draw.ts'
+import { drawChart, drawPatch, drawTable, type Row, type Table, tableHeight } from './draw.ts'
 import { isRightToLeft, linesOf, visualOrder } from './letters.ts'
 import { BODY, GAP, INK, LEFT, Paper, SMALL, type Style, WIDTH } from './paper.ts'
-import { drawTable, type Row, type Table, tableHeight } from './table.ts'
 
 /** The same report gives the same bytes. */
 export function pdfReport(report: Report): Promise<Buffer> {

@@ -1,19 +1,19 @@
 // Replaces characters that a font lacks by their code points, and orders right-to-left text for
 // display.
 
-export interface Letters {
-  readonly text: string
-  /** Whether a character was replaced by its code point. */
-  readonly named: boolean
-}
-
 /** Printable ASCII, which every font has. */
 const PLAIN = /^[\x20-\x7e]*$/
 /** Characters without a glyph: joiners, variation selectors, direction marks, controls. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Cs}]/u
 
-/** @param has whether the font has a glyph for a code point */
-export function lettersOf(text: string, has: (codePoint: number) => boolean): Letters {
+/**
+ * The text, and whether a character was replaced by its code point.
+ * @param has whether the font has a glyph for a code point
+ */
+export function lettersOf(
+  text: string,
+  has: (codePoint: number) => boolean,
+): { readonly text: string; readonly named: boolean } {
   if (PLAIN.test(text)) return { text, named: false }
   let shown = ''
   let absent: string[] = []

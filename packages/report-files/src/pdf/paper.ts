@@ -3,7 +3,7 @@
 
 import { fileURLToPath } from 'node:url'
 import { PDFDocument, type Structure, type StructureOptions } from 'pdfkit'
-import { type Letters, lettersOf } from './letters.ts'
+import { lettersOf } from './letters.ts'
 
 export const LEFT = 50
 export const WIDTH = 495
@@ -102,7 +102,7 @@ export class Paper {
 
   /** `text` with the characters that the font lacks replaced by their code points. */
   toDrawable(text: string): string {
-    const { text: shown, named }: Letters = lettersOf(text, (codePoint) =>
+    const { text: shown, named } = lettersOf(text, (codePoint) =>
       this.doc._font.font.hasGlyphForCodePoint(codePoint),
     )
     this.hasNamedCharacters ||= named
@@ -146,7 +146,12 @@ export class Paper {
   }
 
   /** Draws text at (x, y), regardless of the space left on the page. */
-  textAt(text: string, [x, y]: readonly [number, number], style: Style, box: TextBox = {}): void {
+  textAt(
+    text: string,
+    [x, y]: readonly [number, number],
+    style: Style,
+    box: Parameters<PDFDocument['text']>[3] = {},
+  ): void {
     this.applyStyle(style)
     this.doc.text(this.toDrawable(text), x, y, { lineGap: LINE_GAP, ...box })
   }
@@ -260,13 +265,6 @@ export class Paper {
     this.textAt(this.#about.running, [LEFT, 38], style, { ...one, align: 'right' })
     this.rule(50, 0.5)
   }
-}
-
-interface TextBox {
-  readonly width?: number
-  readonly align?: 'left' | 'right' | 'center'
-  readonly lineBreak?: boolean
-  readonly goTo?: string
 }
 
 interface Contents {

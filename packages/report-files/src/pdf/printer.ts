@@ -26,16 +26,14 @@ export class PrinterBusy extends Error {
 /** The caller left before the file was made. */
 export class PrintingCancelled extends Error {}
 
-type PrintFile = (source: PrintOrder['source'], gone: AbortSignal) => Promise<Uint8Array>
-
 /** Makes one file after another, so that a line of requests uses one processor. */
 export class PdfPrinter {
-  readonly #print: PrintFile
+  readonly #print: typeof printInThread
   readonly #open = new Map<string, number>()
   #all = 0
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(print: PrintFile = printInThread) {
+  constructor(print = printInThread) {
     this.#print = print
   }
 

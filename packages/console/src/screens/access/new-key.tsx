@@ -66,13 +66,8 @@ export function NewKey({ done }: { readonly done: () => void }) {
   )
 }
 
-export function ShownOnce({
-  apiKey,
-  done,
-}: {
-  readonly apiKey: string | null
-  readonly done: () => void
-}) {
+export function ShownOnce(props: { readonly apiKey: string | null; readonly done: () => void }) {
+  const { apiKey, done } = props
   return (
     <Form onSubmit={done}>
       <p>

@@ -3,9 +3,10 @@
 import {
   orchestratorDeleteAgent,
   orchestratorGetAgent,
+  orchestratorStartRun,
   orchestratorUpdateAgent,
 } from '@custos/client/operations'
-import type { Agent } from '@custos/client/types'
+import type { Agent, OrchestratorStartRunBody } from '@custos/client/types'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { Pencil, Play, Trash2 } from 'lucide-react'
 import { useState } from 'react'
@@ -15,12 +16,12 @@ import { Button } from '../../parts/button.tsx'
 import { CodeBlock, Id } from '../../parts/code.tsx'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
 import { Facts, formatNumber } from '../../parts/display.tsx'
+import { Form, SelectField, TextArea, TextField } from '../../parts/form.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { ErrorState, LoadingState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { AgentForm } from './agent-form.tsx'
 import { AgentPill } from './agents.tsx'
-import { StartRun } from './start-run.tsx'
 
 export function OneAgent() {
   const id = String(useParams({ strict: false })['agentId'])
@@ -122,5 +123,78 @@ function Acts({ agent, remove }: { agent: Agent; remove: () => Promise<unknown> 
         <p>Its instructions are destroyed. Runs that have ended stay, with their receipts.</p>
       </ConfirmDialog>
     </>
+  )
+}
+
+const EXECUTORS = [
+  ['client', 'A program, through the API'],
+  ['managed', 'This service'],
+] as const
+
+const MINUTE_S = 60
+
+const amountOf = (text: string): number | null => (text === '' ? null : Number(text))
+
+const NEW = { input: '', tokens: '20000', cost: '', minutes: '60' }
+const NUMBERS = [
+  ['tokens', 'Budget in tokens', 'Of all its steps; empty: no limit'],
+  ['cost', 'Budget in millionths of the currency', 'Of all its steps; empty: no limit'],
+  ['minutes', 'Deadline in minutes', 'At most a week'],
+] as const
+
+function StartRun({ agent }: { readonly agent: Agent }) {
+  const { caller } = useSession()
+  const [draft, setDraft] = useState(NEW)
+  const [executor, setExecutor] = useState<(typeof EXECUTORS)[number][0]>('client')
+  const navigate = useNavigate()
+  const start = useAction(orchestratorStartRun)
+  const submit = async () => {
+    const { input, tokens, cost, minutes } = draft
+    const body: OrchestratorStartRunBody = {
+      agent_id: agent.agent_id,
+      input_text: input === '' ? null : input,
+      budget: { tokens: amountOf(tokens), cost_micro: amountOf(cost) },
+      deadline_s: Number(minutes) * MINUTE_S,
+      executor,
+    }
+    const { run_id: runId } = await start.mutateAsync([body])
+    await navigate({ to: '/runs/$runId', params: { runId }, search: {} })
+  }
+  return (
+    // The refusal is shown below; there is nothing else to do about it.
+    <Form label="Start a run" onSubmit={() => submit().catch(() => undefined)}>
+      <TextArea
+        label="Input"
+        hint="What the run is for"
+        value={draft.input}
+        onChange={(input) => setDraft({ ...draft, input })}
+      />
+      {NUMBERS.map(([name, label, hint]) => (
+        <TextField
+          key={name}
+          label={label}
+          hint={hint}
+          type="number"
+          min={name === 'minutes' ? 1 : 0}
+          required={name === 'minutes'}
+          value={draft[name]}
+          onChange={(value) => setDraft({ ...draft, [name]: value })}
+        />
+      ))}
+      {caller.mode === 'session' ? (
+        <p>A program executes its steps. What this service executes is started with a key.</p>
+      ) : (
+        <SelectField
+          label="Who asks the models"
+          value={executor}
+          options={EXECUTORS}
+          onChange={(value) => setExecutor(value === 'managed' ? 'managed' : 'client')}
+        />
+      )}
+      {start.error && <ErrorState error={start.error} />}
+      <Button type="submit" kind="primary" busy={start.isPending}>
+        Start
+      </Button>
+    </Form>
   )
 }

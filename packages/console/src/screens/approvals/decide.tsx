@@ -1,8 +1,10 @@
-// Approves or denies: by name, with this browser's key, or with a signature made elsewhere.
+// Approves or denies: by name, with this browser's key, or with a signature made elsewhere; on a
+// page of its own, and in place beside the record of another screen.
 
 import { call, type Operation } from '@custos/client/core'
 import {
   approvalsAttest,
+  approvalsRequest,
   approvalsSettings,
   artifactsApprove,
   artifactsReject,
@@ -23,18 +25,61 @@ import { client } from '../../api/connection.ts'
 import { type Scope, useSession } from '../../api/session.tsx'
 import { useCall } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
+import { CodeBlock } from '../../parts/code.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { inWords } from '../../parts/display.tsx'
 import { SelectField, TextArea, TextField } from '../../parts/form.tsx'
 import { Section } from '../../parts/page-header.tsx'
 import { ErrorState, LoadingState } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
 import css from './approvals.module.css'
 import { useBrowserKey } from './browser-key.tsx'
-import { type ApprovalDecision, mismatchOf } from './signed-bytes.ts'
-import { type SigningKey, signBytes } from './signing-key.ts'
+import { type ApprovalDecision, mismatchOf, type SigningKey, signBytes } from './signing-key.ts'
 
-type Resume = Operation<[id: string, body: ResumeRequest], PromiseLike<unknown>>
-type Registry = Readonly<Record<ApprovalDecision, Resume>> & { readonly scope: Scope }
+export function ApprovalCard({ requestId }: { readonly requestId: string }) {
+  const { can } = useSession()
+  const { data, error } = useCall(approvalsRequest, [requestId], {
+    enabled: can('compliance:read'),
+  })
+  if (!can('compliance:read'))
+    return (
+      <Section title="It waits for an approval">
+        <p>Your scopes do not cover approval requests: somebody else decides.</p>
+      </Section>
+    )
+  if (error) return <ErrorState error={error} />
+  if (!data) return <LoadingState />
+  if (data.status !== 'pending') return null
+  return (
+    <>
+      <Section
+        title="It waits for an approval"
+        about={
+          <>
+            The request expires <Time value={data.expires_at} relative />.{' '}
+            <Link to="/approvals/$requestId" params={{ requestId }} search={{}}>
+              All about the request
+            </Link>
+          </>
+        }
+      >
+        <ul className={css['policies']}>
+          {data.policies.map(({ policy_id, name, reason }) => (
+            <li key={policy_id}>
+              <strong>{name}</strong>: {inWords(reason)}
+            </li>
+          ))}
+        </ul>
+        <CodeBlock label="Request" text={JSON.stringify(data.request, null, 2)} />
+      </Section>
+      <Decide request={data} />
+    </>
+  )
+}
+
+type Registry = Readonly<
+  Record<ApprovalDecision, Operation<[id: string, body: ResumeRequest], PromiseLike<unknown>>>
+> & { readonly scope: Scope }
 
 /** The operations that decide by name, for each kind of record that can wait. */
 const REGISTRIES: Readonly<Record<string, Registry>> = {
@@ -53,11 +98,7 @@ const REGISTRIES: Readonly<Record<string, Registry>> = {
   },
 }
 
-interface DecideProps {
-  readonly request: ApprovalsRequestReply
-}
-
-export function Decide({ request }: DecideProps) {
+export function Decide({ request }: { readonly request: ApprovalsRequestReply }) {
   const { can } = useSession()
   const settings = useCall(approvalsSettings, [])
   const key = useBrowserKey()
@@ -89,7 +130,8 @@ export function Decide({ request }: DecideProps) {
   )
 }
 
-interface DecideFormProps extends DecideProps {
+interface DecideFormProps {
+  readonly request: ApprovalsRequestReply
   /** The operations that take a name; null: none may be used. */
   readonly byName: Registry | null
   readonly ownKey: SigningKey | null
@@ -212,13 +254,12 @@ const KeyHint = () => (
   </p>
 )
 
-interface WayFieldsProps {
+function WayFields(props: {
   readonly way: Way
   readonly fields: DecisionFields
   readonly onChange: (fields: DecisionFields) => void
-}
-
-function WayFields({ way, fields, onChange }: WayFieldsProps) {
+}) {
+  const { way, fields, onChange } = props
   const put = (change: Partial<DecisionFields>) => onChange({ ...fields, ...change })
   return (
     <>

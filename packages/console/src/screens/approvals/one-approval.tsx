@@ -17,7 +17,7 @@ import { Time } from '../../parts/time.tsx'
 import css from './approvals.module.css'
 import { ApprovalPill } from './approvals.tsx'
 import { Decide } from './decide.tsx'
-import { messageOf } from './signed-bytes.ts'
+import { messageOf } from './signing-key.ts'
 
 export function OneApproval() {
   const id = String(useParams({ strict: false })['requestId'])
@@ -100,13 +100,11 @@ function ActionText({ actionId }: { readonly actionId: string }) {
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-function DecisionRecord({
-  request,
-  record,
-}: {
+function DecisionRecord(props: {
   readonly request: ApprovalsRequestReply
   readonly record: Readonly<Record<string, unknown>>
 }) {
+  const { request, record } = props
   const [asked, setAsked] = useState(false)
   const { data, error } = useCall(approvalsVerify, [request.request_id], { enabled: asked })
   return (

@@ -1,17 +1,12 @@
-// The approver's key of this browser: Ed25519, kept in IndexedDB in a form that cannot be exported.
+// The approver's key of this browser: Ed25519, kept in IndexedDB in a form that cannot be exported;
+// and whether what it is to sign is what is shown.
 
-import { bytesOfBase64, hexOfBytes, textOfBytes } from './signed-bytes.ts'
+import type { ApprovalsRequestReply } from '@custos/client/types'
 
 export interface SigningKey {
   readonly approver_id: string
   readonly name: string
   readonly private_key: CryptoKey
-}
-
-interface NewKeyPair {
-  readonly private_key: CryptoKey
-  /** 64 hexadecimal digits. */
-  readonly public_key: string
 }
 
 const DATABASE = 'custos-approver'
@@ -54,8 +49,11 @@ export const keepKey = (tenant: string, key: SigningKey) =>
 
 export const forgetKey = (tenant: string) => inKeys('readwrite', (keys) => keys.delete(tenant))
 
-/** Throws where the browser has no Ed25519, or where the page has no secure context. */
-export async function makeKeyPair(): Promise<NewKeyPair> {
+/**
+ * The public key has 64 hexadecimal digits. Throws where the browser has no Ed25519, or where the
+ * page has no secure context.
+ */
+export async function makeKeyPair() {
   const pair = await crypto.subtle.generateKey(ALGORITHM, false, ['sign', 'verify'])
   if (!('privateKey' in pair)) throw new Error('The browser made no key pair.')
   const raw = await crypto.subtle.exportKey('raw', pair.publicKey)
@@ -66,4 +64,40 @@ export async function makeKeyPair(): Promise<NewKeyPair> {
 export async function signBytes({ private_key }: SigningKey, message: string): Promise<string> {
   const bytes = await crypto.subtle.sign(ALGORITHM, private_key, bytesOfBase64(message))
   return btoa(textOfBytes(new Uint8Array(bytes)))
+}
+
+export type ApprovalDecision = 'approve' | 'deny'
+
+const bytesOfBase64 = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
+
+const textOfBytes = (bytes: Uint8Array): string => String.fromCharCode(...bytes)
+
+const hexOfBytes = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+
+/** JSON as RFC 8785 writes it. */
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  const parts = members.map(([name, of]) => `${JSON.stringify(name)}:${canonicalJson(of)}`)
+  return `{${parts.join(',')}}`
+}
+
+/** The text of the bytes to sign. */
+export const messageOf = (request: ApprovalsRequestReply, decision: ApprovalDecision): string =>
+  new TextDecoder().decode(bytesOfBase64(request.signing_input[decision]))
+
+/** Null, or why the bytes must not be signed: digest and bytes are made from the proposal shown. */
+export async function mismatchOf(request: ApprovalsRequestReply): Promise<string | null> {
+  const { proposal, proposal_digest: digest, context } = request
+  const bytes = new TextEncoder().encode(canonicalJson(proposal))
+  const made = hexOfBytes(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)))
+  if (made !== digest || context['proposal_digest'] !== digest)
+    return 'The digest is not that of the proposal shown.'
+  for (const decision of ['approve', 'deny'] as const)
+    if (!messageOf(request, decision).endsWith(canonicalJson({ ...context, decision })))
+      return 'The bytes to sign are not those of the decision shown.'
+  return null
 }

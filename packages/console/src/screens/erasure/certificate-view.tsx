@@ -12,10 +12,10 @@ import { Id } from '../../parts/code.tsx'
 import { Facts, inWords, Pill } from '../../parts/display.tsx'
 import { VerifyHere } from '../../parts/json-view.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
+import { fileOf, jsonFile, SaveButton, type SavedFile } from '../../parts/save-button.tsx'
 import { ErrorState, LoadingState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import css from './erasure.module.css'
-import { fileOf, jsonFile, SaveButton, type SavedFile } from './save-button.tsx'
 
 const OUTCOMES = {
   erased: ['good', 'It was stored and is gone.'],

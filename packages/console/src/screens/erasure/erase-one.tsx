@@ -28,8 +28,7 @@ import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { CertificateBody, CertificateFiles, useCertificate } from './certificate-view.tsx'
 import css from './erasure.module.css'
-import { type ErasureReason, FIRST_REASON, ReasonFields } from './reason-fields.tsx'
-import { Step, Steps } from './steps.tsx'
+import { type ErasureReason, FIRST_REASON, ReasonFields, Step, Steps } from './steps.tsx'
 
 const STORES_MAX = 1_000
 const SEARCH_TOKENS = 2_000
@@ -148,15 +147,12 @@ function FindMemory({ onFound }: { readonly onFound: (chosen: ChosenMemory) => v
   )
 }
 
-function Hits({
-  storeId,
-  query,
-  onFound,
-}: {
+function Hits(props: {
   readonly storeId: string
   readonly query: string
   readonly onFound: (chosen: ChosenMemory) => void
 }) {
+  const { storeId, query, onFound } = props
   const body = { query, budget_tokens: SEARCH_TOKENS }
   const { data, error } = useCall(memoryRetrieve, [storeId, body], { keep: true })
   if (error) return <ErrorState error={error} />
@@ -179,11 +175,7 @@ function Hits({
   )
 }
 
-interface PreviewProps extends ChosenMemory {
-  readonly onSeen: () => void
-}
-
-function MemoryPreview({ storeId, ref, onSeen }: PreviewProps) {
+function MemoryPreview({ storeId, ref, onSeen }: ChosenMemory & { readonly onSeen: () => void }) {
   const { can } = useSession()
   const reads = can('memory:read')
   const memory = useCall(memoryMemory, [storeId, ref], { enabled: reads })
@@ -268,12 +260,13 @@ function ReasonForm({ onReason }: { readonly onReason: (reason: ErasureReason) =
   )
 }
 
-interface EraseButtonProps extends ChosenMemory {
-  readonly reason: ErasureReason
-  readonly onErased: (issued: IssuedCertificate) => void
-}
-
-function EraseButton({ storeId, ref, reason, onErased }: EraseButtonProps) {
+function EraseButton(
+  props: ChosenMemory & {
+    readonly reason: ErasureReason
+    readonly onErased: (issued: IssuedCertificate) => void
+  },
+) {
+  const { storeId, ref, reason, onErased } = props
   const [open, setOpen] = useState(false)
   return (
     <>

@@ -3,7 +3,7 @@
 import { erasureList } from '@custos/client/operations'
 import type { Certificate } from '@custos/client/types'
 import { Link } from '@tanstack/react-router'
-import { useList, usePage } from '../../api/use-list.ts'
+import { useList, usePage } from '../../api/use-call.ts'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { EmptyState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'

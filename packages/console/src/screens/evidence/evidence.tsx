@@ -1,25 +1,30 @@
 // Evidence: reports on what is on record, checks of the service, and the conformance badge.
 
-import { complianceHistory, reportsFrameworks, reportsList } from '@custos/client/operations'
+import {
+  complianceHistory,
+  reportsFrameworks,
+  reportsGenerate,
+  reportsList,
+} from '@custos/client/operations'
 import type { ReportFinding, ReportsListReply, ReportType } from '@custos/client/types'
-import { Link } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useSession } from '../../api/session.tsx'
-import { useCall } from '../../api/use-call.ts'
-import { useList, usePage } from '../../api/use-list.ts'
+import { useAction, useCall, useList, usePage } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
 import { CodeBlock } from '../../parts/code.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Pill } from '../../parts/display.tsx'
+import { Form, SelectField, TextField } from '../../parts/form.tsx'
+import { JobProgress } from '../../parts/job.tsx'
 import { JsonDialog } from '../../parts/json-view.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
-import { EmptyState, ErrorState } from '../../parts/states.tsx'
+import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { Checks } from './checks.tsx'
 import css from './evidence.module.css'
-import { GenerateReport } from './generate-report.tsx'
 import { Schedules } from './schedules.tsx'
 
 const FINDINGS = {
@@ -159,5 +164,60 @@ function Audits({ tenantId }: { readonly tenantId: string }) {
         signed
       />
     </>
+  )
+}
+
+function GenerateReport() {
+  const { data, error } = useCall(reportsFrameworks, [])
+  const [chosen, setChosen] = useState('')
+  const [days, setDays] = useState('30')
+  const [title, setTitle] = useState('')
+  const navigate = useNavigate()
+  const generate = useAction(reportsGenerate)
+  if (error) return <ErrorState error={error} />
+  if (!data) return <LoadingState />
+  const framework = data.frameworks.find(({ type }) => type === chosen) ?? data.frameworks[0]
+  if (!framework) return <p>This service knows no framework.</p>
+  const started = generate.data
+  const open = (reportId: string) =>
+    void navigate({ to: '/evidence/$reportId', params: { reportId }, search: {} })
+  const submit = () =>
+    generate.mutate([
+      {
+        framework: framework.type,
+        period_days: Number(days),
+        background: true,
+        ...(title === '' ? {} : { title }),
+      },
+    ])
+  return (
+    <Form onSubmit={submit}>
+      <SelectField
+        label="Framework"
+        value={framework.type}
+        options={data.frameworks.map(({ type, name }) => [type, name] as const)}
+        onChange={setChosen}
+      />
+      <p>
+        {framework.regulation}, {framework.articles.length} articles.
+      </p>
+      <TextField
+        label="Days up to now"
+        type="number"
+        min={1}
+        max={365}
+        required
+        value={days}
+        onChange={setDays}
+      />
+      <TextField label="Title" hint="Optional" maxLength={256} value={title} onChange={setTitle} />
+      {generate.error && <ErrorState error={generate.error} />}
+      {started && 'job_id' in started && (
+        <JobProgress jobId={started.job_id} label="Report" onDone={() => open(started.report_id)} />
+      )}
+      <Button type="submit" kind="primary" busy={generate.isPending} disabled={!!started}>
+        Generate
+      </Button>
+    </Form>
   )
 }

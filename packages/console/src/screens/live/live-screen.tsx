@@ -1,13 +1,14 @@
 // The event stream as it comes: filters, pause, how fast, and what was missed.
 
 import { streamsEvents } from '@custos/client/operations'
+import type { StreamedEntry } from '@custos/client/types'
 import { Link } from '@tanstack/react-router'
 import { Pause, Play } from 'lucide-react'
-import { useEffect, useMemo, useState } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { formatTime, nowMs, parseTime } from '../../ambient.ts'
+import { useLive } from '../../api/live.tsx'
 import { useUrlChange, useUrlState } from '../../api/url-state.ts'
-import type { CallRequest } from '../../api/use-call.ts'
-import type { ListResult } from '../../api/use-list.ts'
+import type { CallRequest, ListResult } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chart } from '../../parts/chart.tsx'
 import { formatNumber, Pill } from '../../parts/display.tsx'
@@ -16,7 +17,6 @@ import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { EmptyState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
-import { type HeardEntry, useHeard } from './heard.ts'
 import css from './live.module.css'
 
 const COLUMNS: readonly Column<HeardEntry>[] = [
@@ -109,13 +109,8 @@ export function LiveScreen() {
   )
 }
 
-function StreamPill({
-  isPaused,
-  isLive,
-}: {
-  readonly isPaused: boolean
-  readonly isLive: boolean
-}) {
+function StreamPill(props: { readonly isPaused: boolean; readonly isLive: boolean }) {
+  const { isPaused, isLive } = props
   if (isPaused) return <Pill tone="warn">paused</Pill>
   return isLive ? <Pill tone="good">live</Pill> : <Pill tone="bad">not connected</Pill>
 }
@@ -156,13 +151,8 @@ function ratesOf(heard: readonly HeardEntry[], now: number): readonly number[] {
   return counts
 }
 
-function RateLine({
-  heard,
-  isPaused,
-}: {
-  readonly heard: readonly HeardEntry[]
-  readonly isPaused: boolean
-}) {
+function RateLine(props: { readonly heard: readonly HeardEntry[]; readonly isPaused: boolean }) {
+  const { heard, isPaused } = props
   const [now, setNow] = useState(() => stepAt(nowMs()))
   useEffect(() => {
     if (isPaused) return
@@ -187,3 +177,55 @@ function RateLine({
 
 /** The end of the step that a moment is in. */
 const stepAt = (ms: number): number => Math.ceil(ms / STEP_MS) * STEP_MS
+
+const KEPT = 500
+
+/** An entry as it came, with how many before it did not come. */
+interface HeardEntry {
+  readonly entry: StreamedEntry
+  readonly missing: number
+}
+
+/** Adds entries in the order in which they came. */
+function withEntries(
+  heard: readonly HeardEntry[],
+  entries: readonly StreamedEntry[],
+): readonly HeardEntry[] {
+  const added: HeardEntry[] = []
+  let last = heard[0]?.entry.seq ?? null
+  for (const entry of entries) {
+    if (last !== null && entry.seq <= last) continue
+    added.push({ entry, missing: last === null ? 0 : entry.seq - last - 1 })
+    last = entry.seq
+  }
+  return [...added.toReversed(), ...heard].slice(0, KEPT)
+}
+
+/** Follows the stream; what comes during a pause waits. */
+function useHeard() {
+  const { follow, state } = useLive()
+  const [heard, setHeard] = useState<readonly HeardEntry[]>([])
+  const [waiting, setWaiting] = useState(0)
+  const [isPaused, setPaused] = useState(false)
+  const kept = useRef<StreamedEntry[]>([])
+  const paused = useRef(false)
+  useEffect(
+    () =>
+      follow((entry) => {
+        if (!paused.current) return setHeard((all) => withEntries(all, [entry]))
+        kept.current = [...kept.current, entry].slice(-KEPT)
+        setWaiting(kept.current.length)
+      }),
+    [follow],
+  )
+  const pause = useCallback((next: boolean) => {
+    paused.current = next
+    setPaused(next)
+    if (next) return
+    const entries = kept.current
+    kept.current = []
+    setWaiting(0)
+    setHeard((all) => withEntries(all, entries))
+  }, [])
+  return { heard, waiting, isPaused, pause, state }
+}

@@ -1,9 +1,49 @@
 // The inclusion path of an entry, drawn from the entry at the foot to the root at the top.
 
 import type { Breadcrumb, GcrumbsProofReply } from '@custos/client/types'
+import { breadcrumbId, fromHex, type JsonObject, nodeHash, toHex } from '@custos/proof'
 import { Pill } from '../../parts/display.tsx'
-import { type ClimbStep, climb, leafOf } from './climb.ts'
 import css from './log.module.css'
+
+interface ClimbStep {
+  /** Which side of the pair the proof gives. */
+  readonly given: 'left' | 'right'
+  readonly left: string
+  readonly right: string
+  /** The hash over both, as this browser computed it. */
+  readonly result: string
+}
+
+/** The hash of an entry, from its members. */
+export const leafOf = (entry: Breadcrumb): string =>
+  // What the service sent is JSON.
+  breadcrumbId({ ...entry, payload: entry.payload as JsonObject })
+
+/**
+ * Joins the hash of an entry with its siblings, from below upwards (RFC 9162, section 2.1.3.2).
+ * Each hash is computed in this browser.
+ */
+function climb(
+  leaf: string,
+  index: number,
+  size: number,
+  siblings: readonly string[],
+): readonly ClimbStep[] {
+  const steps: ClimbStep[] = []
+  let [position, last, hash] = [index, size - 1, leaf]
+  for (const sibling of siblings) {
+    const isRight = position % 2 === 1 || position === last
+    const [left, right] = isRight ? [sibling, hash] : [hash, sibling]
+    hash = toHex(nodeHash(fromHex(left), fromHex(right)))
+    steps.push({ given: isRight ? 'left' : 'right', left, right, result: hash })
+    // A last node without a sibling moves up by itself.
+    if (isRight)
+      while (position % 2 === 0 && position !== 0)
+        [position, last] = [position / 2, Math.floor(last / 2)]
+    ;[position, last] = [Math.floor(position / 2), Math.floor(last / 2)]
+  }
+  return steps
+}
 
 const short = (hash: string): string => `${hash.slice(0, 8)}…${hash.slice(-4)}`
 
@@ -35,16 +75,15 @@ const TreeNode = ({ x, y, hash, kind, label }: NodeProps) => (
   </g>
 )
 
-interface LevelProps {
+/** The pair below a node: one hash computed here, one from the proof. */
+function PathLevel(props: {
   readonly step: ClimbStep
   readonly y: number
   /** Where the node above is. */
   readonly above: number
   readonly leafLabel: string | null
-}
-
-/** The pair below a node: one hash computed here, one from the proof. */
-function PathLevel({ step, y, above, leafLabel }: LevelProps) {
+}) {
+  const { step, y, above, leafLabel } = props
   return (
     <g>
       {(['left', 'right'] as const).map((side) => (
@@ -66,14 +105,13 @@ function PathLevel({ step, y, above, leafLabel }: LevelProps) {
   )
 }
 
-interface DrawingProps {
+function PathDrawing(props: {
   readonly steps: readonly ClimbStep[]
   readonly root: string
   readonly reached: string
   readonly entry: Breadcrumb
-}
-
-function PathDrawing({ steps, root, reached, entry }: DrawingProps) {
+}) {
+  const { steps, root, reached, entry } = props
   const fromTop = steps.toReversed()
   const height = LEVEL * (fromTop.length + 1) + BOX.height + 4
   const computed = ({ given }: ClimbStep) => SIDES[given === 'left' ? 'right' : 'left']
@@ -152,13 +190,8 @@ export function InclusionPath({ proof }: { readonly proof: Inclusion }) {
   )
 }
 
-interface LeafVerdictProps {
-  readonly entry: Breadcrumb
-  readonly leaf: string
-}
-
 /** Whether the id of an entry is the hash of what it says. */
-export const LeafVerdict = ({ entry, leaf }: LeafVerdictProps) => (
+export const LeafVerdict = ({ entry, leaf }: { entry: Breadcrumb; leaf: string }) => (
   <Pill tone={leaf === entry.breadcrumb_id ? 'good' : 'bad'}>
     {leaf === entry.breadcrumb_id
       ? '✓ the id is the hash of the entry'

@@ -1,23 +1,24 @@
 // The audit log: entries newest first and live, the signed checkpoints, and this browser's witness.
 
+import type { Operation, Pending } from '@custos/client/core'
 import { gcrumbsBreadcrumbs, gcrumbsEpochs, gcrumbsStats } from '@custos/client/operations'
 import type { Breadcrumb, Epoch } from '@custos/client/types'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { Download } from 'lucide-react'
 import { useState } from 'react'
 import { useLive } from '../../api/live.tsx'
-import { useCall } from '../../api/use-call.ts'
+import { useUrlState } from '../../api/url-state.ts'
+import { type ListResult, useCall } from '../../api/use-call.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Id } from '../../parts/code.tsx'
 import { formatNumber, Pill } from '../../parts/display.tsx'
-import { saveBlob } from '../../parts/download.ts'
 import { Form, TextField } from '../../parts/form.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
+import { saveBlob } from '../../parts/save-button.tsx'
 import { EmptyState, ErrorState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import css from './log.module.css'
-import { useNewestFirst } from './newest-first.ts'
 import { RollButton } from './one-entry.tsx'
 import { SeenSection } from './seen.tsx'
 
@@ -187,4 +188,39 @@ function GoToEntry() {
       <Button type="submit">Open</Button>
     </Form>
   )
+}
+
+const PAGE_ROWS = 50
+
+/**
+ * Reads the page that ends before the position of the address, newest first. The service lists from
+ * the oldest on, without gaps: the page before a position is a range of positions.
+ * @param total rows of the whole list; undefined while it is not known
+ * @param name of the table in the address
+ */
+function useNewestFirst<R, Row>(
+  operation: Operation<[query?: { readonly limit: number; readonly offset: number }], Pending<R>>,
+  total: number | undefined,
+  rows: (reply: R) => readonly Row[],
+  name = '',
+): ListResult<Row> {
+  const [cursor] = useUrlState(`${name}cursor`)
+  const end = Math.min(total ?? 0, cursor === '' ? Number.POSITIVE_INFINITY : Number(cursor) || 0)
+  const offset = Math.max(0, end - PAGE_ROWS)
+  const query = { offset, limit: Math.max(1, end - offset) }
+  const { data, error, isFetching, request } = useCall(operation, [query], {
+    keep: true,
+    enabled: total !== undefined,
+  })
+  return {
+    rows:
+      data &&
+      rows(data)
+        .slice(0, end - offset)
+        .toReversed(),
+    nextCursor: offset > 0 ? String(offset) : null,
+    error,
+    isFetching,
+    request,
+  }
 }

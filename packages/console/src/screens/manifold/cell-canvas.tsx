@@ -1,10 +1,64 @@
-// The cells on a canvas: coloured by a lens, with zoom; a click chooses one.
+// The cells on a canvas: coloured by a lens, with zoom; a click chooses one. And the lenses.
 
+import type { ManifoldExportReply } from '@custos/client/types'
 import { Maximize, ZoomIn, ZoomOut } from 'lucide-react'
 import { type MouseEvent, useEffect, useRef, useState } from 'react'
 import { IconButton } from '../../parts/button.tsx'
-import type { Lens, ManifoldCell } from './lenses.ts'
 import css from './manifold.module.css'
+
+export type ManifoldCell = ManifoldExportReply['cells'][number]
+
+export interface Lens {
+  readonly id: string
+  readonly title: string
+  readonly about: string
+  /** Null: there is nothing to say about the cell. */
+  readonly valueOf: (cell: ManifoldCell) => number | null
+  /** The value of the strongest colour; null: the largest that there is. */
+  readonly most: number | null
+}
+
+const COUNT: Lens = {
+  id: 'count',
+  title: 'Decisions',
+  about: 'The stronger the colour, the more decisions.',
+  valueOf: ({ count }) => count,
+  most: null,
+}
+
+export const LENSES: readonly Lens[] = [
+  COUNT,
+  {
+    id: 'paid',
+    title: 'Share paid',
+    about: 'The stronger the colour, the more outcomes are good. An empty cell has no outcome.',
+    valueOf: ({ lenses }) => lenses.paid,
+    most: 1,
+  },
+  {
+    id: 'default',
+    title: 'Share defaulted',
+    about: 'The stronger the colour, the more outcomes are bad. An empty cell has no outcome.',
+    valueOf: ({ lenses }) => (lenses.paid === null ? null : 1 - lenses.paid),
+    most: 1,
+  },
+  {
+    id: 'resolved',
+    title: 'Known outcomes',
+    about: 'The stronger the colour, the more decisions have an outcome.',
+    valueOf: ({ lenses }) => lenses.resolved,
+    most: null,
+  },
+  {
+    id: 'open',
+    title: 'Without an outcome',
+    about: 'The stronger the colour, the more decisions wait for an outcome.',
+    valueOf: ({ count, lenses }) => count - lenses.resolved,
+    most: null,
+  },
+]
+
+export const lensOf = (id: string): Lens => LENSES.find((lens) => lens.id === id) ?? COUNT
 
 const HEIGHT = 460
 const STEP = 1.4

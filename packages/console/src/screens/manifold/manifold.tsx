@@ -11,10 +11,9 @@ import { Id } from '../../parts/code.tsx'
 import { counted, formatNumber } from '../../parts/display.tsx'
 import { Form, SelectField, TextField } from '../../parts/form.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
+import { SaveButton } from '../../parts/save-button.tsx'
 import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
-import { SaveButton } from '../erasure/save-button.tsx'
-import { CellCanvas } from './cell-canvas.tsx'
-import { LENSES, type Lens, lensOf, type ManifoldCell } from './lenses.ts'
+import { CellCanvas, LENSES, type Lens, lensOf, type ManifoldCell } from './cell-canvas.tsx'
 import css from './manifold.module.css'
 
 const DIMENSION = 'receivables'
@@ -119,15 +118,12 @@ const OneCell = ({ cell }: { readonly cell: ManifoldCell }) => (
 
 const SHOWN = 500
 
-function CellTable({
-  cells,
-  lens,
-  onChoose,
-}: {
+function CellTable(props: {
   readonly cells: readonly ManifoldCell[]
   readonly lens: Lens
   readonly onChoose: (cellId: string) => void
 }) {
+  const { cells, lens, onChoose } = props
   const sorted = cells.toSorted((a, b) => (lens.valueOf(b) ?? -1) - (lens.valueOf(a) ?? -1))
   return (
     <Section title="The same as a table">

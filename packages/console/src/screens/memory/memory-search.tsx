@@ -131,17 +131,12 @@ function QueryReading({ reply }: { readonly reply: MemoryRetrieveReply }) {
   )
 }
 
-type FoundItem = MemoryRetrieveReply['memories'][number]
-
-const isFull = (memory: FoundItem): memory is RankedMemory => 'score_parts' in memory
-
-function FoundMemory({
-  storeId,
-  memory,
-}: {
+function FoundMemory(props: {
   readonly storeId: string
-  readonly memory: FoundItem
+  readonly memory: MemoryRetrieveReply['memories'][number]
 }) {
+  const { storeId, memory } = props
+  const full = 'score_parts' in memory ? memory : null
   return (
     <li className={css['hit']}>
       <div className={css['hitHead']}>
@@ -154,10 +149,10 @@ function FoundMemory({
         </Link>
         <span>{memory.token_count} tokens</span>
         <span>score {memory.score.toFixed(2)}</span>
-        {isFull(memory) && <span>confidence {memory.confidence.toFixed(2)}</span>}
+        {full && <span>confidence {full.confidence.toFixed(2)}</span>}
       </div>
       <p>{memory.content}</p>
-      {isFull(memory) && <ScoreParts memory={memory} />}
+      {full && <ScoreParts memory={full} />}
     </li>
   )
 }

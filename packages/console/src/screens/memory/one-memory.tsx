@@ -89,15 +89,12 @@ function MemoryBody({ memory }: { readonly memory: Memory }) {
   )
 }
 
-function Versions({
-  versions,
-  storeId,
-  at,
-}: {
+function Versions(props: {
   readonly versions: readonly MemoryVersion[]
   readonly storeId: string
   readonly at: number
 }) {
+  const { versions, storeId, at } = props
   return (
     <Section
       title="Versions"
@@ -141,12 +138,7 @@ function Versions({
   )
 }
 
-interface ActionsProps {
-  readonly storeId: string
-  readonly memory: Memory
-}
-
-function MemoryActions({ storeId, memory }: ActionsProps) {
+function MemoryActions({ storeId, memory }: { readonly storeId: string; readonly memory: Memory }) {
   const { can } = useSession()
   const [open, setOpen] = useState<'supersede' | 'erase' | null>(null)
   const [basis, setBasis] = useState('')
@@ -192,7 +184,12 @@ function MemoryActions({ storeId, memory }: ActionsProps) {
   )
 }
 
-function SupersedeForm({ storeId, memory, done }: ActionsProps & { readonly done: () => void }) {
+function SupersedeForm(props: {
+  readonly storeId: string
+  readonly memory: Memory
+  readonly done: () => void
+}) {
+  const { storeId, memory, done } = props
   const [content, setContent] = useState(memory.content)
   const supersede = useAction(memorySupersede)
   const submit = async () => {

@@ -32,7 +32,6 @@ const LINES = {
   erasures: /^erasure\.certified$/,
   denials: /^evaluation\.denied$/,
 } as const
-type LineName = keyof typeof LINES
 
 export function Overview() {
   const { caller } = useSession()
@@ -89,15 +88,14 @@ function useNewestEntries(count: number) {
   return useCall(gcrumbsBreadcrumbs, [query], { enabled: total !== undefined, keep: true })
 }
 
-interface NumbersProps {
+function Numbers(props: {
   readonly stats: {
     readonly memories: number
     readonly decisions: number
     readonly certificates: number | null
   }
-}
-
-function Numbers({ stats }: NumbersProps) {
+}) {
+  const { stats } = props
   const { data } = useNewestEntries(ENTRIES_MAX)
   const { days, whole } = useMemo(() => countByDay(data?.breadcrumbs ?? [], nowMs()), [data])
   const denials = days.denials.reduce((sum, count) => sum + count, 0)
@@ -136,7 +134,7 @@ function countByDay(entries: readonly Breadcrumb[], now: number) {
     ]),
   )
   const empty = () => Array.from({ length: DAYS }, () => 0)
-  const days: Record<LineName, number[]> = {
+  const days = {
     memories: empty(),
     decisions: empty(),
     erasures: empty(),
@@ -145,8 +143,8 @@ function countByDay(entries: readonly Breadcrumb[], now: number) {
   for (const { event_type: type, created_at: at } of entries) {
     const day = index.get(at.slice(0, 10))
     if (day === undefined || at < first) continue
-    for (const [name, pattern] of Object.entries(LINES))
-      if (pattern.test(type)) days[name as LineName][day] = (days[name as LineName][day] ?? 0) + 1
+    for (const name of Object.keys(LINES) as (keyof typeof LINES)[])
+      if (LINES[name].test(type)) days[name][day] = (days[name][day] ?? 0) + 1
   }
   const [oldest] = entries
   const whole = !oldest || oldest.seq === 0 || oldest.created_at < first

@@ -97,15 +97,12 @@ function hintOf(property: PropertySchema): string | undefined {
   return parts.length === 0 ? undefined : parts.join('; ')
 }
 
-export function ConfigFields({
-  schema,
-  draft,
-  onChange,
-}: {
+export function ConfigFields(props: {
   readonly schema: ConfigSchema
   readonly draft: ConfigDraft
   readonly onChange: (draft: ConfigDraft) => void
 }) {
+  const { schema, draft, onChange } = props
   const { properties = {}, required = [] } = schema
   return Object.entries(properties).map(([name, property]) => {
     const kind = kindOf(property)

@@ -44,11 +44,7 @@ export function OnePolicy() {
   )
 }
 
-interface PolicyProps {
-  readonly policy: GovernanceGetPolicyReply
-}
-
-function PolicyBody({ policy }: PolicyProps) {
+function PolicyBody({ policy }: { readonly policy: GovernanceGetPolicyReply }) {
   const state = policy.deleted ? (
     <Pill tone="bad">deleted</Pill>
   ) : policy.enabled ? (
@@ -183,7 +179,7 @@ function Comparison({ versions }: { readonly versions: readonly Version[] }) {
   )
 }
 
-function PolicyButtons({ policy }: PolicyProps) {
+function PolicyButtons({ policy }: { readonly policy: GovernanceGetPolicyReply }) {
   const { can } = useSession()
   const [open, setOpen] = useState<'edit' | 'delete' | null>(null)
   const update = useAction(governanceUpdatePolicy)

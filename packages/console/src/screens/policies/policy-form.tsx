@@ -16,13 +16,11 @@ import { type ConfigDraft, ConfigFields, configOf, draftOf } from './config-fiel
 
 type TypeEntry = GovernancePolicyTypesReply['types'][number]
 
-interface PolicyFormProps {
+export function PolicyForm(props: {
   /** Absent: a new one. */
   readonly policy?: Policy
   readonly onDone: (policyId: string) => void
-}
-
-export function PolicyForm(props: PolicyFormProps) {
+}) {
   const { data, error } = useCall(governancePolicyTypes, [])
   if (error) return <ErrorState error={error} />
   if (!data) return <LoadingState />
@@ -50,11 +48,10 @@ function firstDraft(entry: TypeEntry | undefined, policy: Policy | undefined): P
   }
 }
 
-function PolicyFields({
-  policy,
-  onDone,
-  types,
-}: PolicyFormProps & { readonly types: readonly TypeEntry[] }) {
+function PolicyFields(
+  props: Parameters<typeof PolicyForm>[0] & { readonly types: readonly TypeEntry[] },
+) {
+  const { policy, onDone, types } = props
   const [type, setType] = useState(policy?.policy_type ?? types[0]?.type ?? 'rate_limit')
   const entry = types.find((one) => one.type === type)
   const [draft, setDraft] = useState(() => firstDraft(entry, policy))
@@ -105,15 +102,12 @@ function PolicyFields({
   )
 }
 
-function RuleFields({
-  draft,
-  change,
-  entry,
-}: {
+function RuleFields(props: {
   readonly draft: PolicyDraft
   readonly change: (part: Partial<PolicyDraft>) => void
   readonly entry: TypeEntry | undefined
 }) {
+  const { draft, change, entry } = props
   return (
     <>
       <TextField

@@ -5,15 +5,14 @@ import { CodeBlock } from '../../parts/code.tsx'
 import { Section } from '../../parts/page-header.tsx'
 import css from './registries.module.css'
 
-interface MemberTableProps {
+/** A plain table of what is in one record. */
+export function MemberTable(props: {
   readonly label: string
   readonly headers: readonly string[]
   /** Each row with its key. */
   readonly rows: readonly (readonly [key: string, cells: readonly ReactNode[]])[]
-}
-
-/** A plain table of what is in one record. */
-export function MemberTable({ label, headers, rows }: MemberTableProps) {
+}) {
+  const { label, headers, rows } = props
   return (
     <table className={css['members']} aria-label={label}>
       <thead>

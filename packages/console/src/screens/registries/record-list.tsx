@@ -29,14 +29,10 @@ export const StatusPill = ({ record }: { readonly record: Pick<RecordRow, 'statu
   <Pill tone={TONES[record.status] ?? 'good'}>{statusWords(record.status)}</Pill>
 )
 
-interface RecordListProps<Row extends RecordRow, One extends RecordRow> {
+export function RecordList<Row extends RecordRow, One extends RecordRow>(props: {
   readonly id: string
   readonly spec: RegistrySpec<Row, One>
-}
-
-export function RecordList<Row extends RecordRow, One extends RecordRow>(
-  props: RecordListProps<Row, One>,
-) {
+}) {
   const { id, spec } = props
   const list = spec.useRows()
   const { can } = useSession()
@@ -105,9 +101,10 @@ function columnsOf<Row extends RecordRow, One extends RecordRow>(
   ]
 }
 
-function Counts<Row extends RecordRow, One extends RecordRow>({
-  spec,
-}: Pick<RecordListProps<Row, One>, 'spec'>) {
+function Counts<Row extends RecordRow, One extends RecordRow>(props: {
+  readonly spec: RegistrySpec<Row, One>
+}) {
+  const { spec } = props
   const counts = Object.entries(spec.useCounts() ?? {}).filter(([, count]) => count > 0)
   if (counts.length === 0) return null
   return (
@@ -119,10 +116,10 @@ function Counts<Row extends RecordRow, One extends RecordRow>({
   )
 }
 
-function NewRecord<Row extends RecordRow, One extends RecordRow>({
-  id,
-  spec,
-}: RecordListProps<Row, One>) {
+function NewRecord<Row extends RecordRow, One extends RecordRow>(
+  props: Parameters<typeof RecordList<Row, One>>[0],
+) {
+  const { id, spec } = props
   const [open, setOpen] = useState(false)
   const { verb } = spec.register
   return (
@@ -176,15 +173,12 @@ function RegisterForm({
   )
 }
 
-function OneField({
-  field,
-  value,
-  onChange,
-}: {
+function OneField(props: {
   readonly field: RegisterField
   readonly value: string
   readonly onChange: (value: string) => void
 }) {
+  const { field, value, onChange } = props
   const { label, hint, kind, options } = field
   const common = { label, hint, value, onChange }
   if (options) return <SelectField {...common} options={options} />

@@ -11,22 +11,17 @@ import { VerifyHere } from '../../parts/json-view.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { ErrorState, LoadingState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { ApprovalCard } from '../approvals/approval-card.tsx'
+import { ApprovalCard } from '../approvals/decide.tsx'
 import { StatusPill } from './record-list.tsx'
 import css from './registries.module.css'
 import type { RecordRow, RegistrySpec } from './registry.ts'
 
-interface RecordViewProps<Row extends RecordRow, One extends RecordRow> {
+export function RecordView<Row extends RecordRow, One extends RecordRow>(props: {
   readonly registry: string
   readonly id: string
   readonly spec: RegistrySpec<Row, One>
-}
-
-export function RecordView<Row extends RecordRow, One extends RecordRow>({
-  registry,
-  id,
-  spec,
-}: RecordViewProps<Row, One>) {
+}) {
+  const { registry, id, spec } = props
   const { data, error, request } = spec.useOne(id)
   const { Acts } = spec
   return (
@@ -51,17 +46,12 @@ export function RecordView<Row extends RecordRow, One extends RecordRow>({
   )
 }
 
-interface RecordBodyProps<Row extends RecordRow, One extends RecordRow> {
+function RecordBody<Row extends RecordRow, One extends RecordRow>(props: {
   readonly id: string
   readonly spec: RegistrySpec<Row, One>
   readonly record: One
-}
-
-function RecordBody<Row extends RecordRow, One extends RecordRow>({
-  id,
-  spec,
-  record,
-}: RecordBodyProps<Row, One>) {
+}) {
+  const { id, spec, record } = props
   const { Members } = spec
   const { approval } = record
   return (
@@ -96,16 +86,12 @@ function RecordBody<Row extends RecordRow, One extends RecordRow>({
   )
 }
 
-type ProofProps<Row extends RecordRow, One extends RecordRow> = Pick<
-  RecordBodyProps<Row, One>,
-  'id' | 'spec'
-> & { readonly document: object }
-
-function Proof<Row extends RecordRow, One extends RecordRow>({
-  id,
-  spec,
-  document,
-}: ProofProps<Row, One>) {
+function Proof<Row extends RecordRow, One extends RecordRow>(props: {
+  readonly id: string
+  readonly spec: RegistrySpec<Row, One>
+  readonly document: object
+}) {
+  const { id, spec, document } = props
   const [asked, setAsked] = useState(false)
   const { data, error } = useCall(spec.verify, [id], { enabled: asked })
   return (

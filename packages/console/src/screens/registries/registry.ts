@@ -4,8 +4,7 @@ import type { Operation, Pending } from '@custos/client/core'
 import type { Artifact, Authority, CheckResults, TrustTier } from '@custos/client/types'
 import type { ComponentType, ReactNode } from 'react'
 import type { Scope } from '../../api/session.tsx'
-import type { CallRequest } from '../../api/use-call.ts'
-import type { ListResult } from '../../api/use-list.ts'
+import type { CallRequest, ListResult } from '../../api/use-call.ts'
 import type { Column } from '../../parts/table.tsx'
 
 /** The members that every record has. */
@@ -44,12 +43,6 @@ export interface RegisterField {
 
 export type FilledFields = Readonly<Record<string, string>>
 
-interface Reading<T> {
-  readonly data: T | undefined
-  readonly error: Error | null
-  readonly request: CallRequest
-}
-
 export interface RegistrySpec<Row extends RecordRow, One extends RecordRow> {
   readonly title: string
   readonly about: string
@@ -59,7 +52,11 @@ export interface RegistrySpec<Row extends RecordRow, One extends RecordRow> {
   readonly columns: readonly Column<Row>[]
   readonly useRows: () => ListResult<Row>
   readonly useCounts: () => Readonly<Record<string, number>> | undefined
-  readonly useOne: (id: string) => Reading<One>
+  readonly useOne: (id: string) => {
+    readonly data: One | undefined
+    readonly error: Error | null
+    readonly request: CallRequest
+  }
   readonly verify: Operation<[id: string], Pending<ServiceVerdict>>
   readonly facts: (one: One) => readonly (readonly [string, ReactNode])[]
   /** What the record consists of. */

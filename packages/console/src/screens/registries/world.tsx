@@ -1,7 +1,10 @@
-// The world model: types of objects, links and actions, and the actions that were invoked.
+// The world model: types of objects, links and actions, the actions that were invoked, and
+// templates to begin with.
 
 import { call } from '@custos/client/core'
 import {
+  templatesInstall,
+  templatesList,
   worldModelActionStats,
   worldModelGetAction,
   worldModelGetType,
@@ -19,16 +22,20 @@ import type {
   WorldType,
   WorldTypeKind,
 } from '@custos/client/types'
+import { useState } from 'react'
 import { client } from '../../api/connection.ts'
+import { useSession } from '../../api/session.tsx'
 import { useUrlState } from '../../api/url-state.ts'
-import { useCall } from '../../api/use-call.ts'
-import { useList, usePage } from '../../api/use-list.ts'
+import { useAction, useCall, useList, usePage } from '../../api/use-call.ts'
+import { Button } from '../../parts/button.tsx'
 import { CodeBlock, Id } from '../../parts/code.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { counted } from '../../parts/display.tsx'
 import { Form, SelectField } from '../../parts/form.tsx'
 import { Section } from '../../parts/page-header.tsx'
+import { ErrorState, LoadingState } from '../../parts/states.tsx'
 import { MemberTable } from './members.tsx'
 import { AUTHORITY_FIELDS, authorityOf, linesOf, objectOf, type RegistrySpec } from './registry.ts'
-import { Templates } from './templates.tsx'
 
 const KINDS = [
   ['object', 'Object'],
@@ -191,4 +198,60 @@ export const actions: RegistrySpec<WorldModelListActionsReply['invocations'][num
 function subjectOf(line: string): Action['subject_refs'][number] {
   const [type = '', ref] = line.split('|').map((part) => part.trim())
   return ref === undefined ? type : { type, ref }
+}
+
+function Templates() {
+  const { can } = useSession()
+  const [open, setOpen] = useState(false)
+  if (!can('artifacts:admin')) return null
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>Install a template</Button>
+      <Dialog title="Install a template" open={open} onClose={() => setOpen(false)}>
+        <InstallForm />
+      </Dialog>
+    </>
+  )
+}
+
+function InstallForm() {
+  const { data, error } = useCall(templatesList, [{ limit: 50 }])
+  const [chosen, setChosen] = useState('')
+  const install = useAction(templatesInstall)
+  if (error) return <ErrorState error={error} />
+  if (!data) return <LoadingState />
+  const template = data.templates.find(({ id }) => id === chosen) ?? data.templates[0]
+  if (!template) return <p>This service has no templates.</p>
+  const run = (dry_run: boolean) => install.mutate([{ template_id: template.id, dry_run }])
+  const result = install.data?.data
+  return (
+    <Form onSubmit={() => run(false)}>
+      <SelectField
+        label="Template"
+        value={template.id}
+        options={data.templates.map((one) => [one.id, `${one.name} ${one.version}`] as const)}
+        onChange={(id) => {
+          setChosen(id)
+          install.reset()
+        }}
+      />
+      <p>{template.description}</p>
+      {install.error && <ErrorState error={install.error} />}
+      {result && (
+        <p role="status">
+          {result.dry_run ? 'It would register ' : 'Registered: '}
+          {counted(result.installed.length, 'type')}. Exist already: {result.already_there.length}.
+          In conflict: {result.conflicts.length}.
+        </p>
+      )}
+      <div>
+        <Button busy={install.isPending} onClick={() => run(true)}>
+          Dry run
+        </Button>{' '}
+        <Button type="submit" kind="primary" busy={install.isPending}>
+          Install
+        </Button>
+      </div>
+    </Form>
+  )
 }

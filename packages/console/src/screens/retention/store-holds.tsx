@@ -5,8 +5,7 @@ import type { Hold } from '@custos/client/types'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useSession } from '../../api/session.tsx'
-import { useAction } from '../../api/use-call.ts'
-import { useList, usePage } from '../../api/use-list.ts'
+import { useAction, useList, usePage } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
 import { Pill } from '../../parts/display.tsx'
@@ -53,12 +52,7 @@ const COLUMNS: readonly Column<Hold>[] = [
   { id: 'act', header: 'End', cell: (hold) => <ReleaseButton hold={hold} /> },
 ]
 
-interface StoreHoldsProps {
-  readonly storeId: string
-  readonly name: string
-}
-
-export function StoreHolds({ storeId, name }: StoreHoldsProps) {
+export function StoreHolds({ storeId, name }: { readonly storeId: string; readonly name: string }) {
   const { can } = useSession()
   const [placing, setPlacing] = useState(false)
   const list = useList(retentionHolds, [storeId, usePage('holds')], ({ holds }) => holds)
@@ -92,11 +86,12 @@ export function StoreHolds({ storeId, name }: StoreHoldsProps) {
   )
 }
 
-interface PlaceFormProps extends StoreHoldsProps {
+function PlaceForm(props: {
+  readonly storeId: string
+  readonly name: string
   readonly done: () => void
-}
-
-function PlaceForm({ storeId, name, done }: PlaceFormProps) {
+}) {
+  const { storeId, name, done } = props
   const [reason, setReason] = useState('')
   const [matter, setMatter] = useState('')
   const [until, setUntil] = useState('')

@@ -1,21 +1,32 @@
 // One run: budget and deadline, its steps as they happen, and its receipts verified here.
 
-import { orchestratorCancelRun, orchestratorGetRun, workflowsGet } from '@custos/client/operations'
+import { call } from '@custos/client/core'
+import {
+  gcrumbsPublicKey,
+  orchestratorBundle,
+  orchestratorCancelRun,
+  orchestratorGetRun,
+  orchestratorReceipts,
+  workflowsGet,
+} from '@custos/client/operations'
 import type { OrchestratorGetRunReply, Run, Workflow } from '@custos/client/types'
+import { useMutation } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { Square } from 'lucide-react'
+import { Download, ShieldCheck, Square } from 'lucide-react'
 import { useState } from 'react'
+import { client } from '../../api/connection.ts'
 import { useLive } from '../../api/live.tsx'
 import { useSession } from '../../api/session.tsx'
 import { useAction, useCall } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
-import { Id } from '../../parts/code.tsx'
+import { CodeBlock, Id } from '../../parts/code.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
-import { Facts, formatNumber, Meter } from '../../parts/display.tsx'
+import { counted, Facts, formatNumber, Meter } from '../../parts/display.tsx'
+import { VerdictView } from '../../parts/json-view.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
+import { saveLines } from '../../parts/save-button.tsx'
 import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { Receipts } from './receipts.tsx'
 import { RunPill } from './run-state.tsx'
 import css from './runs.module.css'
 import { useAgentNames } from './runs.tsx'
@@ -168,6 +179,75 @@ function CancelButton({ run }: { readonly run: Run }) {
           as spent.
         </p>
       </ConfirmDialog>
+    </>
+  )
+}
+
+/** Reads everything that proves a run, and checks it with the published keys. */
+async function verifyHere(runId: string, signal: AbortSignal) {
+  const [{ verifyRunBundle }, keys] = await Promise.all([
+    import('@custos/proof'),
+    call(client, gcrumbsPublicKey),
+  ])
+  const lines: unknown[] = []
+  for await (const line of call(client, orchestratorBundle, runId, { signal })) lines.push(line)
+  return verifyRunBundle(lines, keys)
+}
+
+function Receipts({ run }: { readonly run: Run }) {
+  const { can } = useSession()
+  const { data, error } = useCall(orchestratorReceipts, [run.run_id])
+  const proves = can('decisions:read') && can('gcrumbs:read')
+  return (
+    <Section
+      title="Receipts"
+      about="One for each ended step, signed, chained by digest, without any text."
+      actions={proves && <SaveBundle runId={run.run_id} />}
+    >
+      {error && <ErrorState error={error} />}
+      {proves && <VerifyRun runId={run.run_id} />}
+      {data && data.count > 0 && (
+        <details>
+          <summary>{counted(data.count, 'receipt')}</summary>
+          <CodeBlock label="Receipts" text={JSON.stringify(data.receipts, null, 2)} />
+        </details>
+      )}
+    </Section>
+  )
+}
+
+function VerifyRun({ runId }: { readonly runId: string }) {
+  const verify = useMutation({
+    mutationFn: (stop: AbortController) => verifyHere(runId, stop.signal),
+  })
+  return (
+    <div className={css['verify']}>
+      <div className={css['acts']}>
+        <Button
+          icon={ShieldCheck}
+          busy={verify.isPending}
+          onClick={() => verify.mutate(new AbortController())}
+        >
+          Verify the run here
+        </Button>
+        {verify.isPending && <Button onClick={() => verify.variables.abort()}>Cancel</Button>}
+      </div>
+      {verify.error && <ErrorState error={verify.error} />}
+      {verify.data && <VerdictView verdict={verify.data} />}
+    </div>
+  )
+}
+
+function SaveBundle({ runId }: { readonly runId: string }) {
+  const save = useMutation({
+    mutationFn: () => saveLines(call(client, orchestratorBundle, runId), `run-${runId}.ndjson`),
+  })
+  return (
+    <>
+      <Button icon={Download} busy={save.isPending} onClick={() => save.mutate()}>
+        Save the bundle
+      </Button>
+      {save.error && <ErrorState error={save.error} />}
     </>
   )
 }

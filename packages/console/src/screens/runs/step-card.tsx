@@ -1,18 +1,23 @@
 // One step of a run: what it may use, its calls of tools, and what waits for a person in place.
 
-import { orchestratorGetAction, orchestratorGetStep } from '@custos/client/operations'
+import {
+  orchestratorGetAction,
+  orchestratorGetStep,
+  orchestratorResolveCall,
+} from '@custos/client/operations'
 import type { RunCall, RunStep } from '@custos/client/types'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useSession } from '../../api/session.tsx'
-import { useCall } from '../../api/use-call.ts'
+import { useAction, useCall } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
 import { CodeBlock, Id } from '../../parts/code.tsx'
 import { counted, Facts, formatNumber, inWords, Pill } from '../../parts/display.tsx'
+import { Form, SelectField, TextArea } from '../../parts/form.tsx'
+import { Section } from '../../parts/page-header.tsx'
 import { ErrorState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { ApprovalCard } from '../approvals/approval-card.tsx'
-import { ResolveCall } from './resolve-call.tsx'
+import { ApprovalCard } from '../approvals/decide.tsx'
 import { stateText } from './run-state.tsx'
 import css from './runs.module.css'
 
@@ -37,14 +42,13 @@ const StatePill = ({ of: { state, reason } }: { readonly of: RunStep | RunCall }
   </Pill>
 )
 
-interface StepCardProps {
+export function StepCard(props: {
   readonly step: RunStep
   readonly agent: string
   /** Whether the run goes on. */
   readonly open: boolean
-}
-
-export function StepCard({ step, agent, open }: StepCardProps) {
+}) {
+  const { step, agent, open } = props
   // The receipt of a step that has ended is signed: nothing that it says is changed.
   const asks = open && step.ended_at === null
   const uncertain = asks ? step.calls.filter(({ state }) => state === 'uncertain') : []
@@ -128,5 +132,57 @@ function StepText({ step }: { readonly step: RunStep }) {
         </ul>
       )}
     </>
+  )
+}
+
+/** Nothing is chosen for them: a wrong answer cannot be taken back. */
+const ANSWERS = [
+  ['', 'Choose'],
+  ['yes', 'The tool acted'],
+  ['no', 'The tool did not act'],
+] as const
+
+function ResolveCall({ call }: { readonly call: RunCall }) {
+  const { can } = useSession()
+  const [happened, setHappened] = useState('')
+  const [result, setResult] = useState('')
+  const resolve = useAction(orchestratorResolveCall)
+  const { run_id, call_id } = call
+  return (
+    <Section
+      title="Did the tool act?"
+      about="Its call was cut off, and is never made again. Look at the receiver first."
+    >
+      {!can('orchestrator:admin') && <p>Your scopes do not cover this: somebody else answers.</p>}
+      {can('orchestrator:admin') && (
+        <Form
+          label={`Outcome of the call ${call_id}`}
+          onSubmit={() =>
+            resolve.mutate([
+              run_id,
+              call_id,
+              { happened: happened === 'yes', result: result === '' ? null : result },
+            ])
+          }
+        >
+          <SelectField
+            label="What happened"
+            value={happened}
+            options={ANSWERS}
+            onChange={setHappened}
+          />
+          <TextArea
+            label="What it answered"
+            hint="The model is told this; it can be empty."
+            value={result}
+            onChange={setResult}
+          />
+          {resolve.error && <ErrorState error={resolve.error} />}
+          <Button type="submit" kind="primary" busy={resolve.isPending} disabled={happened === ''}>
+            Record the outcome
+          </Button>
+        </Form>
+      )}
+    </Section>
   )
 }

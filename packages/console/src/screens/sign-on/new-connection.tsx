@@ -103,13 +103,8 @@ function NewRole({ value, onChange }: { value: Role | ''; onChange: (value: Role
   )
 }
 
-function Registered({
-  connection,
-  done,
-}: {
-  readonly connection: SsoConnection
-  readonly done: () => void
-}) {
+function Registered(props: { readonly connection: SsoConnection; readonly done: () => void }) {
+  const { connection, done } = props
   return (
     <Form onSubmit={done}>
       <p>Register these at the provider, then test the connection.</p>

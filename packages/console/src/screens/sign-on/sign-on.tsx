@@ -1,25 +1,26 @@
-// How people of the tenant sign in: connections to OpenID providers.
+// How people of the tenant sign in: connections to OpenID providers, and their proved domains.
 
 import {
   identityConnections,
   identityDeleteConnection,
+  identityDropDomain,
   identityTest,
   identityUpdateConnection,
+  identityVerifyDomain,
 } from '@custos/client/operations'
 import type { SsoConnection } from '@custos/client/types'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
-import { useAction } from '../../api/use-call.ts'
-import { useList, usePage } from '../../api/use-list.ts'
+import { useAction, useList, usePage } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
 import { CodeBlock } from '../../parts/code.tsx'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
-import { Pill } from '../../parts/display.tsx'
+import { Facts, Pill } from '../../parts/display.tsx'
+import { Form, TextField } from '../../parts/form.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { EmptyState, ErrorState } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
-import { Domains } from './domains.tsx'
 import { NewConnection } from './new-connection.tsx'
 
 export function SignOn() {
@@ -122,13 +123,8 @@ function Manage({ connection }: { readonly connection: SsoConnection }) {
   )
 }
 
-function Details({
-  connection,
-  remove,
-}: {
-  readonly connection: SsoConnection
-  readonly remove: () => void
-}) {
+function Details(props: { readonly connection: SsoConnection; readonly remove: () => void }) {
+  const { connection, remove } = props
   const { connection_id: id, enabled, enforced, redirect_uri, public_jwk } = connection
   const test = useAction(identityTest)
   const update = useAction(identityUpdateConnection)
@@ -165,5 +161,81 @@ function Details({
       {test.error && <ErrorState error={test.error} />}
       {update.error && <ErrorState error={update.error} />}
     </>
+  )
+}
+
+const PROBLEMS = {
+  record_missing: 'The record is not there yet. Publish it, then prove the domain again.',
+  unreachable: 'No name server answers for the domain.',
+} as const
+
+function Domains({ connection }: { readonly connection: SsoConnection }) {
+  const { connection_id: id, domains, directories } = connection
+  const [domain, setDomain] = useState('')
+  const verify = useAction(identityVerifyDomain)
+  const proof = verify.data
+  const listed = domains.map((one) => (
+    <DropDomain key={one} id={id} domain={one} done={verify.reset} />
+  ))
+  return (
+    <>
+      <Facts
+        of={[
+          ['Domains', domains.length === 0 ? 'none: invitations are not taken through it' : listed],
+          ['Directories', directories.join(', ')],
+        ]}
+      />
+      <Form inline label="Prove a domain" onSubmit={() => verify.mutate([id, { domain }])}>
+        <TextField
+          label="Domain of e-mail addresses"
+          required
+          value={domain}
+          onChange={(text) => setDomain(text.trim().toLowerCase())}
+        />
+        <Button type="submit" busy={verify.isPending}>
+          Prove
+        </Button>
+      </Form>
+      {proof && (
+        <p role="status">
+          {proof.problem === null
+            ? `${proof.domain} belongs to this connection.`
+            : PROBLEMS[proof.problem]}
+        </p>
+      )}
+      {proof?.verified === false && (
+        <CodeBlock label={`TXT record of ${proof.record.name}`} text={proof.record.value} />
+      )}
+      {verify.error && <ErrorState error={verify.error} />}
+    </>
+  )
+}
+
+function DropDomain({ id, domain, done }: { id: string; domain: string; done: () => void }) {
+  const [asking, setAsking] = useState(false)
+  const drop = useAction(identityDropDomain)
+  return (
+    <div>
+      {domain}{' '}
+      <Button aria-label={`Drop ${domain}`} onClick={() => setAsking(true)}>
+        Drop
+      </Button>
+      <ConfirmDialog
+        title={`Drop ${domain}`}
+        open={asking}
+        onClose={() => setAsking(false)}
+        verb="Drop"
+        act={async () => {
+          await drop.mutateAsync([id, domain])
+          done()
+        }}
+      >
+        <p>
+          Invitations to addresses of {domain} can no longer be taken by signing in through this
+          connection, until the domain is proved again. People who have signed in stay, and so do
+          their sessions. The domain can then be proved for another connection.
+        </p>
+      </ConfirmDialog>
+    </div>
   )
 }

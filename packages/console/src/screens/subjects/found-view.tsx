@@ -1,21 +1,73 @@
-// What a search for a person found: how much, where, and what a legal hold protects.
+// The search for a person: what identifies them, and what was found, where, and under which hold.
 
-import type { SubjectsErasePreview } from '@custos/client/types'
+import type { SubjectsEraseBody, SubjectsErasePreview } from '@custos/client/types'
 import type { ReactNode } from 'react'
 import { Button } from '../../parts/button.tsx'
 import { Figure, Figures, formatNumber, inWords } from '../../parts/display.tsx'
 import css from './subjects.module.css'
 
+export interface PersonFields {
+  /** One name, address or number on each line. */
+  readonly texts: string
+  /** One `field = value` on each line. */
+  readonly metadata: string
+  /** One session on each line. */
+  readonly sessions: string
+  readonly exactCase: boolean
+  /** A date, or empty. */
+  readonly received: string
+}
+
+export const NOBODY: PersonFields = {
+  texts: '',
+  metadata: '',
+  sessions: '',
+  exactCase: false,
+  received: '',
+}
+
+type FindGroup = Extract<NonNullable<SubjectsEraseBody['find']>, readonly unknown[]>[number]
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
+/** Each line is an alternative: what matches one of them is about the person. */
+export function groupsOf({ texts, metadata, sessions, exactCase }: PersonFields): FindGroup[] {
+  const match = exactCase ? 'exact_case' : 'ignore_case'
+  return [
+    ...linesOf(texts).map((text): FindGroup => ({ text, match })),
+    ...linesOf(metadata).flatMap(metadataGroups),
+    ...linesOf(sessions).map((session_id): FindGroup => ({ session_id })),
+  ]
+}
+
+// A number may have been written as a number or as a text.
+function metadataGroups(line: string): FindGroup[] {
+  const at = line.indexOf('=')
+  if (at < 1) return []
+  const name = line.slice(0, at).trim()
+  const value = line.slice(at + 1).trim()
+  const asText: FindGroup = { metadata: { [name]: value } }
+  return /^-?\d{1,15}$/.test(value) ? [asText, { metadata: { [name]: Number(value) } }] : [asText]
+}
+
+export const searchOf = (person: PersonFields): SubjectsEraseBody => ({
+  find: groupsOf(person),
+  ...(person.received === '' ? {} : { received_at: `${person.received}T00:00:00Z` }),
+})
+
 export type SubjectPreview = SubjectsErasePreview
 
-interface FoundViewProps {
+export function FoundView(props: {
   readonly preview: SubjectPreview
   /** A way to keep what is held before it is gone. */
   readonly letter: ReactNode
   readonly onContinue: () => void
-}
-
-export function FoundView({ preview, letter, onContinue }: FoundViewProps) {
+}) {
+  const { preview, letter, onContinue } = props
   const { found, scanned, session_ids: sessions, sample_refs: refs } = preview
   return (
     <>

@@ -13,23 +13,23 @@ import { Button } from '../../parts/button.tsx'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { CheckField, Form, TextArea, TextField } from '../../parts/form.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { fileOf, SaveButton } from '../../parts/save-button.tsx'
 import { ErrorState } from '../../parts/states.tsx'
-import { type ErasureReason, FIRST_REASON, ReasonFields } from '../erasure/reason-fields.tsx'
-import { fileOf, SaveButton } from '../erasure/save-button.tsx'
-import { Step, Steps } from '../erasure/steps.tsx'
-import { groupsOf, NOBODY, type PersonFields, searchOf } from './find-person.ts'
-import type { SubjectPreview } from './found-view.tsx'
-import { FoundView } from './found-view.tsx'
+import { type ErasureReason, FIRST_REASON, ReasonFields, Step, Steps } from '../erasure/steps.tsx'
+import {
+  FoundView,
+  groupsOf,
+  NOBODY,
+  type PersonFields,
+  type SubjectPreview,
+  searchOf,
+} from './found-view.tsx'
 import { totalOf } from './request-pills.tsx'
-
-interface NewRequestProps {
-  readonly kind: 'erase' | 'access'
-}
 
 const TITLES = { erase: 'New erasure request', access: 'New access request' } as const
 
 // What identifies the person is kept in this page only: an address would be logged and shared.
-export function NewRequest({ kind }: NewRequestProps) {
+export function NewRequest({ kind }: { readonly kind: 'erase' | 'access' }) {
   const [person, setPerson] = useState(NOBODY)
   const [preview, setPreview] = useState<SubjectPreview | null>(null)
   const [seen, setSeen] = useState(false)
@@ -89,7 +89,7 @@ export function NewRequest({ kind }: NewRequestProps) {
   )
 }
 
-function NewRequestHeader({ kind }: NewRequestProps) {
+function NewRequestHeader({ kind }: { readonly kind: 'erase' | 'access' }) {
   const change = useUrlChange()
   return (
     <PageHeader
@@ -100,13 +100,11 @@ function NewRequestHeader({ kind }: NewRequestProps) {
   )
 }
 
-function PersonForm({
-  person,
-  onFound,
-}: {
+function PersonForm(props: {
   readonly person: PersonFields
   readonly onFound: (person: PersonFields, preview: SubjectPreview) => void
 }) {
+  const { person, onFound } = props
   const [fields, setFields] = useState(person)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
@@ -152,13 +150,11 @@ function PersonForm({
   )
 }
 
-function MoreFields({
-  fields,
-  put,
-}: {
+function MoreFields(props: {
   readonly fields: PersonFields
   readonly put: (change: Partial<PersonFields>) => void
 }) {
+  const { fields, put } = props
   return (
     <details>
       <summary>More ways to find the person</summary>
@@ -192,15 +188,12 @@ function ReasonForm({ onReason }: { readonly onReason: (reason: ErasureReason) =
   )
 }
 
-function EraseAll({
-  person,
-  preview,
-  reason,
-}: {
+function EraseAll(props: {
   readonly person: PersonFields
   readonly preview: SubjectPreview
   readonly reason: ErasureReason
 }) {
+  const { person, preview, reason } = props
   const [open, setOpen] = useState(false)
   const navigate = useNavigate()
   const erase = useAction(subjectsErase)
@@ -249,15 +242,12 @@ const FORMATS = {
   json: 'JSON for another service',
 } as const
 
-function AccessFile({
-  person,
-  format,
-  primary,
-}: {
+function AccessFile(props: {
   readonly person: PersonFields
   readonly format: keyof typeof FORMATS
   readonly primary?: boolean
 }) {
+  const { person, format, primary } = props
   const { can } = useSession()
   if (!can('memory:read') || !can('decisions:read')) return null
   return (

@@ -16,8 +16,6 @@ const STATES = {
   done_with_holds: ['warn', 'done, some kept'],
 } as const
 
-type RequestProps = { readonly request: SubjectRequest }
-
 export const isDone = ({ status }: SubjectRequest): boolean =>
   status === 'done' || status === 'done_with_holds'
 
@@ -25,12 +23,12 @@ export const isDone = ({ status }: SubjectRequest): boolean =>
 export const totalOf = (found: SubjectRequest['found']): number =>
   found.facts + found.decisions_using + found.decisions_naming + found.texts
 
-export function StatusPill({ request }: RequestProps) {
+export function StatusPill({ request }: { readonly request: SubjectRequest }) {
   const [tone, text] = STATES[request.status]
   return <Pill tone={tone}>{text}</Pill>
 }
 
-export function DuePill({ request }: RequestProps) {
+export function DuePill({ request }: { readonly request: SubjectRequest }) {
   if (isDone(request)) return <Pill>answered</Pill>
   const due = parseTime(request.due_at)
   if (due === null) return null

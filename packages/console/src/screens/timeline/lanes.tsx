@@ -10,20 +10,7 @@ const LANE = 46
 const LEFT = 100
 const TOP = 30
 
-interface Moments {
-  /** Milliseconds of the two sliders. */
-  readonly validAt: number
-  readonly knownAt: number
-}
-
-interface Lane {
-  readonly version: MemoryVersion
-  readonly from: number
-  readonly until: number | null
-  readonly written: number | null
-}
-
-const lanesOf = (versions: readonly MemoryVersion[]): Lane[] =>
+const lanesOf = (versions: readonly MemoryVersion[]) =>
   versions.map((version) => ({
     version,
     from: parseTime(version.valid_from) ?? 0,
@@ -33,20 +20,22 @@ const lanesOf = (versions: readonly MemoryVersion[]): Lane[] =>
 
 const day = (ms: number): string => formatTime(ms).slice(0, 10)
 
-interface VersionLanesProps extends Moments {
+/** The moments are those of the two sliders, in milliseconds. */
+export function VersionLanes(props: {
   readonly versions: readonly MemoryVersion[]
-}
-
-export function VersionLanes({ versions, validAt, knownAt }: VersionLanesProps) {
+  readonly validAt: number
+  readonly knownAt: number
+}) {
+  const { versions, validAt, knownAt } = props
   const lanes = lanesOf(versions)
   const begin = Math.min(...lanes.map(({ from }) => from), validAt)
   const last = Math.max(...lanes.map(({ from, until }) => until ?? from), validAt)
   const end = last + Math.max(1, last - begin) * 0.08
   const x = (ms: number) => LEFT + ((ms - begin) / (end - begin)) * (WIDTH - LEFT - 20)
   const height = TOP + lanes.length * LANE + 24
-  const onRecord = lanes.filter(({ written }) => written === null || written <= knownAt).length
+  const isKnown = (written: number | null) => written === null || written <= knownAt
+  const onRecord = lanes.filter(({ written }) => isKnown(written)).length
   const knownY = TOP + onRecord * LANE - 4
-  const known = (lane: Lane) => lane.written === null || lane.written <= knownAt
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard
     <section className={css['scroll']} tabIndex={0} aria-label="Version lanes">
@@ -67,7 +56,11 @@ export function VersionLanes({ versions, validAt, knownAt }: VersionLanesProps) 
           const next = lanes[i + 1]
           const stop = lane.until === null ? WIDTH - 20 : x(lane.until)
           return (
-            <g key={lane.version.ref} data-known={known(lane)} data-erased={lane.version.erased}>
+            <g
+              key={lane.version.ref}
+              data-known={isKnown(lane.written)}
+              data-erased={lane.version.erased}
+            >
               <text x={12} y={y + 15} className={css['mark']}>
                 {lane.version.ref}
               </text>

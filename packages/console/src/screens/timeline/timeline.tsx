@@ -12,7 +12,6 @@ import { CopyButton } from '../../parts/code.tsx'
 import { counted, Pill } from '../../parts/display.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
 import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
-import { AxisSlider } from './axis-slider.tsx'
 import { VersionLanes } from './lanes.tsx'
 import css from './timeline.module.css'
 
@@ -172,14 +171,6 @@ function ChosenMemory({
   )
 }
 
-interface ComparisonProps {
-  readonly then: readonly Found[]
-  /** Now, or what was pinned. */
-  readonly other: readonly Found[]
-  readonly otherName: 'now' | 'pinned'
-  readonly storeId: string
-}
-
 /** The memories of both sides by number, each with what became of it. */
 function compare(then: readonly Found[], other: readonly Found[]) {
   const now = new Set(other.map(({ ref }) => ref))
@@ -200,7 +191,14 @@ const WORDS = {
 } as const
 const TONES = { same: 'plain', gone: 'warn', new: 'accent' } as const
 
-function Comparison({ then, other, otherName, storeId }: ComparisonProps) {
+function Comparison(props: {
+  readonly then: readonly Found[]
+  /** Now, or what was pinned. */
+  readonly other: readonly Found[]
+  readonly otherName: 'now' | 'pinned'
+  readonly storeId: string
+}) {
+  const { then, other, otherName, storeId } = props
   const [, choose] = useUrlState('memory')
   const rows = compare(then, other)
   if (rows.length === 0)
@@ -238,5 +236,62 @@ function Comparison({ then, other, otherName, storeId }: ComparisonProps) {
         ))}
       </ul>
     </Section>
+  )
+}
+
+const STEPS = 1_000
+
+function AxisSlider(props: {
+  readonly label: string
+  readonly hint: string
+  /** Milliseconds at which something happened. */
+  readonly times: readonly number[]
+  readonly now: number
+  /** Null: now. */
+  readonly value: number | null
+  readonly onChange: (ms: number | null) => void
+}) {
+  const { label, hint, times, now, value, onChange } = props
+  const past = times.filter((ms) => ms <= now)
+  const first = Math.min(...past, value ?? now, now - 1)
+  const begin = first - (now - first) * 0.02
+  const at = value ?? now
+  const position = Math.round(((at - begin) / (now - begin)) * STEPS)
+  const text = value === null ? 'now' : formatTime(value).slice(0, 19).replace('T', ' ')
+  const id = `axis-${label.replaceAll(' ', '-')}`
+  return (
+    <div className={css['axis']}>
+      <div className={css['axisHead']}>
+        <label htmlFor={id}>
+          <strong>{label}</strong> {hint}
+        </label>
+        <input
+          type="datetime-local"
+          step={1}
+          aria-label={`${label}, exact time (UTC)`}
+          value={formatTime(at).slice(0, 19)}
+          onChange={({ target }) => onChange(parseTime(`${target.value}Z`))}
+        />
+      </div>
+      <input
+        id={id}
+        type="range"
+        min={0}
+        max={STEPS}
+        value={Math.min(STEPS, Math.max(0, position))}
+        aria-valuetext={text}
+        onChange={({ target }) => {
+          const step = Number(target.value)
+          onChange(step >= STEPS ? null : Math.round(begin + (step / STEPS) * (now - begin)))
+        }}
+      />
+      <svg viewBox={`0 0 ${STEPS} 10`} preserveAspectRatio="none" aria-hidden="true">
+        {past.map((ms, i) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: marks have no identity
+          <rect key={i} x={((ms - begin) / (now - begin)) * STEPS} width={2} height={10} />
+        ))}
+      </svg>
+      <span className={css['moment']}>{text}</span>
+    </div>
   )
 }

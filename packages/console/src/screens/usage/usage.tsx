@@ -126,13 +126,8 @@ function MonthOfUse({ usage }: { readonly usage: TenantsUsageReply }) {
 }
 
 /** Reads and writes of the last months, oldest first. */
-function Months({
-  tenant,
-  months,
-}: {
-  readonly tenant: string
-  readonly months: readonly string[]
-}) {
+function Months(props: { readonly tenant: string; readonly months: readonly string[] }) {
+  const { tenant, months } = props
   const oldestFirst = months.toReversed()
   const replies = useCalls(
     tenantsUsage,

@@ -2,26 +2,29 @@
 
 import {
   webhooksDelete,
+  webhooksDeliveries,
   webhooksGet,
   webhooksReplay,
+  webhooksRetry,
   webhooksTest,
   webhooksUpdate,
 } from '@custos/client/operations'
-import type { Webhook } from '@custos/client/types'
-import { useNavigate, useParams } from '@tanstack/react-router'
+import type { Webhook, WebhookDelivery, WebhooksDeliveriesQuery } from '@custos/client/types'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { Pencil, RefreshCw, Send, Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import { useAction, useCall } from '../../api/use-call.ts'
+import { useUrlState } from '../../api/url-state.ts'
+import { useAction, useCall, useList, usePage } from '../../api/use-call.ts'
 import { Button } from '../../parts/button.tsx'
 import { Id } from '../../parts/code.tsx'
 import { ConfirmDialog, Dialog } from '../../parts/dialog.tsx'
-import { Facts, formatNumber, inWords } from '../../parts/display.tsx'
-import { Form, TextField } from '../../parts/form.tsx'
+import { Facts, formatNumber, inWords, Pill } from '../../parts/display.tsx'
+import { Form, SelectField, TextField } from '../../parts/form.tsx'
 import { JobProgress } from '../../parts/job.tsx'
 import { PageHeader, Section } from '../../parts/page-header.tsx'
-import { ErrorState, LoadingState } from '../../parts/states.tsx'
+import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
-import { Deliveries, DeliveryPill } from './deliveries.tsx'
 import { ChangeWebhook, RotateSecret } from './webhook-form.tsx'
 import css from './webhooks.module.css'
 import { WebhookPill } from './webhooks.tsx'
@@ -187,6 +190,98 @@ function Replay({ webhookId }: { readonly webhookId: string }) {
           label={`Replay of entries ${job.from_seq} to ${job.to_seq}`}
         />
       )}
+    </>
+  )
+}
+
+const TONES = { pending: 'plain', retrying: 'warn', delivered: 'good', failed: 'bad' } as const
+const REFETCH_MS = 2_000
+const STATES: readonly WebhookDelivery['status'][] = ['pending', 'retrying', 'delivered', 'failed']
+
+const DeliveryPill = ({ delivery }: { readonly delivery: WebhookDelivery }) => (
+  <Pill tone={TONES[delivery.status]}>{delivery.status}</Pill>
+)
+
+const COLUMNS: readonly Column<WebhookDelivery>[] = [
+  { id: 'event', header: 'Event', grow: true, cell: ({ event_type: type }) => type },
+  {
+    id: 'seq',
+    header: 'Entry',
+    numeric: true,
+    cell: ({ seq }) =>
+      seq === null ? (
+        '–'
+      ) : (
+        <Link to="/log/$seq" params={{ seq: String(seq) }} search={{}}>
+          {seq}
+        </Link>
+      ),
+  },
+  { id: 'kind', header: 'Why', cell: ({ kind }) => (kind === 'log' ? 'new entry' : kind) },
+  { id: 'status', header: 'State', cell: (row) => <DeliveryPill delivery={row} /> },
+  { id: 'attempts', header: 'Attempts', numeric: true, cell: ({ attempts }) => attempts },
+  {
+    id: 'answer',
+    header: 'Answer',
+    cell: ({ response_code: code, error }) => (error ? inWords(error) : (code ?? '–')),
+  },
+  { id: 'created', header: 'Created (UTC)', cell: ({ created_at }) => <Time value={created_at} /> },
+  {
+    id: 'next',
+    header: 'Next attempt',
+    optional: true,
+    cell: (row) => <Time value={row.next_attempt_at} relative />,
+  },
+  { id: 'retry', header: '', cell: (row) => <Retry delivery={row} /> },
+]
+
+function Deliveries({ webhookId }: { readonly webhookId: string }) {
+  const [status, setStatus] = useUrlState('status')
+  const known = STATES.find((one) => one === status)
+  const query: WebhooksDeliveriesQuery = { ...usePage(), ...(known ? { status: known } : {}) }
+  const list = useList(webhooksDeliveries, [webhookId, query], ({ deliveries }) => deliveries, {
+    // The log does not say what became of a delivery.
+    refetchMs: REFETCH_MS,
+  })
+  return (
+    <Table
+      label="Deliveries"
+      list={list}
+      columns={COLUMNS}
+      rowId={({ delivery_id }) => delivery_id}
+      filters={
+        <Form inline label="Filters" onSubmit={() => undefined}>
+          <SelectField
+            label="State"
+            value={known ?? ''}
+            options={[['', 'All'], ...STATES.map((one) => [one, one] as const)]}
+            onChange={setStatus}
+          />
+        </Form>
+      }
+      empty={
+        <EmptyState title="No deliveries">
+          <p>The next entry that matches the events of the endpoint is sent.</p>
+        </EmptyState>
+      }
+    />
+  )
+}
+
+function Retry({ delivery }: { readonly delivery: WebhookDelivery }) {
+  const retry = useAction(webhooksRetry)
+  const { webhook_id: webhook, delivery_id: id, seq, status } = delivery
+  if (seq === null || status === 'pending') return null
+  return (
+    <>
+      <Button
+        busy={retry.isPending}
+        aria-label={`Send again ${id}`}
+        onClick={() => retry.mutate([webhook, id])}
+      >
+        Send again
+      </Button>
+      {retry.error && <ErrorState error={retry.error} />}
     </>
   )
 }

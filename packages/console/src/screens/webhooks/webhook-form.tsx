@@ -23,14 +23,13 @@ const SIGNATURES = [
 
 const eventsOf = (text: string): string[] => text.split(/[\s,]+/).filter((name) => name !== '')
 
-interface EndpointFieldsProps {
+function EndpointFields(props: {
   readonly url: string
   readonly events: string
   readonly description: string
   readonly onChange: (change: { url?: string; events?: string; description?: string }) => void
-}
-
-function EndpointFields({ url, events, description, onChange }: EndpointFieldsProps) {
+}) {
+  const { url, events, description, onChange } = props
   const { data } = useCall(webhooksEventTypes, [])
   return (
     <>
@@ -103,12 +102,7 @@ export function NewWebhook() {
   )
 }
 
-interface ChangeProps {
-  readonly webhook: Webhook
-  readonly done: () => void
-}
-
-export function ChangeWebhook({ webhook, done }: ChangeProps) {
+export function ChangeWebhook({ webhook, done }: { webhook: Webhook; done: () => void }) {
   const { url, description, webhook_id: id } = webhook
   const [fields, setFields] = useState({ url, description, events: webhook.events.join('\n') })
   const update = useAction(webhooksUpdate)
@@ -128,7 +122,7 @@ export function ChangeWebhook({ webhook, done }: ChangeProps) {
   )
 }
 
-export function RotateSecret({ webhook, done }: ChangeProps) {
+export function RotateSecret({ webhook, done }: { webhook: Webhook; done: () => void }) {
   const [hours, setHours] = useState('24')
   const rotate = useAction(webhooksRotateSecret)
   if (rotate.data) return <SecretOnce secret={rotate.data.secret} publicKey={null} done={done} />
@@ -151,15 +145,12 @@ export function RotateSecret({ webhook, done }: ChangeProps) {
   )
 }
 
-function SecretOnce({
-  secret,
-  publicKey,
-  done,
-}: {
+function SecretOnce(props: {
   readonly secret: string | null
   readonly publicKey: string | null
   readonly done: () => void
 }) {
+  const { secret, publicKey, done } = props
   return (
     <Form onSubmit={done}>
       <p>

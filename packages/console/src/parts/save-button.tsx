@@ -1,11 +1,26 @@
-// A button that fetches a document and saves it as a file of the reader's machine.
+// Saves what the service sent as a file of the reader's machine, and the button that fetches it.
 
-import type { FileReply } from '@custos/client'
+import type { FileReply, Lines } from '@custos/client'
 import { Download } from 'lucide-react'
 import { useState } from 'react'
-import { Button } from '../../parts/button.tsx'
-import { saveBlob } from '../../parts/download.ts'
-import { ErrorState } from '../../parts/states.tsx'
+import { Button } from './button.tsx'
+import { ErrorState } from './states.tsx'
+
+export function saveBlob(blob: Blob, filename: string): void {
+  const url = URL.createObjectURL(blob)
+  const link = document.createElement('a')
+  link.href = url
+  link.download = filename
+  link.click()
+  URL.revokeObjectURL(url)
+}
+
+/** Saves a streamed answer as it came. */
+export async function saveLines(lines: Lines<unknown>, filename: string): Promise<void> {
+  const parts: string[] = []
+  for await (const line of lines) parts.push(`${JSON.stringify(line)}\n`)
+  saveBlob(new Blob(parts, { type: 'application/x-ndjson' }), filename)
+}
 
 export interface SavedFile {
   readonly blob: Blob
@@ -24,15 +39,12 @@ export function fileOf(reply: unknown, filename: string): SavedFile {
   return { blob: (reply as FileReply).blob(), filename }
 }
 
-export function SaveButton({
-  label,
-  kind = 'plain',
-  load,
-}: {
+export function SaveButton(props: {
   readonly label: string
   readonly kind?: 'plain' | 'primary'
   readonly load: () => Promise<SavedFile>
 }) {
+  const { label, kind = 'plain', load } = props
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const save = async () => {
