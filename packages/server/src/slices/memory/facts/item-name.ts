@@ -9,7 +9,7 @@ interface NameDigests {
   readonly namespace_mac: Uint8Array
 }
 
-/** Of one store: equal names in two stores have nothing in common. */
+/** Digests the name of an item. Store ids are included: equal names in two stores share nothing. */
 export function digestName(
   keys: Pick<TenantKeys, 'label'>,
   store_id: string,
@@ -29,7 +29,7 @@ const digestNamespace = (
 
 const STEP = /([^.[\]]+)|\[(\*|\d+)\]/g
 
-/** What a search reads of a memory: its content, or of an item the texts at its paths. */
+/** The text of a memory that is searched: its content or, for an item, the texts at its paths. */
 export function searchedText({
   content,
   item,
@@ -44,7 +44,7 @@ export function searchedText({
   return index.flatMap((path) => textsAt(value, path)).join('\n')
 }
 
-/** The texts at `a.b`, `a[0]`, `a[*].b` or `a.*`; `$`: the whole value. */
+/** Finds the texts at `a.b`, `a[0]`, `a[*].b` or `a.*`. The path `$` is the whole value. */
 function textsAt(value: unknown, path: string): string[] {
   if (path === '$') return [JSON.stringify(value)]
   let found: unknown[] = [value]

@@ -26,7 +26,7 @@ import { insertFacts } from './insert-facts.ts'
 type Write = typeof memory.write
 
 export const write: Handler<Write> = async (call, { params, query, body }) => {
-  // Before the policies: an unknown store is refused as such.
+  // Runs before the policies, so that an unknown store is refused as such.
   await loadWriteTarget(call.kernel, call.tenant_id, params.store_id)
   const [admitted = body] = await gateWrites(call, params.store_id, [body])
   return writeAdmitted(call, { params, query, body: admitted })
@@ -56,7 +56,7 @@ const writeAdmitted: Handler<Write> = (call, { params, body }) =>
         const ids = { ref, duplicate_of, log_seq, token_count }
         return { reply: { reply: showWriteReply(fact, ids) }, ids }
       },
-      // Written by run above.
+      // The stored ids were written by `run` above.
       replay: async (_, ids) => ({ replay: ids as WriteReplayIds }),
     }
     const store = { tenant_id, ...params }
@@ -84,7 +84,7 @@ export async function writeAll(
     readonly loc: Loc
   },
 ): Promise<BatchIds> {
-  // Before the policies: an unknown store is refused as such.
+  // Runs before the policies, so that an unknown store is refused as such.
   await loadWriteTarget(call.kernel, call.tenant_id, given.store_id)
   const items = await gateWrites(call, given.store_id, given.items)
   return writeAdmittedItems(call, { ...given, items })
@@ -130,14 +130,14 @@ const writeAdmittedItems = (
         const ids = { refs, duplicates, log_seq: written?.log_seq ?? null }
         return { reply: ids, ids }
       },
-      // Written by run above: the whole reply.
+      // `run` above stored the whole reply.
       replay: async (_, ids) => ids as BatchIds,
     }
     const store = { tenant_id, store_id }
     return countPending(kernel, store, facts.length, () => call.once(once))
   })
 
-/** Returns the writes with their redactions. Refuses as `admitItems`. */
+/** Returns the writes with their redactions applied. Refuses like `admitItems`. */
 export async function gateWrites<T extends WriteRequest>(
   call: Parameters<typeof admitItems>[0],
   store_id: string,
@@ -159,11 +159,11 @@ const pickMetadata = ({ metadata, options }: WriteRequest) => options?.metadata 
 
 interface ParsedWrite {
   readonly draft: FactDraft
-  /** Null: the time of the write, as always in a store without bi_temporal (GMP 2.3). */
+  /** `null` means the time of the write, as always in a store without bi_temporal (GMP 2.3). */
   readonly valid_from_us: number | null
 }
 
-/** Of two expiries one would be lost: then a memory lives longer than a caller said. */
+/** One of two expiries would be lost, and a memory could live longer than requested. */
 function refuseTwoExpiries({ options, ...top }: WriteRequest, loc: readonly (string | number)[]) {
   const at = (time: string | null | undefined) => (time == null ? null : parseTime(time))
   const pairs = {
@@ -214,7 +214,7 @@ export function parseWrite(
   return { draft, valid_from_us }
 }
 
-/** What is stored with an idempotency key: numbers, and nothing of the content. */
+/** Stored with an idempotency key: numbers only, no content. */
 export interface WriteReplayIds extends ReplayIds {
   readonly ref: number
   readonly duplicate_of: number | null
@@ -223,7 +223,8 @@ export interface WriteReplayIds extends ReplayIds {
 }
 
 /**
- * The reply of a unit of work, or what a replay is rendered from: opening seals needs the keyring.
+ * The reply of a unit of work, or the ids that a replayed reply is rendered from: opening seals
+ * needs the keyring.
  */
 export type WriteResult<T, I> = { readonly reply: T } | { readonly replay: I }
 
@@ -236,7 +237,7 @@ export const showWriteReply = (fact: PreparedFact, ids: WriteReplayIds): WriteRe
   token_count: ids.token_count,
 })
 
-/** The reply to a retried write, from the rows; a memory erased or expired since has no hash. */
+/** Renders the reply to a retried write from the rows. An erased or expired memory has no hash. */
 export async function showReplayedWrite(
   kernel: Kernel,
   tenant_id: string,
