@@ -1,5 +1,5 @@
-// Finishes redactions, of a decision or of another record, from their plans alone: replaces the
-// text, checks it, certifies.
+// Finishes redactions of decisions and other records from their plans alone: replaces the text,
+// verifies that, certifies.
 
 import { TEXT_KINDS, type TextKind } from '@custos/contract'
 import type { ErasureStatement } from '@custos/proof'
@@ -21,7 +21,7 @@ import { findRedactionEntry, findStandingCertificate } from './erasure.sql.ts'
 import { type PendingErasure, type RedactionPlan, textSubject } from './plan.ts'
 import { reportStep } from './steps.ts'
 
-/** Does nothing to a decision that is redacted already or not in these data. */
+/** Does nothing if the decision is redacted already or not in these data. */
 export function applyRedactionPlan(
   kernel: Kernel,
   tenant_id: string,
@@ -37,7 +37,7 @@ export function applyRedactionPlan(
   })
 }
 
-/** null when a read path still shows the text: logged, not certified, tried again later. */
+/** Returns `null` if a read path still shows the text: logged, not certified, retried later. */
 export async function finishRedaction(
   kernel: Kernel,
   tenant_id: string,
@@ -175,7 +175,7 @@ const kindOf = ({ text_kind }: PendingErasure<'text'>['plan']): TextKind => {
   return kind
 }
 
-/** Does nothing to a record that is redacted already or not in these data. */
+/** Does nothing if the record is redacted already or not in these data. */
 export async function applyTextPlan(
   kernel: Kernel,
   tenant_id: string,
@@ -197,7 +197,7 @@ export async function applyTextPlan(
   })
 }
 
-/** Null when the record still shows its texts: logged, not certified, tried again later. */
+/** Returns `null` if the record still shows its texts: logged, not certified, retried later. */
 export async function finishText(
   kernel: Kernel,
   tenant_id: string,
@@ -264,7 +264,7 @@ async function certifyText(
   return stored
 }
 
-/** Reads the record and its secret again. */
+/** Reads the record and its secret again to verify the redaction. */
 async function verifyText(
   kernel: Kernel,
   tenant_id: string,

@@ -1,4 +1,4 @@
-// The names of an erasure's steps, in order: a crash after any of them is undone or finished.
+// The steps of an erasure, in order. After a crash at any step the erasure is undone or finished.
 
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 
@@ -28,7 +28,7 @@ export const ERASURE_STEPS = [
   'completed',
 ] as const
 
-/** A point that crash tests stop at; does nothing in service. */
+/** Reports a step to crash tests; does nothing in service. */
 export async function reportStep(
   kernel: Kernel,
   step: (typeof ERASURE_STEPS)[number],

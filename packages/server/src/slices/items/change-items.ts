@@ -1,4 +1,4 @@
-// Puts and deletions of items in one unit of work: those of one request, all or none.
+// Puts and deletes the items of one request in one unit of work, all or none.
 
 import {
   type BatchOperation,
@@ -32,7 +32,7 @@ import {
 } from '../memory/index.ts'
 import { meter } from '../tenants/index.ts'
 
-/** A change of one name, and where the request has it. */
+/** A change of one name, and its location in the request. */
 interface PutChange {
   readonly op: 'put'
   readonly put: PutItem
@@ -42,15 +42,15 @@ type Change = PutChange | { readonly op: 'delete'; readonly name: DeleteItem }
 
 export const nameOf = ({ namespace, key }: DeleteItem): string => JSON.stringify([namespace, key])
 
-/** What a retry of the request is to find, for each change. */
+/** What a retry of the request returns for each change. */
 interface StoredChanges {
   readonly [key: string]: unknown
   readonly puts: readonly StoredItem[]
-  /** Versions of each deleted name, the oldest first. */
+  /** Refs of the versions of each deleted name, oldest first. */
   readonly erased: readonly (readonly number[])[]
 }
 
-/** Only written by `applyChanges`. */
+/** Only `applyChanges` writes these ids. */
 const storedChanges = (ids: Readonly<Record<string, unknown>>) => ids as StoredChanges
 
 interface ChangeResults {
@@ -60,14 +60,14 @@ interface ChangeResults {
 
 /** Refuses `store_not_found` and `store_deleting`. */
 export async function loadChangedStore(call: Call, store_id: string) {
-  // Of the settings a copy is kept, which does not say that the store is being deleted: a deletion
-  // of items would wait for that one to end.
+  // Cached settings do not say that the store is being deleted, and a deletion of items would wait
+  // for the deletion of the store to end.
   const store = await call.read((db) => findStore(db, store_id))
   if (store?.state === 'deleting') throw new Refusal('store_deleting')
   return loadWriteTarget(call.kernel, call.tenant_id, store_id)
 }
 
-/** At most one change of each name. */
+/** Applies the changes. Each name may have at most one change. */
 export async function changeItems(
   call: Call,
   store_id: string,
@@ -84,7 +84,7 @@ export async function changeItems(
   return retryOnStoreConflict(() => applyChanges(call, store_id, { puts: admitted, names }))
 }
 
-/** Returns the puts with their redactions. Refuses as `admitItems`, and a name to be redacted. */
+/** Returns the puts with redactions applied. Refuses like `admitItems`, and redacted names. */
 async function admitPuts(
   call: Call,
   store_id: string,
@@ -206,7 +206,7 @@ const showPut = ({ ref, created, created_us, updated_us, log_seq }: StoredItem):
   log_seq,
 })
 
-/** A put or a deletion of a batch; null: it is a read. */
+/** Returns the put or deletion of a batch operation, or null for a read. */
 export function changeOf(operation: BatchOperation, loc: Loc): Change | null {
   if (operation.op === 'put') {
     const { op, ...put } = operation

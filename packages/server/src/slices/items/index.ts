@@ -1,4 +1,4 @@
-// The face of the items slice: JSON values under names. Their versions are memories.
+// The items slice: JSON values under names. Versions of items are stored as memories.
 
 import type { BatchOperation, items } from '@custos/contract'
 import type { Handler, HandlersOf } from '../../platform/kernel/call.ts'
@@ -23,7 +23,7 @@ const deleteItem: Handler<Items['delete']> = async (call, { params, body }) => {
   return deletions[0] ?? { deleted: false, certificate_ids: [] }
 }
 
-/** Reads see the items before the batch; of several changes of one name the last one holds. */
+/** Reads see the items before the batch. Of several changes of one name the last one wins. */
 const batch: Handler<Items['batch']> = async (call, { params, body }) => {
   const { store_id } = params
   const { operations } = body
@@ -68,7 +68,7 @@ const batch: Handler<Items['batch']> = async (call, { params, body }) => {
   }
 }
 
-/** The position of the last change of each name; refuses a condition that it does not repeat. */
+/** Position of the last change of each name. Refuses a condition that the last change lacks. */
 function lastChanges(operations: readonly BatchOperation[]): Map<string, number> {
   const last = new Map<string, number>()
   for (const [i, operation] of operations.entries())

@@ -1,4 +1,4 @@
-// Pure: which items and namespaces a request means.
+// Pure: decides which items and namespaces match a request.
 
 import { isDeepStrictEqual } from 'node:util'
 
@@ -15,7 +15,7 @@ const OPERATORS: Readonly<Record<string, (value: unknown, wanted: unknown) => bo
   $nin: (value, wanted) => !isAmong(value, wanted),
 }
 
-/** The operator or list that no filter may have; null: the filter can be applied. */
+/** Returns the operator or list that filters may not have, or null if the filter can be applied. */
 export function explainFilter(filter: Json): string | null {
   for (const wanted of Object.values(filter)) {
     for (const [operator, operand] of operatorsOf(wanted)) {
@@ -29,7 +29,7 @@ export function explainFilter(filter: Json): string | null {
   return null
 }
 
-/** Whether every condition holds; a member that is missing compares as undefined. */
+/** Whether all conditions hold. A missing member compares as undefined. */
 export const matchesFilter = (value: Json, filter: Json): boolean =>
   Object.entries(filter).every(([name, wanted]) => {
     const member = Object.hasOwn(value, name) ? value[name] : undefined
@@ -38,7 +38,7 @@ export const matchesFilter = (value: Json, filter: Json): boolean =>
     return operators.every(([operator, operand]) => OPERATORS[operator]?.(member, operand) ?? false)
   })
 
-/** The conditions of an object with an operator among its members; none: a value to equal. */
+/** The operators of an object that has any; empty if the value is to be compared for equality. */
 function operatorsOf(wanted: unknown): [string, unknown][] {
   if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted)) return []
   const entries = Object.entries(wanted)
@@ -54,7 +54,7 @@ function isAmong(value: unknown, wanted: unknown): boolean {
 export const hasPrefix = (namespace: readonly string[], prefix: readonly string[]): boolean =>
   prefix.length <= namespace.length && prefix.every((one, i) => namespace[i] === one)
 
-/** Whether the labels at one end are those of the pattern, in which `*` stands for any. */
+/** Whether the labels at one end match the pattern, in which `*` stands for any label. */
 export function fitsEnd(
   namespace: readonly string[],
   pattern: readonly string[],
@@ -65,7 +65,7 @@ export function fitsEnd(
   return pattern.every((one, i) => one === '*' || namespace[from + i] === one)
 }
 
-/** In alphabetical order, label by label. */
+/** Compares alphabetically, label by label. */
 export function compareNamespaces(a: readonly string[], b: readonly string[]): number {
   for (const [i, label] of a.entries()) {
     const other = b[i]

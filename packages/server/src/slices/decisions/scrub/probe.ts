@@ -14,7 +14,7 @@ import { listOpened } from './plan-scrub.ts'
 
 interface PathResult {
   readonly path: string
-  /** `absent` when no decision that used the memory shows it there. */
+  /** `absent` if no decision that used the memory shows it on this path. */
   readonly result: 'absent' | 'present'
 }
 
@@ -30,8 +30,8 @@ type Path = keyof typeof PATHS
 const ALL_PATHS = ['get', 'list', 'export', 'replay'] as const
 
 /**
- * Checks every decision that used one of the subjects; the results of each by its ref. Contents are
- * compared and not kept.
+ * Probes every decision that used one of the subjects; returns results by ref. Contents are only
+ * compared, not kept.
  */
 export async function probeDecisions(
   kernel: Kernel,
@@ -55,7 +55,7 @@ export async function probeDecisions(
     }))
 }
 
-/** The paths on which a decision still shows the subject. */
+/** Lists the paths on which a decision still shows the subject. */
 async function listShowing(
   kernel: Kernel,
   tenant_id: string,
@@ -65,15 +65,15 @@ async function listShowing(
   const stores = new Set<string>()
   for await (const chunk of listOpened(kernel, tenant_id, [subject.ref]))
     for (const { row, decision_id, document } of chunk) {
-      // Text logged after the erasure is no copy that the service kept; contents still count.
+      // Text logged after the erasure is not a copy kept by the service; contents still count.
       const later = document.gone.includes(subject.ref)
       const sought = later ? { ref: subject.ref, content: null } : subject
-      // The memory is the same for every decision of a store: checked once.
+      // The memory path is the same for every decision of a store, so it is checked once.
       const memory = !stores.has(row.store_id)
       stores.add(row.store_id)
       const probing = { kernel, tenant_id, row, decision_id, memory }
       for (const path of await listPathsShowing(probing, sought)) present.add(path)
-      // Decisions may be megabytes each: other requests are answered in between.
+      // Decisions may have megabytes each, so yield to other requests.
       await yieldToOthers()
     }
   return present
@@ -123,7 +123,7 @@ async function showOne(kernel: Kernel, db: TenantDb, seq: number, order: 'asc' |
   return shown[0]
 }
 
-// Another memory may say the same and is not erased: contents are compared under this ref only.
+// Compares contents under this ref only: another memory with the same content is not erased.
 function showsSubject(decision: Decision, { ref, content }: ScrubSubject): boolean {
   const { retrieved_refs, retrieved_contents, query, output, session_id, parameters } = decision
   const held = retrieved_contents.some((text, i) => retrieved_refs[i] === ref && text !== MARKER)
@@ -135,7 +135,7 @@ function showsSubject(decision: Decision, { ref, content }: ScrubSubject): boole
   )
 }
 
-/** `scrubbed`, or `absent` when these data have no such decision, on each path. */
+/** Returns `scrubbed` for each path, or `absent` if these data have no such decision. */
 export async function probeRedaction(
   kernel: Kernel,
   tenant_id: string,
@@ -170,7 +170,7 @@ function redactionResult(decision: Decision | undefined): 'absent' | 'scrubbed' 
   return query === MARKER && output === MARKER && !shown ? 'scrubbed' : 'present'
 }
 
-/** Those of the decisions whose stored document, opened again, shows nothing of the ref. */
+/** Returns the decisions whose stored document, opened again, shows nothing of the ref. */
 export async function readBackScrubbed(
   kernel: Kernel,
   tenant_id: string,

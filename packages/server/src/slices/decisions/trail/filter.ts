@@ -1,5 +1,4 @@
-// Filters of list and export: what a request asks for, limited to the stores its credential
-// reaches.
+// Filters of list and export: what a request selects, limited to the stores its credential reaches.
 
 import { DAY_US, parseDateOrTime } from '../../../platform/clock.ts'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
@@ -16,10 +15,10 @@ interface DecisionQuery {
   readonly to?: string
 }
 
-/** No decision can match: the store is not one the credential may see. */
+/** `none` if no decision can match, because the credential may not see the store. */
 export type VisibleFilter = DecisionFilter | 'none'
 
-/** A decision is on the log at most this long after the time it shows (see log.ts). */
+/** Most time between the time that a decision shows and its log entry (see log.ts). */
 const LOG_DELAY_US = 60_000_000
 
 export async function buildDecisionFilter(
@@ -60,7 +59,7 @@ async function sessionLabel(kernel: Kernel, tenant_id: string, text: string): Pr
   return Buffer.from((await kernel.keyring.tenant(tenant_id)).label(text), 'hex')
 }
 
-// Times have no index: the log's times give a range of log positions.
+// Times have no index, so they are mapped to a range of log positions.
 async function timeFilter(db: TenantDb, { from, to }: DecisionQuery): Promise<DecisionFilter> {
   const first = parseDateOrTime(from ?? '')
   const last = parseDateOrTime(to ?? '')

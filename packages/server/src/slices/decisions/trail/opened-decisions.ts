@@ -1,5 +1,4 @@
-// Opened documents of decisions kept in memory, so that a page that is read often is decrypted
-// once.
+// Cache of opened decision documents, so that a page that is read often is decrypted once.
 
 import { viewBytes } from '../../../platform/bytes.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
@@ -7,14 +6,14 @@ import { LruCache } from '../../../platform/lru-cache.ts'
 import { type DecisionRow, updateSealed } from './decisions.sql.ts'
 import type { DecisionDocument } from './document.ts'
 
-/** Of sealed documents; an opened one takes two to three times as much. */
+/** Most bytes of sealed documents. Opened, a document takes two to three times as much. */
 const BYTES_MAX = 8 * 1024 * 1024
-/** Of an entry in addition to its document. */
+/** Size of an entry apart from its document. */
 const ENTRY_BYTES = 512
 
 /**
- * A document is found for the sealed bytes that it was opened from and for no others. Whether it
- * may still be shown is not said here: a caller has found its secrets in the keyring.
+ * Documents are keyed by the exact sealed bytes that they were opened from. The cache does not say
+ * whether a document may still be shown: callers must have found its secrets in the keyring.
  */
 class OpenedDecisions {
   readonly #entries = new LruCache<
@@ -23,7 +22,7 @@ class OpenedDecisions {
   >({ max: BYTES_MAX, weigh: ({ sealed }) => ENTRY_BYTES + sealed.length })
   #removals = 0
 
-  /** To be read before the secrets are; see `add`. */
+  /** Read this before loading the secrets, and pass it to `add`. */
   get removals(): number {
     return this.#removals
   }
@@ -36,7 +35,7 @@ class OpenedDecisions {
     return known && viewBytes(known.sealed).equals(sealed) ? known.document : undefined
   }
 
-  /** Does nothing when a decision was removed since `removals` was read: it may have been this. */
+  /** Does nothing if a decision was removed since `removals` was read: perhaps this one. */
   add(
     removals: number,
     tenant_id: string,
@@ -67,14 +66,14 @@ class OpenedDecisions {
 }
 
 const ID_BYTES = 16
-/** The id has a fixed length: what follows it is the tenant. */
+/** The id has a fixed length, so the rest of the key is the tenant. */
 const keyOf = (tenant_id: string, decision_id: Uint8Array): string =>
   viewBytes(decision_id).toString('latin1') + tenant_id
 
-/** One of the process: who replaces a sealed document knows no kernel. */
+/** One cache per process: the code that replaces a sealed document has no kernel. */
 export const openedDecisions = new OpenedDecisions()
 
-/** Replaces the sealed document; the one that was opened leaves the memory of this process. */
+/** Replaces the sealed document and removes the opened one from the memory of this process. */
 export async function replaceSealed(
   tx: Tx,
   { seq, decision_id }: Pick<DecisionRow, 'seq' | 'decision_id'>,

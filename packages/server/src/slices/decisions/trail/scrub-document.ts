@@ -1,11 +1,11 @@
-// Pure: removes memories from a decision's document, in its contents and wherever they are
-// repeated.
+// Pure: removes memories from a decision's document, both in its contents and where text repeats
+// them.
 
 import type { JsonObject } from '@custos/contract'
 import type { DecisionDocument, RedactionNote } from './document.ts'
 import { MARKER, redactJson, redactText } from './redact-text.ts'
 
-/** A memory to remove; content null: unknown here, only what the document itself contains. */
+/** A memory to remove. If `content` is null, only what the document itself contains is known. */
 export interface ScrubSubject {
   readonly ref: number
   readonly content: string | null
@@ -18,13 +18,13 @@ export interface FieldCount {
 
 export interface ScrubbedDocument {
   readonly document: DecisionDocument
-  /** One entry for each field changed. */
+  /** One entry per changed field. */
   readonly redactions: readonly FieldCount[]
 }
 
 /**
- * null: none of the subjects is in the document, or nothing of them is left. A subject removed
- * before is searched for again: its content may have become known since.
+ * Returns `null` if none of the subjects is in the document, or nothing of them is left. A subject
+ * that was removed before is searched for again, because its content may be known only now.
  */
 export function scrubDocument(
   document: DecisionDocument,
@@ -61,7 +61,7 @@ function removeSubject(document: DecisionDocument, subject: ScrubSubject): Decis
       if (typeof text === 'string') contents[i] = cleaned('retrieved_contents', text, content)
     const done = redactJson(parameters, content)
     count('parameters', done.count)
-    // The shape of a JSON value is kept.
+    // Redaction keeps the shape of a JSON value.
     parameters = done.value as JsonObject | null
   }
   const notes = [...counts]
@@ -81,7 +81,7 @@ function removeSubject(document: DecisionDocument, subject: ScrubSubject): Decis
   }
 }
 
-// The content that the caller logged for this memory may differ from the stored one; both go.
+// The content that the caller logged may differ from the stored one; both are removed.
 function listSubjectTexts(document: DecisionDocument, { ref, content }: ScrubSubject): string[] {
   const texts = new Set<string>()
   if (content !== null) texts.add(content)
@@ -97,13 +97,13 @@ function countsByField(notes: readonly RedactionNote[]): FieldCount[] {
   return [...counts].map(([field, count]) => ({ field, count }))
 }
 
-// A memory that was erased before the decision was logged never had content here.
+// A memory erased before the decision was logged never had content in the document.
 const wasRemoved = ({ scrubbed, gone }: RemovedRefs, ref: number): boolean =>
   scrubbed.includes(ref) || gone.includes(ref)
 
 type RemovedRefs = Pick<DecisionDocument, 'scrubbed' | 'gone'>
 
-/** Whether the document, with the contents it shows, no longer has anything of the ref. */
+/** Whether the document and the contents it shows no longer contain anything of the ref. */
 export const isScrubbed = (
   document: RemovedRefs & Pick<DecisionDocument, 'refs'>,
   contents: readonly string[],
