@@ -1,4 +1,4 @@
-// Rows of evaluations, expanded: what each policy of the set said, in the words it had then.
+// Expands rows of evaluations: what each policy of the set decided, under its texts at that time.
 
 import type { GovernanceLog } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
@@ -14,7 +14,7 @@ import { actionOf, type OpenedPolicy, openPolicies, typeOf, UNREADABLE } from '.
 
 type Member = readonly [policy_id: string, version: number]
 
-/** Which policies a set had, in the order of evaluation. */
+/** The policies in each set, in the order of evaluation. */
 export class Members {
   readonly #known = new Map<number, readonly Member[]>()
 
@@ -22,7 +22,7 @@ export class Members {
     const sets = new Set(rows.map(({ policy_set }) => policy_set))
     const unknown = [...sets].filter((policy_set) => !this.#known.has(policy_set))
     if (unknown.length === 0) return
-    // Written with the set.
+    // Written together with the set.
     for (const { policy_set, members } of await findMembers(db, unknown)) {
       const pairs: Member[] = JSON.parse(members)
       this.#known.set(policy_set, pairs)
@@ -34,17 +34,17 @@ export class Members {
   }
 }
 
-/** One outcome of a row. */
+/** The position of one outcome in a row. */
 export interface OutcomePosition {
   readonly row: EvaluationRow
   readonly index: number
 }
 
-/** Four hex digits follow the id of the evaluation. */
+/** The id of the evaluation, then the index as four hex digits. */
 export const logId = (evaluation_id: string, index: number): string =>
   evaluation_id + index.toString(16).padStart(4, '0')
 
-/** In the order of `picked`. */
+/** Returns the log entries in the order of `picked`. */
 export async function showLogs(
   { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
   picked: readonly OutcomePosition[],
@@ -96,7 +96,7 @@ function showLog(
 const LOST: Outcome = { result: 'denied', applicable: true, detail: null }
 
 interface PolicyOutcome {
-  /** Null: it is not kept. */
+  /** `null` if it is not stored. */
   readonly log_id: string | null
   readonly tenant_id: string
   readonly policy: Omit<PolicyText, 'version'>
@@ -106,7 +106,7 @@ interface PolicyOutcome {
   readonly created_at: string
 }
 
-/** What one policy said to one request. */
+/** Shows the result of one policy for one request. */
 export function showOutcome({ policy, outcome, ...about }: PolicyOutcome): GovernanceLog {
   const { result, applicable, detail } = outcome
   return {

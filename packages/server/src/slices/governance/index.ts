@@ -64,7 +64,7 @@ export { checkPolicies, digestPolicies, policyTextSource } from './sealed-policy
 
 type EvaluateCall = Call<typeof contract.evaluate>
 
-/** POST /v1/governance/evaluate: the result of each enabled policy, and the verdict. */
+/** POST /v1/governance/evaluate: returns the result of each enabled policy and the verdict. */
 const evaluateOperation: Handler<typeof contract.evaluate> = async (call, { body }) => {
   const operation = readOperation(body.operation)
   const dry_run = body.dry_run ?? false
@@ -76,7 +76,7 @@ const evaluateOperation: Handler<typeof contract.evaluate> = async (call, { body
   return showEvaluated(call.tenant_id, evaluated, dry_run)
 }
 
-/** The current name. Refuses one that no policy can name. */
+/** Returns the current name of the operation. Refuses a name that no policy can have. */
 function readOperation(name: string): string {
   const problem = findNameProblem(name)
   if (problem !== null) throw validationDetail(['body', 'operation'], problem, 'enum')
@@ -90,8 +90,8 @@ interface EvaluationIds {
 }
 
 /**
- * With an idempotency key all rows are durable before the answer. A retry is evaluated again: if
- * the result is the same, it returns the first evaluation; otherwise it returns a new one.
+ * With an idempotency key all rows are durable before the reply. A retry is evaluated again and
+ * returns the first evaluation if the result is the same, otherwise a new one.
  */
 async function evaluateOnce(
   call: EvaluateCall,
@@ -106,7 +106,7 @@ async function evaluateOnce(
       if (evaluated !== null && !dry_run) await writeEvaluated(tx, keys, evaluated)
       return { reply: ids, ids: { ...ids } }
     },
-    // Written by run above.
+    // The stored ids were written by `run` above.
     replay: async (_, { evaluation_id, created_us, policy_set }) => ({
       evaluation_id: evaluation_id === null ? null : String(evaluation_id),
       created_us: Number(created_us),
@@ -128,7 +128,7 @@ function keptOf(evaluated: EvaluationResult | null, dry_run: boolean): Evaluatio
   return { evaluation_id, created_us, policy_set: set.policy_set }
 }
 
-/** Null where the same policies do not say the same any more. */
+/** Returns `null` if the same policies now give another result. */
 async function showKept(
   call: EvaluateCall,
   { evaluation_id, created_us, policy_set }: EvaluationIds,
@@ -144,7 +144,7 @@ async function showKept(
   return answer(logs, { evaluation_id, policy_set, dry_run: false })
 }
 
-/** The JSON of `answer` where it is given what `showOutcome` makes of each outcome. */
+/** Writes the JSON of `answer` for the results that `showOutcome` makes of each outcome. */
 export function showEvaluated(
   tenant_id: string,
   evaluated: EvaluationResult | null,
@@ -176,7 +176,7 @@ export function showEvaluated(
   return rawJson(`{"allowed":${allowed},"evaluations":[${evaluations}],${head},"logs":[${logs}]}`)
 }
 
-/** An object as JSON without its braces. */
+/** The JSON of an object without its braces. */
 const membersOf = (value: object): string => JSON.stringify(value).slice(1, -1)
 
 export function answer(

@@ -1,4 +1,4 @@
-// Describes the detail of an outcome in words a person reads.
+// Describes the detail of an outcome in plain words.
 
 import { CHECK_FIELDS, type PolicyType } from '@custos/contract'
 import type { Detail } from './outcome.ts'
@@ -18,7 +18,7 @@ const KEYS: Readonly<Partial<Record<PolicyType, readonly string[]>>> = {
   tool_deny: ['tool_name'],
 }
 
-/** Empty where the policy simply let it pass. */
+/** Empty if the policy simply allowed the request. */
 export function describeDetail(policy: PolicyDescription, detail: Detail | null): string {
   if (detail === null) return ''
   const field = fieldsOf(policy)[detail.field ?? 0] ?? 'the context'

@@ -1,4 +1,4 @@
-// A policy as it is evaluated: compiled once, for every request until it changes.
+// A policy in the form that is evaluated: compiled once for all requests until it changes.
 
 import type { PolicyAction, PolicyConfig, PolicyResult, PolicyType } from '@custos/contract'
 import { type Detail, Fault, type Finding, type Outcome } from './outcome.ts'
@@ -9,14 +9,14 @@ import type { Rule, RuleFinding, Surroundings } from './rule.ts'
 import { makers, operationFilter, rateOf } from './rules.ts'
 import type { Replacement } from './searchable.ts'
 
-/** A stored policy, opened. */
+/** A stored policy after opening. */
 export interface PolicyText {
   readonly policy_id: string
   readonly version: number
   readonly policy_type: PolicyType
   readonly action: PolicyAction
   readonly name: string
-  /** As it was validated when it was stored. */
+  /** The configuration as it was validated before it was stored. */
   readonly config: Readonly<Record<string, unknown>>
 }
 
@@ -29,15 +29,15 @@ export interface Rate {
 export interface CompiledPolicy extends PolicyText {
   /** JSON members, each with its comma, that every entry of `evaluations` and `logs` repeats. */
   readonly fragments: { readonly evaluation: string; readonly log: string }
-  /** Null for every other type than rate_limit. */
+  /** `null` for all types except rate_limit. */
   readonly rate: Rate | null
-  /** A promise only where it searches for long, or waits for something. */
+  /** Returns a promise only if it searches for long or waits for something. */
   evaluate(request: GateRequest, around: Surroundings): Evaluation | Promise<Evaluation>
 }
 
 export interface Evaluation {
   readonly outcome: Outcome
-  /** For a request that is let pass. */
+  /** Replacements for a request that is allowed. */
   readonly replacements: readonly Replacement[]
 }
 
@@ -59,7 +59,7 @@ export function compilePolicy(text: PolicyText | null, recognisers: Recognisers)
   }
 }
 
-/** Throws for a configuration that its type cannot take. */
+/** Throws if the configuration does not fit its type. */
 export function makeRule(
   { policy_type, config }: Pick<PolicyText, 'policy_type' | 'config'>,
   recognisers: Recognisers,
@@ -75,7 +75,7 @@ const faulty = (detail: Detail): Rule => ({
   },
 })
 
-/** @param rule of `compilePolicy` */
+/** @param rule the result of `compilePolicy` */
 export function policyOf(text: PolicyText, rule: Rule): CompiledPolicy {
   return {
     ...text,
