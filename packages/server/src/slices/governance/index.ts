@@ -1,23 +1,23 @@
-// The face of governance: the gate for other slices, evaluation on request, handlers.
+// The public interface of governance: the gate for other slices, evaluation on request, handlers.
 //
 // gate(call, operation, context, options?) -> Promise<GateResult>
-//   asks the tenant's policies about one request: { verdict: 'allowed' | 'denied' | 'escalated',
+//   evaluates the tenant's policies for one request: { verdict: 'allowed' | 'denied' | 'escalated',
 //   evaluation_id, policy_set, policies: [{ policy_id, version, name, policy_type, action, result,
 //   applicable, reason, detail }], redactions: [{ field: value }] }. It counts towards rate limits
-//   and is kept, unless `dry_run`; a denial or an escalation is durable and on the log when it
+//   and is stored, unless `dry_run`; a denial or an escalation is durable and on the log when it
 //   returns. `call` is the operation's Call, or { kernel, tenant_id, principal } of one.
 // gateItems(call, operation, contexts, options?)
-//   the same for a request of several items: counted once, the heaviest item decides.
+//   the same for a request of several items: counted once; the strictest result decides.
 // admit(call, operation, context, options?) -> Promise<{ field: value }>
 //   for operations that cannot wait: throws the 403 `policy_denied` or `approval_required`, or the
-//   429 `rate_limited`, otherwise returns the values to use instead of those given (empty where
+//   429 `rate_limited`, otherwise returns the values to use instead of the given ones (empty if
 //   nothing is redacted).
-// admitItems(call, operation, contexts): the same in the order of the items.
+// admitItems(call, operation, contexts): the same for several items, in their order.
 // redactedOr(redactions, key, given): the one value to use.
 // refusalOf(gated): the Refusal that admit throws, for those that handle `escalated` themselves.
 //
-// An operation that gets a gate is added to GATED of gate.ts: evaluating it counts towards nothing.
-// The names of operations and the context keys they carry are OPERATION_KEYS of the contract.
+// Add operations that call the gate to GATED in gate.ts: evaluating them counts towards nothing.
+// OPERATION_KEYS of the contract lists the operations and the context keys that they carry.
 
 import assert from 'node:assert/strict'
 import type {

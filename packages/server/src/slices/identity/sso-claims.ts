@@ -1,4 +1,4 @@
-// Pure: what the claims of a provider say of a person.
+// Pure: reads what the claims of a provider say about a person.
 
 import { ROLES, type Role } from '@custos/contract'
 
@@ -12,8 +12,8 @@ interface RoleSettings {
 }
 
 /**
- * The roles that the claims give; `kept`: the provider decides none. Unknown is not "no groups": a
- * claim that is missing, too large for the token (Entra), or of another shape says nothing.
+ * The roles that the claims give. `kept`: the provider decides no roles. `unknown` differs from "no
+ * groups": the claim is missing, too large for the token (Entra), or of another shape.
  */
 export function decideRoles(
   { role_claim, role_map, default_role, allow_owner }: RoleSettings,
@@ -45,7 +45,7 @@ function valuesAt(claims: Claims, path: readonly string[]): readonly string[] | 
 const isTextList = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
 
-/** Entra leaves the groups of people with many out, and says so in their place. */
+/** Whether the claim was left out: Entra omits long lists of groups and says so instead. */
 function isOverage(claims: Claims, [name = '']: readonly string[]): boolean {
   const elsewhere = claims['_claim_names']
   if (isMembers(elsewhere) && Object.hasOwn(elsewhere, name)) return true
@@ -58,11 +58,11 @@ const isMembers = (value: unknown): value is Record<string, unknown> =>
 interface StatedEmail {
   readonly address: string
   readonly verified: boolean
-  /** In lower case. */
+  /** The domain in lower case. */
   readonly domain: string
 }
 
-/** Null: the provider names no address, or none that is one. */
+/** Returns `null` if the provider states no address, or not a valid one. */
 export function emailOf(claims: Claims, charsMax: number): StatedEmail | null {
   const { email, email_verified } = claims
   if (typeof email !== 'string' || email.length > charsMax) return null
@@ -71,7 +71,7 @@ export function emailOf(claims: Claims, charsMax: number): StatedEmail | null {
   return { address: email, verified: email_verified === true, domain: domain.toLowerCase() }
 }
 
-/** Without control characters, shortened; empty: the provider names none. */
+/** The shortened name without control characters; empty if the provider states none. */
 export function nameOf({ name, preferred_username: short }: Claims, charsMax: number): string {
   const named = typeof name === 'string' ? name : typeof short === 'string' ? short : ''
   return named.replaceAll(/\p{C}/gu, '').trim().slice(0, charsMax)
@@ -86,5 +86,5 @@ export function isOfThisLogin(
   return typeof iat === 'number' && iat >= begun_s - SKEW_S && iat <= now_s + SKEW_S
 }
 
-/** Clocks of providers differ. */
+/** Tolerated difference between clocks of providers and of the service. */
 export const SKEW_S = 60

@@ -1,4 +1,4 @@
-// Periods that governed decisions are counted in: those of a subscription, or calendar months.
+// Periods in which governed decisions are counted: those of a subscription, or calendar months.
 
 import { formatTime } from '../../../platform/clock.ts'
 import type { SharedSlot, TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
@@ -6,8 +6,8 @@ import { findMarks, findPaidTime, insertMark } from './usage.sql.ts'
 import { calendarMonth, countGoverned, countGovernedEver, pendingGoverned } from './usage.ts'
 
 /**
- * Keeps the total that a period begins with, unless it was kept before.
- * @param uncounted governed decisions of this unit, which belong to the period that begins
+ * Records the total at the beginning of a period, unless it is recorded already.
+ * @param uncounted governed decisions of this unit, which belong to the new period
  */
 export async function markPeriod(tx: Tx, period_start_us: number, uncounted = 0): Promise<void> {
   tx.shared.set(slot, null)
@@ -16,23 +16,23 @@ export async function markPeriod(tx: Tx, period_start_us: number, uncounted = 0)
 }
 
 interface Period {
-  /** `YYYY-MM`, or the day it begins. */
+  /** `YYYY-MM` for a month, else the day on which the period begins. */
   readonly name: string
   readonly start_at: string
-  /** Exclusive. */
+  /** Exclusive end. */
   readonly end_at: string
   readonly source: 'subscription' | 'calendar_month'
 }
 
 interface CountedPeriod extends Period {
-  /** Governed decisions in it. */
+  /** Governed decisions in the period. */
   readonly used: number
 }
 
-/** Read once a commit, with what the commits before it counted. */
+/** Read once per commit, with the counts of earlier commits. */
 const slot: SharedSlot<CountedPeriod | null> = { name: 'period', flush: async () => {} }
 
-/** `currentPeriod` of a unit that has counted a governed decision, and has begun its period. */
+/** Same as `currentPeriod`, in a unit that counted a governed decision; may begin a period. */
 export async function countedPeriod(
   tx: Tx,
   now_us: number,
@@ -47,7 +47,7 @@ export async function countedPeriod(
   return period
 }
 
-/** The period of now, with what it has counted; in a unit, with what that unit has counted. */
+/** The current period with its count; in a unit of work, including that unit's counts. */
 export async function currentPeriod(db: TenantDb, now_us: number): Promise<CountedPeriod> {
   const paid = await findPaidPeriod(db)
   if (paid === null || now_us < paid.period_start_us) {
@@ -55,7 +55,7 @@ export async function currentPeriod(db: TenantDb, now_us: number): Promise<Count
     const used = await countGoverned(db, period)
     return { name: period, ...month, source: 'calendar_month', used }
   }
-  // Past its end the next one has begun, of which the provider has not told yet.
+  // Past the end of the period the next one has begun, though the provider has not reported it yet.
   const isOver = now_us >= paid.period_end_us
   const start_us = isOver ? paid.period_end_us : paid.period_start_us
   const length_us = paid.period_end_us - paid.period_start_us
@@ -71,7 +71,7 @@ export async function currentPeriod(db: TenantDb, now_us: number): Promise<Count
   }
 }
 
-/** In the unit that counts the first governed decision after the end of a paid period. */
+/** Runs in the unit that counts the first governed decision after the end of a paid period. */
 async function beginPeriod(tx: Tx, now_us: number): Promise<void> {
   const paid = await findPaidPeriod(tx)
   if (paid === null || now_us < paid.period_end_us) return
