@@ -305,7 +305,7 @@ export const testConnection: Handler<typeof contract.test> = async (call, { para
 }
 
 /**
- * Whoever proves a domain decides who can take invitations to it, including those of owners, so
+ * A person who proves a domain decides who can take invitations to it, even those of owners, so
  * this requires an owner's rights. The text is an HMAC under a salt of the tenant, so that no other
  * tenant or connection has it.
  */
@@ -372,7 +372,7 @@ async function removeDomains(
   return { ...row, changed_us }
 }
 
-// Whoever may delete the connection, which frees its domains, may also free one of them.
+// A person who may delete the connection, which frees its domains, may also free one of them.
 export const dropDomain: Handler<typeof contract.drop_domain> = (call, { params }) =>
   call.transact(async (tx) => {
     const { kernel, tenant_id, principal } = call

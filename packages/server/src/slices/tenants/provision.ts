@@ -24,7 +24,7 @@ export const LOCAL_TENANT = 'local'
 
 export const FIRST_KEY_NAME = 'default'
 
-/** Whoever runs the process, or an operator, issues first keys: with operator rights. */
+/** Operators, or the person who runs the process, issue these keys with an operator's rights. */
 const OPERATOR = { rights: OPERATOR_RIGHTS }
 
 type Plan = TenantRow['plan']

@@ -87,7 +87,7 @@ async function loadMemories(tx: Tx, { memories }: PlanState): Promise<MemoryCoun
 
 /**
  * Counts new memories in their unit of work, before their rows are inserted. Refuses
- * `quota_exceeded` if the plan does not allow so many.
+ * `quota_exceeded` if the plan does not allow them.
  * @returns a function to call with the log position of the change, which is that of its store
  */
 export async function reserveMemories(
