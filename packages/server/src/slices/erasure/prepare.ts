@@ -190,8 +190,8 @@ const DIGESTS_MAX = 500
 
 /**
  * Hides digests made from marked memories, so that they are erased first and on the same grounds: a
- * certified memory must not live on in a digest. Returns digests that were not marked before; call
- * it until it returns none.
+ * certified memory must not live on in a digest. No digest is made from another digest. Call it
+ * until it returns none.
  */
 export async function markDigests(
   kernel: Kernel,

@@ -15,7 +15,7 @@ export interface EvaluationResult extends SetOutcome {
   readonly evaluation_id: string
   readonly created_us: number
   readonly operation: string
-  /** The operation's name as stored; a caller chose an unknown name, so it is hashed. */
+  /** The operation's name as stored; an unknown name is hashed, because a caller chose it. */
   readonly kept_operation: string
   /** The stored part of the request. */
   readonly request: string

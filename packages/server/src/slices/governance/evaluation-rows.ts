@@ -44,7 +44,7 @@ export interface OutcomePosition {
 export const logId = (evaluation_id: string, index: number): string =>
   evaluation_id + index.toString(16).padStart(4, '0')
 
-/** Returns the log entries in the order of `picked`. */
+/** Shows the outcomes, in the order of `picked`. */
 export async function showLogs(
   { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
   picked: readonly OutcomePosition[],

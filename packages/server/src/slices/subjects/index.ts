@@ -259,7 +259,7 @@ export const keptLabelSource: TextSource = {
     }
     return null
   },
-  // Kept labels are held, so no redaction gets beyond `prepare`.
+  // Kept labels are held, so a redaction stops before it reaches these functions.
   prepare: async () => [Buffer.alloc(0)],
   apply: async () => false,
 }

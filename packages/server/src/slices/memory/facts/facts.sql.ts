@@ -406,7 +406,7 @@ export async function countErasing(db: TenantDb, store_id: string): Promise<numb
 /** Most refs in one query of `listRefsWithin`. */
 const IN_MAX = 500
 
-/** The refs that are or were facts of one of the stores, of which there are 1,000 at most. */
+/** Returns the refs that are or were facts of one of the stores. Pass at most 1,000 stores. */
 export async function listRefsWithin(
   db: TenantDb,
   refs: readonly number[],

@@ -80,7 +80,7 @@ export const retrieve: Handler<Retrieve> = async (call, { params, body }) => {
   )
 }
 
-/** Embeds the words of a query; `null` if it is compared by its words alone. */
+/** The vector and the similar terms of a query; both `null` to rank by its own words alone. */
 async function embedWords(
   kernel: Kernel,
   embedder: EmbedderName,

@@ -165,7 +165,7 @@ class Counter {
       const { valid_from_us = at_us + 1, valid_until_us = null } = index.findValidity(ref) ?? {}
       return valid_from_us <= at_us && (valid_until_us === null || at_us < valid_until_us)
     }
-    // Reads pending refs first: a ref that is recorded meanwhile is found in one of both.
+    // Reads pending refs first: a ref recorded meanwhile is then in one of both, and counted once.
     const pending = retrievedFacts(this.#kernel).pending({ tenant_id, store_id })
     let count = 0
     for (const ref of pending) if (isCurrent(ref)) count += 1

@@ -205,8 +205,8 @@ export class TermIndex {
   }
 
   /**
-   * Writes terms below slot `bound` until the piece is full, starting with term `first` at its
-   * posting `from`. Returns where the next piece begins, or null at the end.
+   * Writes terms, with their postings of slots below `bound`, until the piece is full. Starts with
+   * term `first` at its posting `from`. Returns where the next piece begins, or null at the end.
    */
   save(
     writer: PieceWriter,
