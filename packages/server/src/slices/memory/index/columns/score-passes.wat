@@ -3,9 +3,9 @@
 (module
   (import "m" "m" (memory 1))
 
-  ;; For slots $slot to $end - 1: writes the sum that bounds the score (minus infinity if the slot is
-  ;; not visible), and updates the highest sum of each session and the highest dot product. Writes
-  ;; the slots with a sum above $least; returns their number.
+  ;; For slots $slot to $end - 1: writes the sum that bounds the score (minus infinity if the slot
+  ;; is not visible), and updates the highest sum of each session and the highest dot product.
+  ;; Writes the slots with a sum above $least; returns their number.
   (func (export "sum")
     (param $slot i32) (param $end i32) (param $lexical i32) (param $neighbour i32)
     (param $dots i32) (param $visible i32) (param $sessions i32) (param $sums i32)
