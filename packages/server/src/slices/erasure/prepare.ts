@@ -185,7 +185,7 @@ export async function prepareErasure(
   }
 }
 
-/** Most digests that one erasure takes. */
+/** Maximum number of digests per erasure. */
 const DIGESTS_MAX = 500
 
 /**

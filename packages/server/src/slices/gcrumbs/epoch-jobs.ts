@@ -32,7 +32,7 @@ import { prefixPath } from './tree.ts'
 const NONCE_BYTES = 8
 /** A token contains the certificates of its authority; with four of them it has about 8 KiB. */
 const REPLY_BYTES_MAX = 32 * 1024
-/** Most difference between the clock of the authority and that of the service. */
+/** Maximum difference between the clocks of the authority and of the service. */
 const OFF_US_MAX = 600 * 1_000_000
 
 export function registerLogJobs(kernel: Kernel): void {
@@ -104,7 +104,7 @@ async function stamp(
 const WITNESS_REPLY_BYTES_MAX = 4 * 1024
 /** A witness that reports another size each time is abandoned until the next offer. */
 const TRIES_MAX = 3
-/** Most that the clock of a witness may be ahead. */
+/** Maximum that the clock of a witness may be ahead. */
 const AHEAD_S_MAX = 600
 const SECOND_US = 1_000_000
 

@@ -9,7 +9,7 @@ import { findHead, type LogEntryRow, type LogPageOptions, listEntries } from './
 /** Poll interval for entries of other processes. */
 const POLL_MS = 250
 const TENANTS_PER_QUERY = 1_000
-/** Most entries that one page scans, even if it returns fewer. */
+/** Maximum number of entries that one page scans, even if it returns fewer. */
 const PAGE_SPAN = 10_000
 
 /** How far a log extends; `generation` increases when a backup is restored. */

@@ -28,7 +28,7 @@ const SUBJECT_CHARS_MAX = 255
 /** The issuer template that discovery documents and keys state for all directories. */
 const TEMPLATE_OF_ALL = /^(https?:\/\/[^/]+)\/\{tenantid\}\/v2\.0$/
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
-/** Most age of a logout token. */
+/** Maximum age of a logout token, in seconds. */
 export const LOGOUT_S = 300
 
 /** Loaded on first use: most services sign nobody in through a provider. */

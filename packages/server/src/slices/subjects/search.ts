@@ -77,7 +77,7 @@ const DECISIONS_AT_ONCE = 50
 const HEADS_AT_ONCE = 200
 const BEFORE_ALL: SealPlace = { sealed_seq: -1, ref: -1 }
 
-/** Most items of one request; tests set less. */
+/** Maximum number of items of one request; tests set less. */
 export const itemLimit: (kernel: Kernel) => { items_max: number } = perKernel(() => ({
   items_max: limits.subject_items,
 }))

@@ -18,7 +18,7 @@ interface DecisionQuery {
 /** `none` if no decision can match, because the credential may not see the store. */
 export type VisibleFilter = DecisionFilter | 'none'
 
-/** Most time between the time that a decision shows and its log entry (see log.ts). */
+/** Maximum delay between the time that a decision shows and its log entry (see log.ts). */
 const LOG_DELAY_US = 60_000_000
 
 export async function buildDecisionFilter(

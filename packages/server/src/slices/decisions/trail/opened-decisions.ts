@@ -6,7 +6,7 @@ import { LruCache } from '../../../platform/lru-cache.ts'
 import { type DecisionRow, updateSealed } from './decisions.sql.ts'
 import type { DecisionDocument } from './document.ts'
 
-/** Most bytes of sealed documents. Opened, a document takes two to three times as much. */
+/** Maximum total of sealed bytes. An opened document takes two to three times as much. */
 const BYTES_MAX = 8 * 1024 * 1024
 /** Size of an entry apart from its document. */
 const ENTRY_BYTES = 512

@@ -31,7 +31,7 @@ export interface PatternOptions {
 /** Thrown if the engine rejects the pattern, or it is too large; the message says which. */
 export class PatternRefused extends Error {}
 
-/** Most instructions of a compiled pattern. */
+/** Maximum number of instructions of a compiled pattern. */
 export const PATTERN_SIZE_MAX = 500
 
 /**

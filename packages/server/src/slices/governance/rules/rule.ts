@@ -24,7 +24,7 @@ export interface Rule {
   find(request: GateRequest, around: Surroundings): RuleFinding | Promise<RuleFinding>
 }
 
-/** Most work: instructions of patterns times characters of text, at worst seconds of one core. */
+/** Maximum instructions of patterns times characters of text: at worst seconds of one core. */
 const WORK_MAX = 2 ** 30
 /** Cost of recognisers per character, in the same unit. */
 export const RECOGNISER_SIZE = 20

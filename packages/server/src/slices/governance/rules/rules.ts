@@ -24,7 +24,7 @@ import type { Replacement, Searchable } from './searchable.ts'
 
 type Make<T extends PolicyType> = (config: PolicyConfig<T>, recognisers: Recognisers) => Rule
 
-/** Most tokens over a budget that a refusal states. */
+/** Maximum number of tokens over a budget that a refusal states. */
 const TOKENS_BEYOND_MAX = 100_000
 
 /** Throws PatternRefused if the engine rejects a pattern. */
@@ -258,7 +258,7 @@ const wrongType = () => new Fault({ reason: 'wrong_type', field: 1 })
 const isObject = (value: unknown): value is Params =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Most matches of a pattern in a field that is redacted. */
+/** Maximum number of matches of a pattern in a field that is redacted. */
 export const SPANS_MAX = 10_000
 /** Replaces text that matches a pattern of the tenant. */
 const REDACTED = '<REDACTED>'

@@ -9,7 +9,7 @@ import { MONTH_BY_NAME } from '../text/language-rules.ts'
 
 /** Sessions with fewer memories get no digest: they are as short as one. */
 const DIGEST_MEMORIES_MIN = 4
-/** Most tokens of a digest, which also has at most this share of the tokens of its session. */
+/** Maximum tokens of a digest, which also has at most this share of its session's tokens. */
 const DIGEST_TOKENS_MAX = 128
 const TOKENS_SHARE = 1 / 3
 /** Shorter sentences say little; longer ones are lists or logs. */

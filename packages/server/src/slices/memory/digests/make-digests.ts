@@ -81,7 +81,7 @@ async function digestSession(
   return kernel.db.transact(tenant_id, async (tx) => {
     const head = await loadTargetHead(kernel, tx, target)
     const current = await findSessionRow(tx, session)
-    // A changed session has set its next due time itself.
+    // Whatever changed the session has also set when its digest is due.
     if (current?.changed_seq !== session.changed_seq || current.due_us === null) return false
     const refs = facts.map(({ ref }) => ref)
     if (!(await areLive(tx, refs))) return false

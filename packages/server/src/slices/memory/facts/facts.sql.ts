@@ -403,7 +403,7 @@ export async function countErasing(db: TenantDb, store_id: string): Promise<numb
   return Number(row?.count ?? 0)
 }
 
-/** Most refs in one query of `listRefsWithin`. */
+/** Maximum number of refs in one query of `listRefsWithin`. */
 const IN_MAX = 500
 
 /** Returns the refs that are or were facts of one of the stores. Pass at most 1,000 stores. */

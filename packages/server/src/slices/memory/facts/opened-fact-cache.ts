@@ -9,7 +9,7 @@ const BYTES_MAX = 32 * 1024 * 1024
 /** The size of an entry in addition to its text: signature, ids, the map. */
 const ENTRY_BYTES = 1_024
 
-/** Most stores whose log position is kept; at the limit all are dropped and rows read again. */
+/** Maximum number of stores to track; beyond it all are dropped, and rows are read again. */
 const STORES_MAX = 10_000
 
 /** A live fact with its row, and the text of the memory that replies show. */

@@ -204,7 +204,7 @@ export const openStoredFacts = (
   rows: readonly FactRow[],
 ): Promise<FactWithVector[]> => openFactRows(kernel, tenant_id, rows, { states: [LIVE, ERASING] })
 
-/** Most memories read on one snapshot. */
+/** Maximum number of memories read on one snapshot. */
 export const PAGE_MEMORIES = 128
 
 export interface MemoryPage {

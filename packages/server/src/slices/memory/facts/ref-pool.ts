@@ -16,7 +16,7 @@ export interface RefSecret {
 const BLOCK_MAX = 8_192
 /** The next block is reserved when this share of a block is left, so that bursts do not wait. */
 const REFILL_AT = 1 / 4
-/** Most refs that one import can advance the counter by: refs must not run out. */
+/** Maximum that one import can advance the counter by: refs must not run out. */
 const JUMP_MAX = 2 ** 32
 
 /** The refs that this process has reserved, by tenant. */

@@ -135,7 +135,7 @@ const usesStatement = refsStatement()((k, p, isListed) =>
 export const listDigestsUsing = (db: TenantDb, refs: readonly number[]) =>
   usesStatement.all(db, refs, {})
 
-/** Most refs in one query of `listDigestsAmong`. */
+/** Maximum number of refs in one query of `listDigestsAmong`. */
 const IN_MAX = 500
 
 /** Returns the refs that are digests. */

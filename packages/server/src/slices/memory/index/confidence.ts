@@ -10,7 +10,7 @@ export const DOT_MAX = 127 * 127
  */
 const CONFIDENCE = { base: -6.5, terms: 2.5, cosine: 6.3 }
 const CONFIDENCE_BY_TERMS = { base: -4.9, terms: 3.8 }
-/** Most terms of a query that one fact is expected to have: a long query names many things. */
+/** Number of query terms that one fact can be expected to have: long queries name many things. */
 const HEAVIEST = 8
 
 /** The sum of the weights of a query's heaviest terms. */

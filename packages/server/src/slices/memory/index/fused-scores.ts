@@ -32,7 +32,7 @@ const QUESTION: Share = { numerator: 1, denominator: 10 }
 const QUESTION_TERMS_MAX = 16
 /** Deducted from every piece of a message except the best one. */
 const PIECE: Share = { numerator: 1, denominator: 5 }
-/** Most pieces of one message. */
+/** Maximum number of pieces of one message. */
 const PIECES_MAX = 16
 
 const LIKENESS_DIVISOR = LIKENESS.denominator * LENT_LIKENESS.denominator * DOT_MAX

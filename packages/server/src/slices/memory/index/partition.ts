@@ -69,7 +69,7 @@ const PENDING_UNITS_MAX = 256 * 1024
 /** Slots whose columns are saved as one record. */
 const SLOTS_SAVED = 1_024
 
-/** Most query terms whose aliases are searched too; each costs as much as a term. */
+/** Maximum number of query terms also searched by their aliases; each costs as much as a term. */
 const ALIASED_TERMS_MAX = 16
 
 /** A shorter text counts as a complete message, which the next text does not continue. */

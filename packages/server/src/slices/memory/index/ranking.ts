@@ -97,7 +97,7 @@ export function* rankInSteps(
   }
 }
 
-/** Most facts that can be put between the steps of one search; real searches see far fewer. */
+/** Maximum number of facts put between the steps of one search; real searches see far fewer. */
 const SLOTS_PUT_MAX = 0x10000
 
 /** Allocates working memory for a search in steps: other searches may run between two steps. */

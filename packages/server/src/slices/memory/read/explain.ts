@@ -21,7 +21,7 @@ import { packWithinBudget, splitDuplicates } from './pack.ts'
 
 /** Facts ranked below the last candidate that are added to show what was left out. */
 const FURTHER = EXPLAIN_DROPPED_MAX
-/** Most scores explained: those shown, and a reserve for hidden facts. */
+/** Maximum number of scores explained: those shown, and a reserve for hidden facts. */
 const EXPLAINED_MAX = EXPLAIN_PACKED_MAX + EXPLAIN_DROPPED_MAX
 
 /** A ranking and the bounds of its request. */

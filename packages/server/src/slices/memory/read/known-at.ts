@@ -14,7 +14,7 @@ import {
 } from '../facts/validity.sql.ts'
 
 const PAGE = 1_000
-/** Most requests that hold such versions in memory: a version for every fact of the store. */
+/** Requests that may hold such versions in memory at once, one for every fact of the store. */
 const AT_ONCE = 2
 const RETRY_AFTER_S = 1
 

@@ -184,7 +184,7 @@ interface MemoryState {
 
 interface PastState {
   readonly store_id: string
-  /** The log position to read. */
+  /** The log position whose recorded state is read. */
   readonly seq: number
   /** The time at which facts must be valid. */
   readonly at_us: number

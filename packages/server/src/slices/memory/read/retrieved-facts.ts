@@ -6,11 +6,11 @@ import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { insertRetrievedFacts } from '../facts/retrieved-facts.sql.ts'
 
 /**
- * Most recorded refs to remember. At the limit they are dropped, and recorded again at the next
- * retrieval.
+ * Maximum number of recorded refs to remember. Beyond it they are dropped, and recorded again at
+ * the next retrieval.
  */
 const RECORDED_MAX = 200_000
-/** Most pending refs. At the limit, as when the database is down, further refs are not counted. */
+/** Maximum pending refs. Beyond it, as when the database is down, refs are not counted. */
 const PENDING_MAX = 200_000
 /** Refs per unit of work; other units of the tenant wait for it. */
 const UNIT_REFS = 500

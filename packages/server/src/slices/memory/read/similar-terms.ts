@@ -12,7 +12,7 @@ import { analyse } from '../text/analysis.ts'
 /** Terms with at least this cosine to a word count as it; at most this many per word. */
 const COSINE_MIN = 0.6
 const SIMILAR_MAX = 16
-/** Most words of a query that are looked up. */
+/** Maximum number of words of a query that are looked up. */
 const WORDS_MAX = 64
 /** Only words of the model are looked up and cached, never unknown names or numbers. */
 const WORDS_CACHED = 4_096

@@ -19,9 +19,9 @@ const WAIT_MS = 1_000
 const REFS_A_PAGE = 500
 /** Stores counted at once. Each keeps its index, even a dropped one, and 25 bytes per fact. */
 const AT_ONCE = 2
-/** Most stores that wait to be counted; further ones are skipped until requested again. */
+/** Maximum queue of stores to count; further ones are skipped until requested again. */
 const WAITING_MAX = 1_000
-/** Most stores whose counts are cached. */
+/** Maximum number of stores whose counts are cached. */
 const STORES_MAX = 10_000
 
 interface StoreCounts {

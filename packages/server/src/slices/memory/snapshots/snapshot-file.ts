@@ -22,7 +22,7 @@ const DOMAIN = 'custos/index-snapshot/v1'
 const LENGTH_BYTES = 4
 /** A longer frame is invalid. */
 const FRAME_BYTES_MAX = 64 * 1024 * 1024
-/** Most bytes written between two flushes: a long flush would delay those of the database. */
+/** Maximum bytes written between two flushes: a long flush would delay those of the database. */
 const FLUSH_BYTES = 8 * 1024 * 1024
 const READ_BYTES = 1024 * 1024
 export const SNAPSHOT_SUFFIX = '.index'

@@ -32,7 +32,7 @@ import { addImportedVersion } from './put-item.ts'
 type Import = typeof memory.import
 
 const CHUNK = 500
-/** Most refs skipped within a reserved block. For larger gaps a new block is cheaper. */
+/** Maximum gap of refs within a reserved block. For a larger gap a new block is cheaper. */
 const GAP_MAX = 8
 
 type ImportReply = Static<Import['reply']>

@@ -17,8 +17,8 @@ import { advanceStoreHead, type StoreHead } from '../stores/store-heads.ts'
 import { assertNotErased, insertPreparedFacts } from './insert-facts.ts'
 
 /**
- * Most links followed to find the head of a chain: the unit of work blocks all other writes
- * meanwhile.
+ * Maximum number of links followed to find the head of a chain, as the unit of work blocks all
+ * other writes.
  */
 const LINKS_MAX = 10_000
 

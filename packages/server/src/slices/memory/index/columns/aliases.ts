@@ -1,7 +1,7 @@
 // Aliases that facts give (`call me Bea`, `my sister Ana`), kept by slot, so that they are removed
 // with the fact.
 
-/** Most alias pairs of one fact, and most aliases of one term: a long list of names is no alias. */
+/** Limits of alias pairs per fact and of aliases per term: a long list of names is no alias. */
 const PAIRS_MAX = 4
 const OTHERS_MAX = 8
 /** A term with aliases from more facts than this is ambiguous; its aliases are not used. */

@@ -1,7 +1,7 @@
 // Collections in typed arrays, without an object per entry: an arena of short runs, a table by ref,
 // and a list of slots.
 
-/** Most entries in a chunk; also the distance between the addresses of two chunks. */
+/** Maximum entries of a chunk; also the distance between the addresses of two chunks. */
 const CHUNK = 0x10000
 /** Entries in the first chunk. Each further chunk has twice as many, up to CHUNK. */
 const FIRST_CHUNK = 256
