@@ -1,8 +1,9 @@
-// The decision trail: handlers, scrubbing, legal holds on decisions, and what an erasure needs.
+// The decision trail: handlers, scrubbing, legal holds on decisions, and the interface for
+// erasures.
 //
-// A decision of a held store, or that used its memory, keeps its own text. Check that inside
-// `runErasure`: a hold is placed in a run of its own, so that none comes between the check and the
-// ledger row from which a redaction can only be finished.
+// A decision of a held store, or one that used a held store's memory, keeps its own text. Check
+// this inside `runErasure`: placing a hold is a run of its own, so no hold comes between the check
+// and the ledger row, after which a redaction can only be finished.
 
 import type { decisions } from '@custos/contract'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
@@ -33,10 +34,10 @@ const holdRefusal = () =>
   )
 
 /**
- * Refuses `legal_hold` where taking the ref out of decisions would remove what a hold keeps: its
- * memory is in a held store, or a decision of one shows it.
- * @param reach the only stores whose decisions are changed; empty: every store. A caller that
- * reaches no decision that used the ref, nor its memory, removes nothing and is not told of a hold.
+ * Refuses `legal_hold` if removing the ref from decisions would remove what a hold keeps: its
+ * memory is in a held store, or a decision of a held store shows it.
+ * @param reach the only stores whose decisions are changed; empty means every store. A caller that
+ * reaches neither the memory nor a decision that used it removes nothing and is not told of a hold.
  */
 export async function refuseHeldUses(
   db: TenantDb,
@@ -54,7 +55,7 @@ export async function refuseHeldUses(
   if (reached.length > 0 && (await findUseInStores(db, ref, reached))) throw holdRefusal()
 }
 
-/** Refuses `legal_hold` for a decision of a held store, and for one that used its memory. */
+/** Refuses `legal_hold` for a decision of a held store, and for one that used a memory of one. */
 export async function refuseHeldDecision(
   db: TenantDb,
   decision_id: string,
@@ -69,8 +70,8 @@ export async function refuseHeldDecision(
 }
 
 /**
- * Replaces a memory by the marker wherever decisions used it. It erases no memory, but destroys
- * secrets: so it goes through the erasure ledger as well. A repetition finds nothing to replace.
+ * Replaces a memory by the marker in all decisions that used it. Erases no memory but destroys
+ * secrets, so it is recorded in the erasure ledger too. A repetition finds nothing to replace.
  */
 const scrub: Handler<typeof decisions.scrub> = (call, { params }) => {
   const { kernel, tenant_id, principal } = call
@@ -82,7 +83,7 @@ const scrub: Handler<typeof decisions.scrub> = (call, { params }) => {
       return loadLiveFacts(kernel, db, [fact_ref])
     })
     const fact = facts.get(fact_ref)
-    // Redacting by text of a store the key may not read would tell whether a guess is right.
+    // Redacting by text that the key may not read would tell whether a guess of it is right.
     const readable = fact && (allowed_stores.length === 0 || allowed_stores.includes(fact.store_id))
     const content = readable ? fact.content : null
     await applyRequestedPlans(kernel, tenant_id)
@@ -131,7 +132,7 @@ export async function scrubDecisions(
   }
 }
 
-/** Finishes a scrub from its ledger entry alone; returns the ids changed. Safe to run again. */
+/** Finishes a scrub from its ledger entry alone; returns ids of changed decisions. Idempotent. */
 export async function finishScrub(
   kernel: Kernel,
   { tenant_id, ledger_id, parts }: LedgerEntry,
@@ -143,8 +144,8 @@ export async function finishScrub(
 }
 
 /**
- * Applies plans that a failure has left half applied, in their order: a new plan reads what they
- * leave. The next erasure or the next start does the rest of their erasures.
+ * Applies, in order, plans that a failure left half applied, because a new plan reads their
+ * results. The next erasure or the next start finishes the rest of their erasures.
  */
 async function applyRequestedPlans(kernel: Kernel, tenant_id: string): Promise<void> {
   const entries = await kernel.keyring.ledger.listRequested()
@@ -156,8 +157,9 @@ async function applyRequestedPlans(kernel: Kernel, tenant_id: string): Promise<v
 }
 
 /**
- * Whether these data are older than a scrub that the ledger has completed: then they contain text
- * whose secrets are destroyed. The newest scrub of a decision that is here answers for all.
+ * Whether these data are older than a scrub that the ledger has completed. They then contain text
+ * whose secrets are destroyed. It suffices to check the newest scrub of a decision that exists
+ * here.
  */
 export async function lacksScrub(kernel: Kernel, tenant_id: string): Promise<boolean> {
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
@@ -172,7 +174,7 @@ export async function lacksScrub(kernel: Kernel, tenant_id: string): Promise<boo
   }
 }
 
-/** null: it is not completed, or none of its last decisions is here. */
+/** Returns `null` if the scrub is not completed or none of its last decisions is here. */
 export async function isScrubMissing(
   kernel: Kernel,
   { tenant_id, parts, state }: LedgerEntry,

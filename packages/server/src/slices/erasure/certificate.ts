@@ -1,5 +1,5 @@
-// Erasure certificates: signed, verified before anybody sees them, shown with their signed bytes;
-// and what they do not claim.
+// Erasure certificates: signed, verified before they are shown, shown with their signed bytes; and
+// the limits of what they claim.
 
 import assert from 'node:assert/strict'
 import type { Certificate } from '@custos/contract'
@@ -16,7 +16,7 @@ import type { Signer } from '../../platform/keys/keyring.ts'
 import { KeyringError } from '../../platform/keys/keyring-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
 
-/** Who requested the erasure and why, as the certificate says it. */
+/** Requester and reason of an erasure, as stated in the certificate. */
 export interface ErasureReasons {
   readonly legal_basis: string
   readonly requested_by: string | null
@@ -27,7 +27,7 @@ const DEFAULTS: ErasureReasons = {
   requested_by: 'data_subject',
 }
 
-/** Of memories in a store of a self-test, whatever the request says. */
+/** Reasons for memories in a store of a self-test, whatever the request says. */
 export const SELF_TEST: ErasureReasons = {
   legal_basis: 'none: synthetic data of a self-test',
   requested_by: 'self_test',
@@ -44,14 +44,14 @@ export const fillReasons = (given: {
   requested_by: given.requested_by ?? DEFAULTS.requested_by,
 })
 
-/** What is stored: the statement and its signature. The signed bytes follow from it. */
+/** The stored form: the statement and its signature, from which the signed bytes follow. */
 export type StoredCertificate = ErasureStatement & {
   readonly signature: string
   readonly public_key: string
   readonly key_id: string
 }
 
-/** The current erasure key. Nothing may be deleted without one: call this before the first step. */
+/** Returns the current erasure key. Nothing may be deleted without one, so call this first. */
 export function erasureSigner(kernel: Kernel): Signer {
   try {
     return kernel.keyring.signer('erasure')
@@ -84,11 +84,11 @@ export function certificateDigest(stored: StoredCertificate): string {
   return toHex(sha256(certificateBytes(statement)))
 }
 
-/** Only this slice writes the column, and only certificates that verified. */
+/** Only this slice writes the column, and only certificates that were verified. */
 export const parseCertificate = (record: string): StoredCertificate =>
   JSON.parse(record) as StoredCertificate
 
-/** The certificate as answered; `verified` is checked now, against the keys published now. */
+/** Shows the certificate; `verified` is checked now, against the currently published keys. */
 export async function showCertificate(
   stored: StoredCertificate,
   keys: readonly PublishedKey[],
@@ -157,8 +157,8 @@ const CLEAR_NAME =
   'erasure show it.'
 
 /**
- * The result reported for a destroyed secret: it is overwritten in place on the embedded engine,
- * and a deleted row, which PostgreSQL keeps for a while, on the other.
+ * The reported result for a destroyed secret. The embedded engine overwrites it in place;
+ * PostgreSQL deletes the row, which it keeps for a while.
  */
 export const destroyedKeyResult = (
   engine: DatabaseStats['engine'],
@@ -179,11 +179,11 @@ interface LimitInputs {
   readonly engine: DatabaseStats['engine']
   readonly kind: 'fact' | 'decision'
   readonly outcome: 'erased' | 'already_absent' | 'nothing_found'
-  /** The erased text was known while the read paths were checked. */
+  /** True if the erased text was known while the read paths were checked. */
   readonly with_words: boolean
-  /** Texts of its store were given to an embedding service outside. */
+  /** True if texts of its store were sent to an external embedding service. */
   readonly sent_out?: boolean
-  /** Runs sent it, or what was made from it, to providers or tools. */
+  /** True if runs sent it, or text derived from it, to providers or tools. */
   readonly disclosed?: boolean
 }
 

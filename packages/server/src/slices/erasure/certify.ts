@@ -1,5 +1,5 @@
-// Certifies erasures: every path that could show a memory is checked, then what was observed is
-// signed, verified and stored, and the ledger rows are completed with the certificates.
+// Certifies erasures: probes every path that could show a memory; signs, verifies and stores what
+// was observed; completes the ledger rows with the certificates.
 
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { ErasureOutcome, ErasureStatement } from '@custos/proof'
@@ -47,15 +47,15 @@ interface ProbedPath {
 interface FactVerification {
   readonly ran_at: string
   readonly paths: readonly ProbedPath[]
-  /** Read back: decisions that now show the marker instead of the memory. */
+  /** Decisions that, read back, show the marker instead of the memory. */
   readonly scrubbed_decision_ids: readonly string[]
-  /** Sink to the status seen there. */
+  /** Observed status by sink. */
   readonly coverage: Readonly<Record<string, string>>
-  /** No path shows it. */
+  /** True if no path shows the memory. */
   readonly gone: boolean
 }
 
-/** The answers of a read path for an absent memory; any other means that it is still readable. */
+/** Results of a read path for an absent memory. Any other result means it is still readable. */
 const GONE: ReadonlySet<string> = new Set([
   'absent',
   'tombstoned',
@@ -69,7 +69,7 @@ const GONE: ReadonlySet<string> = new Set([
 
 const PAUSE_EVERY = 8
 
-/** Texts of runs that were made from the memory. */
+/** Path of run texts that were derived from the memory. */
 const RUN_TEXTS = 'runs.texts'
 
 interface ErasureSubject {
@@ -78,7 +78,7 @@ interface ErasureSubject {
   readonly outcome: ErasureOutcome
 }
 
-/** Searches every path that could show the memories, and reports what each of them answers. */
+/** Probes every path that could show the memories and reports the result of each. */
 async function verifyErasure(
   kernel: Kernel,
   tenant_id: string,
@@ -100,7 +100,7 @@ async function verifyErasure(
   ])
   for (const subject of subjects) {
     const { ref } = subject
-    // A batch has hundreds of facts; other requests are answered in between.
+    // A batch has hundreds of facts, so yield to other requests.
     if (observed.size % PAUSE_EVERY === PAUSE_EVERY - 1) await yieldToOthers()
     const { rows, uses } = observeRows(subject)
     const texts = boundTexts.get(ref)
@@ -136,7 +136,7 @@ const coverageOf = (paths: readonly ProbedPath[], scrubbed: readonly string[]) =
 const resultOf = (paths: readonly ProbedPath[], path: string): string =>
   paths.find((probed) => probed.path === path)?.result ?? 'not_checked'
 
-/** Reads what this slice checks itself: the row, the secret, the decisions that name the ref. */
+/** Reads what this slice checks itself: the row, the secret, and decisions that name the ref. */
 async function readRows(
   kernel: Kernel,
   tenant_id: string,
@@ -153,7 +153,7 @@ async function readRows(
     const data = rows.has(ref) ? 'present' : tombs.has(ref) ? 'tombstoned' : 'absent'
     const keyless = outcome === 'erased' ? destroyedKeyResult(kernel.db.stats().engine) : 'absent'
     const secret = secrets.get(ref) ?? null
-    // An unused number may have its secret prepared; it opens nothing.
+    // An unused number may have a prepared secret, which opens nothing.
     const unread = outcome === 'nothing_found' ? 'unused' : 'present'
     const keyring = secret === null ? keyless : unread
     return {
@@ -168,7 +168,7 @@ async function readRows(
   }
 }
 
-/** A read path still shows what should be gone: no certificate, an error in the log, a 500. */
+/** A read path still shows erased content: no certificate, an error in the log, a 500. */
 export class UnprovenErasure extends Error {
   constructor() {
     super('the erasure could not be verified; it stays requested and is tried again')
@@ -266,7 +266,7 @@ async function signCertificates(
   return signed
 }
 
-/** Those of the stores whose texts were given to an embedding service outside. */
+/** Returns the stores whose texts were sent to an external embedding service. */
 async function listStoresSentOut(
   kernel: Kernel,
   tenant_id: string,
@@ -295,7 +295,7 @@ interface StatementParts {
   readonly observed: FactVerification
   readonly requested_us: number
   readonly completed_us: number
-  /** null: nothing was erased, so no log entry records it. */
+  /** `null` if nothing was erased, as no log entry then records it. */
   readonly log_seq: number | null
   readonly limits: readonly string[]
 }
@@ -327,7 +327,7 @@ function factStatement(
   }
 }
 
-/** As `storeCertificates`, of one. */
+/** Same as `storeCertificates`, for one certificate. */
 export async function storeCertificate(
   kernel: Kernel,
   tx: Tx,
@@ -340,8 +340,8 @@ export async function storeCertificate(
 
 /**
  * Stores certificates of different subjects, each with its log entry, unless another process that
- * finished the same erasure has stored its own. Returns the stored ones. A certificate for
- * nothing_found is never the one that stands for a memory.
+ * finished the same erasure has stored its own. Returns the stored ones. A certificate of
+ * nothing_found never becomes the standing certificate of a memory.
  */
 async function storeCertificates(
   { metrics }: Kernel,
@@ -393,7 +393,7 @@ async function storeCertificates(
 
 const stands = ({ outcome }: StoredCertificate): boolean => outcome !== 'nothing_found'
 
-/** What is stored for a certificate already: the one that stands for its subject, or itself. */
+/** Finds what is already stored for a certificate: the standing one of its subject, or itself. */
 async function loadFirst(
   tx: Tx,
   certificates: readonly StoredCertificate[],
@@ -425,7 +425,7 @@ function subjectOf({ fact_ref, decision_id = '', ...other }: StoredCertificate) 
   return { subject_kind: 'text', subject: textSubject({ kind, id }) } as const
 }
 
-/** Certificates that are stored although their ledger rows still say requested. */
+/** Finds certificates that are stored although their ledger rows are still requested. */
 async function findStoredCertificates(
   kernel: Kernel,
   tenant_id: string,
@@ -439,8 +439,8 @@ async function findStoredCertificates(
 }
 
 /**
- * A signed answer for a ref that nothing here names: it never becomes the certificate of a memory.
- * null when a memory or a decision has taken the number meanwhile.
+ * Certifies that nothing here names the ref; such a certificate never stands for a memory. Returns
+ * `null` if a memory or a decision has taken the number meanwhile.
  */
 export async function certifyNothing(
   kernel: Kernel,

@@ -1,6 +1,6 @@
 // Destroys what recorded erasure plans name: secrets, text in decisions, rows, cached copies.
 //
-// Every step follows from the ledger row alone and is idempotent, so that the next erasure or the
+// Every step depends on the ledger row alone and is idempotent, so that the next erasure or the
 // next start can run it after a crash.
 
 import assert from 'node:assert/strict'
@@ -26,17 +26,17 @@ import type { FactPlan } from './plan.ts'
 import { reportStep } from './plan.ts'
 import type { RecordedErasure } from './prepare.ts'
 
-/** How often decisions that arrive during the erasure are searched for. */
+/** Most searches for decisions that arrive during the erasure. */
 const LATE_ROUNDS = 3
 
 export interface AppliedPlans {
-  /** What was replaced in decisions, by the ref that they used. */
+  /** What was replaced in decisions, by used ref. */
   readonly redactions: ReadonlyMap<number, readonly Redaction[]>
-  /** Ref to the log position of its `memory.erased` entry. */
+  /** Log position of the `memory.erased` entry, by ref. */
   readonly seqs: ReadonlyMap<number, number>
 }
 
-/** From here on nobody can read the memories, in any copy of the data or of an index. */
+/** After this the memories are unreadable in every copy of the data and of the indexes. */
 export async function destroyKeys(
   kernel: Kernel,
   tenant_id: string,
@@ -68,7 +68,7 @@ export async function applyPlans(
   return { redactions, seqs }
 }
 
-/** Scrubs decisions by the parts of every plan, once where entries share them. */
+/** Scrubs decisions by the parts of every plan; parts that entries share are applied once. */
 export async function applyPlanParts(
   kernel: Kernel,
   tenant_id: string,
@@ -86,9 +86,9 @@ export async function applyPlanParts(
 }
 
 /**
- * Replaces rows by tombstones and closes version chains, in one unit of work; a ref that has its
- * tombstone is skipped.
- * @returns ref to the log position of its `memory.erased` entry
+ * Replaces rows by tombstones and closes version chains, in one unit of work. Skips refs that have
+ * a tombstone.
+ * @returns the log position of the `memory.erased` entry, by ref
  */
 export function replaceRows(
   kernel: Kernel,
@@ -110,7 +110,7 @@ export function replaceRows(
         )
       ).map(({ ref, store_id }) => [ref, store_id]),
     )
-    // One entry for each, from here on.
+    // Each erasure appends one entry, from this position on.
     const first = await nextSeq(tx)
     const erased: { ref: number; store_id: string; seq: number }[] = []
     for (const [i, { ref, store_id }] of due.entries()) {
@@ -137,8 +137,8 @@ export function replaceRows(
 }
 
 /**
- * A decision naming a ref can arrive between plan and tombstone. From the tombstone on contents
- * for the ref are refused, so a second search finds the last of them.
+ * A decision naming a ref can arrive between plan and tombstone. Once there is a tombstone,
+ * contents for the ref are refused, so a second search finds the last of them.
  */
 async function scrubLateDecisions(
   kernel: Kernel,

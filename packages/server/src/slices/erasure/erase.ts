@@ -1,9 +1,9 @@
-// erasure.issue and memory.delete, and the same for jobs and other requests: erases memories, each
-// with a certificate.
+// Erases memories, each with a certificate: erasure.issue, memory.delete, and the same for jobs and
+// other operations.
 //
-// Every erasure goes through these files in this order: what an earlier run left is finished
-// (recover.ts), the memory is hidden and its plan recorded (prepare.ts), its secret and rows are
-// destroyed (destroy.ts), every read path is checked and the certificate signed (certify.ts).
+// Every erasure runs in this order: finish what an earlier run left (recover.ts), hide the memory
+// and record its plan (prepare.ts), destroy its secret and rows (destroy.ts), probe every read path
+// and sign the certificate (certify.ts).
 
 import assert from 'node:assert/strict'
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
@@ -72,7 +72,7 @@ export const deleteMemory: Handler<(typeof memoryErasure)['delete']> = async (
     states: await loadFactStates(db, [ref]),
   }))
   if (store?.state === 'deleting') return call.refuse('store_deleting')
-  // `default` has no row before its first write; any other store without one does not exist.
+  // `default` has no row before its first write; any other store without a row does not exist.
   if (!store && store_id !== 'default') return call.refuse('store_not_found')
   const { settings } = await loadWriteTarget(call.kernel, call.tenant_id, store_id)
   requireCapability(settings, 'hard_delete', call.operation.id)
@@ -96,13 +96,13 @@ export const deleteMemory: Handler<(typeof memoryErasure)['delete']> = async (
 
 export interface ErasureResult {
   readonly certificate: StoredCertificate
-  /** This request (or the first run of its idempotency key) removed a memory. */
+  /** True if this request (or the first run of its idempotency key) removed a memory. */
   readonly deleted: boolean
-  /** Only in the answer of the run that read the content. */
+  /** Set only in the reply of the run that read the content. */
   readonly content_salt: string | null
 }
 
-/** The certificate and what the answer of the erasing request adds beside it. */
+/** The certificate and the further members of the erasing request's reply. */
 export async function showResult(
   kernel: Kernel,
   { certificate, deleted, content_salt }: ErasureResult,
@@ -116,7 +116,7 @@ export async function showResult(
   }
 }
 
-/** How often a ref may change from unknown to used while its absence is certified. */
+/** How often a ref may change between unknown and used while its absence is certified. */
 const CHANGES_MAX = 5
 
 type EraseCall = Pick<Call, 'kernel' | 'tenant_id' | 'once'>
@@ -128,19 +128,19 @@ interface WaitingErasure {
   reject(error: unknown): void
 }
 
-/** Requests that wait for the next group of their tenant, in the order they came. */
+/** Requests waiting for the next group of their tenant, in order of arrival. */
 const waitingErasures = perKernel(() => new Map<string, WaitingErasure[]>())
 
-/** Requests of the tenant that no group has taken. */
+/** Number of the tenant's requests that no group has taken yet. */
 export const countWaiting = (kernel: Kernel, tenant_id: string): number =>
   waitingErasures(kernel).get(tenant_id)?.length ?? 0
 
-/** A group of this size keeps other writers of the tenant waiting for less than 0.1 s. */
+/** A group of this size delays other writers of the tenant by less than 0.1 s. */
 const GROUP_MAX = 64
 
 /**
- * Erases together with the other requests of the tenant that wait: a group shares its commits and
- * its flushes. null when the request reaches no such memory.
+ * Erases together with the tenant's other waiting requests: a group shares commits and flushes.
+ * Returns `null` if the request reaches no such memory.
  */
 async function eraseFact(call: EraseCall, request: EraseRequest): Promise<ErasureResult | null> {
   const { kernel, tenant_id } = call
@@ -160,19 +160,19 @@ async function runNextGroup(kernel: Kernel, tenant_id: string): Promise<void> {
   let group: readonly WaitingErasure[] = []
   try {
     await runErasure(kernel, tenant_id, async () => {
-      // What arrived in this turn of the event loop belongs to the group.
+      // The group includes everything that arrived in this turn of the event loop.
       await yieldToOthers()
       group = takeGroup(kernel, tenant_id)
       await eraseGroup(kernel, tenant_id, group)
     })
   } catch (error) {
-    // Without a lease no group was taken. Those that have their result keep it.
+    // Without a lease no group was taken. Requests that have a result keep it.
     if (group.length === 0) group = takeGroup(kernel, tenant_id)
     for (const { reject } of group) reject(error)
   }
 }
 
-/** Each ref once: a second request for it finds the certificate of the first. */
+/** Takes each ref once: a second request for it finds the certificate of the first. */
 function takeGroup(kernel: Kernel, tenant_id: string): WaitingErasure[] {
   const group = new Map<number, WaitingErasure>()
   const others: WaitingErasure[] = []
@@ -188,7 +188,7 @@ function takeGroup(kernel: Kernel, tenant_id: string): WaitingErasure[] {
   return [...group.values()]
 }
 
-/** Answers every request of a group; the failure of one leaves the others as they are. */
+/** Answers every request of a group; one failure does not affect the others. */
 async function eraseGroup(
   kernel: Kernel,
   tenant_id: string,
@@ -227,7 +227,7 @@ async function eraseGroup(
   }
 }
 
-/** @param alone no other memory was marked in the group */
+/** @param alone whether no other memory was marked in the group */
 async function finishRequest(
   call: EraseCall,
   request: EraseRequest,
@@ -250,7 +250,7 @@ async function finishRequest(
   let batch = found.kind === 'marked' && together.status === 'fulfilled' ? together.value : null
   if (found.kind === 'marked' && together.status === 'rejected') {
     if (alone) throw together.reason
-    // Another memory of the group may be what failed: this one is tried by itself.
+    // Another memory of the group may have caused the failure, so this one is tried alone.
     const { unfinished } = await finishPendingErasures(kernel, tenant_id)
     if (unfinished.has(`fact:${ref}`)) throw new UnprovenErasure()
     found = await markAgain(call, request, certificate_id)
@@ -280,7 +280,7 @@ async function finishRequest(
   }
 }
 
-/** Of a request that has been counted. */
+/** Marks again for a request that has already been counted. */
 const markAgain = ({ kernel, tenant_id }: EraseCall, request: EraseRequest, id: string) =>
   kernel.db.transact(tenant_id, (tx) => markSubject(kernel, tx, request, id))
 
@@ -303,7 +303,7 @@ async function markOnce(
     },
     replay: async (tx, ids) => {
       const certificate_id = String(ids['certificate_id'])
-      // A number without a memory then may have one now: the retry must not reach it.
+      // The number may have a memory by now, which the retry must not reach.
       if (ids['kind'] === 'out_of_reach') return { found: { kind: 'out_of_reach' }, certificate_id }
       meter(tx, request.operation)
       const found = await markSubject(kernel, tx, request, certificate_id)
@@ -313,8 +313,8 @@ async function markOnce(
 }
 
 /**
- * Erases 1..500 marked subjects of one tenant, the digests made from them first. Call it inside
- * `runErasure`. A failure before the ledger rows are durable leaves everything as it was.
+ * Erases 1 to 500 marked subjects of one tenant; digests made from them first. Call it inside
+ * `runErasure`. A failure before the ledger rows are durable leaves everything unchanged.
  */
 async function eraseMarked(kernel: Kernel, tenant_id: string, batch: ErasureBatch) {
   try {
@@ -365,10 +365,10 @@ export async function eraseMarkedFacts(
 }
 
 interface EraseFactsRequest {
-  /** At most 500. */
+  /** At most 500 refs. */
   readonly refs: readonly number[]
   readonly reasons: ErasureReasons
-  /** In the unit that hides them: those of the refs that are not to be erased. */
+  /** Called in the unit that hides the refs; returns those that are not to be erased. */
   listExempt(tx: Tx, refs: readonly number[]): Promise<ReadonlySet<number>>
 }
 
@@ -410,10 +410,10 @@ export async function eraseFacts(
   })
 }
 
-/** Memories that are erased at once. */
+/** Memories erased per batch. */
 const LISTED_BATCH = 500
 
-/** What the unit of work names: to be erased in this order, and what a retry is to find. */
+/** What the unit of work lists: refs to erase in this order, and the ids that a retry returns. */
 interface ListedErasure {
   readonly refs: readonly number[]
   readonly ids: Readonly<Record<string, unknown>>
@@ -422,7 +422,7 @@ interface ListedErasure {
 /**
  * Runs a unit of work and erases what it lists; a retry erases what is left. Refuses
  * `no_signing_key`, `legal_hold`.
- * @returns the ids of the unit, and by ref the id of its certificate
+ * @returns the ids of the unit, and certificate ids by ref
  */
 export async function eraseListed(
   call: Pick<Call, 'kernel' | 'tenant_id' | 'once'>,

@@ -1,4 +1,4 @@
-// SQL of erasures: certificates, rows and tombstones of memories, and the survey at a start.
+// SQL of erasures: certificates, rows and tombstones of memories, and the survey at startup.
 
 import { insertRowsStatement, refsStatement } from '../../platform/db/bulk-statements.ts'
 import type { Database } from '../../platform/db/database.ts'
@@ -8,7 +8,7 @@ import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
 import type { Page } from '../../platform/page.ts'
 
-/** A unique index allows one standing certificate for a subject: a second one inserts nothing. */
+/** A unique index allows one standing certificate per subject; a second one is not inserted. */
 export const insertCertificates = insertRowsStatement<Row<'certificates'>>((k, rows, tenant_id) =>
   k
     .insertInto('certificates')
@@ -61,13 +61,13 @@ const standingCertificateStatement = statement<{ kind: CertifiedKind; subject: s
     .where((e) => e('stands', '=', e.lit(1))),
 )
 
-/** The certificate that stands for a fact's ref, a decision's id, or another record. */
+/** The standing certificate of a fact's ref, a decision's id, or another record. */
 export const findStandingCertificate = (db: TenantDb, kind: CertifiedKind, subject: string) =>
   db.firstOf(standingCertificateStatement, { kind, subject })
 
 const IN_MAX = 500
 
-/** The certificates that stand for subjects of one kind, in no order. */
+/** Standing certificates of subjects of one kind, unordered. */
 export async function listStandingCertificates(
   db: TenantDb,
   kind: CertifiedKind,
@@ -87,7 +87,7 @@ export async function listStandingCertificates(
   return found
 }
 
-/** Ids of the certificates that stand for memories, by ref. */
+/** Ids of standing certificates of memories, by ref. */
 export async function findStandingByRef(
   db: TenantDb,
   refs: readonly number[],
@@ -106,7 +106,7 @@ export async function findStandingByRef(
   return found
 }
 
-/** At most 500 of them, in no order. */
+/** Returns certificates by id, unordered. Pass at most 500 ids. */
 export const findCertificates = (db: TenantDb, certificate_ids: readonly string[]) =>
   db.all(
     from(db, 'certificates')
@@ -133,7 +133,7 @@ export function listCertificates(
   )
 }
 
-/** Without those of self-tests. */
+/** Counts certificates by outcome, except those of self-tests. */
 export const countByOutcome = (db: TenantDb) =>
   from(db, 'certificates')
     .select((e) => [
@@ -163,7 +163,7 @@ const factRowsStatement = refsStatement()((k, p, isListed) =>
     .where(isListed),
 )
 
-/** Rows of live and erasing facts among `refs`. */
+/** Rows of the `refs` that are live or being erased. */
 export const findFactRows = (db: TenantDb, refs: readonly number[]) =>
   factRowsStatement.all(db, refs, {})
 
@@ -178,7 +178,7 @@ const tombstonesStatement = refsStatement()((k, p, isListed) =>
 export const findTombstones = (db: TenantDb, refs: readonly number[]) =>
   tombstonesStatement.all(db, refs, {})
 
-/** For a ref without a row: no write takes the number, and contents arriving for it are refused. */
+/** Blocks a ref without a row: no write takes the number, and contents for it are refused. */
 export const insertBareTombstone = (
   tx: Tx,
   { ref, store_id, seq, us }: { ref: number; store_id: string | null; seq: number; us: number },
@@ -194,10 +194,10 @@ export const insertBareTombstone = (
     }).onConflict((conflict) => conflict.doNothing()),
   )
 
-/** In place of the log position until the erasure is applied. */
+/** Stands for the log position until the erasure is applied. */
 export const RESERVED_SEQ = -1
 
-/** Numbers reserved by a mark; at a start only those whose erasure was interrupted. */
+/** Numbers reserved by marking; at startup these belong to interrupted erasures. */
 export const listReservedRefs = (db: TenantDb) =>
   db.all(
     from(db, 'tombstones')
@@ -214,7 +214,7 @@ const deleteReservationsStatement = refsStatement()((k, p, isListed) =>
     .where((e) => e('erased_seq', '=', e.lit(RESERVED_SEQ))),
 )
 
-/** Frees the numbers, or makes room for the final tombstones. */
+/** Deletes reservations, to free the numbers or to make room for the final tombstones. */
 export const deleteReservations = (tx: Tx, refs: readonly number[]) =>
   deleteReservationsStatement.run(tx, refs, {})
 
@@ -239,10 +239,10 @@ const usesStatement = refsStatement()((k, p, isListed) =>
     .orderBy('decision_facts.decision_seq'),
 )
 
-/** Decisions that used the refs, whether their text has been scrubbed or not; oldest first. */
+/** Decisions that used the refs, scrubbed or not, oldest first. */
 export const listUses = (db: TenantDb, refs: readonly number[]) => usesStatement.all(db, refs, {})
 
-/** Memories hidden for an erasure; at a start only those whose erasure was interrupted. */
+/** Memories hidden for an erasure; at startup these belong to interrupted erasures. */
 export const listMarkedFacts = (db: TenantDb) =>
   db.all(
     from(db, 'facts')
@@ -269,7 +269,7 @@ export const findDecisionStore = (db: TenantDb, decision_id: string) =>
       .where('decision_id', '=', Buffer.from(decision_id, 'hex')),
   )
 
-/** The log entry, from `seq` on, of the redaction that a certificate is for. */
+/** The log entry, at or after `seq`, of the redaction that a certificate is for. */
 export const findRedactionEntry = (db: TenantDb, seq: number, certificate_id: string) =>
   db.first(
     from(db, 'breadcrumbs')
@@ -310,7 +310,7 @@ const marksStatement = statement<{ epoch_number: number }>()((k, p) =>
     .where('chain_heads.tenant_id', '=', p.tenant_id),
 )
 
-/** For each tenant: the head of its log, marks of unfinished erasures, whether an epoch exists. */
+/** The log head, marks of unfinished erasures and existence of an epoch, for each tenant. */
 export const findTenantMarks = (
   db: Database,
   asked: readonly TenantParams<{ epoch_number: number }>[],
@@ -324,7 +324,7 @@ const standingStatement = statement<object>()((k, p) =>
     .where((e) => e('stands', '=', e.lit(1))),
 )
 
-/** How many standing certificates each tenant has. */
+/** Number of standing certificates by tenant. */
 export async function countStandingByTenant(
   db: Database,
   tenants: readonly string[],

@@ -1,5 +1,5 @@
-// Finishes redactions, of a decision or of another record, from their plans alone: replaces the
-// text, checks it, certifies.
+// Finishes redactions of decisions and other records from their plans alone: replaces the text,
+// verifies that, certifies.
 
 import { TEXT_KINDS, type TextKind } from '@custos/contract'
 import type { ErasureStatement } from '@custos/proof'
@@ -20,7 +20,7 @@ import { storeCertificate } from './certify.ts'
 import { findRedactionEntry, findStandingCertificate } from './erasure.sql.ts'
 import { type PendingErasure, type RedactionPlan, reportStep, textSubject } from './plan.ts'
 
-/** Does nothing to a decision that is redacted already or not in these data. */
+/** Does nothing if the decision is redacted already or not in these data. */
 export function applyRedactionPlan(
   kernel: Kernel,
   tenant_id: string,
@@ -36,7 +36,7 @@ export function applyRedactionPlan(
   })
 }
 
-/** null when a read path still shows the text: logged, not certified, tried again later. */
+/** Returns `null` if a read path still shows the text: logged, not certified, retried later. */
 export async function finishRedaction(
   kernel: Kernel,
   tenant_id: string,
@@ -160,7 +160,7 @@ const kindOf = ({ text_kind }: PendingErasure<'text'>['plan']): TextKind => {
   return kind
 }
 
-/** Does nothing to a record that is redacted already or not in these data. */
+/** Does nothing if the record is redacted already or not in these data. */
 export async function applyTextPlan(
   kernel: Kernel,
   tenant_id: string,
@@ -182,7 +182,7 @@ export async function applyTextPlan(
   })
 }
 
-/** Null when the record still shows its texts: logged, not certified, tried again later. */
+/** Returns `null` if the record still shows its texts: logged, not certified, retried later. */
 export async function finishText(
   kernel: Kernel,
   tenant_id: string,

@@ -1,4 +1,5 @@
-// Ends a store's deletion: removes its row, then destroys the secret that sealed its description.
+// Finishes a store's deletion: removes its row, then destroys the secret that sealed its
+// description.
 
 import { requestErasures } from '../../platform/kernel/erasure-queue.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
@@ -7,11 +8,12 @@ import { dropCached, findStore, removeStoreRow } from '../memory/index.ts'
 import { countFacts, listStoreSecrets } from './erasure.sql.ts'
 import { type PendingErasure, parsePlan } from './plan.ts'
 
-/** A store created again under the same id has another secret, and is another subject. */
+/** A store created again under the same id has another secret and is another subject. */
 const subjectOf = (store_id: string, secret_no: number): string => `${store_id}:${secret_no}`
 
 /**
- * Records the end of a store in the ledger, so that no restored keyring revives its description.
+ * Records the store's deletion in the ledger, so that no restored keyring makes its description
+ * readable again.
  */
 export async function requestStoreErasure(
   kernel: Kernel,
@@ -34,14 +36,14 @@ export async function requestStoreErasure(
   return { entry, plan }
 }
 
-/** false: the store still has memories. */
+/** Returns false if the store still has memories. */
 export async function finishStoreErasure(
   kernel: Kernel,
   tenant_id: string,
   { entry, plan }: PendingErasure<'store'>,
 ): Promise<boolean> {
   const { store_id, secret_no, facts } = plan
-  // The row goes first: a store without its secret can no longer be shown.
+  // Removes the row first: a store without its secret can no longer be shown.
   const removed = await kernel.db.transact(tenant_id, async (tx) => {
     const store = await findStore(tx, store_id)
     if (store?.secret_no !== secret_no) return true
@@ -64,7 +66,7 @@ export async function finishStoreErasure(
   return true
 }
 
-/** Removes rows of stores that the ledger knows as deleted, after older data were restored. */
+/** Removes rows of stores that the ledger lists as deleted, after older data were restored. */
 export async function removeDeletedStores(kernel: Kernel, tenant_id: string): Promise<void> {
   const stores = await kernel.db.read(tenant_id, listStoreSecrets)
   const numbers = stores.map(({ secret_no }) => secret_no)

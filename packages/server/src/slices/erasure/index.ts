@@ -171,7 +171,7 @@ async function findOpenJob(db: TenantDb, store_id: string): Promise<string | nul
 const PAGE_DEFAULT = 50
 const SCAN_ROWS = 500
 
-/** A credential limited to stores sees the certificates of their memories and no others. */
+/** A credential limited to stores sees only the certificates of memories in these stores. */
 function isVisible(call: Pick<Call, 'principal'>, { store_id }: StoredCertificate): boolean {
   const { allowed_stores } = call.principal
   return allowed_stores.length === 0 || (store_id !== null && allowed_stores.includes(store_id))
@@ -192,7 +192,7 @@ const get: Handler<typeof erasure.get> = async (call, { params, query }) => {
   if (!stored) return call.refuse('certificate_not_found')
   const shown = await showCertificate(stored, call.kernel.keyring.publishedKeys())
   if (query.format !== 'pdf') return shown
-  // Loaded when first used.
+  // Loaded on first use.
   const { certificateDocument } = await import('@custos/report-files')
   const file = await printPdf(call, certificateDocument(shown, certificateDigest(stored)))
   const filename = `erasure_certificate_${stored.certificate_id}.pdf`
@@ -239,7 +239,7 @@ async function listParsed(db: TenantDb, page: Pick<Page, 'limit' | 'offset' | 'a
   }))
 }
 
-// The store is inside the signed record, so a limited credential's page is found by reading.
+// The store is inside the signed record, so a limited credential's page requires reading records.
 async function scanVisible(
   call: Pick<Call, 'principal'>,
   db: TenantDb,
@@ -292,7 +292,7 @@ const timeOf = (us: number): string | null => (Number.isFinite(us) ? formatTime(
 
 type OutcomeCount = Awaited<ReturnType<ReturnType<typeof countByOutcome>['execute']>>[number]
 
-// Every certificate is its own row here: the columns do not say which store it belongs to.
+// The columns do not name the store of a certificate, so every row is read and counted.
 async function countVisible(
   call: Pick<Call, 'principal' | 'read'>,
 ): Promise<{ rows: OutcomeCount[]; self_tests: number }> {
@@ -344,7 +344,7 @@ export const memoryErasureHandlers = {
 
 export const decisionErasureHandlers = { redact } satisfies HandlersOf<typeof decisionErasure>
 
-/** Before the worker starts: it resumes a deletion that the last stop interrupted. */
+/** Call this before the worker starts, as it resumes deletions that the last stop interrupted. */
 export function registerErasureJobs(kernel: Kernel): void {
   kernel.jobs.register(STORE_ERASE, storeEraser(kernel))
 }

@@ -12,7 +12,7 @@ const reasons = {
   requested_by: Type.Union([Type.String(), Type.Null()]),
 }
 
-/** The changes to decisions are in the parts of the ledger row, which a batch shares. */
+/** The changes to decisions are in the ledger row's parts, which the rows of a batch share. */
 const FactPlan = Type.Object({
   version: Type.Literal(2),
   kind: Type.Literal('fact'),
@@ -36,23 +36,23 @@ const RedactionPlan = Type.Object({
     old_secret_no: Type.Integer(),
     redactions: Type.Array(Type.Object({ field: Type.String(), count: Type.Integer() })),
   }),
-  /** Over query ‖ 0x1F ‖ output. */
+  /** Hash over query ‖ 0x1F ‖ output. */
   content_hash: Type.String(),
   ...reasons,
 })
 export type RedactionPlan = Static<typeof RedactionPlan>
 
-/** A store's own description goes with its secret once its facts are erased. */
+/** Destroys a store's description with its secret, once its facts are erased. */
 const StorePlan = Type.Object({
   version: Type.Literal(1),
   kind: Type.Literal('store'),
   store_id: Type.String(),
   secret_no: Type.Integer(),
-  /** How many memories the store had when its deletion was requested. */
+  /** Number of memories in the store when its deletion was requested. */
   facts: Type.Integer(),
 })
 
-/** A scrub that erases no memory: the parts hold all of it. */
+/** A scrub that erases no memory; the parts hold the whole plan. */
 const ScrubPlan = Type.Object({ version: Type.Literal(1), kind: Type.Literal('scrub') })
 
 /** The texts of a record that is neither a memory nor a decision. */
@@ -62,15 +62,15 @@ const TextPlan = Type.Object({
   certificate_id: Type.String(),
   text_kind: Type.String(),
   text_id: Type.String(),
-  /** The record secret that is destroyed; null: the record has none of its own. */
+  /** The record secret to destroy; `null` if the record has no secret of its own. */
   secret_no: Type.Union([Type.Integer(), Type.Null()]),
-  /** Base64 of what replaces the sealed columns: no text of the record is in it. */
+  /** Base64 of the new values of the sealed columns, which contain no text of the record. */
   columns: Type.Array(Type.String()),
   content_hash: Type.String(),
   ...reasons,
 })
 
-/** The name of a record in the ledger and in the table of certificates. */
+/** Identifies a record in the ledger and in the certificates table. */
 export const textSubject = ({ kind, id }: { readonly kind: string; readonly id: string }): string =>
   `${kind}/${id}`
 
@@ -81,7 +81,7 @@ type ErasurePlan =
   | Static<typeof ScrubPlan>
   | Static<typeof TextPlan>
 
-/** A plan whose ledger row is durable: from here the erasure can only be finished. */
+/** A plan whose ledger row is durable: the erasure can only be finished from here on. */
 export interface PendingErasure<K extends ErasurePlan['kind'] = 'fact'> {
   readonly entry: LedgerEntry
   readonly plan: Extract<ErasurePlan, { kind: K }>
@@ -93,7 +93,7 @@ const storePlans = Compile(StorePlan)
 const scrubPlans = Compile(ScrubPlan)
 const textPlans = Compile(TextPlan)
 
-/** Parses a ledger row's plan; the row may have come from a ledger copy on disk. */
+/** Parses a ledger row's plan. The row may come from a ledger copy on disk. */
 export function parsePlan(value: unknown): ErasurePlan {
   if (factPlans.Check(value)) return value
   if (storePlans.Check(value)) return value

@@ -1,6 +1,6 @@
-// Prepares an erasure: hides the memory, plans what happens to it, records the plan in the ledger.
+// Prepares an erasure: hides the memory, plans its erasure, records the plan in the ledger.
 //
-// Until the ledger row is durable any failure leaves everything as it was; from there on the
+// Until the ledger row is durable, any failure leaves everything unchanged. From then on the
 // erasure can only be finished.
 
 import { contentHash } from '@custos/proof'
@@ -50,16 +50,16 @@ import {
 import type { FactPlan, PendingErasure } from './plan.ts'
 import { reportStep } from './plan.ts'
 
-/** An erasure of one memory, as a caller requests it. */
+/** A request to erase one memory. */
 export interface EraseRequest {
   readonly ref: number
-  /** The memory must be in this store, when one is given. */
+  /** If set, the memory must be in this store. */
   readonly store_id: string | null
-  /** The credential's stores; empty: all of the tenant's. */
+  /** Stores of the credential; empty means all stores of the tenant. */
   readonly allowed_stores: readonly string[]
-  /** The credential's namespace; absent: every namespace. */
+  /** Namespace of the credential; absent means every namespace. */
   readonly namespace?: string | null | undefined
-  /** Only a memory that exists is acted on: decision records and unknown refs are left alone. */
+  /** Acts only on a memory that exists, not on decision records or unknown refs. */
   readonly facts_only: boolean
   readonly operation: string
   readonly reasons: ErasureReasons
@@ -78,12 +78,12 @@ type MarkResult =
   | { readonly kind: 'certified'; readonly certificate: StoredCertificate }
   | { readonly kind: 'marked'; readonly marked: MarkedSubject }
   | { readonly kind: 'nothing' }
-  /** A memory of a store the request may not use: callers see the same as for an unknown one. */
+  /** The memory is in a store that the request may not use. Callers see an unknown memory. */
   | { readonly kind: 'out_of_reach' }
 
 /**
- * Finds what a ref stands for and hides it, in the caller's unit of work.
- * @param certificate_id minted for this request, or recorded by its first run
+ * Finds what a ref identifies and hides it, in the caller's unit of work.
+ * @param certificate_id new for this request, or recorded by its first run
  */
 export async function markSubject(
   kernel: Kernel,
@@ -91,14 +91,14 @@ export async function markSubject(
   request: EraseRequest,
   certificate_id: string,
 ): Promise<MarkResult> {
-  // Hidden after the lease is lost, a memory would stay hidden with nobody erasing it.
+  // A memory hidden after the loss of the lease would stay hidden without being erased.
   await requireErasureLease(kernel, tx)
   const { ref, reasons } = request
   const own = await findCertificate(tx, certificate_id)
   const certified = own ?? (await findStandingCertificate(tx, 'fact', String(ref)))
   if (certified) {
     const certificate = parseCertificate(certified.record)
-    // Of what was erased by another request nobody knows the namespace.
+    // The namespace of a memory erased by another request is unknown.
     const known = own !== undefined || request.namespace === undefined
     return known && isReachable(request, certificate.store_id)
       ? { kind: 'certified', certificate }
@@ -108,8 +108,8 @@ export async function markSubject(
   if (row) {
     if (!isReachable(request, row.store_id) || !includesNamespace(request, row.namespace))
       return { kind: 'out_of_reach' }
-    // A key limited to a namespace reads memories alone: it sees none there, and no hold. Other
-    // keys are told of the hold, and may erase the memory before the timer does.
+    // A key limited to a namespace reads memories only: it sees none here, and no hold. Other keys
+    // are told of the hold, and may erase the memory before the timer does.
     if (request.namespace !== undefined && (await findExpired(tx, [ref], tx.now())).has(ref))
       return { kind: 'out_of_reach' }
     await markErasing(tx, [ref])
@@ -119,7 +119,7 @@ export async function markSubject(
   if (request.facts_only || request.allowed_stores.length > 0) return { kind: 'out_of_reach' }
   if (await isNamedByDecision(tx, ref)) {
     await refuseHeldUses(tx, ref, tx.now())
-    // From here on no write takes the number: what is erased under it is known to be all.
+    // From here on no write takes the number, so the search for its uses is complete.
     await insertBareTombstone(tx, { ref, store_id: null, seq: RESERVED_SEQ, us: tx.now() })
     const outcome = 'already_absent'
     return { kind: 'marked', marked: { ref, store_id: null, outcome, certificate_id, reasons } }
@@ -127,7 +127,7 @@ export async function markSubject(
   return { kind: 'nothing' }
 }
 
-/** A credential limited to stores reaches no subject outside them, nor one without a store. */
+/** A credential limited to stores reaches only subjects in them, and none without a store. */
 function isReachable(request: EraseRequest, store_id: string | null): boolean {
   const { allowed_stores, facts_only } = request
   if (store_id === null) return !facts_only && allowed_stores.length === 0
@@ -152,7 +152,7 @@ export interface RecordedErasure {
   readonly known: ReadonlyMap<number, { readonly content: string; readonly salt: string }>
 }
 
-/** Plans a batch and records it in the ledger; when that fails, shows the memories again. */
+/** Plans a batch and records it in the ledger; if that fails, makes the memories visible again. */
 export async function prepareErasure(
   kernel: Kernel,
   tenant_id: string,
@@ -181,13 +181,13 @@ export async function prepareErasure(
   }
 }
 
-/** As many as an erasure takes at once. */
+/** Maximum number of digests per erasure. */
 const DIGESTS_MAX = 500
 
 /**
- * Hides digests made from marked memories, to be erased on the same grounds before them: what a
- * digest says of a memory is gone once that memory is certified as erased. No digest uses what is
- * marked. The last call finds none.
+ * Hides digests made from marked memories, so that they are erased first and on the same grounds: a
+ * certified memory must not live on in a digest. No digest is made from another digest. Call it
+ * until it returns none.
  */
 export async function markDigests(
   kernel: Kernel,
@@ -223,7 +223,8 @@ export const undoErasure = (
   undone: Parameters<typeof undoMarks>[2],
 ): Promise<void> =>
   undoMarks(kernel, tenant_id, undone).catch((failure: unknown) => {
-    // After an outage a recovery undoes the marks; after a lost lease the process that has it does.
+    // Recovery undoes the marks after an outage; after a lost lease the new owner of the lease
+    // does.
     noteInterruption(kernel, tenant_id, failure)
     if (!(failure instanceof Refusal)) throw failure
     kernel.logger.warn('erasure.not_undone', { tenant_id })
@@ -231,7 +232,7 @@ export const undoErasure = (
 
 interface FactPlans {
   readonly plans: readonly FactPlan[]
-  /** What happens to decisions, durable already; null: no decision used them. */
+  /** Planned changes to decisions, already durable; `null` if no decision used the memories. */
   readonly parts: WrittenScrub | null
   readonly known: RecordedErasure['known']
   /** Secrets of the index snapshots that may hold the memories. */
@@ -281,7 +282,7 @@ async function recordPlans(
   { plans, parts, snapshots }: FactPlans,
   requested_us: number,
 ): Promise<PendingErasure[]> {
-  // With each row: one that is in the ledger already stays as it is.
+  // Added to each row; a row that is in the ledger already stays unchanged.
   const bySnapshot = snapshots.map(
     ({ secret_no }): SecretRef => ({ kind: 'decision', number: secret_no }),
   )
@@ -298,7 +299,7 @@ async function recordPlans(
     }),
   )
   const entries = await requestErasures(kernel, tenant_id, rows)
-  // Rows recorded before keep their own parts; when all were, no row claims these.
+  // Rows recorded earlier keep their own parts. If that is true of all, no row claims these parts.
   if (parts) await kernel.keyring.ledger.dropParts(parts.parts_id)
   const bySubject = new Map(entries.map((entry) => [entry.subject, entry]))
   return plans.flatMap((plan) => {
@@ -307,8 +308,8 @@ async function recordPlans(
   })
 }
 
-// A ledger row may be durable although recording it failed: then the next erasure of the tenant
-// finishes it, and the memory stays hidden until it does.
+// A ledger row may be durable although recording it failed. The tenant's next erasure then finishes
+// it, and the memory stays hidden until then.
 async function undoMarks(
   kernel: Kernel,
   tenant_id: string,
@@ -324,9 +325,9 @@ async function undoMarks(
 }
 
 /**
- * Shows those of the marked memories again that the ledger does not know. Refuses `unavailable`
- * when another process has the lease: a memory shown while that process erases it could be named by
- * a decision that its plan has not seen, and that then nobody can open.
+ * Makes marked memories visible again unless the ledger has them. Refuses `unavailable` if another
+ * process has the lease: a memory shown while that process erases it could be named by a decision
+ * that its plan has not seen, and nobody could then open that decision.
  */
 export async function unmarkUnrequested(
   kernel: Kernel,

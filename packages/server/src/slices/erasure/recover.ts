@@ -1,5 +1,5 @@
-// Recovers erasures: finishes or undoes those that were interrupted, and replays the erasure ledger
-// into restored data.
+// Recovers erasures: finishes or undoes interrupted ones, and replays the erasure ledger into
+// restored data.
 
 import { PLATFORM } from '../../platform/db/database.ts'
 import { listDestroyedIds } from '../../platform/db/destructions.sql.ts'
@@ -49,22 +49,22 @@ import { unmarkUnrequested } from './prepare.ts'
 interface PendingResult {
   /** Refs certified by this run. */
   readonly facts: ReadonlySet<number>
-  /** `fact:<ref>`, `decision:<id>`, `text:…` and `store:…` of those still unfinished. */
+  /** Unfinished subjects: `fact:<ref>`, `decision:<id>`, `text:…` and `store:…`. */
   readonly unfinished: ReadonlySet<string>
 }
 
 const NOTHING_PENDING: PendingResult = { facts: new Set(), unfinished: new Set() }
 
 /**
- * Finishes erasures whose ledger rows say requested. Every new erasure begins with it: a plan reads
- * the documents that earlier plans leave. Call it inside `runErasure`.
+ * Finishes erasures whose ledger rows are requested. Every new erasure begins with this, because a
+ * plan reads the documents that earlier plans leave. Call it inside `runErasure`.
  */
 export async function finishPendingErasures(
   kernel: Kernel,
   tenant_id: string,
 ): Promise<PendingResult> {
   const requested = await kernel.keyring.ledger.listRequested()
-  // The slice `offboarding` finishes a tenant's own.
+  // The slice `offboarding` finishes erasures of tenants.
   const entries = requested.filter(
     (entry) => entry.tenant_id === tenant_id && entry.subject_kind !== 'tenant',
   )
@@ -127,7 +127,7 @@ async function applyInOrder(
   return { facts, redactions, stores, texts }
 }
 
-// The rows of a batch share their parts.
+// Rows of a batch share their parts.
 const isSameParts = (entry: LedgerEntry, last: LedgerEntry | undefined): boolean =>
   last !== undefined && entry.parts?.parts_id === last.parts?.parts_id
 
@@ -142,10 +142,10 @@ async function destroyAgain(kernel: Kernel, entry: LedgerEntry): Promise<void> {
 }
 
 /**
- * For every tenant of the keyring: recognises a restored database, replays the erasure ledger
- * into it, then finishes or undoes what was in progress. Run before listening. A few queries over
- * all tenants find those that need it.
- * `generation_floor`: for a restored keyring, see reconcileLog; then no tenant is skipped.
+ * For every tenant of the keyring: detects a restored database, replays the erasure ledger into it,
+ * then finishes or undoes what was in progress. Call it before listening. A few queries over all
+ * tenants find those that need it. `generation_floor` is set for a restored keyring (see
+ * reconcileLog); then no tenant is skipped.
  */
 export async function reconcileErasures(
   kernel: Kernel,
@@ -161,13 +161,13 @@ export async function reconcileErasures(
     )
 }
 
-// A process that serves with a tenant's lease for that long reconciled the tenant when it started.
+// A serving process that holds a tenant's lease this long reconciled the tenant when it started.
 function skipTakenTenant(kernel: Kernel, tenant_id: string, error: unknown): void {
   if (!kernel.db.shared || !(error instanceof Refusal)) throw error
   kernel.logger.warn('erasure.turn_taken', { tenant_id })
 }
 
-// Under the lease: another process's running erasure would pass for an interrupted one.
+// Runs under the lease: another process's running erasure would look like an interrupted one.
 async function reconcileTenant(
   kernel: Kernel,
   tenant_id: string,
@@ -183,9 +183,9 @@ async function reconcileTenant(
 }
 
 /**
- * Finishes every requested erasure from its plan; a memory marked without a ledger row is shown
- * again. Also safe while serving. A failure is logged and leaves the memory hidden: it is tried
- * again when the tenant's next erasure begins, by the timers and at the next start.
+ * Finishes every requested erasure from its plan; makes memories visible again that are marked
+ * without a ledger row. Safe while serving. A failure is logged and leaves the memory hidden. It is
+ * retried when the tenant's next erasure begins, by the timers and at the next start.
  */
 export async function recoverErasures(kernel: Kernel): Promise<void> {
   for (const tenant_id of await listTenantsWithOpenErasures(kernel))
@@ -193,8 +193,8 @@ export async function recoverErasures(kernel: Kernel): Promise<void> {
 }
 
 /**
- * Recovers the erasures of tenants whose lease expired because another process died, and those that
- * an outage of the database or a disk interrupted in this process.
+ * Recovers erasures of tenants whose lease expired because another process died, and those that a
+ * database or disk outage interrupted in this process.
  */
 export async function recoverInterrupted(kernel: Kernel, stopping: AbortSignal): Promise<void> {
   for (const tenant_id of await listAbandonedErasures(kernel))
@@ -207,15 +207,15 @@ export async function recoverInterrupted(kernel: Kernel, stopping: AbortSignal):
     else if (!stopping.aborted) await recoverInTurn(kernel, tenant_id)
 }
 
-// A tenant with an erasure under way, here or in another process, is tried again later, and delays
-// no other.
+// A tenant with an erasure under way, here or in another process, is retried later and delays no
+// other.
 async function recoverInTurn(kernel: Kernel, tenant_id: string): Promise<void> {
   const recover = () => tryRecover(kernel, tenant_id)
   try {
     await runErasure(kernel, tenant_id, recover, { wait_ms: 0 })
   } catch (error) {
     const passes = noteInterruption(kernel, tenant_id, error)
-    // A tenant that has just moved to another cluster refuses too.
+    // A tenant that has just moved to another cluster also refuses.
     if (!passes && !(error instanceof Refusal)) throw error
     kernel.logger.warn('erasure.recovery_postponed', { tenant_id })
   }
@@ -254,8 +254,8 @@ async function needsReplay(kernel: Kernel, tenant_id: string): Promise<boolean> 
 
 /**
  * Applies, in ledger order, every plan from the first one whose effect is missing, and stores the
- * certificates as they were. Documents are written again even where a later one is stored: the
- * later plan follows and wins. Safe to run again.
+ * original certificates. Documents are rewritten even if a later version is stored: the later plan
+ * follows and wins. Safe to run again.
  */
 async function replayLedger(kernel: Kernel, tenant_id: string): Promise<void> {
   let replaying = false
@@ -267,7 +267,7 @@ async function replayLedger(kernel: Kernel, tenant_id: string): Promise<void> {
       replaying ||= await isEntryMissing(kernel, tenant_id, entry)
       after = entry.ledger_id
       if (!replaying) continue
-      // The rows of a batch share their parts and follow each other.
+      // Rows of a batch share their parts and are consecutive.
       if (entry.parts?.parts_id !== parts_id) await applyPlanParts(kernel, tenant_id, [entry])
       parts_id = entry.parts?.parts_id
       await replayEntry(kernel, tenant_id, entry)
@@ -282,8 +282,7 @@ async function isEntryMissing(
   entry: LedgerEntry,
 ): Promise<boolean> {
   const { subject_kind, subject, state } = entry
-  // removeDeletedStores finds rows of deleted stores by their secrets, once their memories are
-  // gone.
+  // removeDeletedStores finds rows of deleted stores by their secrets once their memories are gone.
   if (subject_kind === 'store' || subject_kind === 'tenant') return false
   if (subject_kind === 'scrub') return (await isScrubMissing(kernel, entry)) === true
   return kernel.db.read(tenant_id, async (db) => {
@@ -306,7 +305,7 @@ async function replayEntry(kernel: Kernel, tenant_id: string, entry: LedgerEntry
   else if (plan.kind === 'text') await applyTextPlan(kernel, tenant_id, plan)
   else await applyRedactionPlan(kernel, tenant_id, plan)
   if (entry.state !== 'completed') return
-  // The ledger keeps only what certify.ts stored.
+  // The ledger contains only certificates that certify.ts stored.
   const certificate = entry.certificate as StoredCertificate
   const completed_us = entry.completed_us ?? kernel.clock.now()
   await kernel.db.transact(tenant_id, async (tx) => {
@@ -331,9 +330,8 @@ interface TenantSurvey {
 }
 
 /**
- * Tenants whose data may be older than the keyring, or in which erasures are open. Read without the
- * leases: what another process is doing passes for unfinished, and is checked again under the
- * lease.
+ * Lists tenants whose data may be older than the keyring, or that have open erasures. Reads without
+ * leases: what another process is doing looks unfinished and is checked again under the lease.
  */
 export async function listTenantsToReconcile(kernel: Kernel): Promise<string[]> {
   const seen = await surveyTenants(kernel)
@@ -343,14 +341,14 @@ export async function listTenantsToReconcile(kernel: Kernel): Promise<string[]> 
   return seen.tenants.filter((tenant_id) => unfinished.has(tenant_id) || behind.has(tenant_id))
 }
 
-/** Tenants in which erasures are open. */
+/** Lists tenants with open erasures. */
 export async function listTenantsWithOpenErasures(kernel: Kernel): Promise<string[]> {
   return [...(await filterUnfinished(kernel, await surveyTenants(kernel)))]
 }
 
 /**
- * Tenants with keys that are neither being off-boarded nor moved to another cluster or from one:
- * the log of the others takes no entries.
+ * Tenants that have keys and are neither being off-boarded nor moving between clusters. The log of
+ * other tenants accepts no entries.
  */
 async function listActiveTenants({
   db,
@@ -374,7 +372,8 @@ async function surveyTenants({ db, keyring }: Kernel): Promise<TenantSurvey> {
       return { tenant_id, params: { epoch_number } }
     }),
   )
-  // After the data: an erasure completed meanwhile has its certificate there, or is checked again.
+  // Read after the data: an erasure completed meanwhile has its certificate there or is checked
+  // again.
   const counted = await keyring.ledger.countAll()
   const counts = new Map(counted.map((row) => [row.tenant_id, row]))
   return { tenants, counts, checkpoints, marks }
@@ -399,7 +398,7 @@ async function filterUnfinished(
   return unfinished
 }
 
-// The row of a deleted store is back with older data.
+// Older data bring back the row of a deleted store.
 async function hasStoreWithoutSecret(kernel: Kernel, tenant_id: string): Promise<boolean> {
   const stores = await kernel.db.read(tenant_id, listStoreSecrets)
   const numbers = stores.map(({ secret_no }) => secret_no)
@@ -427,7 +426,7 @@ async function filterOutdated(
   return behind
 }
 
-/** Whether the log extends the last checkpoint and has its epoch. */
+/** Whether the log extends the last checkpoint and contains its epoch. */
 async function hasLastCheckpoint(
   { db }: Kernel,
   tenant_id: string,

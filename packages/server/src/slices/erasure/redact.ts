@@ -1,5 +1,5 @@
-// decisions.redact: erases a decision's own text like a memory, certificate included. The same for
-// jobs, also for the texts of records that are neither memories nor decisions.
+// decisions.redact: erases a decision's own text like a memory, with a certificate. Jobs use it
+// too, also for texts of records that are neither memories nor decisions.
 
 import type { decisionErasure, TextKind } from '@custos/contract'
 import { canonicalize, contentHash } from '@custos/proof'
@@ -79,7 +79,7 @@ async function redactDecisionText(
   const planned = await retryPlanning(kernel, tenant_id, {
     plan: () => planDecisionText(kernel, tenant_id, decision_id),
     planned_from: (made) => new Map([[made.plan.decision_seq, made.planned_from]]),
-    // The plan is stored nowhere yet.
+    // The plan is not stored anywhere yet.
     drop: async () => {},
   })
   const content_salt = kernel.ids.hex(32)
@@ -112,7 +112,7 @@ async function planDecisionText(
   return planned
 }
 
-/** From here the redaction can only be finished. */
+/** After this the redaction can only be finished. */
 async function requestRedaction(
   kernel: Kernel,
   tenant_id: string,
@@ -138,7 +138,7 @@ async function requestRedaction(
 }
 
 /**
- * The same for a job. Returns the id of the decision's certificate; null: there is no such
+ * Redacts a decision for a job. Returns the certificate's id, or `null` if there is no such
  * decision. Refuses `legal_hold`. Safe to run again.
  */
 export async function redactDecision(
@@ -170,8 +170,8 @@ export async function redactDecision(
 }
 
 /**
- * Erases for a job. Returns the id of the certificate; null: there is no such record. Refuses
- * `legal_hold`. Safe to run again.
+ * Erases a text for a job. Returns the certificate's id, or `null` if there is no such record.
+ * Refuses `legal_hold`. Safe to run again.
  */
 export async function redactText(
   kernel: Kernel,
@@ -225,7 +225,7 @@ function planText(
   kernel: Kernel,
   { kind, id, reasons, text, columns }: PreparedText,
 ): PendingErasure<'text'>['plan'] {
-  // The salt is shown to nobody: a record is looked at before it is redacted, not after.
+  // Nobody is shown the salt: records are inspected before a redaction, not after it.
   const salt = Buffer.from(kernel.ids.hex(32), 'hex')
   return {
     version: 1,
@@ -240,7 +240,7 @@ function planText(
   }
 }
 
-/** From here the redaction can only be finished. */
+/** After this the redaction can only be finished. */
 async function requestTextErasure(
   kernel: Kernel,
   tenant_id: string,

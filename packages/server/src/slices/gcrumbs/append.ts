@@ -1,4 +1,4 @@
-// Appends to a tenant's log inside a unit of work: sequence, link, leaf and tree in one step.
+// Appends to a tenant's log inside a unit of work: sequence number, link, leaf and tree together.
 
 import assert from 'node:assert/strict'
 import { type EventPayload, type EventType, eventPayloads } from '@custos/contract'
@@ -19,15 +19,15 @@ import { Refusal } from '../../platform/refusal.ts'
 import { findOpenHead, insertCrumbs, insertNode, STORED_HEIGHTS, upsertHead } from './chain.sql.ts'
 import { tellFollowers } from './follow.ts'
 
-/** The head of a tenant's log. `generation` grows when a restore forces a new origin. */
+/** The head of a tenant's log. `generation` increases when a restore forces a new origin. */
 interface ChainHead {
   readonly generation: number
   readonly frontier: Frontier
   readonly last_id: Uint8Array
   readonly last_us: number
-  /** The tenant is being off-boarded. */
+  /** Whether the tenant is being off-boarded. */
   readonly closed: boolean
-  /** Whether a unit of the commit changed it; else it was only read. */
+  /** Whether a unit of the commit changed the head; if not, it was only read. */
   readonly changed: boolean
 }
 
@@ -59,12 +59,12 @@ const chainSlot: SharedSlot<ChainHead> = {
   },
 }
 
-/** The head as this unit of work sees it; the units of a commit read it once. */
+/** The head as this unit of work sees it. The units of one commit read it once. */
 export async function loadHead(tx: Tx): Promise<ChainHead> {
   const known = tx.shared.get(chainSlot)
   if (known) return known
   const row = await findOpenHead(tx)
-  // Another part of the unit may have been quicker.
+  // Another part of the unit may have loaded it meanwhile.
   const quicker = tx.shared.get(chainSlot)
   if (quicker) return quicker
   const head = row
@@ -81,14 +81,14 @@ export async function loadHead(tx: Tx): Promise<ChainHead> {
   return head
 }
 
-/** From here on the units of the commit append nothing: the tenant is being off-boarded. */
+/** Refuses further entries in this commit, because the tenant is being off-boarded. */
 export async function refuseEntries(tx: Tx): Promise<void> {
   tx.shared.set(chainSlot, { ...(await loadHead(tx)), closed: true })
 }
 
 const validators = new Map<EventType, { Check(value: unknown): boolean }>()
 
-// The schema is closed, so nothing a caller said can slip into a log that is never erased.
+// The schema is closed, so no text of a caller can enter a log that is never erased.
 function assertPayload(event_type: EventType, payload: unknown): void {
   let validator = validators.get(event_type)
   if (!validator) {
@@ -98,14 +98,14 @@ function assertPayload(event_type: EventType, payload: unknown): void {
   assert(validator.Check(payload), `payload of ${event_type} is not what its schema says`)
 }
 
-// A unit that was on its way when the tenant was off-boarded comes to nothing.
+// A unit that was in flight when the tenant was off-boarded is refused.
 function assertOpen({ closed }: ChainHead, event_type: EventType): void {
   if (!closed || event_type === 'tenant.destroyed' || event_type === 'log.restored') return
   throw new Refusal('unauthenticated', 'the tenant was off-boarded')
 }
 
 /**
- * Appends one breadcrumb and returns its sequence number and time. Call it late in a unit: on a
+ * Appends one log entry and returns its sequence number and time. Call it late in a unit: on a
  * shared database it takes the tenant's head lock.
  * @param crumb.subject an id we minted: a store, decision, certificate, key
  */
@@ -128,7 +128,7 @@ export async function appendCrumb<E extends EventType>(
     created_at: formatTime(created_us),
   })
   const leaf = sha256(Buffer.concat([LEAF_PREFIX, Buffer.from(record)]))
-  // Nothing in this unit reads the entry, so the next statement need not wait.
+  // Nothing in this unit reads the entry, so the next statement need not wait for it.
   tx.gather(insertCrumbs, [{ seq, breadcrumb_id: leaf, record }])
   const frontier = appendLeaf(head.frontier, leaf, {
     hash: sha256,
@@ -153,7 +153,7 @@ export async function raiseGeneration(tx: Tx, generation: number): Promise<void>
   tx.shared.set(chainSlot, { ...head, changed: true, generation })
 }
 
-/** The seq the next breadcrumb of this unit will get: the transaction time of its rows. */
+/** The seq that the next entry of this unit will get: the transaction time of its rows. */
 export async function nextSeq(tx: Tx): Promise<number> {
   return (await loadHead(tx)).frontier.size
 }

@@ -1,4 +1,4 @@
-// SQL of the log: heads, breadcrumbs, interior nodes, epochs.
+// SQL of the audit log: heads, entries, interior nodes, epochs.
 
 import type { EventType } from '@custos/contract'
 import { sql } from 'kysely'
@@ -35,7 +35,7 @@ const openHeadStatement = statement<object>()((k, p) =>
     .where('chain_heads.tenant_id', '=', p.tenant_id),
 )
 
-/** The head, and whether the tenant is being off-boarded: then nothing more is appended to it. */
+/** The head, and whether the tenant is being off-boarded, in which case nothing may be appended. */
 export const findOpenHead = (db: TenantDb) => db.firstOf(openHeadStatement, {})
 
 /** The heads of many tenants, by tenant. */
@@ -72,7 +72,7 @@ const grownStatement = statement<object>()((k, p) =>
     ),
 )
 
-/** Those of `tenants` whose last checkpoint is not of their whole log. */
+/** Returns the `tenants` whose last checkpoint does not cover their whole log. */
 export const listGrownLogs = (db: Database, tenants: readonly string[]): Promise<string[]> =>
   listTenantsWith(db, tenants, { statement: grownStatement, params: {} })
 
@@ -111,7 +111,7 @@ export const insertCrumbs = insertRowsStatement<Row<'breadcrumbs'>>((k, rows, te
   ),
 )
 
-/** Heights at which interior nodes are stored, so that a proof reads few rows (measured). */
+/** Heights of stored interior nodes, so that a proof reads few rows (measured). */
 export const STORED_HEIGHTS = [8, 16, 24, 32] as const
 
 const insertNodeStatement = statement<Row<'chain_nodes'>>()((k, p) =>
@@ -132,11 +132,11 @@ const leafRangeStatement = statement<{ first: number; end: number }>()((k, p) =>
     .orderBy('seq'),
 )
 
-/** Leaf hashes of seq in [first, end): a breadcrumb's id is its leaf hash. */
+/** Leaf hashes of seqs in [first, end). The id of an entry is its leaf hash. */
 export const listLeaves = (db: TenantDb, first: number, end: number) =>
   db.allOf(leafRangeStatement, { first, end })
 
-/** Breadcrumbs with seq in [first, end), oldest first. */
+/** Entries with seq in [first, end), oldest first. */
 export const listCrumbs = (db: TenantDb, first: number, end: number) =>
   db.all(
     from(db, 'breadcrumbs')
@@ -146,11 +146,11 @@ export const listCrumbs = (db: TenantDb, first: number, end: number) =>
       .orderBy('seq'),
   )
 
-/** What a page of the log is asked for. */
+/** Options of a page of the log. */
 export interface LogPageOptions {
   readonly first_seq: number
   readonly limit: number
-  /** Null: every kind. */
+  /** `null` for all event types. */
   readonly events: readonly EventType[] | null
 }
 
@@ -158,11 +158,11 @@ export interface LogPageOptions {
 // column with an index would cost every append; to look through 10,000 entries takes 4 ms.
 const BEFORE_EVENT = '{"created_at":"2026-01-01T00:00:00.000000Z","event_type":"'.length
 
-/** Of a record as `appendCrumb` writes it. */
+/** Reads the event of a record that `appendCrumb` wrote. */
 const eventOf = (record: string): string =>
   record.slice(BEFORE_EVENT, record.indexOf('"', BEFORE_EVENT))
 
-/** The first entries with seq in [first_seq, end_seq), of the kinds asked for, oldest first. */
+/** The first entries with seq in [first_seq, end_seq) and one of the events, oldest first. */
 export async function listEntries(
   db: TenantDb,
   { first_seq, limit, events }: LogPageOptions,
@@ -178,7 +178,7 @@ export async function listEntries(
   return rows.map((row) => ({ ...row, event_type: eventOf(row.record) }))
 }
 
-/** With the quote after it, no event is taken for one that begins like it. */
+/** Includes the closing quote, so that no event matches another that it is a prefix of. */
 function isOneOf(events: readonly EventType[]) {
   const quoted = Map.groupBy(
     events.map((event) => `${event}"`),
@@ -220,7 +220,7 @@ const epochStatement = statement<{ epoch_number: number }>()((k, p) =>
     .where('epoch_number', '=', p.epoch_number),
 )
 
-/** With it, whether others signed it: `cosigned_us` and `stamped_us` are null if nobody did. */
+/** Includes signatures of others: `cosigned_us` and `stamped_us` are null if there are none. */
 export const findEpoch = (db: TenantDb, epoch_number: number) =>
   db.firstOf(epochStatement, { epoch_number })
 
@@ -247,7 +247,7 @@ export const countEpochs = async (db: TenantDb): Promise<number> => {
   return Number(row?.count ?? 0)
 }
 
-/** The epoch number decides races: the second roll of one number inserts nothing. */
+/** The epoch number decides races: a second insertion of one number inserts nothing. */
 export async function insertEpoch(tx: Tx, epoch: EpochRow): Promise<'inserted' | 'exists'> {
   const changed = await tx.run(
     insertInto(tx, 'epochs', epoch).onConflict((c) =>
@@ -294,7 +294,7 @@ const nodeStatement = statement<{ height: number; idx: number }>()((k, p) =>
 export const findNode = (db: TenantDb, height: number, idx: number) =>
   db.firstOf(nodeStatement, { height, idx })
 
-/** Epochs over at least `size` leaves, in the order of their trees. */
+/** Epochs over at least `size` leaves, ordered by tree size. */
 export const findEpochs = (db: TenantDb, size: number) =>
   db.all(
     from(db, 'epochs')

@@ -1,4 +1,4 @@
-// SQL of cosignatures and timestamps: what others signed of a tenant's checkpoints.
+// SQL of cosignatures and timestamps: what other parties signed of a tenant's checkpoints.
 
 import type { Row, Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
@@ -27,7 +27,7 @@ const ofEpochStatement = statement<{ epoch_number: number }>()((k, p) =>
 export const listCosignatures = (db: TenantDb, epoch_number: number) =>
   db.allOf(ofEpochStatement, { epoch_number })
 
-/** The newest cosignature of a witness on the log of one generation. */
+/** The newest cosignature of a witness on a generation of the log. */
 export const findLastCosignature = (db: TenantDb, witness: string, generation: number) =>
   db.first(
     from(db, 'cosignatures')
@@ -38,7 +38,7 @@ export const findLastCosignature = (db: TenantDb, witness: string, generation: n
       .limit(1),
   )
 
-/** Cosignatures of epochs after this one, at most `limit`, in the order of their epochs. */
+/** Cosignatures of later epochs, at most `limit`, ordered by epoch. */
 export const listCosignaturesAfter = (db: TenantDb, epoch_number: number, limit: number) =>
   db.all(
     from(db, 'cosignatures')
@@ -70,7 +70,7 @@ const timestampStatement = statement<{ epoch_number: number }>()((k, p) =>
 export const findTimestamp = (db: TenantDb, epoch_number: number) =>
   db.firstOf(timestampStatement, { epoch_number })
 
-/** Timestamps of epochs after this one, at most `limit`, in the order of their epochs. */
+/** Timestamps of later epochs, at most `limit`, ordered by epoch. */
 export const listTimestampsAfter = (db: TenantDb, epoch_number: number, limit: number) =>
   db.all(
     from(db, 'epoch_timestamps')
@@ -80,7 +80,7 @@ export const listTimestampsAfter = (db: TenantDb, epoch_number: number, limit: n
       .limit(limit),
   )
 
-/** Of two timestamps on one epoch the first is kept. */
+/** Keeps the first timestamp of an epoch. */
 export const insertTimestamp = (tx: Tx, row: Omit<Tables['epoch_timestamps'], 'tenant_id'>) =>
   tx.run(
     insertInto(tx, 'epoch_timestamps', row).onConflict((c) =>

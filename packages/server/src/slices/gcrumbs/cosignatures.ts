@@ -45,7 +45,8 @@ export const LOG_JOBS = [OFFER_EPOCHS, STAMP_EPOCHS]
 const SECOND_US = 1_000_000
 
 /**
- * A witness that did not answer is retried after the age of the checkpoint, within these bounds.
+ * A witness that did not answer is retried after a delay equal to the checkpoint's age, within
+ * these bounds.
  */
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 10 * 60_000
@@ -58,7 +59,7 @@ const signatureOf = ({ witness, signature }: Row<'cosignatures'>): NoteSignature
   return { name, keyHash, signature }
 }
 
-/** Whether the cosignatures satisfy the policy; null: there is no policy. */
+/** Whether the cosignatures satisfy the policy; `null` without a policy. */
 export function isWitnessed(
   policy: WitnessPolicy | null,
   rows: readonly Pick<Row<'cosignatures'>, 'witness'>[],
@@ -69,8 +70,8 @@ export function isWitnessed(
 }
 
 /**
- * The fields of an epoch in a reply that show its cosignatures and its timestamp. Nothing is read
- * where the row says that there is nothing.
+ * The fields of an epoch in a reply that show its cosignatures and its timestamp. Reads nothing if
+ * the row says that there are none.
  */
 export async function showCosignatures(
   { settings }: Kernel,
@@ -83,7 +84,7 @@ export async function showCosignatures(
   const cosignatures = rows.map((row) => ({
     witness: row.witness,
     signed_at: formatTime(row.signed_s * SECOND_US),
-    // A note's signature line: the only one of a note whose text is `-`.
+    // A signature line of a note: the note has the text `-` and this single signature.
     line: assembleNote('-\n', [signatureOf(row)])
       .trimEnd()
       .slice(3),

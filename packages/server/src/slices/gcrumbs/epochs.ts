@@ -1,5 +1,5 @@
 // Epochs: checkpoints of a tenant's log in C2SP form, signed once per origin and size. A log that
-// does not extend its last one was restored, and continues under a new origin.
+// does not extend its last checkpoint was restored, and continues under a new origin.
 
 import type { Epoch, EventPayload, gcrumbs } from '@custos/contract'
 import {
@@ -40,7 +40,7 @@ export function originOf(kernel: Kernel, tenant_id: string, generation: number):
   return generation === 0 ? base : `${base}/${generation}`
 }
 
-/** The epoch as shown: the row, its origin and the proof from the epoch before it. */
+/** The epoch as replies show it: the row, its origin and the proof from the previous epoch. */
 export async function showEpoch(kernel: Kernel, db: TenantDb, row: EpochRow): Promise<Epoch> {
   const before = await findEpochBefore(db, row)
   const root = toHex(row.root_hash)
@@ -66,22 +66,22 @@ export async function showEpoch(kernel: Kernel, db: TenantDb, row: EpochRow): Pr
 
 const rolls = perKernel(() => new Map<string, Promise<unknown>>())
 
-/** Rolls of one tenant run one after another, in whatever process. */
+/** Rolls of one tenant run one after another, across all processes. */
 export async function rollEpoch(kernel: Kernel, tenant_id: string): Promise<Epoch> {
   const { row, rolled } = await inTurn(kernel, tenant_id, () => rollNow(kernel, tenant_id))
   const epoch = await kernel.db.read(tenant_id, (db) => showEpoch(kernel, db, row))
   return { ...epoch, rolled }
 }
 
-/** After this number of failures in a row the database is taken to be away. */
+/** After this many consecutive failures the database is considered unavailable. */
 const FAILED_MAX = 5
 
-/** Tenants whose log could not be signed at the last attempt, the longest ago first. */
+/** Tenants whose log could not be signed at the last attempt, least recent failure first. */
 const failing = perKernel(() => new Set<string>())
 
 /**
- * For the timer: signs a checkpoint for every tenant whose log has grown. Those whose log could not
- * be signed come last and one after another, so that they hold up nobody; throws the last failure.
+ * For the timer: signs a checkpoint for every tenant whose log has grown. Tenants that failed last
+ * time come last, one after another, so that they delay nobody. Throws the last failure.
  */
 export async function rollGrownLogs(kernel: Kernel, stopping: AbortSignal): Promise<void> {
   const tenants = await kernel.db.read(PLATFORM, listServedIds)
@@ -106,9 +106,9 @@ export async function rollGrownLogs(kernel: Kernel, stopping: AbortSignal): Prom
 }
 
 /**
- * After this every epoch that will ever be over fewer entries than the log had when it was called
- * is in its table: rolls under way have ended, and what only the keyring knew is stored. Returns
- * what the keyring signed last.
+ * Waits for running rolls and stores what only the keyring knows. Afterwards the table has every
+ * epoch that there will ever be over fewer entries than the log had at the call. Returns the
+ * checkpoint that the keyring signed last.
  */
 export const storePendingEpochs = (
   kernel: Kernel,
@@ -135,9 +135,9 @@ function inTurn<T>(kernel: Kernel, tenant_id: string, act: () => Promise<T>): Pr
   return roll
 }
 
-// Only rows that are already durable are signed, and the keyring knows of a signature before
-// anybody else does: no crash can make a second tree for one origin and size.
-// `rolled`: there was something new to sign.
+// Signs only rows that are already durable, and stores each signature in the keyring before anybody
+// sees it, so that no crash can make a second tree for one origin and size.
+// `rolled` says whether there was something new to sign.
 async function rollNow(
   kernel: Kernel,
   tenant_id: string,
@@ -155,7 +155,7 @@ async function rollNow(
     const retry_after_s = 60
     throw new Refusal('unavailable', 'the log lacks signed entries', { retry_after_s })
   }
-  // A later signature would take its place in the keyring, and its number be missing for ever.
+  // A later signature would replace it in the keyring, and its number would be missing for ever.
   await republishOf(kernel, tenant_id, { head, stored })
   const last_number = last?.epoch_number ?? 0
   const epoch = await signHead(kernel, tenant_id, { head, last_number, stored })
@@ -164,9 +164,9 @@ async function rollNow(
 }
 
 /**
- * A log that does not extend the checkpoint was replaced below a running service, by a backup or a
- * standby without its last entries: what is signed over it would prove a fork. The next start
- * continues it under a new origin, that is in a later generation.
+ * A log that does not extend the checkpoint was replaced under a running service by a backup or a
+ * standby that lacks its last entries. A signature over it would prove a fork. The next start
+ * continues it under a new origin, in a later generation.
  */
 async function lacksSigned(
   kernel: Kernel,
@@ -177,7 +177,7 @@ async function lacksSigned(
   return !(await kernel.db.read(tenant_id, (db) => fitsLog(db, stored)))
 }
 
-/** The checkpoint over a whole log is that of the next roll, which stores it. */
+/** Stores a checkpoint of part of the log. The next roll stores a checkpoint of the whole log. */
 async function republishOf(
   kernel: Kernel,
   tenant_id: string,
@@ -187,7 +187,7 @@ async function republishOf(
     await republish(kernel, tenant_id, stored)
 }
 
-/** A crash or a failure between signing and storing leaves an epoch only the keyring knows. */
+/** A crash or failure between signing and storing leaves an epoch that only the keyring knows. */
 async function republish(
   kernel: Kernel,
   tenant_id: string,
@@ -206,7 +206,7 @@ async function republish(
 interface CheckpointDraft {
   readonly head: Row<'chain_heads'>
   readonly last_number: number
-  /** The last signed checkpoint in the keyring. */
+  /** The last checkpoint that the keyring signed. */
   readonly stored: StoredCheckpoint | null
 }
 
@@ -248,15 +248,15 @@ function signCheckpoint(
   return assembleNote(body, [{ name: tree.origin, keyHash, signature }])
 }
 
-/** The log as a keyed request first found it; which epoch answers it follows from that. */
+/** The log as a request with an idempotency key first found it, which determines its epoch. */
 interface RollSnapshot {
   readonly generation: number
   readonly size: number
-  /** There was something new to sign. */
+  /** Whether there was something new to sign. */
   readonly rolled: boolean
 }
 
-// Signing waits for the disk, which a unit of work must not: the unit only claims the key.
+// Signing waits for the disk, which a unit of work must not do, so the unit only claims the key.
 export const roll: Handler<typeof gcrumbs.roll> = async (call) => {
   const repeated = await call.once<RollSnapshot | null>({
     run: async (tx) => ({ reply: null, ids: { ...(await findAsked(tx)) } }),
@@ -293,12 +293,12 @@ const findAnswer = (
   })
 
 /**
- * Compares the log with the last checkpoint the keyring holds, or has taken from its copy. A log
- * that does not extend it, or that lacks a certificate, was restored from a backup: it continues
- * under the next generation, whose first entry carries the last checkpoint of the old one. Run
- * before serving.
- * `generation_floor`: the keyring itself is from a backup, so checkpoints it has not heard of may
- * have been signed; a log with entries goes on above this generation in any case.
+ * Compares the log with the last checkpoint that the keyring holds or has taken from its copy. A
+ * log that does not extend it, or that lacks a certificate, was restored from a backup: it
+ * continues under the next generation, whose first entry carries the last checkpoint of the old
+ * one. Call it before serving. `generation_floor` is set if the keyring is from a backup, as
+ * unknown checkpoints may have been signed since: a log with entries then always continues above
+ * this generation.
  */
 export async function reconcileLog(
   kernel: Kernel,
@@ -344,7 +344,7 @@ async function continueRestored(
   })
 }
 
-/** The generation that the entry before a log position belongs to. */
+/** The generation of the entry before a log position. */
 export async function generationAt(db: TenantDb, seq: number): Promise<number> {
   const head = await findHead(db)
   if (!head || head.generation === 0) return 0

@@ -1,4 +1,4 @@
-// Following the log: who waits for a tenant's log to grow is told, whichever process appended.
+// Notifies followers when a tenant's log grows, whichever process appended.
 
 import { listLogEnds } from '../../platform/db/control.sql.ts'
 import { type Database, PLATFORM } from '../../platform/db/database.ts'
@@ -6,13 +6,13 @@ import type { TenantDb } from '../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { findHead, type LogPageOptions, listEntries } from './chain.sql.ts'
 
-/** How long an entry of another process stays unnoticed. */
+/** Poll interval for entries of other processes. */
 const POLL_MS = 250
 const TENANTS_PER_QUERY = 1_000
-/** Entries that one page looks at, however few of them are asked for. */
+/** Maximum number of entries that one page scans, even if it returns fewer. */
 const PAGE_SPAN = 10_000
 
-/** How far a log goes; `generation` grows when a backup was restored. */
+/** How far a log extends; `generation` increases when a backup is restored. */
 export interface LogEnd {
   readonly generation: number
   readonly size: number
@@ -23,7 +23,7 @@ const EMPTY: LogEnd = { generation: 0, size: 0 }
 class LogFollowers {
   readonly #db: Database
   readonly #onFault: (error: unknown) => void
-  /** `end`: the last one heard of. */
+  /** `end` is the last known end of the log. */
   readonly #logs = new Map<
     string,
     { readonly listeners: Set<(end: LogEnd) => void>; end: LogEnd | null }
@@ -51,7 +51,7 @@ class LogFollowers {
     }
   }
 
-  /** What is behind what is known was read before it became known. */
+  /** Ignores an end that is behind the known one, as it was read earlier. */
   tell(tenant_id: string, end: LogEnd): void {
     const log = this.#logs.get(tenant_id)
     if (!log) return
@@ -79,19 +79,19 @@ class LogFollowers {
   }
 }
 
-// By database: a commit knows its database and no more.
+// Keyed by database, because a commit knows only its database.
 const followers = new WeakMap<object, LogFollowers>()
 
-/** For the commit of an appended entry. */
+/** Called by the commit of an appended entry. */
 export function tellFollowers(db: object, tenant_id: string, end: LogEnd): void {
   followers.get(db)?.tell(tenant_id, end)
 }
 
 /**
  * Calls `onGrowth` whenever the tenant's log has grown: at once for entries of this process, within
- * 250 ms for those of others; of several commits maybe once, and now and then for nothing. A
- * follower reads the log after this call, and again from where it was after each `onGrowth`.
- * `onGrowth` returns at once and does not throw. Returns the function that ends it.
+ * 250 ms for those of others. Several commits may cause one call, and some calls have no cause. A
+ * follower reads the log after this call, and from its last position after each `onGrowth`.
+ * `onGrowth` must return at once and not throw. Returns the function that stops following.
  */
 export function followLog(
   { db, logger }: Pick<Kernel, 'db' | 'logger'>,
@@ -114,13 +114,13 @@ export interface LogPage {
   readonly entries: Awaited<ReturnType<typeof listEntries>>
   /** The position the next page begins at: everything before it was looked at. */
   readonly next_seq: number
-  /** Of the same snapshot; nothing is left when `next_seq` is its size. */
+  /** End of the log in the same snapshot. Nothing is left once `next_seq` equals its size. */
   readonly end: LogEnd
 }
 
 /**
- * At most `limit` entries from `first_seq` on, oldest first. Looks at
- * a bounded number of entries, so that a page may be empty with more behind it.
+ * Returns at most `limit` entries from `first_seq` on, oldest first. Scans a bounded number of
+ * entries, so a page may be empty although more follow.
  */
 export async function readLogPage(
   db: TenantDb,

@@ -1,4 +1,4 @@
-// The face of the log: appending for other slices, handlers for the HTTP layer.
+// The public interface of the audit log: appending for other slices, handlers for HTTP.
 
 import type { gcrumbs } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'

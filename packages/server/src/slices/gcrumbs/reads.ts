@@ -1,5 +1,5 @@
-// Reads of the log: entries, epochs, proofs, tiles (C2SP tlog-tiles), keys, counts, and whether
-// it is intact.
+// Reads of the audit log: entries, epochs, proofs, tiles (C2SP tlog-tiles), keys, counts, and
+// verification.
 
 import assert from 'node:assert/strict'
 import {
@@ -118,7 +118,7 @@ export const proof: Handler<typeof gcrumbs.proof> = (call, { params, query }) =>
     return showProof({ ...row, ...cosigners }, crumb, path)
   })
 
-/** JSON of the proof that the epoch has the entry; null: it ends before. */
+/** JSON of the proof that the epoch includes the entry; `null` if the epoch ends before it. */
 export async function proveEntry(
   kernel: Kernel,
   db: TenantDb,
@@ -130,7 +130,7 @@ export async function proveEntry(
   return showProof({ ...row, ...cosigners }, crumb, await auditPath(kernel, db, row, seq)).text
 }
 
-// Joined from texts: the entry is stored as the JSON it is shown as, and the path is shown twice.
+// Joins texts: the entry is stored as the JSON that replies show, and the path is shown twice.
 function showProof(
   epoch: EpochRow & Awaited<ReturnType<typeof showCosignatures>>,
   crumb: Row<'breadcrumbs'>,
@@ -142,7 +142,7 @@ function showProof(
   const checkpoint = asciiJson(epoch.checkpoint)
   const { cosignatures, witnessed, timestamp } = epoch
   const cosigned = asciiJson(cosignatures.map(({ line }) => `${line}\n`).join(''))
-  // A proof ends with its checkpoint.
+  // A proof ends with its checkpoint, which is added later.
   const tlog = JSON.stringify(formatTlogProof({ index: crumb.seq, path, checkpoint: '\n' }))
   return rawJson<ReplyOf<typeof gcrumbs.proof>>(
     `{"included":true,"breadcrumb_seq":${crumb.seq},"epoch_number":${epoch.epoch_number},` +
@@ -155,7 +155,7 @@ function showProof(
   )
 }
 
-// The dash of a signed note would make the whole answer a text of two bytes a character.
+// Escapes the dash of a signed note, which would make the whole reply a two-byte string.
 const asciiJson = (value: string | Epoch['cosignatures']): string => {
   const escaped = JSON.stringify(value).replaceAll(NOT_ASCII, escapeUnit)
   return Buffer.from(escaped, 'latin1').toString('latin1')
@@ -199,7 +199,7 @@ export const verify: Handler<typeof gcrumbs.verify> = async (call, { query }) =>
     full: query.full ?? false,
   })
   if (verdict.status !== 'tampered') return verdict
-  // The alias existing clients read.
+  // Adds the alias that existing clients read.
   return verdict.at_seq === undefined ? verdict : { ...verdict, tampered_at: verdict.at_seq }
 }
 
@@ -253,7 +253,7 @@ export const stats: Handler<typeof gcrumbs.stats> = (call) =>
     }
   })
 
-/** Nodes of this many heights above each other are stored: those of tiles. */
+/** Tiles have this height, and interior nodes are stored at multiples of it. */
 const TILE_HEIGHT = 8
 
 export const checkpoint: Handler<typeof gcrumbs.checkpoint> = (call) =>
@@ -266,7 +266,7 @@ export const tile: Handler<typeof gcrumbs.tile> = (call, { params }) =>
   call.read(async (db) => {
     const named = parseTilePath(params.tile)
     const size = (await findLastEpoch(db))?.tree_size ?? 0
-    // Nothing that is not signed: entries after the checkpoint may be lost with a restore.
+    // Shows only signed entries: later ones may be lost in a restore.
     if (!named || !hasTile(size, named)) return call.refuse('tile_not_found')
     const { level, index, width } = named
     const range = { first: index * TILE_WIDTH, end: index * TILE_WIDTH + width }
@@ -300,7 +300,7 @@ async function hashes(
 const verified = perKernel(() => new Map<string, VerifiedState>())
 const VERIFIED_TENANTS_MAX = 10_000
 
-/** Verifies the tenant's log from where this process last found it intact, or all of it. */
+/** Verifies the tenant's log from where this process last found it intact, or from the start. */
 export async function verifyChain(
   kernel: Kernel,
   tenant_id: string,
@@ -323,7 +323,7 @@ export async function verifyChain(
   return verdict
 }
 
-/** One thread of the process: each request names the database. */
+/** One worker thread per process; each request names the database. */
 const verifier = new WorkerRequests<
   Parameters<typeof verifyTask>[0],
   Awaited<ReturnType<typeof verifyTask>>

@@ -1,4 +1,4 @@
-// The tree as rows: interior nodes at a few heights are stored, the rest is folded from them.
+// The Merkle tree as rows: interior nodes are stored at a few heights, the others computed.
 
 import assert from 'node:assert/strict'
 import {
@@ -18,25 +18,25 @@ import type { StoredCheckpoint } from '../../platform/keys/keyring.ts'
 import { LruCache } from '../../platform/lru-cache.ts'
 import { type EpochRow, findCrumb, findHead, listLeaves, listNodes } from './chain.sql.ts'
 
-/** STORED_HEIGHTS are this far apart. */
+/** Distance between two STORED_HEIGHTS. */
 const BLOCK_HEIGHT = 8
 const BLOCK_WIDTH = 2 ** BLOCK_HEIGHT
 const HASH_BYTES = 32
-/** All nodes under a stored one; that one itself is in the block above. */
+/** All nodes below a stored node, which itself belongs to the block above. */
 const BLOCK_BYTES = 2 * (BLOCK_WIDTH - 1) * HASH_BYTES
 const CACHE_BYTES_MAX = 32 * 1024 * 1024
 
-/** The nodes under a stored node, down to the stored nodes, or leaves, `BLOCK_HEIGHT` below it. */
+/** The nodes below a stored node, down to the stored nodes (or leaves) `BLOCK_HEIGHT` below it. */
 class TreeBlock {
   readonly #nodes = new Uint8Array(BLOCK_BYTES)
   #width = 0
 
-  /** How many nodes of the lowest level were added, from the left. */
+  /** The number of nodes added to the lowest level, from the left. */
   get width(): number {
     return this.#width
   }
 
-  /** Adds nodes of the lowest level from `first` on, and every node above them alone. */
+  /** Adds nodes to the lowest level from `first` on, and every node above that they complete. */
   add(first: number, hashes: readonly Uint8Array[]): void {
     for (const [at, hash] of hashes.entries()) this.#nodes.set(hash, offsetOf(0, first + at))
     const width = first + hashes.length
@@ -46,7 +46,7 @@ class TreeBlock {
     this.#width = Math.max(this.#width, width)
   }
 
-  /** @param height above the lowest level */
+  /** @param height levels above the lowest one */
   node(height: number, at: number): Uint8Array {
     const begin = offsetOf(height, at)
     return this.#nodes.subarray(begin, begin + HASH_BYTES)
@@ -57,7 +57,7 @@ class TreeBlock {
   }
 }
 
-/** The levels of a block follow one another, the lowest first. */
+/** Byte offset of a node. The levels of a block are consecutive, the lowest first. */
 const offsetOf = (height: number, at: number): number =>
   (2 * BLOCK_WIDTH - ((2 * BLOCK_WIDTH) >> height) + at) * HASH_BYTES
 
@@ -66,12 +66,12 @@ type TreeOf = Pick<EpochRow, 'generation' | 'tree_size'>
 const newCache = () =>
   new LruCache<string, TreeBlock>({ max: CACHE_BYTES_MAX, weigh: () => BLOCK_BYTES })
 
-/** Hashes only: the log itself stays when its tenant is destroyed. */
+/** Holds hashes only, so it may stay when a tenant is destroyed, as the log itself does. */
 const blockCache = perKernel(newCache)
 
 /**
  * Hashes of the perfect subtrees of a tree over leaves [index·2^height, (index+1)·2^height).
- * @param tree one that a checkpoint was signed over: its leaves never change in its generation
+ * @param tree has a signed checkpoint, so its leaves never change within its generation
  */
 function nodesOf(
   blocks: ReturnType<typeof newCache>,
@@ -86,7 +86,7 @@ function nodesOf(
     const key = `${base}/${begin}/${generation}/${db.tenant_id}`
     const block = blocks.get(key) ?? blocks.set(key, new TreeBlock())
     if (block.width < end - begin) {
-      // Not further than the tree goes: later rows may still be lost with a restore.
+      // Reads no further than the tree: later rows may be lost in a restore.
       const limit = Math.min(begin + BLOCK_WIDTH, Math.floor(tree_size / 2 ** base))
       await extend(db, block, { base, begin, limit })
     }
@@ -116,7 +116,7 @@ export const auditPath = (kernel: Kernel, db: TenantDb, tree: TreeOf, index: num
 export const prefixPath = (kernel: Kernel, db: TenantDb, tree: TreeOf, from: number) =>
   consistencyPath(from, tree.tree_size, nodesOf(blockCache(kernel), db, tree), sha256)
 
-/** The root as the rows have it now: nothing is taken from memory. */
+/** Computes the root from the current rows, without the cache. */
 export const treeRoot = (db: TenantDb, tree_size: number) =>
   rootAt(tree_size, nodesOf(newCache(), db, { generation: 0, tree_size }), sha256)
 
@@ -133,7 +133,7 @@ export function fitsHead(
   stored: StoredCheckpoint,
 ): boolean | null {
   if (!head || head.generation < stored.generation || head.size < stored.tree_size) return false
-  // A later generation was opened on purpose, and its first entry names this checkpoint.
+  // A later generation was begun on purpose, and its first entry names this checkpoint.
   if (head.generation > stored.generation) return true
   if (head.size > stored.tree_size) return null
   return sameRoot(stored, frontierRoot(decodeFrontier(head.frontier), sha256))
@@ -142,11 +142,11 @@ export function fitsHead(
 const sameRoot = (stored: StoredCheckpoint, root: Uint8Array): boolean =>
   stored.root_hash === Buffer.from(root).toString('hex')
 
-/** The last seq appended at or before `us`; -1 when the log began later. */
+/** The last seq appended at or before `us`; -1 if the log began later. */
 export async function seqAt(db: TenantDb, us: number): Promise<number> {
   const at = formatTime(us)
   let [low, high] = [0, (await findHead(db))?.size ?? 0]
-  // created_at rises with seq (verified with the log), so a binary search finds the border.
+  // created_at increases with seq (verified with the log), so a binary search finds the boundary.
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     if ((await createdAt(db, middle)) <= at) low = middle + 1
@@ -157,6 +157,6 @@ export async function seqAt(db: TenantDb, us: number): Promise<number> {
 
 async function createdAt(db: TenantDb, seq: number): Promise<string> {
   const row = await findCrumb(db, seq)
-  // Written by appendCrumb only.
+  // Only `appendCrumb` writes records.
   return row ? (JSON.parse(row.record) as { created_at: string }).created_at : ''
 }

@@ -1,4 +1,4 @@
-// Re-derives a tenant's log from its rows and names the first thing that does not hold.
+// Recomputes a tenant's log from its rows and reports the first inconsistency.
 
 import {
   appendLeaf,
@@ -41,9 +41,9 @@ export const UNVERIFIED: VerifiedState = {
 export interface VerifyTask {
   readonly from: VerifiedState
   readonly keys: readonly PublishedKey[]
-  /** Origin without generation. */
+  /** Origin without the generation. */
   readonly origin: string
-  /** The last checkpoint in the keyring: a shorter log was truncated. */
+  /** The last checkpoint in the keyring. A shorter log was truncated. */
   readonly signed: { readonly generation: number; readonly tree_size: number } | null
 }
 
@@ -73,7 +73,7 @@ class Tampered extends Error {
   }
 }
 
-/** Walks the log on one snapshot. Never throws for what it finds in the rows. */
+/** Verifies the log on one snapshot. Never throws because of what the rows contain. */
 export async function verifyLog(db: TenantDb, task: VerifyTask): Promise<LogVerdict> {
   const walk = new Walk(db, task)
   try {
@@ -147,7 +147,7 @@ class Walk {
       const [epoch] = this.#epochs
       if (!epoch || epoch.tree_size > size) return
       this.#epochs.shift()
-      // Several generations may have signed the same size; each is checked against the same tree.
+      // Several generations may have signed the same size; each epoch is checked against this tree.
       await this.#checkEpoch(epoch)
     }
   }
@@ -196,7 +196,7 @@ class Walk {
 
 function parseCrumb(row: Row<'breadcrumbs'>, tenant_id: string): Breadcrumb | null {
   try {
-    // A row is untrusted data: every field that the proof needs is checked below.
+    // A row is untrusted data; every field that the proof needs is checked below.
     const parsed = JSON.parse(row.record) as Omit<Breadcrumb, 'breadcrumb_id'>
     const sound =
       parsed.seq === row.seq &&

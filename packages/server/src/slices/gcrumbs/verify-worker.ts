@@ -7,7 +7,7 @@ import { Refusal } from '../../platform/refusal.ts'
 import { answerRequests } from '../../platform/worker-requests.ts'
 import { type LogVerdict, type VerifyTask, verifyLog } from './verify-log.ts'
 
-/** `error`: the name of what went wrong; rows that do not hold are a verdict, not an error. */
+/** `error` names an internal failure. Rows that fail verification are a verdict, not an error. */
 export async function verify(log: {
   readonly source: DatabaseSource
   readonly tenant_id: string
@@ -15,7 +15,7 @@ export async function verify(log: {
 }): Promise<{
   readonly verdict?: LogVerdict
   readonly error?: string
-  /** The refusal for the caller when the database could not answer. */
+  /** The refusal for the caller if the database did not answer. */
   readonly refusal?: { readonly code: RefusalCode; readonly retry_after_s: number | undefined }
 }> {
   const { source, tenant_id, task } = log

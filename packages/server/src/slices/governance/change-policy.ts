@@ -1,4 +1,4 @@
-// A change of policies: new versions prepared outside the unit, put in place inside it.
+// Changes policies: new versions are prepared outside the unit of work and stored inside it.
 
 import { limits, type Policy, type PolicyAction, type PolicyType } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
@@ -20,18 +20,18 @@ import {
 import { policySets } from './policy-sets.ts'
 import { actionOf, type PolicyPayload, policyColumn, typeOf } from './sealed-policy.ts'
 
-/** A version of a policy that is to be. */
+/** A new version of a policy, not stored yet. */
 export interface Draft {
   readonly change: 'created' | 'updated' | 'deleted'
   readonly policy_id: string
-  /** 1 for a new policy, otherwise one more than the version it replaces. */
+  /** 1 for a new policy, otherwise the replaced version plus one. */
   readonly version: number
   readonly policy_type: PolicyType
   readonly action: PolicyAction
   readonly enabled: boolean
   readonly priority: number
   readonly seed_key: string | null
-  /** Null: now. */
+  /** `null` means now. */
   readonly created_us: number | null
   readonly words: PolicyPayload
 }
@@ -39,7 +39,7 @@ export interface Draft {
 interface PreparedPolicy extends Draft {
   readonly secret_no: number
   readonly sealed: Uint8Array
-  /** HMAC of the words, for the log. */
+  /** HMAC of the caller's texts, for the log. */
   readonly label: string
 }
 
@@ -51,17 +51,17 @@ export const newPolicyId = ({ ids }: Kernel): string => ids.hex(POLICY_ID_BYTES)
 export const defaultAction = (policy_type: PolicyType): PolicyAction =>
   policy_type === 'hitl_required' ? 'escalate' : 'deny'
 
-/** The policy changed between the look at it and the unit. */
+/** Thrown if the policy changed between the read and the unit of work. */
 class PolicyChanged extends Error {}
 
 const ATTEMPTS_MAX = 5
 
-/** The last change of each tenant in this process, running or ended. */
+/** The last change of each tenant in this process, in progress or finished. */
 const lastChanges = perKernel(() => new Map<string, Promise<unknown>>())
 
 /**
- * Runs one change of a tenant's policies at a time. Retries when another process changed them
- * first, and refuses after several conflicts.
+ * Runs one change of a tenant's policies at a time. Retries if another process changed them first,
+ * and refuses after several conflicts.
  */
 export async function retryChange<T>({ kernel, tenant_id }: Call, act: () => Promise<T>) {
   const last = lastChanges(kernel)
@@ -97,7 +97,7 @@ export async function preparePolicy(
   return { ...draft, label, ...(await policyColumn.sealNew(kernel, tenant_id, draft, draft.words)) }
 }
 
-/** All versions or none; from the commit on every request is held to them. */
+/** Stores all versions or none. From the commit on they apply to every request. */
 export async function changePolicies(
   call: Call,
   tx: Tx,

@@ -1,4 +1,4 @@
-// Policies are created, changed and deleted: validated, sealed, and in force with their commit.
+// Creates, changes and deletes policies: validated, sealed, and in force from their commit on.
 
 import {
   type governance as contract,
@@ -67,7 +67,7 @@ async function check<T extends PolicyType>(
   await checks[policy_type]?.(config as PolicyConfig<T>)
 }
 
-// Empty lists of both would hold up everything.
+// A policy with two empty lists would hold up everything.
 function assertHitl({ operations = [], tools = [] }: PolicyConfig<'hitl_required'>): void {
   if (operations.length + tools.length > 0) return
   throw invalid(['operations'], 'name operations, tools, or both', 'too_short')
@@ -107,7 +107,7 @@ async function assertPatterns(
   any_case: boolean,
 ): Promise<void> {
   if (patterns.length === 0) return
-  // Loaded only where it is used.
+  // Loaded only if it is needed.
   const { compileAll, PatternAt } = await import('./rules/patterns.ts')
   try {
     compileAll(patterns, { any_case })
@@ -144,12 +144,12 @@ export const createPolicy: Handler<typeof contract.create_policy> = async (call,
       const ids = { policy_id: prepared.policy_id }
       return { reply: prepared.policy_id, ids }
     },
-    // Written by run above.
+    // The stored ids were written by `run` above.
     replay: async (_, ids) => String(ids['policy_id']),
   })
   return loadFirst()
 
-  /** The policy as created: a later retry returns it in this form, not as changed since. */
+  /** The policy as created, without later changes, which is what a retry returns. */
   async function loadFirst(): Promise<Policy> {
     const row = await kernel.db.read(tenant_id, (db) => findVersion(db, policy_id, 1))
     if (!row) return call.refuse('unavailable')
@@ -168,7 +168,7 @@ export const updatePolicy: Handler<typeof contract.update_policy> = (call, { par
     const words = opened?.words ?? UNREADABLE
     const config = body.config ?? words.config
     await assertConfig(typeOf(row), config)
-    // A stored configuration may hold names from before they were checked.
+    // A stored configuration may have names from before names were checked.
     if (body.config) assertOperations(config)
     const draft: Draft = {
       change: 'updated',
@@ -248,7 +248,7 @@ const DEFAULT_POLICIES: readonly (Pick<Draft, 'policy_type' | 'action' | 'priori
     },
   },
   {
-    // What a tool answers may be somebody else's words that give orders.
+    // A tool's output may contain instructions written by somebody else.
     seed_key: 'tool-text-guard',
     policy_type: 'hitl_required',
     action: 'escalate',
@@ -261,7 +261,7 @@ const DEFAULT_POLICIES: readonly (Pick<Draft, 'policy_type' | 'action' | 'priori
   },
 ]
 
-/** POST /v1/governance/seed-defaults: the default policies that are not there, all or none. */
+/** POST /v1/governance/seed-defaults: creates the missing default policies, all or none. */
 export const seedDefaults: Handler<typeof contract.seed_defaults> = (call) =>
   retryChange(call, async () => {
     const { kernel, tenant_id } = call
@@ -286,7 +286,7 @@ export const seedDefaults: Handler<typeof contract.seed_defaults> = (call) =>
         const reply = { seeded: missing.length }
         return { reply, ids: reply }
       },
-      // Written by run above.
+      // The stored ids were written by `run` above.
       replay: async (_, ids) => ({ seeded: Number(ids['seeded']) }),
     })
   })

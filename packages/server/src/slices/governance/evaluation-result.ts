@@ -27,7 +27,7 @@ export interface EvaluationResult extends SetOutcome {
   readonly evaluation_id: string
   readonly created_us: number
   readonly operation: string
-  /** Its name as it is kept: one we do not know is a caller's word. */
+  /** The operation's name as stored; an unknown name is hashed, because a caller chose it. */
   readonly kept_operation: string
   /** The stored part of the request. */
   readonly request: string
@@ -35,7 +35,7 @@ export interface EvaluationResult extends SetOutcome {
 }
 
 const LETTERS = { denied: 'D', escalated: 'E', logged: 'L', allowed: 'A' } as const
-/** A policy that the request did not concern. */
+/** Letter for a policy that does not apply to the request. */
 const UNCONCERNED = 'N'
 
 const letterOf = ({ result, applicable }: Outcome): string =>
@@ -49,9 +49,9 @@ const RESULTS: Readonly<Record<string, PolicyResult>> = {
   N: 'allowed',
 }
 
-/** The outcomes of a row, in the order of the policy set. */
+/** The outcomes in a row, in the order of the policy set. */
 export function readOutcomes(verdicts: string, details: string | null): Outcome[] {
-  // Written by recordOf.
+  // `recordOf` wrote the column.
   const pairs: [number, Detail][] = JSON.parse(details ?? '[]')
   const kept = new Map(pairs)
   return Array.from(verdicts, (letter, i) => ({
@@ -84,7 +84,7 @@ export function recordOf(evaluated: EvaluationResult): NewEvaluation {
   }
 }
 
-/** The row, and what was not allowed on the log, in the caller's unit. */
+/** Writes the row and, if not allowed, the log entry in the caller's unit of work. */
 export async function writeEvaluated(
   tx: Tx,
   keys: TenantKeys,
@@ -122,13 +122,13 @@ const MEASURED = ['query', 'content', 'output'] as const
 const labelOf = (keys: TenantKeys, key: string, value: string | number): string =>
   `~${keys.label(`${key}\n${value}`).slice(0, LABEL_CHARS)}`
 
-/** In clear only what our own code names it by. */
+/** Returns known operation names in clear, others as a keyed hash. */
 export const keptOperation = (keys: TenantKeys, operation: string): string =>
   isKnown(operation) ? operation : labelOf(keys, 'operation', operation)
 
 /**
- * Lengths, and keyed hashes of what a caller names things by: never a word of it.
- * @param minted keys of the context whose values are ids we minted: only these are shown in clear
+ * Lengths, and keyed hashes of the names that callers chose, never a word of the request.
+ * @param minted context keys whose values are ids minted by the service, shown in clear
  */
 export function summarise(
   keys: TenantKeys,

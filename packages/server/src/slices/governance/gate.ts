@@ -1,4 +1,5 @@
-// The gate in front of an operation: the tenant's policies on its context, and a record of it.
+// The gate in front of an operation: evaluates the tenant's policies on its context and records the
+// result.
 
 import {
   ACTION_PREFIX,
@@ -31,11 +32,11 @@ import type { Context } from './rules/request.ts'
 
 export interface GateResult {
   readonly verdict: Verdict
-  /** Null: the tenant has no policies that are enabled, nothing was evaluated. */
+  /** `null` if the tenant has no enabled policies, so that nothing was evaluated. */
   readonly evaluation_id: string | null
-  /** The number of the policies that were evaluated. */
+  /** Number of the policy set that was evaluated. */
   readonly policy_set: number
-  /** What each enabled policy said. */
+  /** The result of each enabled policy. */
   readonly policies: readonly {
     readonly policy_id: string
     readonly version: number
@@ -44,14 +45,14 @@ export interface GateResult {
     readonly action: PolicyAction
     readonly result: PolicyResult
     readonly applicable: boolean
-    /** A stable code; null where it simply let the request pass. */
+    /** A stable code; `null` if the policy simply allowed the request. */
     readonly reason: string | null
-    /** For people; no word of the request. */
+    /** For people; contains no word of the request. */
     readonly detail: string
   }[]
-  /** For each context, values to use instead of those given; never empty where it was asked. */
+  /** Values to use instead of the given ones, for each context; no entries without policies. */
   readonly redactions: readonly Redactions[]
-  /** The rate limit to wait for; null where waiting does not help. */
+  /** The rate limit to wait for; `null` if waiting does not help. */
   readonly exceeded: {
     readonly policy_id: string
     readonly max_requests: number
@@ -61,13 +62,13 @@ export interface GateResult {
 }
 
 interface GateOptions {
-  /** Counts towards no rate limit and is kept nowhere. */
+  /** Counts towards no rate limit and is not stored. */
   readonly dry_run?: boolean
-  /** Keys of the context whose values are ids we minted and have: kept in clear. */
+  /** Context keys whose values are ids minted and verified by the service, stored in clear. */
   readonly minted?: readonly string[]
   /**
-   * For a request that was counted before and that a person has approved: it counts towards no rate
-   * limit, and these policies do not escalate it again. A policy changed since then does.
+   * Set for a request that was counted before and that a person has approved. It counts towards no
+   * rate limit, and these policies do not escalate it again; a policy changed since then does.
    */
   readonly met?: readonly PolicyVersion[]
 }
@@ -80,8 +81,8 @@ export interface PolicyVersion {
 const ID_BYTES = 10
 const STORE = ['store_id']
 /**
- * The operations that call the gate themselves, and which ids in their context they have verified:
- * the store of `decisions.log` is an unverified text of the caller.
+ * Operations that call the gate themselves, with the ids in their context that they have verified.
+ * The store of `decisions.log` is an unverified text of the caller.
  */
 const GATED: ReadonlyMap<string, readonly string[]> = new Map([
   ['memory.write', STORE],
@@ -109,8 +110,8 @@ const UNGATED: GateResult = {
 }
 
 /**
- * Evaluates the tenant's policies for one request. A denial or escalation is durable and on the
- * log when this returns; an allowed evaluation is stored within a second.
+ * Evaluates the tenant's policies for one request. On return a denial or escalation is durable and
+ * on the log; an allowed evaluation is stored within a second.
  */
 export async function gate(
   call: PolicyScope,
@@ -121,7 +122,7 @@ export async function gate(
   return gateItems(call, operation, [context], options)
 }
 
-/** `gate` for a request of several items: it counts once, and the strictest result decides. */
+/** Same as `gate` for a request of several items: counted once; the strictest result decides. */
 export async function gateItems(
   call: PolicyScope,
   operation: string,
@@ -138,7 +139,7 @@ export async function gateItems(
   return { ...showGated(evaluated), exceeded: await findExceeded(call, evaluated) }
 }
 
-/** The rate limit with the longest wait, where only rate limits deny the request. */
+/** The rate limit with the longest wait, if only rate limits deny the request. */
 async function findExceeded(
   { kernel, tenant_id }: PolicyScope,
   { verdict, set, outcomes }: EvaluationResult,
@@ -162,8 +163,8 @@ async function findExceeded(
 }
 
 /**
- * Throws `policy_denied`, `rate_limited` or `approval_required`; returns the values to use instead
- * of those given, for operations that have no state to wait in.
+ * For operations that cannot wait for an approval: throws `policy_denied`, `rate_limited` or
+ * `approval_required`, or returns the values to use instead of the given ones.
  */
 export async function admit(
   call: PolicyScope,
@@ -175,7 +176,7 @@ export async function admit(
   return redactions ?? NO_REDACTIONS
 }
 
-/** The same for several items; what it returns has the order of `contexts`. */
+/** Same as `admit` for several items; the result has the order of `contexts`. */
 export async function admitItems(
   call: PolicyScope,
   operation: string,
@@ -187,13 +188,13 @@ export async function admitItems(
   return gated.redactions
 }
 
-/** The answer to a request that its policies do not let pass. */
+/** The refusal of a request that its policies do not allow. */
 export function refusalOf({ verdict, policies, exceeded }: GateResult): Refusal {
   if (exceeded) return rateRefusal(exceeded)
   const deciding = policies.filter(({ result }) => result === verdict)
   const { policy_id = '', name = '', detail: reason = '' } = deciding[0] ?? {}
   const first = { policy_id, name, reason }
-  // Ids and names are the tenant's own words about its rules: any of its keys may see them.
+  // Ids and names are the tenant's own texts about its rules, so any of its keys may see them.
   const members = { ...first, policies: deciding.map((one) => pickName(one)) }
   const code = verdict === 'denied' ? 'policy_denied' : 'approval_required'
   return new Refusal(code, undefined, { members, detail: first })
@@ -222,11 +223,11 @@ function rateRefusal({
 interface EvaluateRequest extends GateOptions {
   readonly operation: string
   readonly contexts: readonly Context[]
-  /** A caller who evaluates one of the service's own operations does not use up its limits. */
+  /** A caller's evaluation of one of the service's operations does not use up its rate limits. */
   readonly by: 'gate' | 'caller'
 }
 
-/** Null: there are no policies. Rate limits are counted, unless it is a dry run. */
+/** Returns `null` without policies. Counts towards rate limits unless it is a dry run. */
 export async function evaluate(
   asking: PolicyScope,
   set: PolicySet,
@@ -251,7 +252,7 @@ export async function evaluate(
   }
 }
 
-/** The outcome with the escalations that a person has answered. */
+/** Applies a person's approvals to the escalations of an outcome. */
 function meet(
   { outcomes, redactions }: SetOutcome,
   policies: readonly CompiledPolicy[],
@@ -284,7 +285,7 @@ async function exceededRates(
   return exceeded
 }
 
-/** Durable when it returns, where it was not allowed. */
+/** Records an evaluation; unless it was allowed, it is durable on return. */
 export async function record(
   { kernel, tenant_id }: PolicyScope,
   evaluated: EvaluationResult,

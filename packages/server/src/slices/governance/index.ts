@@ -1,23 +1,23 @@
-// The face of governance: the gate for other slices, evaluation on request, handlers.
+// The public interface of governance: the gate for other slices, evaluation on request, handlers.
 //
 // gate(call, operation, context, options?) -> Promise<GateResult>
-//   asks the tenant's policies about one request: { verdict: 'allowed' | 'denied' | 'escalated',
+//   evaluates the tenant's policies for one request: { verdict: 'allowed' | 'denied' | 'escalated',
 //   evaluation_id, policy_set, policies: [{ policy_id, version, name, policy_type, action, result,
 //   applicable, reason, detail }], redactions: [{ field: value }] }. It counts towards rate limits
-//   and is kept, unless `dry_run`; a denial or an escalation is durable and on the log when it
+//   and is stored, unless `dry_run`; a denial or an escalation is durable and on the log when it
 //   returns. `call` is the operation's Call, or { kernel, tenant_id, principal } of one.
 // gateItems(call, operation, contexts, options?)
-//   the same for a request of several items: counted once, the heaviest item decides.
+//   the same for a request of several items: counted once; the strictest result decides.
 // admit(call, operation, context, options?) -> Promise<{ field: value }>
 //   for operations that cannot wait: throws the 403 `policy_denied` or `approval_required`, or the
-//   429 `rate_limited`, otherwise returns the values to use instead of those given (empty where
+//   429 `rate_limited`, otherwise returns the values to use instead of the given ones (empty if
 //   nothing is redacted).
-// admitItems(call, operation, contexts): the same in the order of the items.
+// admitItems(call, operation, contexts): the same for several items, in their order.
 // redactedOr(redactions, key, given): the one value to use.
 // refusalOf(gated): the Refusal that admit throws, for those that handle `escalated` themselves.
 //
-// An operation that gets a gate is added to GATED of gate.ts: evaluating it counts towards nothing.
-// The names of operations and the context keys they carry are OPERATION_KEYS of the contract.
+// Add operations that call the gate to GATED in gate.ts: evaluating them counts towards nothing.
+// OPERATION_KEYS of the contract lists the operations and the context keys that they carry.
 
 import assert from 'node:assert/strict'
 import type {
@@ -75,7 +75,7 @@ const evaluateOperation: Handler<typeof contract.evaluate> = async (call, { body
   return showEvaluated(call.tenant_id, evaluated, dry_run)
 }
 
-/** The current name. Refuses one that no policy can name. */
+/** Returns the current name of the operation. Refuses a name that no policy can have. */
 function readOperation(name: string): string {
   const problem = findNameProblem(name)
   if (problem !== null) throw validationDetail(['body', 'operation'], problem, 'enum')
@@ -89,8 +89,8 @@ interface EvaluationIds {
 }
 
 /**
- * With an idempotency key all rows are durable before the answer. A retry is evaluated again: if
- * the result is the same, it returns the first evaluation; otherwise it returns a new one.
+ * With an idempotency key all rows are durable before the reply. A retry is evaluated again and
+ * returns the first evaluation if the result is the same, otherwise a new one.
  */
 async function evaluateOnce(
   call: Call<typeof contract.evaluate>,
@@ -105,7 +105,7 @@ async function evaluateOnce(
       if (evaluated !== null && !dry_run) await writeEvaluated(tx, keys, evaluated)
       return { reply: ids, ids: { ...ids } }
     },
-    // Written by run above.
+    // The stored ids were written by `run` above.
     replay: async (_, { evaluation_id, created_us, policy_set }) => ({
       evaluation_id: evaluation_id === null ? null : String(evaluation_id),
       created_us: Number(created_us),
@@ -127,7 +127,7 @@ function keptOf(evaluated: EvaluationResult | null, dry_run: boolean): Evaluatio
   return { evaluation_id, created_us, policy_set: set.policy_set }
 }
 
-/** Null where the same policies do not say the same any more. */
+/** Returns `null` if the same policies now give another result. */
 async function showKept(
   call: Call<typeof contract.evaluate>,
   { evaluation_id, created_us, policy_set }: EvaluationIds,
@@ -143,7 +143,7 @@ async function showKept(
   return answer(logs, { evaluation_id, policy_set, dry_run: false })
 }
 
-/** The JSON of `answer` where it is given what `showOutcome` makes of each outcome. */
+/** Writes the JSON of `answer` for the results that `showOutcome` makes of each outcome. */
 export function showEvaluated(
   tenant_id: string,
   evaluated: EvaluationResult | null,
@@ -175,7 +175,7 @@ export function showEvaluated(
   return rawJson(`{"allowed":${allowed},"evaluations":[${evaluations}],${head},"logs":[${logs}]}`)
 }
 
-/** An object as JSON without its braces. */
+/** The JSON of an object without its braces. */
 const membersOf = (value: object): string => JSON.stringify(value).slice(1, -1)
 
 export function answer(

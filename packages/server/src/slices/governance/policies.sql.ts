@@ -1,4 +1,4 @@
-// SQL of policies: every version is a row, of each policy at most one stands.
+// SQL of policies: every version is a row, and at most one version of each policy is in force.
 
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
@@ -23,7 +23,7 @@ const COLUMNS = [
   'changed_by',
 ] as const
 
-/** In the order of evaluation. */
+/** The versions in force, in the order of evaluation. */
 export const listStanding = (db: TenantDb): Promise<PolicyRow[]> =>
   db.all(
     from(db, 'policies')
@@ -55,7 +55,7 @@ export const listVersions = (
 
 const IDS_MAX = 500
 
-/** The newest version of each, in force or not. */
+/** The newest version of each policy, in force or not. */
 export async function findNewest(db: TenantDb, policy_ids: readonly string[]) {
   const newest = new Map<string, PolicyRow>()
   for (let at = 0; at < policy_ids.length; at += IDS_MAX) {
@@ -70,7 +70,7 @@ export async function findNewest(db: TenantDb, policy_ids: readonly string[]) {
   return [...newest.values()]
 }
 
-/** Versions by id and number, in any order. */
+/** Versions by id and number, unordered. */
 export async function findVersions(
   db: TenantDb,
   wanted: readonly (readonly [policy_id: string, version: number])[],
@@ -95,10 +95,10 @@ export const findVersion = (
       .where('version', '=', version),
   )
 
-/** The unique indexes settle races: a second standing row of a policy or a default fails. */
+/** Unique indexes decide races: a second version in force of a policy or default fails. */
 export const insertVersion = (tx: Tx, row: PolicyRow) => tx.run(insertInto(tx, 'policies', row))
 
-/** Closes a version of a policy; returns whether it was the standing one. */
+/** Ends a version of a policy; returns whether it was in force. */
 export async function closeVersion(tx: Tx, policy_id: string, version: number): Promise<boolean> {
   const changed = await tx.run(
     update(tx, 'policies')
@@ -120,7 +120,7 @@ export const findMembers = (db: TenantDb, policy_sets: readonly number[]) =>
       .where('policy_set', 'in', policy_sets),
   )
 
-/** A batch of all versions by policy and number, after that of `row`. */
+/** A batch of all versions after `row`, ordered by policy and number. */
 export function listVersionsAfter(
   db: TenantDb,
   row: PolicyRow | null,
@@ -142,7 +142,7 @@ export function listVersionsAfter(
   )
 }
 
-/** Of a version that is no longer in force. */
+/** Redacts a version that is no longer in force. */
 export const updateRedactedPolicy = (
   tx: Tx,
   { policy_id, version }: Pick<PolicyRow, 'policy_id' | 'version'>,

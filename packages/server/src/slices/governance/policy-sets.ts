@@ -1,4 +1,4 @@
-// The compiled policies of each tenant, never those of yesterday on any process.
+// Caches the compiled policies of each tenant; never serves outdated ones, in any process.
 
 import { shareCalls } from '../../platform/concurrency.ts'
 import { findPolicySet } from '../../platform/db/control.sql.ts'
@@ -11,16 +11,16 @@ import type { CompiledPolicy } from './rules/policy.ts'
 import { actionOf, type OpenedPolicy, openPolicies, typeOf, UNREADABLE } from './sealed-policy.ts'
 
 export interface PolicySet {
-  /** 0: the tenant never had a policy. */
+  /** 0 if the tenant never had a policy. */
   readonly policy_set: number
-  /** The enabled ones, in the order of evaluation. */
+  /** The enabled policies, in the order of evaluation. */
   readonly policies: readonly CompiledPolicy[]
 }
 
 const NO_POLICIES: PolicySet = { policy_set: 0, policies: [] }
 const KEPT_MAX = 10_000
 
-/** The tenant whose policies apply, with the number of them from its credential. */
+/** The tenant whose policies apply, and the policy set number from its credential. */
 export interface PolicyScope {
   readonly kernel: Kernel
   readonly tenant_id: string
@@ -28,14 +28,14 @@ export interface PolicyScope {
 }
 
 /**
- * Exact. In a process that has its data alone a change empties the entry once durable; where
- * others may change policies the number read with the credential says which are meant.
+ * An exact cache. If no other process uses the data, a change removes the entry once durable.
+ * Otherwise the number read with the credential says which policies are current.
  */
 class PolicySets {
   readonly #kernel: Kernel
   readonly #kept = new Map<string, PolicySet>()
   #changes = 0
-  /** Requests that arrive together are many, and their policies the same. */
+  /** Shared, because many requests arrive together and need the same policies. */
   readonly #findNumber
 
   constructor(kernel: Kernel) {
@@ -43,7 +43,7 @@ class PolicySets {
     this.#findNumber = shareCalls((tenant_id: string) => kernel.db.read(tenant_id, findPolicySet))
   }
 
-  /** A promise only where the database has to be asked. */
+  /** Returns a promise only if the database must be read. */
   of({ tenant_id, principal }: PolicyScope): PolicySet | Promise<PolicySet> {
     const kept = this.#kept.get(tenant_id)
     if (!this.#kernel.db.shared) return kept ?? this.#load(tenant_id)
@@ -53,7 +53,7 @@ class PolicySets {
     return kept && kept.policy_set >= policy_set ? kept : this.#load(tenant_id)
   }
 
-  /** For after the commit of a change. */
+  /** Call this after the commit of a change. */
   forget(tenant_id: string): void {
     this.#changes += 1
     this.#kept.delete(tenant_id)
@@ -91,7 +91,7 @@ async function loadEnabled(db: TenantDb) {
   return { policy_set, rows: rows.filter(({ enabled }) => enabled === 1) }
 }
 
-/** Engines and recognisers are loaded with the first policies that need them, not at the start. */
+/** Engines and recognisers are loaded with the first policies that need them, not at startup. */
 async function compile(opened: readonly OpenedPolicy[]): Promise<CompiledPolicy[]> {
   if (opened.length === 0) return []
   const [{ compilePolicy, policyOf }, recognisers] = await Promise.all([
@@ -112,7 +112,7 @@ async function recognisersFor(opened: readonly OpenedPolicy[]): Promise<Recognis
   return named ? (await import('./rules/personal-data.ts')).recognisers : NONE
 }
 
-/** For policies that name no entity; one that did would deny, not let pass. */
+/** For policies that name no entity. A policy that did would deny requests, not allow them. */
 const NONE: Recognisers = {
   entities: [],
   find() {

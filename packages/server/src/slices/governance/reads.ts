@@ -1,4 +1,4 @@
-// Plain reads: policies, their types, and what they have said in numbers and row by row.
+// Plain reads: policies, their types, and their results in counts and row by row.
 
 import {
   ACTION_PREFIX,
@@ -33,12 +33,12 @@ import { actionOf, type OpenedPolicy, openPolicies, UNREADABLE } from './sealed-
 
 const HISTORY_MAX = 100
 const NAMED_MAX = 8
-/** A cursor holds no negative number; a priority may be negative. */
+/** A cursor cannot hold a negative number, but a priority may be negative. */
 const PRIORITY_SHIFT = 1_000_000
 const OTHER = 'Other'
 const CHANGES = ['created', 'updated', 'deleted'] as const
 
-// A JSON Schema is plain data: this leaves the library's own marks behind.
+// A JSON Schema is plain data; the round trip drops the library's symbols.
 function schemaOf(type: PolicyType) {
   const config_schema: Record<string, unknown> = JSON.parse(JSON.stringify(policyConfigs[type]))
   return { description: String(config_schema['description']), config_schema }
@@ -74,7 +74,7 @@ export const listPolicies: Handler<typeof contract.list_policies> = async (call,
   )
 }
 
-/** Those in force behind a place in the order of evaluation, also of a policy that is gone. */
+/** Policies in force after a cursor, in evaluation order; its policy may be deleted. */
 async function listBehind(db: TenantDb, after: Page['after']): Promise<PolicyRow[]> {
   const rows = await listStanding(db)
   if (after === null) return rows
@@ -146,7 +146,7 @@ export const stats: Handler<typeof contract.stats> = async (call) => {
   }
 }
 
-/** By the name a policy has now, or had when it was deleted: the eight most, and the rest. */
+/** Counts by current or last name of the policies: the eight highest, and the rest. */
 async function countByName(
   { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
   counts: readonly CountRow[],
@@ -170,11 +170,11 @@ const ROWS_PER_PAGE = 500
 interface Position {
   readonly created_us: number
   readonly evaluation_id: string
-  /** The last outcome of that row that was shown. */
+  /** Index of the last outcome of that row that was shown. */
   readonly index: number
 }
 
-/** GET /v1/governance/logs: rows of evaluations expanded by policy, newest first. */
+/** GET /v1/governance/logs: evaluation rows expanded by policy, newest first. */
 export const logs: Handler<typeof contract.logs> = async (call, { query }) => {
   await evaluationLog(call.kernel).flush(call.tenant_id)
   const limit = query.limit ?? 50
@@ -189,7 +189,7 @@ export const logs: Handler<typeof contract.logs> = async (call, { query }) => {
   return { logs, count: logs.length, limit, offset, next_cursor }
 }
 
-/** Walks the rows from the newest, counting outcomes without opening anything. */
+/** Walks the rows from the newest on and counts outcomes without opening anything. */
 async function pick(
   call: Call,
   wanted: { readonly policy_id: string | null; readonly result: PolicyResult | null },
@@ -225,7 +225,7 @@ async function pick(
 const rowsWith = (result: PolicyResult | null): EvaluationPage['result'] =>
   result === null || result === 'allowed' ? null : result
 
-/** The policy sets that the policy may have been a member of. */
+/** The policy sets that may have included the policy. */
 async function setsOf(db: TenantDb, policy_id: string | null) {
   if (policy_id === null) return null
   const versions = await listVersions(db, policy_id, Number.MAX_SAFE_INTEGER)
@@ -248,7 +248,7 @@ function matching(
   })
 }
 
-// The row itself may have more to show: so it is read again.
+// The row may have further outcomes to show, so it is read again.
 const justBefore = ({ created_us, evaluation_id }: Position) => ({
   created_us,
   evaluation_id: `${evaluation_id}\uffff`,

@@ -1,6 +1,5 @@
-// The callers' words of a policy, sealed under a secret of their own for each version, how requests
-// of data subjects reach them, and the check that every version opens and the current set is in
-// force.
+// The callers' texts of a policy, sealed under a secret per version; the access of subject requests
+// to them; and the check that every version opens and the current set is in force.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -21,7 +20,7 @@ import {
   updateRedactedPolicy,
 } from './policies.sql.ts'
 
-/** What a caller wrote: a name or a pattern may be a person's. */
+/** The caller's texts; a name or a pattern may contain personal data. */
 export interface PolicyPayload {
   readonly name: string
   readonly description: string
@@ -40,11 +39,11 @@ export const policyColumn = sealedColumn({
 
 export interface OpenedPolicy {
   readonly row: PolicyRow
-  /** Null: it cannot be opened. */
+  /** `null` if it cannot be opened. */
   readonly words: PolicyPayload | null
 }
 
-/** In the order of `rows`. */
+/** Opens policies in the order of `rows`. */
 export async function openPolicies(
   kernel: Pick<Kernel, 'keyring'>,
   tenant_id: string,
@@ -55,8 +54,8 @@ export async function openPolicies(
 }
 
 /**
- * A version in force is held: to redact it would change what the tenant permits. Its tenant changes
- * or deletes the policy, and then it is redacted as every earlier version.
+ * A version in force is held, because redacting it would change what the tenant permits. Once the
+ * tenant changes or deletes the policy, it is redacted like every earlier version.
  */
 export const policyTextSource = textSource<PolicyRow, JsonObject>({
   kind: 'policy',
@@ -70,7 +69,7 @@ export const policyTextSource = textSource<PolicyRow, JsonObject>({
   isHeld: ({ stands }) => stands === 1,
   open: async (kernel, tenant_id, rows) =>
     (await policyColumn.openAll(kernel, tenant_id, rows)).map(
-      // Stored as JSON.
+      // Stored as JSON, so the round trip loses nothing.
       (texts): JsonObject | null => texts && JSON.parse(JSON.stringify(texts)),
     ),
   redact: async (kernel, tenant_id, { row }) => {
@@ -83,7 +82,7 @@ export const policyTextSource = textSource<PolicyRow, JsonObject>({
 
 export const UNREADABLE: PolicyPayload = { name: '', description: '', config: {} }
 
-// Written from the contract's enums: anything else was not written by us.
+// Only values of the contract's enums are written here.
 function oneOf<T extends string>(words: readonly T[], word: string): T {
   const found = words.find((known) => known === word)
   assert(found !== undefined, 'a policy has a type and an action of the contract')
@@ -94,7 +93,7 @@ export const typeOf = (row: PolicyRow): PolicyType => oneOf(POLICY_TYPES, row.po
 
 export const actionOf = (row: PolicyRow): PolicyAction => oneOf(POLICY_ACTIONS, row.action)
 
-/** On the snapshot of `db`. */
+/** Checks policies on the snapshot of `db`. */
 export async function checkPolicies(
   kernel: Pick<Kernel, 'keyring'>,
   db: TenantDb,
@@ -114,10 +113,10 @@ export async function checkPolicies(
   return { versions: rows.length, faults }
 }
 
-/** One that does not compile denies every request: safe, and not what its author meant. */
+/** Policies that do not compile. They deny every request: safe, but not what was intended. */
 async function uncompiled(opened: readonly OpenedPolicy[]) {
   if (opened.length === 0) return []
-  // Loaded where it is used: a service without policies starts without its engines.
+  // Loaded on demand: a service without policies starts without its engines.
   const [{ makeRule }, { recognisers }] = await Promise.all([
     import('./rules/policy.ts'),
     import('./rules/personal-data.ts'),
@@ -133,7 +132,7 @@ async function uncompiled(opened: readonly OpenedPolicy[]) {
   })
 }
 
-/** What is in force, by a digest over ids, versions, order and sealed words. */
+/** A digest of the policies in force, over ids, versions, order and sealed texts. */
 export async function digestPolicies(
   db: TenantDb,
 ): Promise<{ policy_set: number; in_force: number; digest: string }> {

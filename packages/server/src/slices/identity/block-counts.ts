@@ -1,4 +1,4 @@
-// How often something was asked from each block of addresses in this minute, in this process.
+// Counts requests per minute and block of addresses, in this process.
 
 import { blockOf } from '../../platform/egress/addresses.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
@@ -19,7 +19,7 @@ export class BlockCounts {
     this.#message = message
   }
 
-  /** Counts a request for a subject, and refuses one too many until the minute is over. */
+  /** Counts a request for a subject. Above the limit, refuses until the minute is over. */
   take({ clock }: Kernel, address: string, subject = ''): void {
     const now_us = clock.now()
     const minute = Math.floor(now_us / MINUTE_US)

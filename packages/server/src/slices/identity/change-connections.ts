@@ -1,4 +1,4 @@
-// Connects a tenant to providers: nobody maps to a role that may do more than they may themselves.
+// Connects a tenant to providers. Nobody may map a role with more rights than their own.
 
 import {
   type identity as contract,
@@ -47,7 +47,7 @@ type NewConnection = Static<(typeof contract)['create_connection']['body']>
 const ID_BYTES = 12
 const KEY_ID_BYTES = 8
 
-/** Microsoft's issuers of every organisation: without a list a token of any would be let in. */
+/** Microsoft's issuers for all organisations; without listed directories anybody could enter. */
 const SHARED_ISSUER =
   /^https:\/\/login\.(partner\.)?microsoftonline\.[a-z]+\/(common|organizations|consumers)\b/
 const VERIFICATIONS_PER_MINUTE = 10
@@ -67,7 +67,7 @@ async function requireIssuer(
     call.refuse('url_refused', 'use the issuer of your own organisation, or list directories')
 }
 
-/** Refuses what does not fit together, and roles that the caller may not give. */
+/** Refuses inconsistent settings, and roles that the caller may not grant. */
 function requireSettings(
   call: Pick<Call, 'principal'> & { refuse(code: 'rejected', message: string): never },
   settings: ConnectionSettings,
@@ -174,7 +174,7 @@ export const listAllConnections: Handler<typeof contract.connections> = (call, {
     return page.envelope('connections', shown, end)
   })
 
-/** In the order of `listConnections`. */
+/** Whether a connection follows the cursor in the order of `listConnections`. */
 const isBehind = (
   { created_us, connection_id }: ConnectionRow,
   { at, id }: NonNullable<Page['after']>,
@@ -217,7 +217,7 @@ async function showOne(
 export const getConnection: Handler<typeof contract.connection> = (call, { params }) =>
   call.read(async (db) => showOne(call, db, await loadConnection(call, db, params.connection_id)))
 
-/** With what is given in place of what was; nothing that was left out changes. */
+/** Replaces the given settings; omitted ones keep their values. */
 function changedSettings(
   known: ConnectionSettings,
   { enabled: _, enforced: __, ...given }: Static<(typeof contract)['update_connection']['body']>,
@@ -240,7 +240,7 @@ export const updateConnectionById: Handler<typeof contract.update_connection> = 
     requireSettings(call, settings)
     const domains = await domainsOf(tx, row.connection_id)
     const added = settings.directories?.some((one) => !known.directories?.includes(one))
-    // People of that directory would take the invitations to the domains.
+    // People of an added directory could take the invitations to the domains.
     if (added && domains.length > 0 && !scopeCovers(principal.scopes, '*'))
       throw new Refusal('scope_missing', 'with domains, owners alone add directories')
     const changed: ConnectionRow = {
@@ -266,7 +266,7 @@ export const updateConnectionById: Handler<typeof contract.update_connection> = 
     return showConnection(kernel, changed, settings, domains)
   })
 
-// The secret first, as with every row: a crash leaves a connection that opens no more.
+// Destroys the secret first, as for all rows: a crash leaves a connection that cannot be opened.
 export const deleteConnectionById: Handler<typeof contract.delete_connection> = async (
   call,
   { params },
@@ -305,8 +305,9 @@ export const testConnection: Handler<typeof contract.test> = async (call, { para
 }
 
 /**
- * The person who proves a domain decides who takes invitations to it, of owners too: they may make
- * one. The text is an HMAC under a salt of the tenant: no other tenant or connection has it.
+ * A person who proves a domain decides who can take invitations to it, even those of owners, so
+ * this requires an owner's rights. The text is an HMAC under a salt of the tenant, so that no other
+ * tenant or connection has it.
  */
 export const verifyDomain: Handler<typeof contract.verify_domain> = async (
   call,
@@ -356,8 +357,8 @@ export const verifyDomain: Handler<typeof contract.verify_domain> = async (
 }
 
 /**
- * Takes domains away. A sign-in under way may have found one its own before this: it is refused,
- * as the connection is another since.
+ * Removes domains. A sign-in in progress may have found a domain before this; it is refused,
+ * because the connection has changed since.
  */
 async function removeDomains(
   tx: Tx,
@@ -371,7 +372,7 @@ async function removeDomains(
   return { ...row, changed_us }
 }
 
-// A person who may delete the connection, which frees its domains, may free one of them.
+// A person who may delete the connection, which frees its domains, may also free one of them.
 export const dropDomain: Handler<typeof contract.drop_domain> = (call, { params }) =>
   call.transact(async (tx) => {
     const { kernel, tenant_id, principal } = call

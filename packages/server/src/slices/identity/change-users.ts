@@ -1,4 +1,5 @@
-// Invites, lists, changes and removes people: nobody grants a role that may do more than they may.
+// Invites, lists, changes and removes people. Nobody may grant a role with more rights than their
+// own.
 
 import { type identity as contract, limits } from '@custos/contract'
 import { findTenant } from '../../platform/db/control.sql.ts'
@@ -58,7 +59,7 @@ export const inviteUser: Handler<typeof contract.invite> = async (call, { body }
   requireNoExcess(rightsOfRoles(roles, stores), rightsOf(principal))
   const user_id = kernel.ids.hex(USER_ID_BYTES)
   const email_label = await emailLabel(kernel, tenant_id, body.email)
-  // The tenant is part of it: an invitation is looked up before the tenant is known.
+  // Contains the tenant, because an invitation is looked up before the tenant is known.
   const invitation = `${tenant_id}.${kernel.ids.base62(INVITATION_CHARS)}`
   const texts = { email: body.email, name: body.name ?? '' }
   const sealed = await personColumn.sealNew(kernel, tenant_id, { user_id }, texts)
@@ -112,7 +113,7 @@ export const listPeople: Handler<typeof contract.users> = (call, { query }) =>
     )
   })
 
-/** People are of the whole tenant. */
+/** Refuses callers limited to some stores, as people belong to the whole tenant. */
 export function refuseLimited({ principal }: Pick<Call, 'principal'>): void {
   if (principal.allowed_stores.length > 0)
     throw new Refusal('scope_missing', 'people are of all stores; the caller is limited to some')
@@ -125,12 +126,12 @@ async function loadUser(
 ): Promise<UserRow> {
   refuseLimited(call)
   const row = (await findUser(db, user_id)) ?? call.refuse('user_not_found')
-  // Who may do less than a person changes nothing of them.
+  // A caller with fewer rights than a person may not change that person.
   requireNoExcess(rightsOfRoles(rolesOf(row), storesOf(row)), rightsOf(call.principal))
   return row
 }
 
-/** Refuses to leave a tenant without an owner who can act. */
+/** Refuses to leave the tenant without an active owner. */
 async function requireOwner(
   call: Call<(typeof contract)['update_user' | 'remove_user']>,
   db: TenantDb,
@@ -187,7 +188,7 @@ export async function endSessionsOf(kernel: Kernel, tx: Tx, user_id: string): Pr
   forgetCredentials(kernel, tx)
 }
 
-/** Revokes the keys of a person that may do more than `rights`; null: all of them. */
+/** Revokes the keys of a person with more rights than `rights`; all of them if `null`. */
 export async function revokeKeys(
   kernel: Kernel,
   tx: Tx,
@@ -196,7 +197,7 @@ export async function revokeKeys(
 ): Promise<number> {
   let revoked = 0
   for (const row of await listKeysOf(tx, user_id)) {
-    // Validated when the row was written.
+    // The values were validated before the row was written.
     const made = {
       ...row,
       scopes: JSON.parse(row.scopes),
@@ -217,8 +218,8 @@ export async function revokeKeys(
 }
 
 /**
- * Decided first, so that a refusal changes nothing; then the secret goes, then the row: a crash
- * leaves somebody who may do nothing and can be removed again.
+ * Decides first, so that a refusal changes nothing. Then destroys the secret, then deletes the row:
+ * a crash leaves a person who may do nothing and can be removed again.
  */
 export const removeUser: Handler<typeof contract.remove_user> = async (call, { params, query }) => {
   const { kernel, tenant_id, principal } = call

@@ -1,4 +1,4 @@
-// Identity: signing in and out, who calls, the sessions of a tenant, and sessions for the edge.
+// Identity: signing in and out, the caller, the sessions of a tenant, and sessions for HTTP.
 
 import { hash } from 'node:crypto'
 import {
@@ -60,18 +60,18 @@ import { findInvited, findUser, updateUser } from './users.sql.ts'
 const SECOND_US = 1_000_000
 const NO_SESSION: AnswerCookie = { name: 'session', value: '', max_age_s: 0 }
 
-/** Units of operators belong to no tenant. */
+/** The tenant of a unit of work; operators belong to no tenant. */
 const unitOf = ({ kind, tenant_id }: Principal): string =>
   kind === 'operator' ? PLATFORM : tenant_id
 
 const signIn: Handler<typeof contract.sign_in> = async (call, { body }) => {
   const { kernel } = call
-  // As a header would carry it.
+  // Converts the key to the form in which a header would carry it.
   const key = Buffer.from(body.api_key).toString('latin1')
   const found = await findByKey(kernel, key)
   if (found === null) return call.refuse('unauthenticated')
   const { token, principal } = await kernel.db.transact(unitOf(found), async (tx) => {
-    // A key of nobody is a program's; that of a person would be a way around the provider.
+    // Keys without a person belong to programs. A person's key would circumvent the provider.
     if (found.user_id !== undefined && (await isEnforced(tx))) return call.refuse('sso_enforced')
     const begun = await beginSession(kernel, tx, found)
     if (found.kind !== 'operator') meter(tx, call.operation.id)
@@ -86,7 +86,7 @@ const signIn: Handler<typeof contract.sign_in> = async (call, { body }) => {
 const accept: Handler<typeof contract.accept> = async (call, { body: { invitation } }) => {
   const { kernel } = call
   const tenant_id = invitation.slice(0, Math.max(0, invitation.lastIndexOf('.')))
-  // What is no tenant gets nowhere near a row.
+  // An id that names no tenant must not reach a row.
   const tenant = await kernel.db.read(PLATFORM, (db) => findTenant(db, tenant_id))
   if (!tenant || tenant.requested_us !== null) return call.refuse('login_expired')
   const invitation_hash = hashInvitation(invitation)
@@ -166,7 +166,7 @@ const logout: Handler<typeof contract.logout> = async (call) => {
   return { ended }
 }
 
-/** A key of certain stores sees its own sessions; null: those of every key. */
+/** The key whose sessions the caller sees, if it is limited to stores; `null` for all keys. */
 const visibleTo = ({ allowed_stores, key_id }: Principal): string | null =>
   allowed_stores.length === 0 ? null : key_id
 
@@ -211,16 +211,16 @@ const revokeSession: Handler<typeof contract.revoke_session> = (call, { params }
   })
 
 const LOGOUTS_PER_MINUTE = 600
-/** By block of addresses: anybody can send tokens, and those of the provider must get through. */
+/** Limited per block of addresses: anybody can send tokens, and the provider's must get through. */
 const logouts = perKernel(() => new BlockCounts(LOGOUTS_PER_MINUTE, 'too many logout tokens'))
-/** A token is remembered until no clock takes it for valid. */
+/** A token is remembered until no clock can still consider it valid. */
 const KEPT_US = 2 * LOGOUT_S * 1_000_000
 
 const NO_LOGOUT = 'the logout token is not valid for this connection, or was used before'
 
 /**
- * OpenID Connect Back-Channel Logout 1.0: a provider ends sessions that began through it. Section
- * 2.8: 400 where it is not done.
+ * OpenID Connect Back-Channel Logout 1.0: a provider ends sessions that were started through it.
+ * Section 2.8 requires status 400 for a failure.
  */
 const logoutByProvider: Handler<(typeof contract)['backchannel']> = async (
   call,
@@ -252,7 +252,7 @@ const logoutByProvider: Handler<(typeof contract)['backchannel']> = async (
         (sid_label === null || session.sid_label === sid_label),
     )
     for (const session of named) await endSession(kernel, tx, session, connection_id)
-    // A sign-in that has a code and no session yet ends too.
+    // Also ends a sign-in that has a code but no session yet.
     if (sid_label !== null) await deleteUnderWay(tx, { sid_label })
     else if (person) await deleteUnderWay(tx, { user_id: person.user_id })
     return named.length

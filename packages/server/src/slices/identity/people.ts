@@ -1,4 +1,4 @@
-// A person: name and address are sealed, roles are lists of scopes. Who calls as a person.
+// People: sealed names and addresses, roles as lists of scopes, and people as callers.
 
 import { hash } from 'node:crypto'
 import { ROLE_SCOPES, ROLES, type Role, type User } from '@custos/contract'
@@ -15,7 +15,7 @@ import { findUser, listUsersAfter, type UserRow, updateUser } from './users.sql.
 
 export const LABEL_BYTES = 32
 
-/** Beside them the subjects at providers, by `sub_` and the id of the connection. */
+/** Also has the subjects at providers, under `sub_` and the id of the connection. */
 export interface PersonTexts {
   readonly [member: string]: string
   readonly email: string
@@ -30,7 +30,7 @@ export const personColumn = sealedColumn({
 
 export const hashInvitation = (invitation: string): Buffer => hash('sha256', invitation, 'buffer')
 
-/** How a person is found by their address. */
+/** The label by which a person is found by their address. */
 export async function emailLabel(
   kernel: Kernel,
   tenant_id: string,
@@ -40,12 +40,12 @@ export async function emailLabel(
   return keys.label(`user\n${email.normalize('NFC').toLowerCase()}`)
 }
 
-// Written by this service as lists.
+// This service wrote both columns as lists.
 export const rolesOf = ({ roles }: Pick<UserRow, 'roles'>): Role[] => JSON.parse(roles)
 export const storesOf = ({ allowed_stores }: Pick<UserRow, 'allowed_stores'>): string[] =>
   JSON.parse(allowed_stores)
 
-/** What a person with the roles may do. */
+/** The rights of a person with these roles. */
 export function rightsOfRoles(
   roles: readonly Role[],
   allowed_stores: readonly string[],
@@ -62,7 +62,7 @@ export function rightsOfRoles(
   }
 }
 
-/** In the order of the contract, each once. */
+/** Sorts roles in the order of the contract and removes repeats. */
 export const sortRoles = (roles: readonly Role[]): Role[] =>
   ROLES.filter((role) => roles.includes(role))
 
@@ -80,7 +80,7 @@ export function showUser(row: UserRow, texts: PersonTexts | null): User {
   }
 }
 
-/** The person as a caller, with the roles they have now; null: removed, or not here yet. */
+/** The person as a caller, with their current roles; `null` if removed or not active yet. */
 export async function findPerson(
   kernel: Kernel,
   tenant_id: string,
@@ -106,7 +106,7 @@ export async function findPerson(
   }
 }
 
-/** Requests of data subjects reach people: one without name and address is still who they were. */
+/** Lets subject requests redact people. A person without name and address keeps their identity. */
 export const userTextSource = textSource<UserRow, PersonTexts>({
   kind: 'user',
   replaceable: true,
@@ -120,7 +120,7 @@ export const userTextSource = textSource<UserRow, PersonTexts>({
     return [await personColumn.sealRedacted(kernel, tenant_id, row, redacted)]
   },
   async update(tx: Tx, { user_id }, [sealed], kernel) {
-    // Who they are at a provider goes too: they sign in as somebody new.
+    // Also deletes their identities at providers, so they would sign in as a new person.
     await deleteIdentities(tx, user_id)
     await updateUser(tx, user_id, {
       secret_no: REDACTED_SECRET,

@@ -1,4 +1,4 @@
-// Sessions: a random cookie of which only the hash is stored. A session ends with its key.
+// Sessions: a random cookie, of which only the hash is stored. A session ends with its key.
 
 import { createHmac, hash } from 'node:crypto'
 import { limits } from '@custos/contract'
@@ -29,19 +29,19 @@ import {
 } from '../tenants/index.ts'
 import { findPerson } from './people.ts'
 
-/** 256 bits and more. */
+/** At least 256 bits. */
 const TOKEN_CHARS = 43
 const SESSION_ID_BYTES = 12
-/** How exact the time of the last use is. */
+/** Precision of the stored time of the last use. */
 const TOUCH_US = 60_000_000
 
-/** The token proves that a page was given it by this service, and is nothing without the cookie. */
+/** The token proves that this service gave it to the page; it is useless without the cookie. */
 const csrfToken = (token: string): string =>
   createHmac('sha256', token).update('custos/csrf/v1').digest('base64url')
 
 const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer')
 
-/** A session of the configured operator key ends with that key, which no row tells of. */
+/** Binds a session to the configured operator key, which is in no row, so that it ends with it. */
 const hashOperatorToken = (token: string, digest: Buffer): Buffer =>
   hash('sha256', Buffer.concat([Buffer.from(token), digest]), 'buffer')
 
@@ -50,7 +50,7 @@ function hashesOf(kernel: Kernel, token: string): Buffer[] {
   return digest === null ? [hashToken(token)] : [hashToken(token), hashOperatorToken(token, digest)]
 }
 
-/** When it ends, if not used. */
+/** When the session ends if it is not used. */
 export const sessionEnd = (
   { settings }: Kernel,
   { used_us, ends_us }: Pick<SessionRow, 'used_us' | 'ends_us'>,
@@ -62,8 +62,8 @@ const isOver = (kernel: Kernel, row: SessionRow): boolean =>
 const NO_CONNECTION = { connection_id: null, sid_label: null }
 
 /**
- * Begins a session of the caller in the caller's unit; the oldest one too many ends. The token is
- * the value of its cookie.
+ * Begins a session of the caller in the caller's unit of work, and ends the oldest one beyond the
+ * limit. The token is the value of the session's cookie.
  */
 export async function beginSession(
   kernel: Kernel,
@@ -120,7 +120,7 @@ const inSession = (
   },
 })
 
-/** Ends it in the caller's unit; false: it had ended. */
+/** Ends a session in the caller's unit of work; false if it had ended before. */
 export async function endSession(
   kernel: Kernel,
   tx: Tx,
@@ -138,7 +138,7 @@ export async function endSession(
   return true
 }
 
-/** Ends the sessions of people through a connection; null: those through none. How many. */
+/** Ends people's sessions through a connection (`null`: through none); returns how many. */
 export async function endSessionsThrough(
   kernel: Kernel,
   tx: Tx,
@@ -150,7 +150,7 @@ export async function endSessionsThrough(
   return rows.length
 }
 
-/** The session that the browser had: its cookie is overwritten. */
+/** Ends the session that the browser had before, as its cookie is overwritten. */
 export async function endReplaced(kernel: Kernel, token: string | null): Promise<void> {
   const row = token === null ? null : await findRow(kernel, token)
   if (row === null) return
@@ -159,7 +159,7 @@ export async function endReplaced(kernel: Kernel, token: string | null): Promise
   )
 }
 
-/** The key or the person of a session with the rights they have now; null: not any longer. */
+/** The key or person of a session, with its current rights; `null` if no longer valid. */
 async function findKeyOf(
   kernel: Kernel,
   { key_id, user_id, tenant_id }: SessionRow,
@@ -168,13 +168,13 @@ async function findKeyOf(
   return key_id === BOOTSTRAP.key_id ? BOOTSTRAP : findByKeyId(kernel, key_id)
 }
 
-/** The session with this cookie; null: there is none, or its key is not in force. */
+/** The stored session with this cookie, even if it is over; `null` if there is none. */
 async function findRow(kernel: Kernel, token: string): Promise<SessionRow | null> {
   const hashes = hashesOf(kernel, token)
   return (await kernel.db.read(PLATFORM, (db) => findSession(db, hashes))) ?? null
 }
 
-/** Who calls with this cookie; null: the session or its key has ended. */
+/** The caller with this cookie; `null` if the session or its key has ended. */
 export async function findBySession(kernel: Kernel, token: string): Promise<Principal | null> {
   const row = await findRow(kernel, token)
   if (row === null || isOver(kernel, row)) return null
@@ -187,7 +187,7 @@ export async function findBySession(kernel: Kernel, token: string): Promise<Prin
   return inSession(kernel, found, { ...row, used_us: now_us }, csrf_token)
 }
 
-/** Reads go on where nothing can be written. */
+/** Records the use. Ignores storage faults, so that reads go on while nothing can be written. */
 async function noteUse(kernel: Kernel, { session_id }: SessionRow, now_us: number): Promise<void> {
   try {
     await kernel.db.transact(PLATFORM, (tx) => touchSession(tx, session_id, now_us))
@@ -196,7 +196,7 @@ async function noteUse(kernel: Kernel, { session_id }: SessionRow, now_us: numbe
   }
 }
 
-/** With the rights its key has now; null: the session or the key has ended. */
+/** The caller in a session, with the key's current rights; `null` if session or key has ended. */
 export async function findBySessionId(
   kernel: Kernel,
   session_id: string,
@@ -207,7 +207,7 @@ export async function findBySessionId(
   return found && inSession(kernel, found, row, null)
 }
 
-/** Whether the credential that a long answer began with has not ended since. */
+/** Whether the credential with which a long reply began is still in force. */
 export async function isInForce(kernel: Kernel, { key_id, session }: Principal): Promise<boolean> {
   const found = session
     ? await findBySessionId(kernel, session.session_id)

@@ -33,8 +33,8 @@ import {
 export type Claims = Readonly<Record<string, unknown>>
 
 /**
- * The roles that the claims give; `kept`: the provider decides none. Unknown is not "no groups": a
- * claim that is missing, too large for the token (Entra), or of another shape says nothing.
+ * The roles that the claims give. `kept`: the provider decides no roles. `unknown` differs from "no
+ * groups": the claim is missing, too large for the token (Entra), or of another shape.
  */
 function decideRoles(
   { role_claim, role_map, default_role, allow_owner }: OpenConnection['settings'],
@@ -66,7 +66,7 @@ function valuesAt(claims: Claims, path: readonly string[]): readonly string[] | 
 const isTextList = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
 
-/** Entra leaves the groups of people with many out, and says so in their place. */
+/** Whether the claim was left out: Entra omits long lists of groups and says so instead. */
 function isOverage(claims: Claims, [name = '']: readonly string[]): boolean {
   const elsewhere = claims['_claim_names']
   if (isMembers(elsewhere) && Object.hasOwn(elsewhere, name)) return true
@@ -100,7 +100,7 @@ export function isOfThisLogin(
   return typeof iat === 'number' && iat >= begun_s - SKEW_S && iat <= now_s + SKEW_S
 }
 
-/** Clocks of providers differ. */
+/** Tolerated difference between clocks of providers and of the service. */
 export const SKEW_S = 60
 
 /** The provider knows the person, and the tenant does not let them in. */

@@ -1,4 +1,4 @@
-// A connection to a provider: its settings are sealed, and found by its id or a confirmed domain.
+// Connections to providers: their settings are sealed; they are found by id or confirmed domain.
 
 import type { Role, SsoConnection } from '@custos/contract'
 import { jsonBytes } from '../../platform/bytes.ts'
@@ -19,7 +19,7 @@ import {
   updateConnection,
 } from './sso.sql.ts'
 
-/** What is sealed of a connection. */
+/** The sealed settings of a connection. */
 export interface ConnectionSettings {
   readonly [member: string]: unknown
   readonly name: string
@@ -27,7 +27,7 @@ export interface ConnectionSettings {
   readonly client_id: string
   readonly auth_method: SsoConnection['auth_method']
   readonly client_secret: string | null
-  /** PKCS #8 in base64, of a client that signs; null: it does not. */
+  /** PKCS #8 in base64, for a client that signs; `null` if it does not. */
   readonly private_key: string | null
   readonly public_jwk: SsoConnection['public_jwk']
   readonly scopes: string[]
@@ -37,17 +37,17 @@ export interface ConnectionSettings {
   readonly default_role: Role | null
   readonly allow_owner: boolean
   readonly create_users: boolean
-  /** Absent: the issuer is that of one organisation. */
+  /** Absent if the issuer is that of a single organisation. */
   readonly directories?: string[]
 }
 
-/** Issuers of which Microsoft says that `{tenantid}` stands for the directory of the person. */
+/** Issuers for which Microsoft documents that `{tenantid}` stands for the person's directory. */
 export const TEMPLATED_ISSUER = /^(https?:\/\/[^/]+\/)(?:common|organizations)(\/v2\.0)$/
 
 export const hasDirectories = ({ directories = [] }: ConnectionSettings): boolean =>
   directories.length > 0
 
-/** A connection that people can sign in through. */
+/** An enabled connection with its opened settings. */
 export interface OpenConnection {
   readonly tenant_id: string
   readonly row: ConnectionRow
@@ -63,7 +63,7 @@ export const connectionColumn = sealedColumn({
   payload: jsonPayload<ConnectionSettings>(),
 })
 
-/** The address that this process listens at, where no other is configured. */
+/** The address that this process listens on, used if no other is configured. */
 export const ownAddress = perKernel(() => ({ url: '' }))
 
 const CALLBACK = '/v1/portal/sso/callback'
@@ -73,7 +73,7 @@ const publicUrl = (kernel: Kernel): string => kernel.settings.public_url ?? ownA
 
 export const redirectUri = (kernel: Kernel): string => `${publicUrl(kernel)}${CALLBACK}`
 
-/** Enabled, of a tenant that is there; null: nobody can sign in through it. */
+/** Opens an enabled connection of an existing tenant; `null` if nobody can sign in through it. */
 export async function openRoute(kernel: Kernel, route: string): Promise<OpenConnection | null> {
   const found = await kernel.db.read(PLATFORM, (db) => findRoute(db, route))
   return found ? openConnection(kernel, found.tenant_id, found.connection_id) : null
@@ -93,7 +93,7 @@ export async function openConnection(
   return settings && { tenant_id, row, settings }
 }
 
-/** Domains whose addresses an operator has confirmed to be of the connection. */
+/** Domains that an operator confirmed, or an owner proved, to belong to the connection. */
 export const domainsOf = async (db: TenantDb, connection_id: string): Promise<string[]> =>
   (await listRoutes(db, connection_id))
     .map(({ route }) => route)
@@ -164,7 +164,7 @@ export const appendConnectionChange = (
     payload: { ...change, enabled: enabled === 1, enforced: enforced === 1 },
   })
 
-/** An HMAC of what is set, without secrets: the same settings have the same. */
+/** An HMAC of the settings without secrets; equal settings have equal digests. */
 export async function digestOf(
   kernel: Kernel,
   tenant_id: string,
@@ -174,7 +174,7 @@ export async function digestOf(
   return keys.label(`sso_connection\n${jsonBytes(settings)}`)
 }
 
-/** Requests of data subjects reach connections: one that names a person is switched off. */
+/** Lets subject requests redact connections: one that names a person is disabled. */
 export const connectionTextSource = textSource<
   ConnectionRow,
   Record<'name' | 'issuer' | 'client_id' | 'roles', string>

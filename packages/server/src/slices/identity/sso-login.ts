@@ -1,4 +1,4 @@
-// Signing in through a provider: led there, back with an answer, and into a session.
+// Signing in through a provider: redirects to it, handles its answer, and begins a session.
 
 import { createHmac, hash } from 'node:crypto'
 import type {
@@ -46,7 +46,7 @@ import {
 import { authenticate, authorizationUrl, type LoginSecrets, ProviderError } from './sso-provider.ts'
 import { findUser, type UserRow } from './users.sql.ts'
 
-/** 256 bits and more. */
+/** At least 256 bits. */
 const TOKEN_CHARS = 43
 const SECOND_US = 1_000_000
 const MINUTE_US = 60 * SECOND_US
@@ -75,7 +75,7 @@ export const listProviders: Handler<typeof contract.providers> = async ({ kernel
 
 const starts = perKernel(() => new BlockCounts(STARTS_PER_MINUTE, 'too many sign-ins were begun'))
 
-/** What only the browser with the cookie can know; nothing of it is stored. */
+/** Secrets that only the browser with the cookie can know. None of them is stored. */
 function secretsOf(cookie: string, state: string): LoginSecrets {
   const derive = (use: string) =>
     createHmac('sha256', cookie).update(`custos/sso-${use}/v1\n${state}`).digest('base64url')
@@ -116,8 +116,8 @@ export const authorize: Handler<typeof contract.authorize> = async (call, { quer
 }
 
 /**
- * A page of another site could sign its visitors in to a tenant of its own, to see what they do
- * there. With a challenge it cannot: only the console that has the verifier gets a session.
+ * A page of another site could sign its visitors in to its own tenant to see what they do there.
+ * With a challenge it cannot: only the console that has the verifier gets a session.
  */
 function refuseOtherSite(call: Call<typeof contract.authorize>): void {
   const site = call.header('sec-fetch-site') ?? 'none'
@@ -125,7 +125,7 @@ function refuseOtherSite(call: Call<typeof contract.authorize>): void {
     call.refuse('origin_refused', 'a sign-in is begun on the sign-in page of the service')
 }
 
-/** When a person may try again whose identity provider does not answer. */
+/** When to retry if the identity provider does not answer. */
 const PROVIDER_RETRY_S = 5
 
 async function leadOut(
@@ -142,7 +142,7 @@ async function leadOut(
   }
 }
 
-/** A path of the service, or a page of a listed console, which shows later that it asked. */
+/** Accepts a path of the service, or a page of a listed console, which must prove itself later. */
 function requireReturn(
   call: Call<typeof contract.authorize>,
   return_to: string,
@@ -191,7 +191,7 @@ export const callback: Handler<typeof contract.callback> = async (call, { query 
   }
 }
 
-/** What the person may know; everything else looks the same. */
+/** Reasons that the person may learn; all others look the same. */
 const CODES: Partial<
   Record<SignInRefusal, 'not_invited' | 'role_unmapped' | 'idp_unavailable' | 'too_many'>
 > = {
@@ -202,15 +202,15 @@ const CODES: Partial<
 } satisfies Partial<Record<SignInRefusal, RefusalCode>>
 
 /**
- * By block of addresses: anybody can fail, and would close the connection to everybody else. All of
- * them together have a limit too, as each may cost the provider a request.
+ * Limited per block of addresses: anybody can fail, and would otherwise lock out everybody else.
+ * All blocks together are limited too, as each failure may cost the provider a request.
  */
 async function failuresOf(
   { kernel, address }: Pick<Call, 'kernel' | 'address'>,
   { tenant_id, row: { connection_id } }: OpenConnection,
 ): Promise<LimitOf[]> {
   const keys = await kernel.keyring.tenant(tenant_id)
-  // Limits are stored, addresses are not.
+  // Limits are stored, so the address is replaced by a label.
   const block = keys.label(`sso address\n${blockOf(address)}`)
   const window = { tenant_id, window_us: MINUTE_US }
   const limit_id = `sso_failed_${connection_id}`
@@ -247,7 +247,7 @@ async function noteRefusal(
   )
 }
 
-/** Admits the person and begins the session, or makes a code for it. Returns where to go. */
+/** Admits the person and begins a session, or makes a code for one. Returns where to redirect. */
 async function enter(
   call: Call<typeof contract.callback>,
   connection: OpenConnection,
@@ -306,7 +306,7 @@ async function enter(
   return login.return_to
 }
 
-/** An HMAC of the id of the session at the provider, for its logout tokens. */
+/** An HMAC of the provider's session id, which logout tokens refer to. */
 export async function sessionLabel(
   kernel: Kernel,
   { tenant_id, row }: Pick<OpenConnection, 'tenant_id' | 'row'>,

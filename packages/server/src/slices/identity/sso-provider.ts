@@ -1,4 +1,4 @@
-// The protocol towards a provider: discovery, the code flow and logout tokens, through the egress.
+// The protocol with a provider: discovery, the code flow and logout tokens, through the egress.
 
 import { hash } from 'node:crypto'
 import type { JSONWebKeySet } from 'jose'
@@ -19,22 +19,22 @@ type ServerMetadata = OpenidClient.ServerMetadata
 
 const ANSWER_BYTES_MAX = 512 * 1024
 const METADATA_US = 600_000_000
-/** Keys are looked for again so long after they were read. */
+/** Keys are read again for an unknown key only if they are at least this old. */
 const NEW_KEYS_US = 60_000_000
 const CONNECTIONS_MAX = 1_000
 const SECOND_US = 1_000_000
 const SUBJECT_CHARS_MAX = 255
-/** The issuer that discovery and keys name for every directory. */
+/** The issuer template that discovery documents and keys state for all directories. */
 const TEMPLATE_OF_ALL = /^(https?:\/\/[^/]+)\/\{tenantid\}\/v2\.0$/
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
-/** A logout token is of use for so long. */
+/** Maximum age of a logout token, in seconds. */
 export const LOGOUT_S = 300
 
-/** Not at the start: most services sign nobody in through a provider. */
+/** Loaded on first use: most services sign nobody in through a provider. */
 const loadClient = loadOnce(() => import('openid-client'))
 const loadJose = loadOnce(() => import('jose'))
 
-/** What a provider did wrong, or that it does not answer. */
+/** An error of a provider, or its failure to answer. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError'
   readonly reason: 'provider_error' | 'provider_unavailable' | 'answer_invalid' | 'token_invalid'
@@ -45,7 +45,7 @@ export class ProviderError extends Error {
   }
 }
 
-/** `fetch` for the library; the body of a form is a text by then. */
+/** `fetch` for the library, which has already turned the body of a form into text. */
 const fetchThrough =
   ({ egress }: Kernel): OpenidClient.CustomFetch =>
   async (url, { method, headers, body }) => {
@@ -63,7 +63,7 @@ const fetchThrough =
     })
   }
 
-/** The discovery document is of another issuer. */
+/** Thrown if the discovery document is of another issuer. */
 class IssuerError extends Error {}
 
 const knownMetadata = perKernel(
@@ -71,7 +71,7 @@ const knownMetadata = perKernel(
     new LruCache<string, { metadata: ServerMetadata; read_us: number }>({ max: CONNECTIONS_MAX }),
 )
 
-/** The discovery document, at most 10 minutes old. Throws what went wrong. */
+/** The discovery document, at most 10 minutes old. Throws the error that occurred. */
 async function discover(
   kernel: Kernel,
   { tenant_id, row, settings }: OpenConnection,
@@ -95,13 +95,13 @@ async function discover(
     },
   )
   const { supportsPKCE: _, ...metadata } = config.serverMetadata()
-  // The library lets a final slash pass.
+  // The library ignores a final slash; this check does not.
   if (metadata.issuer !== settings.issuer) throw new IssuerError()
   knownMetadata(kernel).set(key, { metadata, read_us: now_us })
   return metadata
 }
 
-/** The discovery document of every directory names a template; exactly that stands for them. */
+/** The common discovery document states a template as issuer. Replaces exactly that template. */
 async function withIssuer(answer: Response, { issuer }: ConnectionSettings): Promise<Response> {
   if (answer.status !== 200) return answer
   const document = Object(await answer.json())
@@ -110,17 +110,17 @@ async function withIssuer(answer: Response, { issuer }: ConnectionSettings): Pro
   return Response.json({ ...document, issuer })
 }
 
-// The egress lets plain HTTP to loopback through in local mode only.
+// The egress allows plain HTTP only to loopback, and only in local mode.
 const insecure = (client: typeof OpenidClient, { issuer }: ConnectionSettings) =>
   issuer.startsWith('http:') ? { execute: [client.allowInsecureRequests] } : {}
 
-/** Those of the connection that the provider signs with. */
+/** The algorithms of the connection that the provider signs with. */
 const commonAlgorithms = (metadata: ServerMetadata, { algorithms }: ConnectionSettings): string[] =>
   algorithms.filter((algorithm) =>
     (metadata.id_token_signing_alg_values_supported ?? ['RS256']).includes(algorithm),
   )
 
-/** With the keys of the provider as they are now: none is kept from one sign-in to the next. */
+/** Uses the current keys of the provider; keys are not cached between sign-ins. */
 async function configure(
   kernel: Kernel,
   connection: OpenConnection,
@@ -137,7 +137,7 @@ async function configure(
   )
   config[client.customFetch] = fetchThrough(kernel)
   if (settings.issuer.startsWith('http:')) client.allowInsecureRequests(config)
-  // Without it the library takes the connection to the provider for proof enough.
+  // Without this the library accepts the TLS connection to the provider as sufficient proof.
   client.enableNonRepudiationChecks(config)
   return { client, config }
 }
@@ -162,14 +162,14 @@ async function clientAuth(
   }
 }
 
-/** What a sign-in is bound to; made from the cookie of the browser and never stored. */
+/** What a sign-in is bound to. Derived from the browser's cookie and never stored. */
 export interface LoginSecrets {
   readonly state: string
   readonly nonce: string
   readonly verifier: string
 }
 
-/** Where the browser is led to. Throws ProviderError. */
+/** The URL to redirect the browser to. Throws ProviderError. */
 export async function authorizationUrl(
   kernel: Kernel,
   connection: OpenConnection,
@@ -226,9 +226,9 @@ export async function authenticate(
     if (sub === null) throw new ProviderError('token_invalid')
     if (!lacks(claims, settings) || !config.serverMetadata().userinfo_endpoint)
       return { ...claims, sub }
-    // Its `sub` must be that of the token, or it throws.
+    // Throws unless its `sub` equals that of the token.
     const more = await client.fetchUserInfo(config, tokens.access_token, claims.sub)
-    // One source says both: the address, and that it is verified.
+    // The address and whether it is verified come from one source.
     const { email, email_verified } = claims['email'] === undefined ? more : claims
     return { ...more, ...claims, sub, email, email_verified }
   } catch (error) {
@@ -236,13 +236,13 @@ export async function authenticate(
   }
 }
 
-/** The issuers of the listed directories: `{tenantid}` in the discovery document is their id. */
+/** The issuers of the listed directories, which replace `{tenantid}` in the discovery document. */
 const issuersOf = ({ issuer, directories = [] }: ConnectionSettings): readonly string[] =>
   directories.map((directory) => issuer.replace(TEMPLATED_ISSUER, `$1${directory}$2`))
 
 /**
- * A subject is one within its issuer: that of another directory may be another person. Null: the
- * directory that the token names (`tid`) is not that of its issuer.
+ * A subject is unique only within its issuer: in another directory it may be another person.
+ * Returns `null` if the token's directory (`tid`) is not that of its issuer.
  */
 function subjectOf(settings: ConnectionSettings, { sub, iss, tid }: Claims): string | null {
   if (!hasDirectories(settings)) return String(sub)
@@ -251,8 +251,8 @@ function subjectOf(settings: ConnectionSettings, { sub, iss, tid }: Claims): str
 }
 
 /**
- * Expects the one listed issuer that the answer is of. Where the answer does not name it, the token
- * does: it is fetched first, its issuer is read, and then it is verified for exactly that issuer.
+ * Expects the one listed issuer that gave the answer. If the answer does not state it, the token is
+ * fetched first and its issuer is read, and the token is then verified for exactly that issuer.
  */
 async function configureDirectory(
   kernel: Kernel,
@@ -275,7 +275,7 @@ async function configureDirectory(
   return { client, config }
 }
 
-/** The answer of the token endpoint, of which nothing is verified yet. */
+/** The response of the token endpoint, with nothing verified yet. */
 async function fetchToken(
   kernel: Kernel,
   connection: OpenConnection,
@@ -294,7 +294,7 @@ async function fetchToken(
   try {
     await client.authorizationCodeGrant(config, url, checks)
   } catch (error) {
-    // No token is of the issuer `common`; anything else went wrong before there was one.
+    // Expected after a token: none has the issuer `common`. Earlier errors are real ones.
     if (kept[0]?.status !== 200) throw error
   }
   if (!kept[0]) throw new ProviderError('answer_invalid')
@@ -307,7 +307,7 @@ async function issuerOfToken(answer: Response | null): Promise<string> {
   return decodeJwt(String(id_token)).iss ?? ''
 }
 
-/** Microsoft marks keys by the issuer that may sign with them. */
+/** Keeps only keys for this issuer: Microsoft marks keys by the issuer that may sign with them. */
 async function withKeysOf(answer: Response, issuer: string): Promise<Response> {
   const set = Object(await answer.clone().json())
   if (!Array.isArray(set.keys)) return answer
@@ -321,7 +321,7 @@ const keysOf = <K>(keys: readonly K[], issuer: string): K[] =>
     return marked === issuer || TEMPLATE_OF_ALL.exec(marked)?.[1] === new URL(issuer).origin
   })
 
-/** Whether something that is needed of a person may be at the UserInfo endpoint. */
+/** Whether a needed claim is missing and may be available at the UserInfo endpoint. */
 const lacks = (claims: Claims, { role_claim }: ConnectionSettings): boolean =>
   claims['email'] === undefined ||
   (role_claim !== null && claims[role_claim[0] ?? ''] === undefined)
@@ -337,7 +337,7 @@ function asProviderError(error: unknown, otherwise: ProviderError['reason']): Pr
   return new ProviderError(otherwise)
 }
 
-/** What is wrong with a provider, as far as can be seen without signing in. */
+/** Reports problems with a provider, as far as they can be found without signing in. */
 export async function testProvider(kernel: Kernel, connection: OpenConnection) {
   const { tenant_id, row, settings } = connection
   knownMetadata(kernel).delete(`${tenant_id}/${row.connection_id}`)
@@ -382,7 +382,7 @@ const knownKeys = perKernel(
     }),
 )
 
-/** Keys for logout tokens, which anybody can send: they are not read again for each. */
+/** Cached keys for logout tokens: anybody can send tokens, so keys are not read for each. */
 function keysWithin(
   kernel: Kernel,
   { tenant_id, row }: OpenConnection,
@@ -413,7 +413,7 @@ export async function verifyLogout(
     const metadata = await discover(kernel, connection)
     const { createLocalJWKSet, decodeJwt, errors, jwtVerify } = await loadJose()
     const jwks_uri = metadata.jwks_uri ?? ''
-    // Of several directories the token chooses one that is listed, and is verified for exactly it.
+    // With several directories, the token states a listed one and is verified for exactly that one.
     const issuer = hasDirectories(settings) ? (decodeJwt(token).iss ?? '') : metadata.issuer
     if (hasDirectories(settings) && !issuersOf(settings).includes(issuer)) return null
     const verify = async (age_us: number) => {
@@ -429,7 +429,7 @@ export async function verifyLogout(
       })
     }
     const { payload } = await verify(METADATA_US).catch((error: unknown) => {
-      // The provider may sign with a key of its own that is newer than what is known of it.
+      // The provider may have signed with a key that is newer than the cached ones.
       if (error instanceof errors.JWKSNoMatchingKey) return verify(NEW_KEYS_US)
       throw error
     })

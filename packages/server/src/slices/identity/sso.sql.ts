@@ -1,4 +1,4 @@
-// SQL of connections to providers, and of who people are there.
+// SQL of connections to providers, and of people's identities there.
 
 import type { Tables } from '../../platform/db/schema/tables.ts'
 import {
@@ -30,13 +30,13 @@ export const findConnection = (db: TenantDb, connection_id: string) =>
     from(db, 'sso_connections').select(CONNECTION).where('connection_id', '=', connection_id),
   )
 
-/** Oldest first; there are few. */
+/** Oldest first, without pages: there are few. */
 export const listConnections = (db: TenantDb) =>
   db.all(
     from(db, 'sso_connections').select(CONNECTION).orderBy('created_us').orderBy('connection_id'),
   )
 
-/** In the order of their ids, after `after`. */
+/** Connections with ids after `after`, ordered by id. */
 export const listConnectionsAfter = (db: TenantDb, after: string, limit: number) =>
   db.all(
     from(db, 'sso_connections')
@@ -46,7 +46,7 @@ export const listConnectionsAfter = (db: TenantDb, after: string, limit: number)
       .limit(limit),
   )
 
-/** Whether people sign in through a provider only. */
+/** Whether people may sign in only through a provider. */
 export const isEnforced = async (db: TenantDb): Promise<boolean> =>
   (await db.first(
     from(db, 'sso_connections')
@@ -63,13 +63,13 @@ export const updateConnection = (
 ): Promise<number> =>
   tx.run(update(tx, 'sso_connections').set(change).where('connection_id', '=', connection_id))
 
-/** With what is known of people through it. */
+/** Deletes the connection and people's identities in it. */
 export async function deleteConnection(tx: Tx, connection_id: string): Promise<void> {
   for (const table of ['sso_identities', 'sso_logouts', 'sso_connections'] as const)
     await tx.run(deleteFrom(tx, table).where('connection_id', '=', connection_id))
 }
 
-/** The person with the subject; undefined: nobody yet. */
+/** The person with the subject; undefined if there is none yet. */
 export const findIdentity = (
   db: TenantDb,
   { connection_id, sub_label }: { connection_id: string; sub_label: string },
@@ -89,7 +89,7 @@ export const insertIdentity = (
 export const deleteIdentities = (tx: Tx, user_id: string) =>
   tx.run(deleteFrom(tx, 'sso_identities').where('user_id', '=', user_id))
 
-/** False: the token was taken before. Forgets those that have expired. */
+/** Returns false if the token was used before. Deletes tokens that have expired. */
 export async function takeLogout(
   tx: Tx,
   row: { connection_id: string; jti_hash: Uint8Array; expires_us: number },

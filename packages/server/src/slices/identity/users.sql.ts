@@ -49,13 +49,13 @@ export const listUsers = (db: TenantDb, page: Pick<Page, 'limit' | 'offset' | 'a
     ),
   )
 
-/** In the order of their ids, after `after`. */
+/** People with ids after `after`, ordered by id. */
 export const listUsersAfter = (db: TenantDb, after: string, limit: number) =>
   db.all(
     from(db, 'users').select(USER).where('user_id', '>', after).orderBy('user_id').limit(limit),
   )
 
-/** The roles of those who have taken their invitation. */
+/** The roles of people who have accepted their invitation. */
 export const listActiveRoles = (db: TenantDb) =>
   db.all(from(db, 'users').select(['user_id', 'roles']).where('state', '=', 'active'))
 

@@ -272,7 +272,7 @@ const batch: Handler<typeof items.batch> = async (call, { params, body }) => {
   }
 }
 
-/** The position of the last change of each name; refuses a condition that it does not repeat. */
+/** Position of the last change of each name. Refuses a condition that the last change lacks. */
 function lastChanges(operations: readonly BatchOperation[]): Map<string, number> {
   const last = new Map<string, number>()
   for (const [i, operation] of operations.entries())

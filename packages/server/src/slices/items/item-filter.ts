@@ -1,4 +1,4 @@
-// Pure: which items and namespaces a request means.
+// Pure: decides which items and namespaces match a request.
 
 import { isDeepStrictEqual } from 'node:util'
 
@@ -39,7 +39,7 @@ export const matchesFilter = (
     return operators.every(([operator, operand]) => OPERATORS[operator]?.(member, operand) ?? false)
   })
 
-/** The conditions of an object with an operator among its members; none: a value to equal. */
+/** The operators of an object that has any; empty if the value is to be compared for equality. */
 function operatorsOf(wanted: unknown): [string, unknown][] {
   if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted)) return []
   const entries = Object.entries(wanted)
@@ -55,7 +55,7 @@ function isAmong(value: unknown, wanted: unknown): boolean {
 export const hasPrefix = (namespace: readonly string[], prefix: readonly string[]): boolean =>
   prefix.length <= namespace.length && prefix.every((one, i) => namespace[i] === one)
 
-/** Whether the labels at one end are those of the pattern, in which `*` stands for any. */
+/** Whether the labels at one end match the pattern, in which `*` stands for any label. */
 export function fitsEnd(
   namespace: readonly string[],
   pattern: readonly string[],
@@ -66,7 +66,7 @@ export function fitsEnd(
   return pattern.every((one, i) => one === '*' || namespace[from + i] === one)
 }
 
-/** In alphabetical order, label by label. */
+/** Compares alphabetically, label by label. */
 export function compareNamespaces(a: readonly string[], b: readonly string[]): number {
   for (const [i, label] of a.entries()) {
     const other = b[i]

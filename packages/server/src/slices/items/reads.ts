@@ -64,7 +64,7 @@ export const namespaces: Handler<typeof items.namespaces> = async (call, { param
   return call.read((db) => listSome(call.kernel, db, params.store_id, body))
 }
 
-/** Asks the policies once for all reads of a request. Refuses `store_not_found` before. */
+/** Asks the policies once for all reads of a request. First refuses `store_not_found`. */
 export async function admitReads(
   call: Call,
   store_id: string,
@@ -76,7 +76,7 @@ export async function admitReads(
   await admitItems(call, 'memory.retrieve', contexts)
 }
 
-/** What the request searches for, the names in it included. */
+/** The search text of a read, including the names in it. */
 function queryOf(read: ItemRead): string {
   if (read.op === 'get') return [...read.namespace, read.key].join('\n')
   if (read.op === 'search') return [...read.namespace_prefix, read.query ?? ''].join('\n')
@@ -113,7 +113,7 @@ async function getOne(
   return { item: found ? showItem(found) : null }
 }
 
-/** Refuses `validation`: a filter that cannot be applied, or a query over its limit. */
+/** Refuses `validation` for a filter that cannot be applied or a query over its limit. */
 function parseSearch(store_id: string, body: SearchItems, loc: Loc): ItemSearch {
   const problem = body.filter ? explainFilter(body.filter) : null
   if (problem !== null) throw validationDetail([...loc, 'filter'], problem, 'value_error')
@@ -127,7 +127,7 @@ function parseSearch(store_id: string, body: SearchItems, loc: Loc): ItemSearch 
     store_id,
     prefix: body.namespace_prefix,
     query: body.query || null,
-    // Written as values are: they have one zero.
+    // Serialised like stored values, so that -0 and 0 are equal.
     filter: body.filter ? JSON.parse(JSON.stringify(body.filter)) : null,
     limit: body.limit ?? limits.item_search.default,
     offset: body.offset ?? 0,
@@ -157,7 +157,7 @@ async function listSome(
   return { namespaces: sorted.slice(offset, offset + (limit ?? limits.page.default)) }
 }
 
-/** Documents opened at once. */
+/** Documents opened per step. */
 const OPENED = 50
 const NAMESPACES_AT_ONCE = 10
 
@@ -172,7 +172,7 @@ function showItem({ row, fact }: StoredVersion): Item {
   return {
     namespace: [...item.namespace],
     key: item.key,
-    // Written as the JSON of an object.
+    // `content` is the JSON of an object.
     value: JSON.parse(fact.content),
     ref: row.ref,
     created_at: formatTime(row.created_us),
@@ -182,8 +182,8 @@ function showItem({ row, fact }: StoredVersion): Item {
 }
 
 /**
- * The version of a name that is current, or was at log position `known_seq`; undefined: there is
- * none, or it has been erased since.
+ * Returns the version of a name that is current, or was at log position `known_seq`; undefined if
+ * there is none or it has been erased since.
  */
 async function findVersion(
   kernel: Kernel,
@@ -207,13 +207,13 @@ async function findVersion(
   return fact && { row, fact }
 }
 
-/** A version whose successor has been erased since was replaced by it all the same. */
+/** A version counts as replaced even if its successor has been erased since. */
 async function wasCurrent(db: TenantDb, ref: number, seq: number): Promise<boolean> {
   const version = await findValidityAt(db, ref, seq)
   return version?.valid_until_us === null && version.superseded_by === null
 }
 
-/** The namespaces that have a current version, in the order of first puts. */
+/** Lists namespaces with a current version, in the order of first puts. */
 async function listSamples(
   db: TenantDb,
   store_id: string,
@@ -229,7 +229,7 @@ async function listSamples(
   return samples.sort((a, b) => a.namespace_no - b.namespace_no)
 }
 
-/** The namespaces that have a visible item, in the order of first puts. */
+/** Lists namespaces with a visible item, in the order of first puts. */
 async function listNamespaces(
   kernel: Kernel,
   db: TenantDb,
@@ -255,7 +255,7 @@ async function listNamespaces(
   return found
 }
 
-/** Any visible item of a namespace: the sample of it is hidden. */
+/** Finds any visible item of a namespace whose sample is hidden. */
 async function findVisible(
   kernel: Kernel,
   db: TenantDb,
@@ -266,7 +266,7 @@ async function findVisible(
   return undefined
 }
 
-/** The visible ones of these versions, in their order; other requests are answered in between. */
+/** Opens the visible versions, in order; yields to other requests in between. */
 async function* openVersions(
   kernel: Kernel,
   db: TenantDb,
@@ -289,7 +289,7 @@ async function* openVersions(
     }
 }
 
-/** Current versions of these namespaces, in the order of first puts within each. */
+/** Yields pages of current versions of these namespaces, ordered by first put within each. */
 async function* pagesOfHeads(
   db: TenantDb,
   store_id: string,
@@ -300,7 +300,7 @@ async function* pagesOfHeads(
     listItemHeads(db, { store_id, namespace_mac }, after)
   for (let at = 0; at < namespaces.length; at += NAMESPACES_AT_ONCE) {
     const some = namespaces.slice(at, at + NAMESPACES_AT_ONCE)
-    // Across a network they share one way there and back.
+    // Across a network the first pages share one round trip.
     const firsts = await Promise.all(some.map((namespace_mac) => read(namespace_mac, 0)))
     for (const [i, namespace_mac] of some.entries())
       for (let rows = firsts[i] ?? []; rows.length > 0; ) {
@@ -311,7 +311,7 @@ async function* pagesOfHeads(
   }
 }
 
-/** Current versions in the namespaces with a prefix, in the order of first puts. */
+/** Lists current versions in the namespaces with a prefix, in the order of first puts. */
 async function listHeadsWithin(
   kernel: Kernel,
   db: TenantDb,
@@ -334,7 +334,7 @@ async function listHeadsWithin(
 interface ItemSearch {
   readonly store_id: string
   readonly prefix: readonly string[]
-  /** Null: in the order of first puts. */
+  /** `null` to list in the order of first puts. */
   readonly query: string | null
   readonly filter: Readonly<Record<string, unknown>> | null
   readonly limit: number
@@ -342,7 +342,7 @@ interface ItemSearch {
   readonly budget_tokens: number | null
 }
 
-/** Refuses `index_building`, with a query. */
+/** Refuses `index_building` if there is a query. */
 async function findItems(kernel: Kernel, db: TenantDb, search: ItemSearch): Promise<ItemMatch[]> {
   const { store_id, prefix, query, limit, offset } = search
   if (query === null) {
@@ -353,7 +353,7 @@ async function findItems(kernel: Kernel, db: TenantDb, search: ItemSearch): Prom
   return answerRanked(kernel, db.tenant_id, {
     store_id,
     query,
-    // Items that are being erased are ranked, and left out.
+    // Items being erased are ranked but not shown, so more are requested.
     limit: Math.min(offset + limit + limits.item_search.max, RANKED_MAX),
     async choose(snapshot) {
       byRef.clear()
@@ -380,7 +380,7 @@ async function findItems(kernel: Kernel, db: TenantDb, search: ItemSearch): Prom
 
 const RANKED_MAX = 1_000_000
 
-/** The visible versions that the filter fits, from the offset on, as many as the limit. */
+/** Takes the visible versions that match the filter, from `offset` on and up to `limit`. */
 async function takeMatching(
   kernel: Kernel,
   db: TenantDb,

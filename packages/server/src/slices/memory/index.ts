@@ -1,4 +1,4 @@
-// The face of the memory slice: its handlers, and the functions that other slices call.
+// The public interface of the memory slice: its handlers, and the functions that other slices call.
 
 import type { memory } from '@custos/contract'
 import type { HandlersOf } from '../../platform/kernel/call.ts'
@@ -146,17 +146,17 @@ export const memoryHandlers = {
   import: importStore,
 } satisfies HandlersOf<typeof memory>
 
-/** Writes the snapshots of indexes that are due; at the end of the process within that time. */
+/** Writes due snapshots of indexes. `within_ms` is the time left when the process is stopping. */
 export const saveIndexes = (kernel: Kernel, within_ms?: number): Promise<void> =>
   storeIndexes(kernel).saveDue(within_ms)
 
-/** Removes what the last process left of snapshots. */
+/** Removes leftover snapshot files of the previous process. */
 export const sweepIndexes = (kernel: Kernel): Promise<void> => storeIndexes(kernel).sweep()
 
-/** To be called before the job worker starts: it continues embedding that the last stop cut off. */
+/** Call this before the job worker starts: it resumes embedding that the last stop cut off. */
 export function registerMemoryJobs(kernel: Kernel): void {
   kernel.jobs.register(STORE_REEMBED, makeReembedRunner(kernel))
 }
 
-/** The memory of all indexes of this process, and how long the longest build has been running. */
+/** Memory of all indexes of this process, and how long the longest build has been running. */
 export const measureIndexes = (kernel: Kernel) => storeIndexes(kernel).measure()

@@ -1,8 +1,8 @@
-// The steps of an off-boarding: mark, ledger, keys, log, checkpoint, certificate; each once.
+// The steps of an off-boarding, each done once: mark, ledger, keys, log, checkpoint, certificate.
 //
-// Progress is read from the data and the ledger, so that it resumes after a crash at any step, and
-// on older data that were restored: there the keyring destroys the keys again when it opens, and
-// the ledger gives the certificate back as it was.
+// Progress is read from the data and the ledger, so the off-boarding resumes after a crash at any
+// step, and on restored older data: there the keyring destroys the keys again when it opens, and
+// the ledger returns the original certificate.
 
 import assert from 'node:assert/strict'
 import type { Epoch, TenantCertificate } from '@custos/contract'
@@ -109,7 +109,7 @@ async function loadRow(kernel: Kernel, tenant_id: string): Promise<DestructionRo
   return row
 }
 
-// After the mark: the counts no longer change.
+// Runs after the mark, so the counts no longer change.
 async function countContent(kernel: Kernel, tenant_id: string): Promise<TenantPlan['counts']> {
   const requested = await kernel.keyring.ledger.listRequested()
   const open_erasures = requested.filter((entry) => entry.tenant_id === tenant_id).length
@@ -123,14 +123,14 @@ async function countContent(kernel: Kernel, tenant_id: string): Promise<TenantPl
   }))
 }
 
-/** Drops what this process has cached of it; other processes do when they see the mark. */
+/** Drops what this process cached of the tenant; others do so when they see the mark. */
 async function dropMemory(kernel: Kernel, tenant_id: string): Promise<void> {
   openedDecisions.removeTenant(tenant_id)
   for (const store_id of await kernel.db.read(tenant_id, listStoreIds))
     dropCached(kernel, tenant_id, store_id, [])
 }
 
-/** Appends the last entry of the log; its position. */
+/** Appends the last entry of the log; returns its position. */
 async function closeLog(
   kernel: Kernel,
   tenant_id: string,
@@ -159,7 +159,7 @@ async function closeLog(
   })
 }
 
-/** Returns the stored certificate: the first one, also where it comes from the ledger. */
+/** Returns the stored certificate, which is the first one, even if it comes from the ledger. */
 async function storeCertificate(
   kernel: Kernel,
   entry: LedgerEntry,
@@ -168,9 +168,9 @@ async function storeCertificate(
   const { tenant_id } = closed
   const row = await loadRow(kernel, tenant_id)
   if (row.record !== null && row.destroyed_us !== null)
-    // Written below.
+    // The record was written below.
     return { certificate: JSON.parse(row.record), completed_us: row.destroyed_us }
-  // The ledger keeps only what was stored here.
+  // The ledger contains only certificates that were stored here.
   const kept = entry.state === 'completed' ? (entry.certificate as TenantCertificate) : null
   const certificate = kept ?? (await certifyDestruction(kernel, closed))
   const completed_us = entry.completed_us ?? kernel.clock.now()
@@ -187,9 +187,9 @@ async function storeCertificate(
 }
 
 /**
- * Resumes every off-boarding that a stop has interrupted, and repeats those that older data lack.
- * Run at the start, after the log and erasures are reconciled, and from time to time: another
- * process may have died during one.
+ * Resumes every interrupted off-boarding and repeats those that older data lack. Runs at startup,
+ * after log and erasures are reconciled, and periodically: another process may have died during
+ * one.
  */
 export async function resumeDestructions(
   kernel: Kernel,
@@ -205,7 +205,7 @@ export async function resumeDestructions(
     )
 }
 
-/** Starts the job that removes the rows again where it was given up. */
+/** Restarts the job that removes the rows if the job was abandoned. */
 async function restartRemovals({ db, jobs }: Kernel): Promise<void> {
   const open = await db.read(PLATFORM, listOpenDestructions)
   for (const { tenant_id, job_id } of open) {
@@ -239,7 +239,7 @@ async function resumeDestruction(
   options: { generation_floor?: number },
 ): Promise<void> {
   const { db, keyring } = kernel
-  // Data from before the tenant was created, or that never contained it.
+  // The data are from before the tenant was created, or never contained it.
   if (!(await db.read(tenant_id, (one) => findTenant(one, tenant_id)))) return
   const entry = await keyring.ledger.find(tenant_id, 'tenant', tenant_id)
   if (entry && isMove(entry.plan)) return markMoved(kernel, tenant_id, entry.plan)
@@ -253,7 +253,7 @@ async function resumeDestruction(
   await continueDestruction(kernel, tenant_id, options)
 }
 
-/** On data from before a tenant was moved to another cluster: here nobody acts for it any more. */
+/** For data from before a tenant moved to another cluster: nobody acts for it here any more. */
 async function markMoved({ db }: Kernel, tenant_id: string, plan: MovePlan): Promise<void> {
   const known = await db.read(tenant_id, findMove)
   if (known && known.state !== 'arrived') return
@@ -271,8 +271,8 @@ interface DestructionMark {
 }
 
 /**
- * The first step: from this commit on nobody acts for the tenant, and its log takes no more
- * entries. How many keys were revoked; refuses `legal_hold` while any store has one.
+ * The first step: from this commit on nobody acts for the tenant, and its log accepts no more
+ * entries. Returns how many keys were revoked. Refuses `legal_hold` while any store has a hold.
  */
 export async function markDestroyed(
   kernel: Kernel,
@@ -299,12 +299,12 @@ interface ClosedTenant {
   readonly tenant_id: string
   readonly plan: TenantPlan
   readonly requested_us: number
-  /** The log position of the entry `tenant.destroyed`. */
+  /** Log position of the `tenant.destroyed` entry. */
   readonly log_seq: number
   readonly epoch: Epoch
 }
 
-/** Throws when something is left: only what was observed is certified. */
+/** Throws if anything is left: only what was observed is certified. */
 async function certifyDestruction(
   kernel: Kernel,
   closed: ClosedTenant,

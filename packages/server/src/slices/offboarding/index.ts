@@ -1,4 +1,4 @@
-// Off-boarding of tenants: destroys the key, runs the job that removes rows, resumes at a start.
+// Off-boarding of tenants: destroys the keys, starts the job that removes rows, resumes at startup.
 
 import type { Destruction, offboarding, TenantCertificate } from '@custos/contract'
 import { verifyTenantErasure } from '@custos/proof'
@@ -51,7 +51,7 @@ function requirePreconditions(call: Call<typeof offboarding.destroy_key>, tenant
       'wrong_state',
       'local mode runs on this tenant: stop the service and delete its data directory instead',
     )
-  // There is no certificate without them: check before the first step.
+  // No certificate can be signed without these keys, so check before the first step.
   erasureSigner(kernel)
   kernel.keyring.signer('checkpoint')
 }
@@ -63,13 +63,13 @@ const destruction: Handler<typeof offboarding.destruction> = async (call, { para
   return loadDestruction(kernel, tenant_id)
 }
 
-/** Refuses `certificate_not_found` for a tenant that is not off-boarded. */
+/** Refuses `certificate_not_found` if the tenant is not off-boarded. */
 async function loadDestruction(kernel: Kernel, tenant_id: string): Promise<Destruction> {
   const row = await kernel.db.read(tenant_id, (db) => findDestruction(db, tenant_id))
   if (!row) throw new Refusal('certificate_not_found', 'the tenant is not off-boarded')
   const { record, destroyed_us, removed_us, job_id } = row
   const certificate: TenantCertificate | null = record === null ? null : JSON.parse(record)
-  // Found now: what lies in the data may have been changed since destruction.ts wrote it.
+  // Verified now: the data may have been changed since destruction.ts wrote them.
   const keys = kernel.keyring.publishedKeys()
   const verified =
     certificate === null ? null : (await verifyTenantErasure(certificate, keys)).valid
@@ -89,7 +89,7 @@ async function loadDestruction(kernel: Kernel, tenant_id: string): Promise<Destr
   }
 }
 
-/** Witnesses and authorities may answer later than the certificate is signed. */
+/** Witnesses and authorities may answer after the certificate was signed. */
 async function showLastCheckpoint(
   kernel: Kernel,
   { tenant_id, last_checkpoint: { epoch_number } }: TenantCertificate,
@@ -109,7 +109,7 @@ export const offboardingHandlers = {
   destruction,
 } satisfies HandlersOf<typeof offboarding>
 
-/** Before the worker starts: it resumes a removal that the last stop interrupted. */
+/** Call this before the worker starts, as it resumes removals that the last stop interrupted. */
 export function registerOffboardingJobs(kernel: Kernel): void {
   kernel.jobs.register(TENANT_REMOVE, tenantRemover(kernel))
 }

@@ -1,5 +1,5 @@
-// The plan of an off-boarding, as the ledger keeps it: enough to finish it on any copy of the data;
-// and the names of its steps.
+// The plan of an off-boarding in the ledger, enough to finish it on any copy of the data; and the
+// names of its steps.
 
 import assert from 'node:assert/strict'
 import Type, { type Static } from 'typebox'
@@ -15,7 +15,7 @@ const Counts = Type.Object({
   decisions: Count,
   records: Count,
   certificates: Count,
-  /** Erasures that had begun and were never certified: their memories go with the rest. */
+  /** Erasures that had begun but were not certified; their memories are destroyed with the rest. */
   open_erasures: Count,
 })
 
@@ -31,12 +31,12 @@ export type TenantPlan = Static<typeof TenantPlan>
 
 const planSchema = Compile(TenantPlan)
 
-/** Of a tenant that another cluster serves: its keys are destroyed here, its log goes on there. */
+/** For a tenant moved to another cluster: keys are destroyed here, the log continues there. */
 const MovePlan = Type.Object({
   version: Type.Literal(1),
   kind: Type.Literal('move'),
   move_id: Type.String(),
-  /** Base URL of the cluster. */
+  /** Base URL of the other cluster. */
   address: Type.String(),
   started_us: Count,
 })
@@ -46,7 +46,7 @@ const movePlanSchema = Compile(MovePlan)
 
 export const isMove = (plan: unknown): plan is MovePlan => movePlanSchema.Check(plan)
 
-/** Parses a ledger row's plan; the row may have come from a ledger copy on disk. */
+/** Parses a ledger row's plan. The row may come from a ledger copy on disk. */
 export function parsePlan(value: unknown): TenantPlan {
   assert(
     planSchema.Check(value),
@@ -75,9 +75,10 @@ export function parseReasons(text: string): ErasureReasons {
 }
 
 /**
- * marked: the credentials are revoked, the log takes nothing more; ledger: the plan is durable, the
- * keys are there; key: they are destroyed; logged: the log's last entry; checkpoint: it is signed;
- * certified: the certificate is stored; completed: it is in the ledger; removed: the rows are gone.
+ * marked: the credentials are revoked, the log is closed; ledger: the plan is durable, the keys
+ * still exist; key: the keys are destroyed; logged: the log has its last entry; checkpoint: it is
+ * signed; certified: the certificate is stored; completed: it is in the ledger; removed: the rows
+ * are deleted.
  */
 export const OFFBOARDING_STEPS = [
   'marked',

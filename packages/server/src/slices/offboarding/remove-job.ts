@@ -1,4 +1,4 @@
-// The job that removes the rows of an off-boarded tenant, which nobody can read any longer.
+// The job that removes the rows of an off-boarded tenant, which nobody can read any more.
 
 import {
   deleteControlRows,
@@ -16,10 +16,10 @@ import { LOG_JOBS } from '../gcrumbs/index.ts'
 
 export const TENANT_REMOVE = 'tenant.remove'
 
-/** A unit of this size keeps other writers waiting for some milliseconds. */
+/** A unit of this size delays other writers by some milliseconds. */
 const ROWS_PER_UNIT = 500
 
-/** What proves the past and contains no text; see REMAINS in certificate.ts. */
+/** Tables that prove the past and contain no text; see REMAINS in certificate.ts. */
 export const KEPT_TABLES: readonly string[] = [
   'chain_heads',
   'breadcrumbs',
@@ -32,7 +32,7 @@ export const KEPT_TABLES: readonly string[] = [
   'usage',
 ]
 
-/** Tables in which no row of a tenant is left. */
+/** Tables from which all rows of a tenant are removed. */
 export const removedTables = () => tenantTables().filter(({ name }) => !KEPT_TABLES.includes(name))
 
 /** Safe to run again from the start. */
@@ -53,7 +53,7 @@ export const tenantRemover =
       await context.progress(done + 1, tables.length)
     }
     await kernel.db.transact(tenant_id, async (tx) => {
-      // The last checkpoint is offered to witnesses until they have signed it.
+      // The last checkpoint is still offered to witnesses until they have signed it.
       await deleteControlRows(tx, { job_id, kinds: LOG_JOBS })
       const row = await findDestruction(tx, tenant_id)
       if (row && row.removed_us === null) await updateDestruction(tx, { removed_us: tx.now() })
@@ -62,7 +62,7 @@ export const tenantRemover =
     return undefined
   }
 
-/** The first table with a row that the job removes; for checks of the data. */
+/** The first table with a row that the job should have removed; for checks of the data. */
 export async function hasRowsLeft(kernel: Kernel, tenant_id: string): Promise<string | null> {
   for (const table of removedTables())
     if ((await kernel.db.read(tenant_id, (db) => countRows(db, table, 1))) > 0) return table.name

@@ -79,10 +79,10 @@ async function eraseBatch(
 
 export const EXPIRY_ERASE = 'retention.expire'
 
-/** Legal basis in the certificates. */
+/** Legal basis stated in the certificates. */
 const BASIS = 'expiry: set when the memory was written'
 
-/** Those of `tenants` that have an expired memory. */
+/** Returns the `tenants` that have an expired memory. */
 export const listTenantsWithExpired = (
   { db, clock }: Kernel,
   tenants: readonly string[],
@@ -111,11 +111,11 @@ export function startExpiryJobs(kernel: Kernel, tenant_id: string): Promise<numb
   })
 }
 
-/** The runner of these jobs. Safe to run again: an erased memory has no expiry any more. */
+/** The runner of these jobs. Safe to run again: an erased memory has no expiry. */
 export const expiryEraser = (kernel: Kernel): JobRunner =>
   batchEraser(kernel, (tx, context) => beginBatch(kernel, tx, context))
 
-/** Marks the next batch, or ends the job if the store is empty of them, deleted or held by now. */
+/** Marks the next batch. Ends the job if nothing is left or the store is deleted or held by now. */
 async function beginBatch(
   kernel: Kernel,
   tx: Tx,

@@ -52,7 +52,7 @@ export const placeHold: Handler<typeof retention.place_hold> = async (call, { pa
           const ids = { hold_id, already_erasing }
           return { reply: ids, ids }
         },
-        // Written by run above.
+        // The stored ids were written by `run` above.
         replay: async (_, ids) => ({
           hold_id: String(ids['hold_id']),
           already_erasing: Number(ids['already_erasing']),
@@ -65,7 +65,7 @@ export const placeHold: Handler<typeof retention.place_hold> = async (call, { pa
     const row = await findHold(db, params.store_id, hold_id)
     return row && (await showHolds(call, db, params.store_id, [row]))[0]
   })
-  // A retry after the store was deleted.
+  // The store was deleted before the retry.
   if (!hold) return call.refuse('store_not_found')
   return { ...hold, already_erasing }
 }
@@ -78,7 +78,7 @@ function parseEnd(call: Call<typeof retention.place_hold>, until: string | null)
   return until_us
 }
 
-/** How many memories of the store are being erased already. */
+/** Records the hold; returns how many memories of the store are already being erased. */
 async function recordHold(
   call: Call<typeof retention.place_hold>,
   tx: Tx,

@@ -1,4 +1,4 @@
-// Retention: its settings, retention.run with its job and the run that the timer starts, handlers.
+// Retention: its settings, handlers, and the erasure runs that requests and the timer start.
 
 import type { EventPayload, Retention, retention } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
@@ -51,10 +51,10 @@ import { openStoreNotes, prepareStoreTarget } from './store-notes.ts'
 
 const DAY_US = 86_400_000_000
 
-/** Memories written at or before it are due. A day has 24 hours. */
+/** Memories written at or before the result are due. A day has 24 hours. */
 const computeCutoff = (retain_days: number, now_us: number): number => now_us - retain_days * DAY_US
 
-/** Whether a run may continue: its store keeps memories no longer than when the run began. */
+/** Whether a run may continue: the retention has not become longer since the run began. */
 const isStillDue = ({
   run_days,
   retain_days,
@@ -63,7 +63,7 @@ const isStillDue = ({
 
 const RETENTION_ERASE = 'retention.erase'
 
-/** Erases a store's memories that are due, each with a certificate. */
+/** Erases the due memories of a store, each with a certificate. */
 const runRetention: Handler<typeof retention.run> = async (call, { params }) => {
   const { kernel } = call
   const { store_id } = params
@@ -84,7 +84,7 @@ const runRetention: Handler<typeof retention.run> = async (call, { params }) => 
   })
 }
 
-/** The current run, or a new one. The store must have a retention. */
+/** Returns the current run, or starts one. The store must have a retention. */
 async function startRun(kernel: Kernel, tx: Tx, store_id: string) {
   const row = await findRetention(tx, store_id)
   if (!row || row.retain_days === null) throw new Refusal('retention_not_set')
@@ -106,8 +106,8 @@ async function startRun(kernel: Kernel, tx: Tx, store_id: string) {
 }
 
 /**
- * Starts a run at every store without a hold that has memories due, and a job where some have
- * expired; how many. A failure at one tenant does not affect the others.
+ * Starts a run for every store without a hold that has due memories, and a job for stores with
+ * expired ones; returns how many. A failure at one tenant does not affect the others.
  */
 export async function runDueRetention(kernel: Kernel): Promise<number> {
   const all = await kernel.db.read(PLATFORM, listServedIds)
@@ -145,11 +145,11 @@ const listDueStores = (kernel: Kernel, tenant_id: string): Promise<string[]> =>
 
 type RunEnd = EventPayload<'retention.erased'>['ended_by']
 
-/** Safe to run again after any failure: what is erased is no longer due, and counted once. */
+/** Safe to run again after any failure: erased memories are no longer due and are counted once. */
 const retentionEraser = (kernel: Kernel): JobRunner =>
   batchEraser(kernel, (tx, context) => beginBatch(kernel, tx, context))
 
-/** Ends a run that was given up after many attempts: the timer starts another. */
+/** Ends a run that was abandoned after many attempts. The timer starts another. */
 async function abandonRun(tx: Tx, job: Job): Promise<void> {
   const row = await findRetention(tx, storeOfJob(job))
   if (row?.job_id !== job.job_id || row.run_days === null) return
@@ -157,7 +157,7 @@ async function abandonRun(tx: Tx, job: Job): Promise<void> {
   await endRun(tx, row, { days: row.run_days, erased, ending: 'given_up' })
 }
 
-// Counts what the last batch erased, and marks and records the next one, in one unit of work: an
+// Counts what the last batch erased, and marks and records the next one, in one unit of work. So an
 // interrupted run counts each memory once.
 async function beginBatch(
   kernel: Kernel,
@@ -229,7 +229,7 @@ const setRetention: Handler<typeof retention.set> = async (call, { params, body 
   const store = await call.read((db) => findStore(db, store_id))
   if (store?.state === 'deleting') return call.refuse('store_deleting')
   if (!store && store_id !== 'default') return call.refuse('store_not_found')
-  // The policies admit it once: from here on the store's memories are erased without a request.
+  // The policies decide once: from here on the store's memories are erased without a request.
   if (retain_days !== null) await admit(call, 'memory.delete', { store_id })
   await retryOnStoreConflict(async () => {
     const target = await prepareStoreTarget(kernel, tenant_id, store_id)
@@ -299,7 +299,7 @@ export const retentionHandlers = {
   release_hold: releaseHold,
 } satisfies HandlersOf<typeof retention>
 
-/** Before the worker starts: it resumes a run that the last stop interrupted. */
+/** Call this before the worker starts: it resumes runs that the last stop interrupted. */
 export function registerRetentionJobs(kernel: Kernel): void {
   kernel.jobs.register(RETENTION_ERASE, retentionEraser(kernel), { abandon: abandonRun })
   kernel.jobs.register(EXPIRY_ERASE, expiryEraser(kernel))

@@ -1,4 +1,4 @@
-// SQL of retention: how long a store keeps its memories, the run under way, what is due.
+// SQL of retention: how long a store keeps its memories, the current run, and what is due.
 
 import type { Database } from '../../platform/db/database.ts'
 import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
@@ -34,7 +34,7 @@ type RetentionSetting = Pick<
   'store_id' | 'retain_days' | 'set_us' | 'set_by' | 'secret_no' | 'sealed'
 >
 
-/** Settings of a running run do not change. */
+/** Saves the setting. A run in progress keeps the settings it began with. */
 export const saveRetention = (tx: Tx, { store_id, ...setting }: RetentionSetting) =>
   tx.run(
     insertInto(tx, 'store_retention', {
@@ -115,7 +115,7 @@ const dueStatement = statement<{ store_id: string; cutoff_us: number; limit: num
     .limit(p.limit),
 )
 
-/** Memories written at or before the cut-off, oldest first; also those whose erasure stopped. */
+/** Memories written by the cut-off, oldest first, including those whose erasure stopped. */
 export async function listDue(
   db: TenantDb,
   due: { store_id: string; cutoff_us: number; limit: number },
@@ -133,7 +133,7 @@ export async function countDue(db: TenantDb, store_id: string, cutoff_us: number
   return Number(row?.count ?? 0)
 }
 
-/** How many of the refs are erased by now. */
+/** How many of the refs have been erased. */
 export async function countErased(db: TenantDb, refs: readonly number[]): Promise<number> {
   if (refs.length === 0) return 0
   const row = await db.first(

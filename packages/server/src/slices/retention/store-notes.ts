@@ -1,5 +1,5 @@
 // Callers' texts about a store (reasons, matters, bases). Each is sealed under a secret of its own
-// and that of the store: a redaction destroys the first, the deletion of the store the second.
+// and the store's secret: a redaction destroys the first, the deletion of the store the second.
 
 import { hash, type KeyObject } from 'node:crypto'
 import { Conflict } from '../../platform/concurrency.ts'
@@ -26,10 +26,10 @@ import {
 } from '../memory/index.ts'
 import { findRetention, listAllRetentions, updateRedactedBasis } from './retention.sql.ts'
 
-/** Which text it is, and of which hold. */
+/** The kind of text and, for holds, the id of the hold. */
 type NoteId = readonly ['retention'] | readonly ['hold' | 'release', string]
 
-/** A text as it is stored; both null: there is none. `secret_no` null: the store's secret only. */
+/** A stored text, or nulls. If only `secret_no` is null, the store's secret alone seals it. */
 interface SealedNote {
   readonly secret_no: number | null
   readonly sealed: Uint8Array | null
@@ -39,12 +39,11 @@ interface SealedNote {
 interface StoreTarget {
   readonly store_id: string
   readonly secret_no: number
-  /** Inside the unit of work; makes `default` where it is missing. */
+  /** Checks the store inside the unit of work; creates `default` if it is missing. */
   enter(tx: Tx): Promise<void>
   /**
-   * Null for no note.
-   * @param before a note of the same row: its secret is used again, so that one redaction reaches
-   * every copy; a note of a redacted row is dropped
+   * Seals a note; `null` for no note. @param before a note of the same row. Its secret is reused,
+   * so that one redaction reaches every copy; a note of a redacted row is dropped
    */
   seal(id: NoteId, note: object | null, before?: SealedNote): Promise<SealedNote>
 }
@@ -56,7 +55,7 @@ export const storeColumn = ([domain, ...ids]: NoteId) =>
     payload: jsonPayload<object>(),
   })
 
-/** Refuses `store_not_found` and `store_deleting`. Throws a conflict of the store. */
+/** Refuses `store_not_found` and `store_deleting`. Throws a conflict `store`. */
 export async function prepareStoreTarget(
   kernel: Kernel,
   tenant_id: string,
@@ -64,7 +63,7 @@ export async function prepareStoreTarget(
 ): Promise<StoreTarget> {
   const row = await kernel.db.read(tenant_id, (db) => findStore(db, store_id))
   if (row?.state === 'deleting') throw new Refusal('store_deleting')
-  // Deleted since its settings were cached, in this process or in another one.
+  // The store was deleted after its settings were cached, in this process or another one.
   if (!row) settingsCache(kernel).forget(tenant_id, store_id)
   const target = await loadWriteTarget(kernel, tenant_id, store_id)
   const secret_no = row?.secret_no ?? target.fresh?.secret_no
@@ -74,12 +73,12 @@ export async function prepareStoreTarget(
     secret_no,
     async enter(tx) {
       await loadTargetHead(kernel, tx, target)
-      // Created again since: nobody could open what was sealed for the earlier store.
+      // The store was created again, so nobody could open what was sealed for the earlier one.
       if ((await findStore(tx, store_id))?.secret_no !== secret_no) throw new Conflict('store')
     },
     async seal(id, note, before) {
       const given = before?.secret_no ?? null
-      // The other notes of a redacted hold name nobody; this one would.
+      // The other notes of a redacted hold name nobody, but this one would.
       const dropped = given === REDACTED_SECRET && id[0] === 'release'
       if (note === null || dropped) return { secret_no: given, sealed: null }
       // A release is sealed like the reason of its hold.
@@ -121,7 +120,7 @@ async function findNoteKey(
 
 const ID_CHARS = 32
 
-/** 16 bytes in hex: the id of the hold, or the first half of SHA-256 of the store's id. */
+/** Row id, 16 bytes in hex: the hold's id, or the first half of SHA-256 of the store's id. */
 const rowIdOf = (id: NoteId, store_id: string): string =>
   id[0] === 'retention' ? hash('sha256', store_id).slice(0, ID_CHARS) : id[1]
 

@@ -1,4 +1,4 @@
-// POST /v1/erasure/subject/access: everything stored about a person, line by line.
+// POST /v1/erasure/subject/access: streams everything stored about a person, line by line.
 
 import {
   type FileReply,
@@ -61,7 +61,7 @@ export const access: Handler<typeof subjects.access> = async (
 const HTML_TYPE = 'text/html; charset=utf-8'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Refuses `rejected` when the records are too long for a document. */
+/** Refuses `rejected` if the records are too long for a document. */
 async function readDocument(lines: AsyncIterable<string>, format: 'html' | 'pdf') {
   const max = format === 'html' ? limits.subject_html_chars : limits.subject_pdf_chars
   const records: JsonObject[] = []
@@ -72,7 +72,7 @@ async function readDocument(lines: AsyncIterable<string>, format: 'html' | 'pdf'
       throw new Refusal('rejected', `too long for ${format}: use ndjson or json, or name stores`)
     records.push(JSON.parse(text))
   }
-  // Loaded when first used.
+  // Loaded on first use.
   const { accessLetter } = await import('@custos/report-files')
   return accessLetter(records)
 }
@@ -90,7 +90,7 @@ async function documentReply(
   return fileReply({ file: htmlDocument(document), type: HTML_TYPE, filename: `${name}.html` })
 }
 
-/** The lines as the list of one JSON document. */
+/** Yields the lines as a list in one JSON document. */
 async function* asList(lines: AsyncIterable<string>): AsyncGenerator<string> {
   let before = '{"records":[\n'
   for await (const text of lines) {
@@ -102,7 +102,7 @@ async function* asList(lines: AsyncIterable<string>): AsyncGenerator<string> {
 
 const ascending = (a: number, b: number): number => a - b
 
-/** Records the request and its answer, in numbers, before anything is shown. */
+/** Records the request and the counts of its answer before anything is shown. */
 function recordAccess(
   call: Call<typeof subjects.access>,
   request_id: string,
@@ -204,7 +204,8 @@ async function* streamLines(
   for (let at = 0; at < content.seqs.length; at += DECISIONS_AT_ONCE) {
     const some = content.seqs.slice(at, at + DECISIONS_AT_ONCE)
     for (const decision of await showBySeqs(call.kernel, call.tenant_id, some)) {
-      // A decision of another store used a memory that the key reaches; the key may not read it.
+      // A decision of another store may have used a memory in reach; the key may not read the
+      // decision.
       if (!isVisible(call, decision.store_id)) continue
       counts.decisions += 1
       if (decision.redacted) redacted.push(decision.decision_id)

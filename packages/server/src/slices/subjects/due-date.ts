@@ -1,4 +1,4 @@
-// Pure: when a request is due. GDPR Article 12(3): a month after receipt, two more if need be.
+// Pure: due dates of requests. GDPR Article 12(3): one month after receipt, two more if necessary.
 
 import { formatTime, parseTime } from '../../platform/clock.ts'
 
@@ -7,8 +7,8 @@ const EXTENDED_MONTHS = 3
 const FURTHER_MONTHS = EXTENDED_MONTHS - MONTHS
 
 /**
- * The same day and time `months` calendar months later; the last day of a month that has no such
- * day (Regulation (EEC, Euratom) No 1182/71, Article 3(2)(c)). Microseconds in UTC.
+ * The same day and time `months` calendar months later, or the last day of the month if it has no
+ * such day (Regulation (EEC, Euratom) No 1182/71, Article 3(2)(c)). Microseconds in UTC.
  */
 export function addMonths(us: number, months: number): number {
   const text = formatTime(us)
@@ -28,7 +28,7 @@ const two = (value: number): string => String(value).padStart(2, '0')
 /** One month after receipt. */
 export const dueAfter = (received_us: number): number => addMonths(received_us, MONTHS)
 
-/** Two further months: three after receipt, unless the request set another day. */
+/** Two further months, thus three after receipt, unless the request set another due date. */
 export const extendedDue = (received_us: number, due_us: number): number =>
   due_us === dueAfter(received_us)
     ? addMonths(received_us, EXTENDED_MONTHS)

@@ -1,5 +1,5 @@
 // The job of an erasure request: erases its memories and decisions, searches again for what was
-// written meanwhile, signs the manifest, closes the request.
+// written meanwhile, signs the manifest, and closes the request.
 
 import assert from 'node:assert/strict'
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
@@ -69,11 +69,11 @@ async function reportStep(
   await kernel.step(`subject:${step}`)
 }
 
-/** The queue retries first; then the job pauses longer and longer, and never gives up. */
+/** After this many retries by the queue the job pauses ever longer, but never gives up. */
 const ATTEMPTS_BEFORE_PAUSE = 8
 const PAUSE_MS = 60_000
 const PAUSE_MAX_MS = 600_000
-/** More of them have a common cause: the job fails before it tries the others. */
+/** More failures than this have a common cause: the job fails without trying the rest. */
 const UNPROVEN_MAX = 500
 
 /** An open request that the job works on. */
@@ -82,13 +82,13 @@ interface EraseTask {
   readonly tenant_id: string
   readonly request_id: string
   readonly row: RequestRow
-  /** Null: data from before its end were restored, and the secret of its payload is destroyed. */
+  /** `null` if the payload's secret is destroyed, in restored data from before the end. */
   readonly search: RequestPayload | null
 }
 
 export function subjectEraser(kernel: Kernel): JobRunner {
-  // Items, by job, that could not be proven erased in this attempt: skipped for the rest of it. A
-  // process that does not know them only tries them once more.
+  // Items, by job, that could not be verified as erased in this attempt; the rest of it skips them.
+  // A process that does not know them only tries them once more.
   const unproven = new Map<string, Set<string>>()
   return async (context) => {
     const { job_id } = context.job
@@ -133,7 +133,7 @@ async function eraseRequest(
     if (end === 'turn_over') return NEXT_CHUNK
     await closeRequest(task)
   }
-  // After the end is durable: an open request can always read its payload.
+  // Runs after the end is durable, so that an open request can always read its payload.
   await kernel.keyring.destroySecrets(tenant_id, 'decision', [secret_no])
   await reportStep(kernel, 'closed')
   return undefined
@@ -147,7 +147,7 @@ async function markRunning({ kernel, tenant_id, request_id, row }: EraseTask): P
   await reportStep(kernel, 'begun')
 }
 
-/** Erases until nothing is left, also of what was written during the job. */
+/** Erases until nothing is left, including what was written during the job. */
 async function eraseAll(
   task: EraseTask,
   context: JobContext,
@@ -170,7 +170,7 @@ async function eraseAll(
       }
     await showProgress(task, context)
     if (context.stopping) return 'stopped'
-    // All others are done: the next attempt tries these, and searches after them.
+    // All other items are done. The next attempt retries these and searches again afterwards.
     if (unproven.size > 0) throw new UnprovenErasure()
     if ((await searchAgain(task)) === 'nothing') return 'done'
   }
@@ -181,7 +181,7 @@ async function showProgress({ kernel, tenant_id, request_id }: EraseTask, contex
   if (row) await context.progress(row.items_done, row.items)
 }
 
-/** False: no decision, or no other record, is left but those in `unproven`. */
+/** Returns false if no decision and no other record is left except those in `unproven`. */
 async function redactNext(
   task: EraseTask,
   { prefix, unproven }: { readonly prefix: string; readonly unproven: Set<string> },
@@ -221,7 +221,7 @@ async function recordOutcomes(
     let changed = 0
     for (const outcome of outcomes) {
       const settled = await setItemOutcome(tx, { request_id: id, ...outcome })
-      // What a legal hold blocks is not done.
+      // Items that a legal hold blocks do not count as done.
       if (outcome.outcome !== 'held') changed += settled
     }
     const row = await findRequest(tx, id)
@@ -230,12 +230,12 @@ async function recordOutcomes(
   await reportStep(kernel, 'recorded')
 }
 
-/** As for a store's deletion: a unit of this size keeps other writers waiting under 0.1 s. */
+/** Same as for the deletion of stores: a unit of this size delays other writers by under 0.1 s. */
 const FACTS_PER_BATCH = 200
 
 /**
- * Erases the next memories. False: none is left but those in `unproven`, to which it adds; they
- * stay open, and do not delay the others.
+ * Erases the next memories. Returns false if none is left except those in `unproven`. Adds failures
+ * to `unproven`; they stay open and do not delay the others.
  */
 async function eraseNextBatch(task: EraseTask, unproven: Set<string>): Promise<boolean> {
   const { kernel, tenant_id, search } = task
@@ -276,8 +276,8 @@ async function openItems(
   return items.filter((item) => !unproven.has(item)).slice(0, limit)
 }
 
-// In the unit that hides them: from there on no version supersedes one of them, and no hold is
-// placed.
+// Runs in the unit that hides the memories: from then on no version supersedes one of them, and no
+// hold can be placed.
 async function listHeld(
   tx: Tx,
   { request_id }: EraseTask,
@@ -289,7 +289,7 @@ async function listHeld(
   return new Set(heads.flatMap(({ ref, store_id }) => (held.has(store_id) ? [ref] : [])))
 }
 
-/** Adds items to the request; how many of them are new. */
+/** Adds items to the request; returns how many are new. */
 async function addItems(tx: Tx, request_id: string, items: readonly string[]): Promise<number> {
   const id = fromHex(request_id)
   const known = await findKnownItems(tx, id, items)
@@ -301,11 +301,12 @@ async function addItems(tx: Tx, request_id: string, items: readonly string[]): P
   return added
 }
 
-/** A writer may go on writing about the person: the manifest says how far was searched. */
+/** A writer may go on writing about the person; the manifest states how far was searched. */
 const ROUNDS_MAX = 5
 
 /**
- * Searches what was written during the erasure. `found`: there are new items; `nothing`: the end.
+ * Searches what was written during the erasure. Returns `found` if there are new items, `nothing`
+ * at the end.
  */
 async function searchAgain(task: EraseTask): Promise<'found' | 'nothing'> {
   const { kernel, tenant_id, request_id, search } = task
@@ -354,7 +355,7 @@ async function closeRequest(task: EraseTask): Promise<void> {
   const { status, certificates_root, found_later } = manifest
   await kernel.db.transact(tenant_id, async (tx) => {
     const closing = { status, completed_us, sealed: null, sealed_reason: null }
-    // Another process may have closed it: its manifest is the valid one.
+    // Another process may have closed it; then its manifest is the valid one.
     if ((await updateOpenRequest(tx, id, { ...closing, manifest: text })) === 0) return
     const { erased, held, absent } = listed.outcomes
     await appendCrumb(tx, {
@@ -446,8 +447,8 @@ async function buildManifest(
 }
 
 /**
- * Verified before anybody sees it. A long one takes time: other requests are answered in between.
- * `record_digest`: lower hex SHA-256 of the signed bytes, for the log.
+ * Signs and verifies a manifest before anybody sees it; yields to other requests, as a long one
+ * takes time. `record_digest`: lower-case hex SHA-256 of the signed bytes, for the log.
  */
 async function signManifest(
   kernel: Kernel,

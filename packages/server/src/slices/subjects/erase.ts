@@ -1,4 +1,4 @@
-// POST /v1/erasure/subject: finds everything about a person; shows it, or erases it as a job.
+// POST /v1/erasure/subject: finds everything about a person, and previews it or erases it in a job.
 
 import type { InputOf, SubjectPreview, SubjectRequest, subjects } from '@custos/contract'
 import { fromHex } from '../../platform/bytes.ts'
@@ -35,7 +35,7 @@ export const erase: Handler<typeof subjects.erase> = async (call, { body }) => {
       'Field required: digest of a preview',
       'missing',
     )
-  // A retry is answered with the first request, whatever stores and policies there are by now.
+  // A retry gets the first request as answer, whichever stores and policies exist by now.
   const before = body.preview ? null : await findEarlierAnswer(call)
   if (before) return before
   const query = await parseSubjectQuery(call, body)
@@ -94,8 +94,8 @@ function previewOf(
 }
 
 /**
- * Of the tenant, the search and what it found: only a preview of this search shows it, also where
- * nothing is found. Hex HMAC under the tenant's label salt.
+ * Hex HMAC, under the tenant's label salt, over the search and what it found. Only a preview of
+ * this very search shows it, even if nothing was found.
  */
 async function previewDigest(
   kernel: Kernel,
@@ -113,7 +113,7 @@ async function previewDigest(
 const SESSIONS_MAX = 200
 const DECISIONS_AT_ONCE = 50
 
-/** Sessions of the decisions that name the person or used a memory of theirs, the first 200. */
+/** The first 200 sessions of decisions that name the person or used a memory about them. */
 async function listSessions(
   kernel: Kernel,
   tenant_id: string,
@@ -145,7 +145,7 @@ async function showQueued(tx: Tx, request_id: string): Promise<SubjectRequest> {
 const replay: IdempotentUnit<SubjectRequest>['replay'] = (tx, ids) =>
   showQueued(tx, String(ids['request_id']))
 
-/** No answer is stored under the idempotency key yet. */
+/** Thrown if no answer is stored under the idempotency key. */
 class Unanswered extends Error {}
 
 /** The answer given under the same Idempotency-Key; null: none yet. */
@@ -172,7 +172,7 @@ function requestOnce(
   return {
     async run(tx) {
       meter(tx, call.operation.id)
-      // The new digest is not named: only a preview shows it, with what it stands for.
+      // The refusal does not name the new digest: only a preview shows it, with what it covers.
       if (body.expect_digest !== request.preview_digest)
         return call.refuse('subject_changed', 'request a new preview and review what it finds')
       await writeRequest(call, tx, request)
@@ -183,7 +183,7 @@ function requestOnce(
   }
 }
 
-/** As the first answer showed it: a retry is told the same. */
+/** The request as the first answer showed it, so that a retry gets the same answer. */
 const asQueued = (row: RequestRow): RequestRow => ({
   ...row,
   status: 'queued',

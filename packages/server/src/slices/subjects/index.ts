@@ -1,4 +1,4 @@
-// Requests of data subjects: reads and extensions, handlers, the job, and the labels that are kept.
+// Requests of data subjects: reads, extensions, handlers, the job, and labels that are kept.
 
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
@@ -44,7 +44,7 @@ type ReadCall = Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'read'>
 const PAGE_DEFAULT = 50
 const ITEMS_AT_ONCE = 100
 
-/** A key limited to stores sees its own requests. */
+/** A key limited to stores sees only requests it made itself. */
 const ownRequestsOnly = ({ principal }: ReadCall): { made_by?: string } =>
   principal.allowed_stores.length === 0 ? {} : { made_by: principal.key_id }
 
@@ -98,14 +98,14 @@ const manifest: Handler<typeof subjects.manifest> = async (call, { params, query
   const reply = await readManifest(call, text)
   if (query.format === 'bundle') return bundleOf(call, request_id, text)
   if (query.format !== 'pdf') return reply
-  // Loaded when first used.
+  // Loaded on first use.
   const { manifestDocument } = await import('@custos/report-files')
   const file = await printPdf(call, manifestDocument(reply, hash('sha256', manifestBytes(reply))))
   const filename = `erasure_manifest_${request_id}.pdf`
   return fileReply({ file, type: 'application/pdf', filename })
 }
 
-/** Throws when it does not verify: closeRequest stores only manifests that do. */
+/** Throws if the manifest does not verify: `closeRequest` stores only verified manifests. */
 async function readManifest({ kernel }: ReadCall, text: string): Promise<Manifest> {
   const stored: Manifest = JSON.parse(text)
   const verdict = await verifyManifest(stored, kernel.keyring.publishedKeys())
@@ -181,7 +181,7 @@ const extend: Handler<typeof subjects.extend> = async (call, { params, body }) =
 
 const REQUEST_DONE = 'the request is done'
 
-/** Null: it may be extended. */
+/** Why the request may not be extended, or null if it may. */
 function findExtensionFault(
   { completed_us, extended_us, due_us }: RequestRow,
   now_us: number,
@@ -200,14 +200,14 @@ export const subjectsHandlers = {
   manifest,
 } satisfies HandlersOf<typeof subjects>
 
-/** Before the worker starts: it resumes an erasure that the last stop interrupted. */
+/** Call this before the worker starts, as it resumes erasures that the last stop interrupted. */
 export function registerSubjectJobs(kernel: Kernel): void {
   kernel.jobs.register(SUBJECT_ERASE, subjectEraser(kernel))
 }
 
 const BATCH = 500
 
-/** Each label once, however many records have it. */
+/** Yields each label once, however many records have it. */
 async function* listLabels(kernel: Kernel, tenant_id: string): AsyncGenerator<JsonObject[]> {
   const seen = new Set<string>()
   const unseen = (labels: readonly JsonObject[]): JsonObject[] =>
@@ -224,7 +224,7 @@ async function* listLabels(kernel: Kernel, tenant_id: string): AsyncGenerator<Js
     const rows = await kernel.db.read(tenant_id, (db) => listRecordsAfter(db, last, BATCH))
     const certified = rows.flatMap(({ record }): JsonObject[] => {
       const { store_id, legal_basis, requested_by } = parseCertificate(record)
-      // That of a store that is gone stays in its certificates.
+      // The label of a removed store remains in its certificates.
       return [{ legal_basis, requested_by }, ...(store_id === null ? [] : [{ store_id }])]
     })
     yield unseen(certified)
@@ -237,7 +237,7 @@ async function* scan(kernel: Kernel, tenant_id: string): AsyncGenerator<readonly
   const keys = await kernel.keyring.tenant(tenant_id)
   for await (const labels of listLabels(kernel, tenant_id))
     yield labels.map((content) => ({
-      // A manifest names it, and must not contain it.
+      // A manifest names the label by this id and must not contain it.
       id: keys.label(`kept_label\n${JSON.stringify(content)}`).slice(0, ID_CHARS),
       store_id: typeof content['store_id'] === 'string' ? content['store_id'] : null,
       created_us: null,
@@ -259,7 +259,7 @@ export const keptLabelSource: TextSource = {
     }
     return null
   },
-  // It is held, and no redaction gets beyond that.
+  // Kept labels are held, so a redaction stops before it reaches these functions.
   prepare: async () => [Buffer.alloc(0)],
   apply: async () => false,
 }

@@ -1,4 +1,4 @@
-// Pure: what a request searches for, and whether a memory, a decision or another text matches.
+// Pure: parses what a request searches for, and matches memories, decisions and other texts.
 
 import type { FindGroup, JsonObject, SubjectFind } from '@custos/contract'
 import { canonicalize, type JsonObject as ProofJson } from '@custos/proof'
@@ -6,7 +6,7 @@ import { findOccurrences, foldText, textsIn, toNfc } from '../decisions/index.ts
 
 /** Matches when one of the groups of `find` does. */
 export interface Matcher {
-  /** A namespace is removed with its memories, and matches as their texts do. */
+  /** Includes the namespace, which is removed with its memories and matches like their texts. */
   ofFact(content: string, metadata: JsonObject, namespace?: string | null): boolean
   /** Over all texts of a decision or record; null: `find` has nothing to search them for. */
   readonly ofTexts:
@@ -14,21 +14,21 @@ export interface Matcher {
     | null
 }
 
-/** A shorter text is compared as a whole word. */
+/** A shorter text must match a whole word. */
 const WORD_CHARS = 4
-/** Shorter texts identify nobody. */
+/** Shorter texts do not identify anybody. */
 const TEXT_CHARS_MIN = 2
 
 const foldFunction = ({ match = 'ignore_case' }: FindGroup): ((text: string) => string) =>
   match === 'ignore_case' ? (text) => foldText(text).text : toNfc
 
-/** Without `find`: none. */
+/** Returns no groups without `find`. */
 const groupsOf = (find: SubjectFind | undefined): readonly FindGroup[] =>
   Array.isArray(find) ? find : find === undefined ? [] : [find]
 
 const lengthOf = (text: string): number => [...text].length
 
-/** Why there is nothing to search for, as a message for the caller; null: there is something. */
+/** A message to the caller on why there is nothing to search for, or null if there is. */
 export function explainEmptyFind(find: SubjectFind | undefined): string | null {
   for (const group of groupsOf(find)) {
     const fault = explainEmptyGroup(group)
@@ -46,8 +46,8 @@ function explainEmptyGroup({ text, session_id, metadata = {} }: FindGroup): stri
 }
 
 /**
- * A canonical text of a search for its label: ignores the order of keys and groups and Unicode
- * normal form. A search without `find` is for a namespace.
+ * The canonical text of a search, for its label. Ignores the order of keys and groups and the
+ * Unicode normal form. A search without `find` is for a namespace.
  */
 export function canonicalFind(find: SubjectFind | undefined, namespace: string | null): string {
   if (find === undefined) return canonicalize({ namespace })
@@ -94,9 +94,9 @@ function buildGroup(group: FindGroup): Matcher {
 }
 
 /**
- * Texts match when they contain all of the group: the text anywhere, values of metadata as whole
- * words, the session as it is. Booleans are not searched for; with nothing else, or only short
- * numbers, nothing is searched.
+ * Texts match if they contain everything of the group: the text anywhere, metadata values as whole
+ * words, the session exactly. Booleans are not searched for. A group with nothing else, or only
+ * with short numbers, searches nothing.
  */
 function buildTextsMatcher(
   { session_id, metadata = {} }: FindGroup,
@@ -120,7 +120,7 @@ function buildTextsMatcher(
 
 const LETTER = /\p{L}/u
 
-/** Whether a word can identify a person: a name of two letters may, a number of two digits not. */
+/** Whether a word can identify a person: two letters can be a name, two digits cannot. */
 const isDistinct = (word: string): boolean =>
   lengthOf(word) >= WORD_CHARS || (lengthOf(word) >= TEXT_CHARS_MIN && LETTER.test(word))
 
@@ -130,7 +130,7 @@ const containsText = (text: string, wanted: string): boolean =>
     : !findOccurrences(text, wanted).next().done
 
 const WORD = /[\p{L}\p{N}\p{M}_]/u
-/** Scripts that put no space between words: each of their characters may begin or end one. */
+/** Scripts without spaces between words: each character may begin or end a word. */
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u
 

@@ -1,4 +1,4 @@
-// The sealed columns of an open request: what is searched for, who requested it and why.
+// The sealed columns of an open request: what it searches for, who requested it and why.
 
 import type { SubjectFind } from '@custos/contract'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
@@ -6,13 +6,13 @@ import { jsonPayload, sealedColumn, textPayload } from '../../platform/kernel/se
 import type { ErasureReasons } from '../erasure/index.ts'
 
 export interface RequestPayload {
-  /** Left out: everything in the namespace. */
+  /** Absent: searches for everything in the namespace. */
   readonly find?: SubjectFind
   readonly store_ids: readonly string[] | null
-  /** Left out: every namespace; null: the root. */
+  /** Absent: every namespace. `null`: the root namespace. */
   readonly namespace?: string | null
   readonly include_decisions: boolean
-  /** Left out: by an earlier version, which searched no other records. */
+  /** Absent in requests of an earlier version, which searched no other records. */
   readonly include_records?: boolean
   readonly reasons: ErasureReasons
 }
@@ -35,7 +35,7 @@ export const sealPayload = (
   { request_id, payload }: { readonly request_id: string; readonly payload: RequestPayload },
 ) => payloadColumn.sealNew(kernel, tenant_id, { request_id }, payload)
 
-/** Seals under the secret of the request; null: it is done, and the secret destroyed. */
+/** Seals under the request's secret; `null` if the request is done and the secret destroyed. */
 export const sealReason = (
   kernel: Kernel,
   tenant_id: string,
@@ -48,7 +48,7 @@ interface SealedValue {
   readonly sealed: Uint8Array | null
 }
 
-/** Null: it is done, or the data are older than its end. */
+/** Returns `null` if the request is done, or the data are older than its end. */
 export async function openPayload(
   kernel: Kernel,
   tenant_id: string,

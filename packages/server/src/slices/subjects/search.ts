@@ -1,4 +1,4 @@
-// Searches stores and decisions for a person: sealed rows are opened a few at a time, none is kept.
+// Searches stores and decisions for a person. Opens a few sealed rows at a time and keeps none.
 
 import { type JsonObject, limits } from '@custos/contract'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
@@ -27,17 +27,17 @@ import type { Matcher } from './matcher.ts'
 import type { TextItem } from './show.ts'
 import { listStoreIds } from './subjects.sql.ts'
 
-/** What to search for, and where. */
+/** What to search for and where. */
 export interface SearchOptions {
   readonly matcher: Matcher
-  /** Null: every store there is. */
+  /** `null` for all stores. */
   readonly store_ids: readonly string[] | null
-  /** Undefined: every namespace; null: the root. */
+  /** Undefined for every namespace; `null` for the root. */
   readonly namespace: string | null | undefined
   readonly include_decisions: boolean
-  /** Also records that are neither memories nor decisions. */
+  /** Whether to search records that are neither memories nor decisions. */
   readonly include_records: boolean
-  /** Only what was written after this position of the log; -1: everything. */
+  /** Searches only what was written after this log position; -1 for everything. */
   readonly since_seq: number
 }
 
@@ -54,20 +54,20 @@ interface FoundDecision {
 }
 
 interface FoundText extends TextItem {
-  /** The store that it is about; null: none. */
+  /** The store that the record concerns; `null` if none. */
   readonly store_id: string | null
-  /** A rule in force, which is kept. */
+  /** True for a rule in force, which is kept. */
   readonly held: boolean
 }
 
 export interface SearchResult {
-  /** In the order of refs. */
+  /** Ordered by ref. */
   readonly facts: readonly FoundFact[]
-  /** Decisions whose own text matches, in the order of the log. */
+  /** Decisions whose own text matches, in log order. */
   readonly naming: readonly FoundDecision[]
-  /** Other records, by kind and id. */
+  /** Other records, with kind and id. */
   readonly texts: readonly FoundText[]
-  /** The last log position before the search: everything up to it was searched. */
+  /** The last log position before the search; everything up to it was searched. */
   readonly log_seq: number
   readonly scanned: { readonly facts: number; readonly decisions: number; readonly texts: number }
 }
@@ -77,12 +77,12 @@ const DECISIONS_AT_ONCE = 50
 const HEADS_AT_ONCE = 200
 const BEFORE_ALL: SealPlace = { sealed_seq: -1, ref: -1 }
 
-/** How many items one request may have; tests set less. */
+/** Maximum number of items of one request; tests set less. */
 export const itemLimit: (kernel: Kernel) => { items_max: number } = perKernel(() => ({
   items_max: limits.subject_items,
 }))
 
-/** Refuses `rejected` when more is found than one request may have. */
+/** Refuses `rejected` if more is found than one request may have. */
 export async function searchAll(
   kernel: Kernel,
   tenant_id: string,
@@ -156,12 +156,12 @@ async function* scanStore(
   }
 }
 
-/** Metadata; of an item its name, and the members of its value. */
+/** The metadata of a memory; for an item, its name and the members of its value. */
 function searchedMetadata({ content, metadata, document: { item } }: OpenedFact): JsonObject {
   return item ? { ...JSON.parse(content), item: [...item.namespace, item.key] } : metadata
 }
 
-/** Adds earlier and later versions of what was found, whatever their content. */
+/** Adds earlier and later versions of the found memories, whatever their content. */
 async function addVersions(
   kernel: Kernel,
   tenant_id: string,
@@ -184,7 +184,7 @@ async function addVersions(
   }
 }
 
-/** The refs of the version before it and the one after it. */
+/** The refs of the preceding and the following version. */
 export const listAdjacentVersions = ({
   predecessor,
   superseded_by,
@@ -198,7 +198,7 @@ async function scanDecisions(
 ): Promise<{ naming: FoundDecision[]; scanned: number }> {
   const { ofTexts } = matcher
   const naming: FoundDecision[] = []
-  // A decision is of no namespace: those of other namespaces would be redacted with it.
+  // Decisions belong to no namespace; those of other namespaces would be redacted too.
   if (!include_decisions || !ofTexts || namespace !== undefined) return { naming, scanned: 0 }
   const pace = yieldBetweenChunks()
   let scanned = 0
@@ -226,7 +226,7 @@ async function scanDecisions(
   }
 }
 
-/** All of them each time: a record has no place on the log to begin from. */
+/** Scans all records each time: they have no log position to start from. */
 async function scanTexts(
   kernel: Kernel,
   tenant_id: string,
@@ -235,7 +235,7 @@ async function scanTexts(
   const { ofTexts } = matcher
   const texts: FoundText[] = []
   if (!include_records || !ofTexts) return { texts, scanned: 0 }
-  // Other records are of no namespace.
+  // Other records belong to no namespace.
   const sources = listTextSources(kernel).filter(
     ({ namespaced }) => namespace === undefined || namespaced,
   )

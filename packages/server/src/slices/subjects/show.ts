@@ -1,4 +1,4 @@
-// A request as answers show it, and the names of its items.
+// Shows a request as replies do, and converts the names of its items.
 
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
@@ -57,7 +57,7 @@ export const countFindings = (row: RequestRow) => ({
 
 const REF_DIGITS = 16
 
-/** Memories come before decisions, and these before other records; refs in order of numbers. */
+/** Prefixes sort memories before decisions, and decisions before other records; refs by number. */
 export const FACTS = '1:'
 export const DECISIONS = '2:'
 export const TEXTS = '3:'
@@ -85,7 +85,7 @@ export const refOf = (item: string): number => Number(item.slice(FACTS.length))
 
 export const decisionOf = (item: string): string => item.slice(DECISIONS.length)
 
-/** The item as a manifest names it. */
+/** The item as a manifest identifies it. */
 export function subjectOf(item: string): Omit<ManifestEntry, 'outcome'> {
   if (item.startsWith(FACTS)) return { ...NO_CERTIFICATE, fact_ref: refOf(item) }
   if (item.startsWith(DECISIONS)) return { ...NO_CERTIFICATE, decision_id: decisionOf(item) }
@@ -95,7 +95,7 @@ export function subjectOf(item: string): Omit<ManifestEntry, 'outcome'> {
 
 const NO_CERTIFICATE = { certificate_id: null, certificate_digest: null } as const
 
-/** Hex SHA-256 over the items, a line each in their order. */
+/** Hex SHA-256 over the items, one line per item, in their order. */
 export const digestOf = (items: readonly string[]): string =>
   hash(
     'sha256',

@@ -1,4 +1,4 @@
-// Parses a request's query: what to find, in which stores, when it was received and is due; and
+// Parses a request's query: what to find, in which stores, when it was received and is due. Also
 // describes what was searched.
 
 import type { SubjectFind } from '@custos/contract'
@@ -23,7 +23,7 @@ interface SubjectQueryBody {
 
 export interface SubjectQuery {
   readonly search: SearchOptions
-  /** Hex HMAC of what was searched for. */
+  /** Hex HMAC of what is searched for. */
   readonly find_label: string
   readonly received_us: number
   readonly due_us: number
@@ -40,7 +40,7 @@ export async function parseSubjectQuery(
   body: SubjectQueryBody,
 ): Promise<SubjectQuery> {
   const { find } = body
-  // Null and undefined mean the same here: every namespace.
+  // Null and undefined both mean every namespace here.
   const given = body.namespace ?? null
   if (find === undefined && given === null)
     throw new Refusal('rejected', 'find may be left out where namespace is given, and only there')
@@ -65,7 +65,7 @@ export async function parseSubjectQuery(
   }
 }
 
-/** Null: all. A store that the key does not reach is refused like one that does not exist. */
+/** Returns null for all stores. Refuses a store out of the key's reach like an unknown one. */
 async function resolveStores(
   call: Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'read'>,
   given: readonly string[] | undefined,
@@ -86,7 +86,7 @@ async function resolveStores(
 }
 
 function parseTimes(now_us: number, { received_at, due_at }: SubjectQueryBody) {
-  // The schema admits only what parses.
+  // The schema has checked the timestamp.
   const received_us = received_at === undefined ? now_us : (parseTime(received_at) ?? now_us)
   if (received_us > now_us) throw new Refusal('rejected', 'received_at is in the future')
   const given = due_at === undefined ? null : parseTime(due_at)
@@ -140,7 +140,7 @@ export const describeScope = (
 const SCOPE_GONE =
   'stores, namespaces or decisions that the request may have left out: its words are destroyed'
 
-/** Null: the scope of the request can no longer be read. */
+/** What was not searched; `scope` is null if the request's scope can no longer be read. */
 export function listNotSearched(scope: SearchScope | null): string[] {
   if (scope === null) return [SCOPE_GONE, ...OTHERS]
   const noDecisions = explainNoDecisions(scope)
@@ -154,13 +154,13 @@ export function listNotSearched(scope: SearchScope | null): string[] {
   ]
 }
 
-/** Null: they are searched. */
+/** Why decisions are not searched; `null` if they are. */
 function explainNoDecisions(scope: SearchScope): string | null {
   if (!scope.include_decisions) return 'they were left out by the request'
   return explainNoTexts(scope)
 }
 
-/** Null: they are searched. */
+/** Why other records are not searched; `null` if they are. */
 function explainNoRecords(scope: SearchScope): string | null {
   if (!scope.include_records) return 'they were left out by the request'
   return explainNoTexts(scope)

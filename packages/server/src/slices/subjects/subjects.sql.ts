@@ -1,11 +1,11 @@
-// SQL of data subjects' requests: their rows, their items, and what a search counts.
+// SQL of data subjects' requests: requests, their items, and the counts of a search.
 
 import { insertRowsStatement } from '../../platform/db/bulk-statements.ts'
 import type { Row, Tables } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
 import type { Page } from '../../platform/page.ts'
-/** Without the manifest, which may be megabytes. */
+/** A request without its manifest, which may have megabytes. */
 export type RequestRow = Omit<Row<'subject_requests'>, 'manifest'>
 export type ItemRow = Omit<Tables['subject_items'], 'tenant_id' | 'request_id'>
 
@@ -57,9 +57,9 @@ export const findManifest = (db: TenantDb, request_id: Uint8Array) =>
 export interface RequestFilter {
   readonly kind?: string
   readonly status?: string
-  /** Open and due before, or, where it is false, all others. */
+  /** If `is`, only requests that are open and were due before `at_us`; otherwise all others. */
   readonly overdue?: { readonly is: boolean; readonly at_us: number }
-  /** By this credential only. */
+  /** Only requests made by this credential. */
   readonly made_by?: string
 }
 
@@ -101,7 +101,7 @@ type RequestChange = Partial<
   >
 >
 
-/** Changes a request that is not done; rows changed. */
+/** Changes a request that is not done; returns the number of changed rows. */
 export const updateOpenRequest = (tx: Tx, request_id: Uint8Array, change: RequestChange) =>
   tx.run(
     update(tx, 'subject_requests')
@@ -126,7 +126,7 @@ const insertItemRows = insertRowsStatement<ItemRow & { readonly request_id: Uint
       .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** How many of them are new. */
+/** Inserts items; returns how many are new. */
 export async function insertItems(
   tx: Tx,
   request_id: Uint8Array,
@@ -148,7 +148,7 @@ export async function listOpenItems(
       .where('request_id', '=', request_id)
       .where('outcome', 'is', null)
       .where('item', '>=', prefix)
-      // No item has a character as high as this.
+      // No item contains a character as high as this.
       .where('item', '<', `${prefix}~`)
       .orderBy('item')
       .limit(limit),
@@ -170,7 +170,7 @@ export const listItems = (
       .limit(limit),
   )
 
-/** Those of the items that the request has. */
+/** Returns the items that the request already has. */
 export async function findKnownItems(
   db: TenantDb,
   request_id: Uint8Array,
@@ -206,7 +206,7 @@ const setOutcomeStatement = statement<ItemResult>()((k, p) =>
     .where('outcome', 'is', null),
 )
 
-/** 1 where it had no outcome before. */
+/** Returns 1 if the item had no outcome before. */
 export const setItemOutcome = (tx: Tx, settled: ItemResult) =>
   tx.runOf(setOutcomeStatement, settled)
 
@@ -218,7 +218,7 @@ export async function listDecisionsUsing(db: TenantDb, refs: readonly number[]):
   return rows.map(({ decision_seq }) => decision_seq)
 }
 
-/** Every version of these memories' valid time, oldest first. */
+/** Every version of the valid time of these memories, oldest first. */
 export const listVersions = (db: TenantDb, refs: readonly number[]) =>
   db.all(
     from(db, 'validity')
@@ -236,7 +236,7 @@ export const listVersions = (db: TenantDb, refs: readonly number[]) =>
       .orderBy('from_seq'),
   )
 
-/** The stores and models that decisions name. */
+/** The stores and models that decisions name, for labels. */
 export const listDecisionLabels = (db: TenantDb) =>
   from(db, 'decisions')
     .select(['store_id', 'model_id'])
@@ -244,7 +244,7 @@ export const listDecisionLabels = (db: TenantDb) =>
     .orderBy('store_id')
     .orderBy('model_id')
 
-/** A batch of all certificates, in the order of their ids. */
+/** A batch of all certificates, ordered by id. */
 export const listRecordsAfter = (db: TenantDb, after: string, limit: number) =>
   db.all(
     from(db, 'certificates')
@@ -254,7 +254,7 @@ export const listRecordsAfter = (db: TenantDb, after: string, limit: number) =>
       .limit(limit),
   )
 
-/** Every store, in the order of their ids. */
+/** All stores, ordered by id. */
 export async function listStoreIds(db: TenantDb): Promise<string[]> {
   const rows = await db.all(from(db, 'stores').select('store_id').orderBy('store_id'))
   return rows.map(({ store_id }) => store_id)

@@ -1,4 +1,4 @@
-// Summarizes a search: numbers by store, what is under legal hold, which decisions used it.
+// Summarises a search: counts by store, what is under legal hold, and the decisions that used it.
 
 import type { TextKind } from '@custos/contract'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
@@ -25,20 +25,20 @@ interface SubjectSummary {
     readonly facts: number
     readonly held: number
   }[]
-  /** Of the other records. */
+  /** Counts of other records by kind. */
   readonly kinds: readonly {
     readonly kind: TextKind
     readonly texts: number
     readonly held: number
   }[]
-  /** Everything that the request is about, as it is listed. */
+  /** All items of the request, in list order. */
   readonly items: readonly string[]
   readonly digest: string
-  /** Of decisions that used one of the memories. */
+  /** Seqs of decisions that used one of the memories. */
   readonly using_seqs: ReadonlySet<number>
 }
 
-/** What a request asks for, what was found, and the summary of that. */
+/** What a request searches for, what was found, and the summary. */
 export interface SubjectFindings {
   readonly query: SubjectQuery
   readonly found: SearchResult

@@ -1,5 +1,5 @@
-// The namespace that a credential is limited to, sealed under a secret of its own: it may name a
-// person, and goes with the credential once that has ended.
+// The namespace that a credential is limited to. It may name a person, so it is sealed under its
+// own secret and deleted with the credential once that has ended.
 
 import {
   deleteLimited,
@@ -14,13 +14,13 @@ import { LruCache } from '../../platform/lru-cache.ts'
 
 export const KEY_ID_BYTES = 12
 const OPENED_MAX = 10_000
-/** Credentials in one unit of work. */
+/** Credentials per unit of work. */
 const DELETED_AT_ONCE = 200
 
-/** The namespace of the credential with this id, sealed. */
+/** The sealed namespace of the credential with this id. */
 export interface SealedLimit {
   readonly key_id: string
-  /** Null: the root. */
+  /** `null` is the root namespace. */
   readonly namespace: string | null
   readonly secret_no: number
   readonly sealed: Uint8Array
@@ -32,7 +32,7 @@ export const limitColumn = sealedColumn({
   payload: jsonPayload<Pick<SealedLimit, 'namespace'>>(),
 })
 
-/** For a credential that is about to be issued; undefined: it gets no limit. */
+/** Seals the namespace of a new credential. Returns undefined if the credential gets no limit. */
 export async function sealLimit(
   kernel: Kernel,
   tenant_id: string,
@@ -43,8 +43,8 @@ export async function sealLimit(
   return { key_id, namespace, ...sealed }
 }
 
-// What a credential is limited to never changes. Processes that share a database look the
-// credential up at every request, and need not open its namespace each time.
+// The namespace of a credential never changes. Processes that share a database look the credential
+// up at every request and need not open its namespace each time.
 const opened = perKernel(
   () => new LruCache<string, Pick<SealedLimit, 'namespace'>>({ max: OPENED_MAX }),
 )
@@ -52,7 +52,7 @@ const opened = perKernel(
 export const forgetLimit = (kernel: Kernel, key_id: string): boolean =>
   opened(kernel).delete(key_id)
 
-/** Null: its secret is destroyed. */
+/** Returns `null` if the secret is destroyed. */
 export async function openLimit(
   kernel: Kernel,
   tenant_id: string,
@@ -65,7 +65,7 @@ export async function openLimit(
   return found && cache.set(limit.key_id, found)
 }
 
-/** Of those of the tenant's credentials that are limited to a namespace; null: as `openLimit`. */
+/** Opens the limits of those credentials that have one; `null` as in `openLimit`. */
 export async function openLimits(
   kernel: Kernel,
   db: TenantDb,
@@ -76,7 +76,7 @@ export async function openLimits(
   return new Map(limits.map(({ key_id }, i) => [key_id, found[i] ?? null]))
 }
 
-/** For the timer: removes limited credentials that have expired or are revoked; how many. */
+/** For the timer: deletes limited credentials that expired or were revoked; returns how many. */
 export async function deleteEndedCredentials(kernel: Kernel): Promise<number> {
   let deleted = 0
   for (;;) {

@@ -1,4 +1,4 @@
-// Stored credentials: issuing, finding by key with an exact cache, revoking at once.
+// Stored credentials: issues them, finds them by key with an exact cache, revokes them at once.
 
 import { timingSafeEqual } from 'node:crypto'
 import { type CredentialClass, DEFAULT_SCOPES, type Scope, type TrustTier } from '@custos/contract'
@@ -35,8 +35,8 @@ const KNOWN_MAX = 10_000
 const UNKNOWN_MAX = 1_000
 
 /**
- * Exact: a change of credentials empties it once durable, and a row read before a change is not
- * kept after it. Keyed by hash, so that no key stays in memory.
+ * An exact cache: a change of credentials empties it once durable, and a row read before the change
+ * is not cached after it. Keyed by hash, so that no API key stays in memory.
  */
 class CredentialCache {
   readonly #known = new Map<string, Principal>()
@@ -47,7 +47,7 @@ class CredentialCache {
     return this.#version
   }
 
-  /** undefined: not known here; null: known not to exist. */
+  /** Undefined if unknown here, `null` if the key is known not to exist. */
   get(key: string): Principal | null | undefined {
     return this.#known.get(key) ?? (this.#unknown.has(key) ? null : undefined)
   }
@@ -63,7 +63,7 @@ class CredentialCache {
     this.#known.set(key, found)
   }
 
-  /** Called after each change of credentials of this process. */
+  /** Called after each change of credentials by this process. */
   readonly listeners = new Set<() => void>()
 
   clear(): void {
@@ -94,19 +94,19 @@ export const BOOTSTRAP: Principal = {
   allowed_stores: [],
 }
 
-/** The digest of the configured operator key, which is stored nowhere; null: there is none. */
+/** Digest of the configured operator key, which is stored nowhere; `null` if there is none. */
 export const bootstrapKey: (kernel: Kernel) => { digest: Buffer | null } = perKernel(() => ({
   digest: null,
 }))
 
-/** The credential of a presented key, or null: malformed, unknown, revoked or expired. */
+/** Finds the credential of a presented key; `null` if malformed, unknown, revoked or expired. */
 export function findByKey(
   kernel: Kernel,
   key: string,
 ): Principal | null | Promise<Principal | null> {
   const digest = hashApiKey(key)
   const operator = bootstrapKey(kernel).digest
-  // Before any check of form: the bootstrap key is any text the operator chose.
+  // Checked before the form, as the operator may choose any text as bootstrap key.
   if (operator !== null && timingSafeEqual(digest, operator)) return BOOTSTRAP
   const momentary = findMomentary(kernel, digest)
   if (momentary) return momentary
@@ -116,7 +116,7 @@ export function findByKey(
   return lookUp(kernel, digest)
 }
 
-/** By digest, in Latin-1: many requests of one key arrive together. */
+/** Reads by digest (Latin-1) are shared, as many requests of one key arrive together. */
 const credentialReads = perKernel((kernel) =>
   shareCalls((digest: string) =>
     kernel.db.read(PLATFORM, (db) => findCredential(db, Buffer.from(digest, 'latin1'))),
@@ -128,14 +128,14 @@ async function lookUp(kernel: Kernel, digest: Buffer): Promise<Principal | null>
   const version = cache.version
   const row = await credentialReads(kernel)(digest.toString('latin1'))
   const found = row === undefined || isEnded(row) ? null : await asPrincipal(kernel, row)
-  // Another process may revoke it at any moment: there every request looks.
+  // Another process may revoke it at any time, so with a shared database every request reads.
   if (!kernel.db.shared) cache.put(digest.toString('latin1'), found, version)
   return unexpired(kernel, found)
 }
 
 /**
- * The credential with this id and the rights it has now, or null: it was revoked or has expired.
- * For what goes on after the key was presented.
+ * Finds the credential with this id and its current rights; `null` if it was revoked or has
+ * expired. For work that continues after the key was presented.
  */
 export async function findByKeyId(kernel: Kernel, key_id: string): Promise<Principal | null> {
   const row = await kernel.db.read(PLATFORM, (db) => findPresented(db, key_id))
@@ -153,7 +153,7 @@ function unexpired(kernel: Kernel, found: Principal | null): Principal | null {
   return kernel.clock.now() < found.expires_us ? found : null
 }
 
-/** Revoked itself, or made with a key that was revoked. */
+/** Whether the key was revoked or was made with a key that was revoked. */
 const isEnded = (row: PresentedCredential): boolean =>
   row.revoked_us !== null ||
   (row.maker_id !== null && (row.maker_created_us === null || row.maker_revoked_us !== null))
@@ -168,10 +168,10 @@ export function refuseMoved({
   throw new Refusal('tenant_moved', `The tenant is served at ${move_address}`, { members })
 }
 
-/** Null: what it is limited to cannot be read any longer, so it may not act. */
+/** Returns `null` if its limit cannot be read any more, as it may then do nothing. */
 async function asPrincipal(kernel: Kernel, row: PresentedCredential): Promise<Principal | null> {
   refuseMoved(row)
-  // Classes, scopes and tiers were validated when the row was written.
+  // Classes, scopes and tiers were validated before the row was written.
   const credentialClass = row.class as CredentialClass
   const limit = await limitOf(kernel, row)
   if (limit === null) return null
@@ -186,7 +186,7 @@ async function asPrincipal(kernel: Kernel, row: PresentedCredential): Promise<Pr
     max_trust_tier: row.max_trust_tier as TrustTier | null,
     expires_us: row.expires_us,
     ...(row.user_id === null ? {} : { user_id: row.user_id }),
-    // A credential that is kept would keep the number of yesterday.
+    // Set only if the credential is not cached: a cached number would become outdated.
     ...(kernel.db.shared ? { policy_set: row.policy_set ?? 0 } : {}),
     ...(row.plan === null ? {} : { plan: { plan: row.plan, overrides: row.overrides } }),
   }
@@ -200,18 +200,18 @@ async function limitOf(
   return openLimit(kernel, tenant_id, { key_id, secret_no, sealed })
 }
 
-/** What a new credential may do. Its namespace is part of `limit`. */
+/** The rights and name of a new credential. Its namespace is part of `limit`. */
 export interface NewCredential extends Omit<Rights, 'namespace'> {
-  /** null: a platform operator's. */
+  /** `null` for a platform operator's credential. */
   readonly tenant_id: string | null
-  /** Stored in clear: that of a key that no tenant names. */
+  /** Stored in clear, for keys that no tenant names. */
   readonly name: string
   readonly sealed_name?: SealedName | undefined
-  /** Absent: every namespace. */
+  /** Absent if the credential may use every namespace. */
   readonly limit?: SealedLimit | undefined
 }
 
-/** The name of the credential with this id, sealed. */
+/** The sealed name of the credential with this id. */
 export type SealedName = Pick<CredentialInfo, 'key_id' | 'name_secret_no' | 'sealed_name'>
 
 /**
@@ -273,15 +273,15 @@ export async function issueKey(
   return issued
 }
 
-/** Refuses `scope_missing` where `made` may do more than `maker`. */
+/** Refuses `scope_missing` if `made` would have more rights than `maker`. */
 export function requireNoExcess(made: Rights, maker: Rights): void {
   const excess = findExcessRight(made, maker)
   if (excess !== null) throw new Refusal('scope_missing', EXCESS[excess])
 }
 
 /**
- * Refuses `store_not_found`: a credential for a store that does not exist yet would give rights to
- * whatever store gets the id. Ids are not used twice, but for that of the store every tenant has.
+ * Refuses `store_not_found`: a credential for a store that does not exist would get rights to
+ * whichever store later takes the id. No id is reused, except that of the store every tenant has.
  */
 export async function requireStores(tx: Tx, store_ids: readonly string[]): Promise<void> {
   const active = new Set(['default', ...(await listActiveStores(tx, store_ids))])
@@ -298,12 +298,12 @@ const EXCESS: Readonly<Record<keyof Rights, string>> = {
   expires_us: 'the caller cannot grant a key that outlasts its own',
 }
 
-/** Whether a person calls in a session that is not of a key. */
+/** Whether the caller is a person in a session that was not started with a key. */
 export const hasNoKey = ({ key_id, user_id }: Principal): boolean => key_id === user_id
 
 /**
- * Refuses `unauthenticated` for a key that was revoked since it was looked up: it would leave
- * another key behind.
+ * Refuses `unauthenticated` if the key was revoked since it was looked up: it would leave a new key
+ * behind.
  */
 export async function requireLiveMaker(tx: Tx, principal: Principal): Promise<void> {
   const { kind, key_id, session } = principal
@@ -317,13 +317,13 @@ export async function requireLiveMaker(tx: Tx, principal: Principal): Promise<vo
 }
 
 /**
- * What credentials are looked up with changes once the unit is durable: the plan of their tenant,
- * or a session. What was begun with one is checked again.
+ * Call this in a unit that changes what is cached with credentials: a tenant's plan, or a session.
+ * Once it is durable the cache is emptied, and work in progress checks its credential again.
  */
 export const forgetCredentials = (kernel: Kernel, tx: Tx): void =>
   tx.afterCommit(() => caches(kernel).clear())
 
-/** Revokes one key of the owner; false when it was revoked before. Effective once durable. */
+/** Revokes a key of the owner; false if it was revoked before. Takes effect once durable. */
 export async function revokeKey(
   kernel: Kernel,
   tx: Tx,
@@ -335,7 +335,7 @@ export async function revokeKey(
   return revoked > 0
 }
 
-/** Revokes every key of a class; how many there were. Effective once durable. */
+/** Revokes every key of a class; returns how many. Takes effect once durable. */
 export async function revokeClass(
   kernel: Kernel,
   tx: Tx,
@@ -348,13 +348,13 @@ export async function revokeClass(
   return revoked
 }
 
-/** Revokes every key of the unit's tenant; how many there were. Effective once durable. */
+/** Revokes every key of the unit's tenant; returns how many. Takes effect once durable. */
 export async function revokeKeysOfTenant(kernel: Kernel, tx: Tx): Promise<number> {
   tx.afterCommit(() => caches(kernel).clear())
   return revokeAll(tx, tx.now())
 }
 
-/** A request costs one entry of a map and no write. A killed process loses the last half minute. */
+/** A use costs a map entry and no write. A killed process loses the last half minute's uses. */
 class KeyUses {
   readonly #kernel: Kernel
   #uses = new Map<string, { readonly tenant_id: string; readonly used_us: number }>()
@@ -364,12 +364,12 @@ class KeyUses {
   }
 
   add({ kind, class: credentialClass, key_id, tenant_id }: Principal): void {
-    // Tokens and the keys of operators are not listed.
+    // Lists do not show tokens and operator keys.
     if (kind !== 'tenant' || credentialClass === 'token') return
     this.#uses.set(key_id, { tenant_id, used_us: this.#kernel.clock.now() })
   }
 
-  /** Records the uses, one unit a tenant; what cannot be recorded is kept for later. */
+  /** Records the uses, one unit of work per tenant. What cannot be recorded is kept for later. */
   async flush(): Promise<void> {
     const taken = this.#uses
     this.#uses = new Map()
@@ -380,7 +380,7 @@ class KeyUses {
           for (const [key_id, { used_us }] of uses) await updateKeyUse(tx, { key_id, used_us })
         })
       } catch (error) {
-        // Nobody asks any more when these were used.
+        // The tenant moved away, so nobody will ask when these keys were used.
         if (error instanceof Refusal && error.code === 'tenant_moved') continue
         this.#kernel.logger.warn('key_uses.flush_failed', { tenant_id })
         for (const [key_id, use] of uses) if (!this.#uses.has(key_id)) this.#uses.set(key_id, use)
@@ -391,7 +391,7 @@ class KeyUses {
 
 const keyUses = perKernel((kernel) => new KeyUses(kernel))
 
-/** Notes that a credential was presented. */
+/** Records the use of a credential in memory. */
 export const noteKeyUse = (kernel: Kernel, principal: Principal): void =>
   keyUses(kernel).add(principal)
 

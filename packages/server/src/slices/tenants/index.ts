@@ -1,4 +1,4 @@
-// Tenants: their operations (interface 4.2), credentials for the edge, usage for other slices.
+// Tenants: their operations (interface 4.2), credentials for HTTP, and usage for other slices.
 
 import { createHash } from 'node:crypto'
 import type { tenants as contract, PlanName } from '@custos/contract'
@@ -91,7 +91,8 @@ export {
 const createTenant: Handler<typeof contract.create> = async (call, { body }) => {
   const { kernel } = call
   const tenant_id = await newTenantId(call)
-  // Before the row: a tenant without keys could not seal; keys without a tenant are only unused.
+  // Keys come before the row: a tenant without keys could not seal; keys without a tenant are
+  // unused.
   await kernel.keyring.createTenant(tenant_id)
 
   const once = {
@@ -100,7 +101,7 @@ const createTenant: Handler<typeof contract.create> = async (call, { body }) => 
       const { tenant, api_key } = await provisionTenant(kernel, tx, wanted)
       return { reply: { ...showTenant(kernel, tenant), api_key }, ids: {} }
     },
-    // Only its hash is kept, and a second key would be one that nobody asked for.
+    // Only the hash of the first key is stored, and nobody requested a second key.
     replay: async (tx: Tx) => ({ ...showTenant(kernel, await loadTenant(tx)), api_key: null }),
   }
   return call.once<Static<(typeof contract.create)['reply']>>(once, tenant_id)
@@ -132,7 +133,7 @@ const showUsage: Handler<typeof contract.usage> = (call, { query }) => {
   })
 }
 
-/** From this share of what the plan includes on, in percent, the use is near its limit. */
+/** Percentage of an included amount from which on usage is `approaching` its limit. */
 const APPROACHING = 80
 
 const showCurrentUsage: Handler<typeof contract.current_usage> = (call) => {
@@ -176,12 +177,12 @@ function stateOf(percent: number | null): 'normal' | 'approaching' | 'at_or_over
   return percent >= 100 ? 'at_or_over' : 'approaching'
 }
 
-/** The tenant of local mode has no plan. */
+/** Plan of the tenant of local mode, which has no limits. */
 const LOCAL_PLAN = 'local'
 
-/** PUT /v1/cloud/tenants/{tenant_id}: the name, the plan and the limits of a tenant. */
+/** PUT /v1/cloud/tenants/{tenant_id}: changes name, plan and limits of a tenant. */
 const updateTenant: Handler<typeof contract.update> = async ({ kernel }, { params, body }) => {
-  // A transaction on PostgreSQL writes a lock row of that id, which may be anything yet.
+  // On PostgreSQL a transaction inserts a lock row with the id, which is not validated yet.
   await kernel.db.read(params.tenant_id, loadTenant)
   return kernel.db.transact(params.tenant_id, async (tx) => {
     const before = await loadTenant(tx)
@@ -199,7 +200,7 @@ const updateTenant: Handler<typeof contract.update> = async ({ kernel }, { param
   })
 }
 
-/** Gives a tenant another plan; nothing where it has it already. */
+/** Changes the tenant's plan; does nothing if the tenant has that plan already. */
 export async function changePlan(kernel: Kernel, tx: Tx, plan: PlanName): Promise<void> {
   const before = await loadTenant(tx)
   if (before.plan === plan || before.plan === LOCAL_PLAN) return

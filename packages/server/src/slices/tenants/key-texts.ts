@@ -1,5 +1,4 @@
-// Names of keys, sealed, and namespaces of keys and tokens: how requests of data subjects reach
-// them.
+// Sealed names of keys, and namespaces of keys and tokens: how subject requests reach them.
 
 import type { CredentialInfo } from '../../platform/db/control.sql.ts'
 import {
@@ -30,7 +29,7 @@ export const nameColumn = sealedColumn({
   payload: jsonPayload<{ readonly name: string }>(),
 })
 
-/** For a credential that is about to be issued with this id; undefined: it has no name. */
+/** Seals the name of a credential to be issued with this id; undefined if it has no name. */
 export async function sealName(
   kernel: Kernel,
   tenant_id: string,
@@ -42,8 +41,9 @@ export async function sealName(
 }
 
 /**
- * Issues a credential whose name and namespace are sealed; undefined namespace: it gets no limit. A
- * request that is refused or repeated issues none, and the secrets made for it are destroyed.
+ * Issues a credential with sealed name and namespace; an undefined namespace means no limit. If the
+ * request is refused or repeated, no credential is issued, and the secrets made for it are
+ * destroyed.
  */
 export async function issueSealed<T extends Pick<SealedName, 'key_id'>>(
   { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
@@ -68,7 +68,7 @@ export async function issueSealed<T extends Pick<SealedName, 'key_id'>>(
   }
 }
 
-/** In the order of `rows`; empty where there is none. */
+/** Opens names in the order of `rows`; an empty text if there is none. */
 export async function openNames(
   kernel: Pick<Kernel, 'keyring'>,
   tenant_id: string,
@@ -81,9 +81,9 @@ export async function openNames(
   return rows.map(({ name }, i) => opened[i]?.name ?? name)
 }
 
-/** The one store that a credential is limited to is what it is about. */
+/** The store that a credential concerns, which is the one it is limited to; else `null`. */
 function storeOf({ allowed_stores }: Pick<CredentialInfo, 'allowed_stores'>): string | null {
-  // Written by this service as a list of ids.
+  // This service wrote the column as a list of ids.
   const stores: readonly string[] = JSON.parse(allowed_stores)
   return stores.length === 1 ? (stores[0] ?? null) : null
 }
@@ -107,7 +107,7 @@ const keySource = textSource<
     updateRedactedName(tx, key_id, { name_secret_no: REDACTED_SECRET, sealed_name }),
 })
 
-/** A credential without its namespace may do nothing: it is revoked. */
+/** A credential without its namespace may do nothing, so a redaction revokes it. */
 const namespaceSource = textSource<
   NonNullable<Awaited<ReturnType<typeof findLimited>>>,
   { readonly namespace: string | null }

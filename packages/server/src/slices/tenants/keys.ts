@@ -1,4 +1,4 @@
-// Issues, lists and revokes the keys of a tenant: never more than the caller has.
+// Issues, lists and revokes the keys of a tenant. No key gets more rights than the caller has.
 
 import assert from 'node:assert/strict'
 import {
@@ -53,7 +53,7 @@ const createKey: Handler<Create> = async (call, input) => {
   const name = input.body.name ?? ''
   const fresh = requestedKey(call, input)
   const namespace = requestedNamespace(call, input)
-  // Before stores are looked up: of one that the caller may not use it is not told whether it is.
+  // Runs before the look-up of stores: the caller must not learn whether an unusable store exists.
   requireNoExcess({ ...fresh, namespace }, rightsOf(principal))
   return issueSealed(call, { namespace, name }, ({ limit, sealed_name }) =>
     call.once<Static<Create['reply']>>({
@@ -90,7 +90,7 @@ async function issueNew(
   return { reply: { ...showNewKey(row, { name, limit: fresh.limit }), api_key }, ids: { key_id } }
 }
 
-/** Only its hash is stored: only the first answer contained the key itself. */
+/** Shows a key again without its text: only the first reply had it, as only its hash is stored. */
 async function showAgain(
   call: Call<Create>,
   tx: Tx,
@@ -98,14 +98,14 @@ async function showAgain(
   made: { name: string; limit: SealedLimit | undefined },
 ): Promise<Static<Create['reply']>> {
   const row = await findCredentialById(tx, tx.tenant_id, key_id)
-  // A key with a namespace is gone once it has ended.
+  // A key with a namespace is deleted once it has ended.
   if (!row) return call.refuse('idempotency_key_reused')
   const redacted = row.name_secret_no === REDACTED_SECRET
   const name = redacted ? REDACTED_TEXT : made.name
   return { ...showNewKey(row, { ...made, name }), api_key: null }
 }
 
-/** What the caller asks for; what it leaves out is as much as it may grant. */
+/** The key that the caller requests. Omitted rights default to all that the caller may grant. */
 function requestedKey(call: Call<Create>, { body }: InputOf<Create>): NewCredential {
   const own = rightsOf(call.principal)
   const credentialClass = body.class ?? 'service'
@@ -116,7 +116,7 @@ function requestedKey(call: Call<Create>, { body }: InputOf<Create>): NewCredent
     scopes: requestedScopes(call, credentialClass, body.scopes),
     allowed_stores: [...new Set(body.allowed_stores ?? own.allowed_stores)],
     max_trust_tier: body.max_trust_tier ?? own.max_trust_tier,
-    // A key that ends must not prolong itself through another one.
+    // A key that expires must not prolong itself through another key.
     expires_us: earlier(requestedExpiry(call, body.expires_at ?? null), own.expires_us),
   }
 }
@@ -143,18 +143,18 @@ function requestedExpiry(call: Call<Create>, expires_at: string | null): number 
 const earlier = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b)
 
-/** That of the calling key where none is named; undefined: every namespace. */
+/** The requested namespace, by default that of the calling key; undefined for every namespace. */
 function requestedNamespace(call: Call<Create>, { body }: InputOf<Create>): Rights['namespace'] {
   const { namespace } = body
   if (namespace === undefined) return call.principal.namespace
   return parseNamespace(call.tenant_id, { namespace })
 }
 
-/** A key of certain stores sees itself and keys whose stores are all among its own. */
+/** A key limited to stores sees itself and keys whose stores are all among its own. */
 const isVisible = ({ allowed_stores, key_id }: Principal, key: Key): boolean =>
   key.key_id === key_id || coversStores(allowed_stores, key.allowed_stores)
 
-/** Validated against the contract's lists when the row was written. */
+/** The values were validated against the contract's lists before the row was written. */
 const storedRights = (row: CredentialInfo) =>
   ({
     class: row.class,
@@ -163,7 +163,7 @@ const storedRights = (row: CredentialInfo) =>
     max_trust_tier: row.max_trust_tier,
   }) as Pick<Key, 'class' | 'scopes' | 'allowed_stores' | 'max_trust_tier'>
 
-/** `limit`: absent for every namespace. */
+/** `limit` is absent for a key that may use every namespace. */
 function showKey(
   row: CredentialInfo,
   {
@@ -190,7 +190,7 @@ function showNewKey(row: CredentialInfo, words: Parameters<typeof showKey>[1]) {
   return key
 }
 
-/** Leaves out keys whose namespace cannot be read any longer: they may not act either. */
+/** Omits keys whose namespace cannot be read any more, as they may do nothing. */
 async function showKeys(
   kernel: Kernel,
   db: TenantDb,
@@ -211,7 +211,7 @@ async function showKeys(
 const revoke: Handler<typeof keys.revoke> = async (call, { params: { key_id } }) => {
   const { kernel, principal, tenant_id } = call
   const own = key_id === principal.key_id
-  // What a key may do never changes, so that it may be read before the unit.
+  // The rights of a key never change, so they can be read before the unit of work.
   const limit = own ? undefined : await call.read((db) => openLimits(kernel, db, [key_id]))
   return call.transact(async (tx) => {
     const row = await findCredentialById(tx, tenant_id, key_id)
@@ -239,7 +239,7 @@ const revoke: Handler<typeof keys.revoke> = async (call, { params: { key_id } })
   })
 }
 
-/** Nothing is looked up: the credential was, for this request. */
+/** Shows the credential that was looked up for this request, without another look-up. */
 const showCurrent: Handler<typeof keys.current> = async ({ principal, tenant_id }) => {
   const { key_id, scopes, allowed_stores, namespace, max_trust_tier, expires_us } = principal
   assert(principal.class !== 'operator', 'an operator has passed as a tenant')
@@ -267,7 +267,7 @@ export const rotateKey: Handler<typeof tenants.rotate_key> = async (call) => {
       const reply = await rotate(call, tx, own)
       return { reply, ids: { key_id: reply.key_id, revoked: reply.revoked } }
     },
-    // Only its hash is stored: only the first answer contained the key itself.
+    // Only its hash is stored, so only the first reply contained the key itself.
     replay: async ({ tenant_id }, { key_id, revoked }) => ({
       ...{ tenant_id, key_id: String(key_id), api_key: null, new_api_key: null },
       revoked: Number(revoked),
@@ -297,7 +297,7 @@ async function rotate(
   if (!(await findTenant(tx, tx.tenant_id))) return call.refuse('tenant_not_found')
   await requireLiveMaker(tx, principal)
 
-  // A key that may not have all rights of a tenant's key replaces none of those, only itself.
+  // A key without all rights of a tenant's key replaces only itself, not the tenant's keys.
   const rights = rightsOf(principal)
   const { revoked, fresh } = replacesAll(principal)
     ? await replaceTenantKeys(kernel, tx)
@@ -342,7 +342,7 @@ async function replaceOwn(
 
 const SECOND_US = 1_000_000
 
-/** The key that a token ends with; null: none. That of a person ends with the person. */
+/** The key whose revocation ends a token; `null` if none. A person's token ends with the person. */
 const makerOf = (principal: Principal): string | null =>
   principal.kind === 'tenant' && !hasNoKey(principal) ? principal.key_id : null
 
@@ -360,7 +360,7 @@ const createToken: Handler<typeof keys.create_token> = async (call, { body }) =>
     max_trust_tier: rights.max_trust_tier,
     expires_us: rights.expires_us,
   }
-  // Before the unit too: a replay shows nothing to a caller who could not have made the token.
+  // Checked before the unit too: a replay must show nothing to a caller who may not make the token.
   requireNoExcess(wanted, rights)
   const ttl_us = (body.ttl_s ?? limits.token_ttl_s.default) * SECOND_US
   const binding_key_id = makerOf(principal)
@@ -399,20 +399,20 @@ const createToken: Handler<typeof keys.create_token> = async (call, { body }) =>
         const ids = { key_id, created_us, expires_us }
         return { reply: show(key_id, api_key, { from_us: created_us, to_us: expires_us }), ids }
       },
-      // The same body came with the key; only the first answer contained the token itself.
+      // The replayed request had the same body; only the first reply contained the token itself.
       replay: async (_, { key_id, created_us, expires_us }) =>
         show(String(key_id), null, { from_us: Number(created_us), to_us: Number(expires_us) }),
     }),
   )
 }
 
-/** Any key that may read can make tokens, so their number is limited. */
+/** Limits the number of tokens, as any key that may read can make them. */
 async function requireFewTokens(tx: Tx, maker_id: string): Promise<void> {
   if ((await countLiveTokens(tx, maker_id, tx.now())) >= limits.live_tokens_per_key)
     throw new Refusal('too_many_tokens')
 }
 
-/** A cursor of an earlier version is a number of keys to skip. */
+/** A cursor of an earlier version is the number of keys to skip. */
 const withOffset = ({ cursor, ...query }: PageQuery): PageQuery => {
   if (cursor === undefined) return query
   return /^[0-9]{1,9}$/.test(cursor) ? { ...query, offset: Number(cursor) } : { ...query, cursor }

@@ -1,5 +1,5 @@
-// A credential of this process only: for what the service asks of itself over HTTP. It is stored
-// nowhere, so it ends with the process at the latest.
+// Temporary credentials of this process for HTTP requests that the service sends to itself. They
+// are stored nowhere, so they end with the process at the latest.
 
 import type { Scope } from '@custos/contract'
 import { findPolicySet } from '../../platform/db/control.sql.ts'
@@ -11,7 +11,7 @@ const KEY_ID_BYTES = 12
 
 const momentary = perKernel(() => new Map<string, Principal>())
 
-/** The key is nobody's once `act` has ended. */
+/** Runs `act` with a key that becomes invalid once `act` has ended. */
 export async function withMomentaryKey<T>(
   kernel: Kernel,
   {
@@ -41,7 +41,7 @@ export async function withMomentaryKey<T>(
   }
 }
 
-/** Null: it is none, or no longer one. */
+/** Returns `null` if the digest is of no such key, or of one that has ended. */
 export function findMomentary(
   kernel: Kernel,
   digest: Buffer,
@@ -51,7 +51,7 @@ export function findMomentary(
   return kernel.db.shared ? withPolicySet(kernel, found) : found
 }
 
-// Another process may change the policies at any moment.
+// Another process may change the policies at any time, so the current number is read.
 async function withPolicySet(kernel: Kernel, principal: Principal): Promise<Principal> {
   const policy_set = await kernel.db.read(principal.tenant_id, findPolicySet)
   return { ...principal, policy_set }

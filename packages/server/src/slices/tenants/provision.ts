@@ -1,4 +1,4 @@
-// Makes tenants: their keys, their row, the first entry of their log.
+// Creates tenants: their keys, their row, and the first entry of their log.
 
 import { DEFAULT_SCOPES } from '@custos/contract'
 import { formatTime } from '../../platform/clock.ts'
@@ -24,7 +24,7 @@ export const LOCAL_TENANT = 'local'
 
 export const FIRST_KEY_NAME = 'default'
 
-/** Tenants and operators are provided with keys by an operator, or by who runs the process. */
+/** Operators, or the person who runs the process, issue these keys with an operator's rights. */
 const OPERATOR = { rights: OPERATOR_RIGHTS }
 
 /** A new tenant and its first key, in a unit of that tenant, whose keys the keyring has. */
@@ -51,7 +51,7 @@ export async function provisionTenant(
   return { tenant, api_key }
 }
 
-/** Makes the tenant if it is missing, without a key: local mode needs none. Idempotent. */
+/** Creates the tenant if it is missing, without an API key: local mode needs none. Idempotent. */
 export async function ensureTenant(
   kernel: Kernel,
   {
@@ -93,7 +93,7 @@ async function appendCreated(kernel: Kernel, tx: Tx, plan: TenantRow['plan']): P
   })
 }
 
-/** The row of the handle's tenant; refuses `tenant_not_found`. */
+/** Loads the tenant of the handle. Refuses `tenant_not_found`. */
 export async function loadTenant(db: TenantDb): Promise<TenantState> {
   const tenant = await findTenant(db, db.tenant_id)
   if (!tenant) throw new Refusal('tenant_not_found')
@@ -110,7 +110,7 @@ const statusOf = ({ requested_us, move_state }: Partial<TenantState>) => {
 export function showTenant(kernel: Kernel, tenant: TenantRow & Partial<TenantState>) {
   const { tenant_id, name, plan, created_us, destroyed_us = null } = tenant
   const { plans } = kernel.settings
-  // What is shown holds: where no plan has limits, no override of these does.
+  // Shows effective limits: if no plan has limits, an override of them has no effect.
   const limits = limitsAt(plans, plans === null ? null : tenant, kernel.clock.now())
   return {
     tenant_id,
@@ -143,7 +143,7 @@ export const createOperatorKey = (
     ),
   )
 
-/** Revokes an operator key at once; null when there is no such key. */
+/** Revokes an operator key at once; `null` if there is no such key. */
 export const revokeOperatorKey = (kernel: Kernel, key_id: string): Promise<boolean | null> =>
   kernel.db.transact(PLATFORM, async (tx) => {
     if (!(await findCredentialById(tx, null, key_id))) return null

@@ -1,4 +1,4 @@
-// Pure: what a credential may do, and whether another one may do more.
+// Pure: the rights of a credential, and whether another credential has more.
 
 import {
   type CredentialClass,
@@ -10,21 +10,21 @@ import {
 } from '@custos/contract'
 import type { Principal } from '../../platform/kernel/call.ts'
 
-/** What a credential may do, on every axis. */
+/** The rights of a credential, on every axis. */
 export interface Rights {
   readonly class: CredentialClass
   readonly scopes: readonly Scope[]
-  /** Empty: every store. */
+  /** Empty means every store. */
   readonly allowed_stores: readonly string[]
-  /** Absent: every namespace; null: the root. */
+  /** Absent means every namespace, `null` the root. */
   readonly namespace?: string | null | undefined
-  /** Null: any. */
+  /** `null` means any tier. */
   readonly max_trust_tier: TrustTier | null
-  /** Null: never. */
+  /** `null` means never. */
   readonly expires_us: number | null
 }
 
-/** What an unrestricted credential of a class may do. */
+/** The rights of an unrestricted credential of a class. */
 const unrestricted = (credentialClass: CredentialClass, scopes: readonly Scope[]): Rights => ({
   class: credentialClass,
   scopes,
@@ -37,12 +37,12 @@ const unrestricted = (credentialClass: CredentialClass, scopes: readonly Scope[]
 export const TENANT_RIGHTS: Rights = unrestricted('tenant', DEFAULT_SCOPES.tenant)
 
 /**
- * The rights of an operator, who provides tenants with keys: it grants all a tenant can have, and
- * a key of a tenant outlasts the operator's own.
+ * The rights of an operator, who issues keys to tenants. They include all rights that a tenant can
+ * have, and no expiry, so a tenant's key may outlast the operator's own.
  */
 export const OPERATOR_RIGHTS: Rights = unrestricted('operator', ['*', ...DEFAULT_SCOPES.operator])
 
-/** The classes, each of which may grant itself and those before it. */
+/** The classes in ascending order; each may grant itself and the classes before it. */
 const CLASSES: readonly CredentialClass[] = ['token', 'read_only', 'service', 'tenant', 'operator']
 
 export function rightsOf(principal: Principal): Rights {
@@ -52,7 +52,7 @@ export function rightsOf(principal: Principal): Rights {
   return { class: credentialClass, scopes, allowed_stores, namespace, max_trust_tier, expires_us }
 }
 
-/** What a credential is limited to besides its scopes; empty for an unlimited key of a tenant. */
+/** The limits of a credential besides its scopes; empty for an unlimited key of a tenant. */
 export function formatLimits(principal: Principal): string {
   const { class: credentialClass, allowed_stores, namespace, max_trust_tier } = rightsOf(principal)
   const namespaces = namespace === undefined ? [] : [namespace]
@@ -63,8 +63,8 @@ export function formatLimits(principal: Principal): string {
 }
 
 /**
- * The first axis on which `made` may do more than `maker`; null: it may do no more. Every
- * credential that is issued, and every one that is revoked by another, passes through here.
+ * The first axis on which `made` has more rights than `maker`; `null` if it has no more. Every
+ * issued credential, and every one that another credential revokes, passes this check.
  */
 export function findExcessRight(made: Rights, maker: Rights): keyof Rights | null {
   if (CLASSES.indexOf(made.class) > CLASSES.indexOf(maker.class)) return 'class'
@@ -76,7 +76,7 @@ export function findExcessRight(made: Rights, maker: Rights): keyof Rights | nul
   return null
 }
 
-/** Whether `stores` are all among `allowed`; of either, an empty list means every store. */
+/** Whether all `stores` are among `allowed`. In both lists empty means every store. */
 export const coversStores = (allowed: readonly string[], stores: readonly string[]): boolean =>
   allowed.length === 0 ||
   (stores.length > 0 && stores.every((store_id) => allowed.includes(store_id)))

@@ -1,5 +1,5 @@
-// SQL of texts that are bound to facts: the rows, which facts each of them was made from, and which
-// provider or tool was first sent a memory, in which step and when.
+// SQL of bound texts: the rows, the facts that each was made from, and the provider or tool that
+// was first sent a memory, with step and time.
 
 import { insertRowsStatement } from '../../../platform/db/bulk-statements.ts'
 import type { Row, Tables } from '../../../platform/db/schema/tables.ts'
@@ -30,7 +30,7 @@ export const insertTextFacts = insertRowsStatement<Omit<Tables['bound_text_facts
 export const findBoundText = (db: TenantDb, text_id: string) =>
   db.first(from(db, 'bound_texts').select(COLUMNS).where('text_id', '=', text_id))
 
-/** In the order of their ids, after `after`. */
+/** Texts with ids after `after`, ordered by id. */
 export const listTextsAfter = (db: TenantDb, after: string, limit: number) =>
   db.all(
     from(db, 'bound_texts')
@@ -52,7 +52,7 @@ export const hasRedactedText = async (db: TenantDb, run_id: string): Promise<boo
       .limit(1),
   )) !== undefined
 
-/** Texts that were made from any of the refs, with the ref. */
+/** Texts made from any of the refs, each with the ref. */
 export async function listTextsUsing(
   db: TenantDb,
   refs: readonly number[],
@@ -114,7 +114,7 @@ export const insertDisclosures = insertRowsStatement<Row<'disclosures'>>((k, row
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** Of each memory the oldest first. */
+/** Disclosures of the memories, oldest first for each. */
 export async function listDisclosures(
   db: TenantDb,
   refs: readonly number[],

@@ -101,7 +101,7 @@ export async function storeText(tx: Tx, prepared: PreparedText): Promise<'stored
 const associatedData = (tenant_id: string, text_id: string, head: SealedHead): Buffer =>
   jsonBytes(['bound_text', tenant_id, text_id, head.secret_no, head.revision, ...head.bound])
 
-/** Opened texts by id, without those that are destroyed or derived from an expired fact. */
+/** Opens texts by id, except those that are destroyed or derived from an expired fact. */
 async function openTexts(
   kernel: Kernel,
   db: TenantDb,
@@ -135,7 +135,7 @@ async function openTexts(
 
 function tryOpen(read: () => Buffer): BoundText | null {
   try {
-    // Written by storeText.
+    // `storeText` wrote the bytes.
     return JSON.parse(read().toString())
   } catch (error) {
     if (error instanceof SealError) return null
@@ -146,7 +146,7 @@ function tryOpen(read: () => Buffer): BoundText | null {
 export const openTextsOfRun = async (kernel: Kernel, db: TenantDb, run_id: string) =>
   openTexts(kernel, db, await listTextsOfRun(db, run_id))
 
-/** Null: destroyed, hidden by an expired memory, or unknown. */
+/** Returns `null` if the text is destroyed, unknown, or hidden by an expired memory. */
 export async function openText(
   kernel: Kernel,
   db: TenantDb,
@@ -161,14 +161,14 @@ export async function openText(
 export const isTextStored = async (db: TenantDb, text_id: string): Promise<boolean> =>
   (await findBoundText(db, text_id))?.sealed != null
 
-/** Clears the texts derived from facts whose secrets are destroyed. Needs no key. */
+/** Clears the texts derived from facts whose secrets are destroyed. Needs no keys. */
 export async function destroyTextsUsing(tx: Tx, refs: readonly number[]): Promise<void> {
   const found = await listTextsUsing(tx, refs)
   const left = found.filter(({ destroyed }) => !destroyed).map(({ text_id }) => text_id)
   await clearTexts(tx, [...new Set(left)])
 }
 
-/** For each ref that texts were derived from: how many are destroyed, and how many are left. */
+/** How many derived texts are destroyed and how many are left, by ref. */
 export async function countTextsUsing(
   db: TenantDb,
   refs: readonly number[],
@@ -219,7 +219,7 @@ export async function noteDisclosure(
     step_id,
     sent_us = tx.now(),
   }: Pick<Tables['disclosures'], 'kind' | 'recipient_id' | 'step_id'> & {
-    /** Time of sending, if the text was sent before the memories were written. */
+    /** Time of sending, if it was before the memories were written. */
     readonly sent_us?: number
   },
 ): Promise<boolean> {
@@ -232,9 +232,7 @@ export async function noteDisclosure(
   return true
 }
 
-/**
- * Recipients by memory and kind, in the words of a certificate: `<id> since <time> (step <id>)`.
- */
+/** Recipients by memory and kind, as a certificate states them: `<id> since <time> (step <id>)`. */
 export async function describeDisclosures(
   db: TenantDb,
   refs: readonly number[],

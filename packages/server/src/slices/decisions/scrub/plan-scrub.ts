@@ -1,4 +1,4 @@
-// Removes memories from decisions in two steps: a plan that needs keys, rows that need none.
+// Removes memories from decisions in two steps: planning needs keys, applying rows needs none.
 
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { toHex } from '../../../platform/bytes.ts'
@@ -21,42 +21,42 @@ import { readSealed, sealDocument } from '../trail/document.ts'
 import { type OpenedDecision, openRows, replaceSealed, retryWhileErasing } from '../trail/open.ts'
 import { type FieldCount, type ScrubSubject, scrubDocument } from '../trail/scrub-document.ts'
 
-/** A decision without some memories: ciphertext whose key has no part of their secrets. */
+/** A decision after the removal of memories, sealed under a key without their secrets. */
 export interface ScrubbedDecision {
   readonly decision_id: string
   readonly decision_seq: number
-  /** Base64 of the row's new `sealed`. */
+  /** Base64 of the new `sealed` value of the row. */
   readonly sealed: string
-  /** The record secret it no longer needs, to be destroyed; null: it keeps its secret. */
+  /** The record secret to destroy; `null` if the decision keeps its secret. */
   readonly old_secret_no: number | null
-  /** Which of the memories it used. */
+  /** The removed memories that it used. */
   readonly used: readonly number[]
   readonly redactions: readonly FieldCount[]
 }
 
 export interface PlannedScrub {
   readonly scrubbed: ScrubbedDecision
-  /** Revision of the document that it was planned from. */
+  /** Revision of the document that the plan was made from. */
   readonly planned_from: number
   readonly renewal: Renewal | null
 }
 
 export interface ScrubRequest {
   readonly subjects: readonly ScrubSubject[]
-  /** Their secrets are about to be destroyed. */
+  /** Whether the subjects' secrets are about to be destroyed. */
   readonly erased: boolean
-  /** Which decisions; absent: all that used a subject. */
+  /** Selects decisions; absent means all that used a subject. */
   readonly filter?: (row: DecisionRow) => boolean
 }
 
 const PAGE_ROWS = 50
-/** Documents opened at once; one alone may be larger. */
+/** Bytes of documents opened at once; a single document may be larger. */
 const OPENED_BYTES_MAX = 4 * 1024 * 1024
 
 /**
- * Every decision that used a subject and still shows it, sealed again without the subjects'
- * secrets, one at a time. Changes nothing but the stock of record secrets. Plan and apply inside
- * one `runErasure`.
+ * Plans every decision that used a subject and still shows it, sealed again without the subjects'
+ * secrets, one at a time. Changes nothing except the supply of record secrets. Plan and apply
+ * inside one `runErasure`.
  */
 export async function* planScrub(
   kernel: Kernel,
@@ -72,7 +72,7 @@ export async function* planScrub(
     }
 }
 
-/** Decisions that used any of the refs, opened, oldest first, a few megabytes at a time. */
+/** Yields opened decisions that used any of the refs, oldest first, a few megabytes at a time. */
 export async function* listOpened(
   kernel: Kernel,
   tenant_id: string,
@@ -88,7 +88,7 @@ export async function* listOpened(
       yield await retryWhileErasing(async () =>
         openRows(kernel, tenant_id, await kernel.db.read(tenant_id, (db) => listBySeqs(db, few))),
       )
-      // Opening and searching megabytes takes time: other requests are answered in between.
+      // Opening and searching megabytes takes time, so yield to other requests.
       await yieldToOthers()
     }
     if (seqs.length < PAGE_ROWS) return
@@ -146,7 +146,7 @@ async function reseal(
 
 /**
  * Gives the decision a new secret, so that destroying the old one makes every copy of the old text
- * unreadable. Not needed if the old text was sealed with a fact whose secret is destroyed anyway.
+ * unreadable. Not needed if the old text was sealed with a fact's secret that is destroyed anyway.
  */
 async function renewOwnSecret(
   { kernel, tenant_id, opened: { head, own }, request }: Parameters<typeof reseal>[0],
@@ -161,10 +161,10 @@ async function renewOwnSecret(
 }
 
 /**
- * Stores a plan's documents, with one `decision.scrubbed` on the log for each. Needs no key, so
- * that it also finishes an erasure whose secret is gone, on these data or on an older copy: rows
- * that are missing, or as new already, are skipped.
- * @returns ids of the changed decisions, and those whose documents are no longer the plan's
+ * Stores a plan's documents and appends a `decision.scrubbed` log entry for each. Needs no keys, so
+ * it can also finish an erasure whose secret is destroyed, on these data or an older copy: missing
+ * rows and rows that are up to date are skipped.
+ * @returns ids of the changed decisions, and of those whose documents have diverged from the plan
  */
 export async function applyScrub(
   tx: Tx,
@@ -199,7 +199,7 @@ export async function storeScrubbed(
   const { secret_no } = readSealed(sealed).head
   await replaceSealed(tx, row, { sealed, secret_no })
   await unbindFacts(tx, row.seq, refs)
-  // A filter by its label would confirm a guess of the erased text.
+  // Filtering by the label would confirm a guess of the erased text.
   if (redactions.some(({ field }) => field === 'session_id')) await clearSession(tx, row.seq)
   const [only] = refs
   await appendCrumb(tx, {
@@ -213,12 +213,12 @@ export async function storeScrubbed(
 }
 
 /**
- * How the stored document relates to a plan. `older`: the plan's source, or one before it in
- * restored data, to which every later plan is applied in order. `newer`: it contains this plan, or
- * a plan that followed it. `diverged`: it has as many revisions as the plan or more, and yet a
- * secret that this plan destroys is part of its key. Then both come from one document, without each
- * other's changes: replacing either by the other would undo an erasure, or leave a document whose
- * key is gone.
+ * How the stored document relates to a plan. `older`: it is the plan's source, or an earlier one in
+ * restored data, to which all later plans are applied in order. `newer`: it contains this plan, or
+ * a plan that followed it. `diverged`: it has at least as many revisions as the plan, but its key
+ * includes a secret that this plan destroys. Both then descend from one document without each
+ * other's changes: replacing either by the other would undo an erasure or leave a document without
+ * a key.
  */
 function compareRevision(
   { old_secret_no }: ScrubbedDecision,

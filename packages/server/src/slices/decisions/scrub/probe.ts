@@ -49,7 +49,7 @@ export async function probeDecisions(
     }))
 }
 
-/** The paths on which a decision still shows the subject. */
+/** Lists the paths on which a decision still shows the subject. */
 async function listShowing(
   kernel: Kernel,
   tenant_id: string,
@@ -63,7 +63,7 @@ async function listShowing(
       // Text logged after the erasure is no copy that the service kept; contents still count.
       const later = document.gone.includes(subject.ref)
       const sought = later ? { ref: subject.ref, content: null } : subject
-      // The memory is the same for every decision of a store: checked once.
+      // The memory path is the same for every decision of a store, so it is checked once.
       const memory = !stores.has(row.store_id)
       stores.add(row.store_id)
       const probing = { kernel, tenant_id, memory }
@@ -111,7 +111,7 @@ async function showOne(kernel: Kernel, db: TenantDb, seq: number, order: 'asc' |
   return shown[0]
 }
 
-// Another memory may say the same and is not erased: contents are compared under this ref only.
+// Compares contents under this ref only: another memory with the same content is not erased.
 function showsSubject(decision: Decision, { ref, content }: ScrubSubject): boolean {
   const { retrieved_refs, retrieved_contents, query, output, session_id, parameters } = decision
   const held = retrieved_contents.some((text, i) => retrieved_refs[i] === ref && text !== MARKER)
@@ -123,7 +123,7 @@ function showsSubject(decision: Decision, { ref, content }: ScrubSubject): boole
   )
 }
 
-/** `scrubbed`, or `absent` when these data have no such decision, on each path. */
+/** Returns `scrubbed` for each path, or `absent` if these data have no such decision. */
 export async function probeRedaction(
   kernel: Kernel,
   tenant_id: string,
@@ -156,7 +156,7 @@ function redactionResult(decision: Decision | undefined): 'absent' | 'scrubbed' 
   return query === MARKER && output === MARKER && !shown ? 'scrubbed' : 'present'
 }
 
-/** Those of the decisions whose stored document, opened again, shows nothing of the ref. */
+/** Returns the decisions whose stored document, opened again, shows nothing of the ref. */
 export async function readBackScrubbed(
   kernel: Kernel,
   tenant_id: string,

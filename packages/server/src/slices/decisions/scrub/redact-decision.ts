@@ -1,4 +1,4 @@
-// Removes a decision's own text, and with it the secret that seals every copy of the text.
+// Removes a decision's own text and the secret that seals every copy of the text.
 
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -23,15 +23,15 @@ export interface PlannedRedaction {
   /** Revision of the document that it was planned from. */
   readonly planned_from: number
   readonly store_id: string
-  /** query ‖ 0x1F ‖ output as they were: to be hashed with a salt, never stored. */
+  /** query ‖ 0x1F ‖ output before the redaction. Hashed with a salt, never stored. */
   readonly hash_input: string
 }
 
 /**
- * The decision with the marker in place of query and output, without parameters, without contents
- * of no bound memory, and without its session, whose id may be a person's. The rest needs no secret
- * of its own: a new one would be missing from an older keyring that replays this. Changes nothing.
- * undefined: no such decision. Plan and apply inside one `runErasure`.
+ * Plans the decision with the marker as query and output, without parameters, contents of unbound
+ * memories, and the session, whose id may name a person. The result has no secret of its own,
+ * because an older keyring that replays the plan would lack a new one. Changes nothing. Returns
+ * undefined if there is no such decision. Plan and apply inside one `runErasure`.
  */
 export async function planRedaction(
   kernel: Kernel,
@@ -98,15 +98,16 @@ export function withoutText({ document, head }: Pick<OpenedDecision, 'document' 
 }
 
 /**
- * Stores a planned redaction; needs no key. false: the decision is not in these data, or is
- * redacted already. The caller, who knows the certificate, appends `decision.redacted` to the log.
+ * Stores a planned redaction; needs no keys. Returns false if the decision is not in these data or
+ * is redacted already. The caller, who knows the certificate, appends `decision.redacted` to the
+ * log.
  */
 export async function applyRedaction(tx: Tx, plan: PlannedRedaction['plan']): Promise<boolean> {
   const row = await findDecision(tx, Buffer.from(plan.decision_id, 'hex'))
   const sealed = Buffer.from(plan.sealed, 'base64')
   if (!row) return false
   const { revision, secret_no } = readSealed(row.sealed).head
-  // A newer document stays, unless it needs the secret that is to be destroyed.
+  // Keeps a newer document, unless it needs the secret that is to be destroyed.
   const newer = revision >= readSealed(sealed).head.revision
   if (newer && secret_no !== plan.old_secret_no) return false
   await replaceSealed(tx, row, { sealed, secret_no: NO_SECRET })

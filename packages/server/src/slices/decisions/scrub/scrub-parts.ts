@@ -1,4 +1,4 @@
-// Stores the plan of a scrub in the erasure ledger in parts of limited size, and applies it.
+// Stores a scrub's plan in the erasure ledger, in parts of limited size, and applies it.
 
 import assert from 'node:assert/strict'
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
@@ -31,7 +31,7 @@ import {
 } from './plan-scrub.ts'
 import { withoutText } from './redact-decision.ts'
 
-/** Limits of one part; a document larger than them is a part of its own. */
+/** Limits of one part. A document larger than the limits gets a part of its own. */
 export const partLimits: (kernel: Kernel) => { bytes_max: number; decisions_max: number } =
   perKernel(() => ({ bytes_max: 4 * 1024 * 1024, decisions_max: 200 }))
 
@@ -40,7 +40,7 @@ const PLANS_MAX = 3
 
 const ScrubPart = Type.Object({
   version: Type.Literal(1),
-  /** The memories that are removed. */
+  /** The removed memories. */
   refs: Type.Array(Type.Integer()),
   scrubbed: Type.Array(
     Type.Object({
@@ -59,14 +59,14 @@ const parts = Compile(ScrubPart)
 
 /** Parts of a plan, and the documents that it was planned from. */
 export interface WrittenScrub extends LedgerParts {
-  /** Seq to revision, of every decision in it. */
+  /** Revision of every decision in the plan, by seq. */
   readonly planned_from: ReadonlyMap<number, number>
 }
 
 /**
- * Plans a scrub and makes the plan durable, part by part; null when there is nothing to scrub.
- * Of no effect until a ledger entry claims it. Nothing of it stays when it fails, nor, from the
- * next start on, when it is interrupted. Call it inside `runErasure`.
+ * Plans a scrub and durably stores the plan, part by part; returns null if there is nothing to
+ * scrub. The parts have no effect until a ledger entry claims them. A failure removes them at once,
+ * an interruption at the next start. Call it inside `runErasure`.
  */
 export async function writeScrubParts(
   kernel: Kernel,
@@ -118,8 +118,9 @@ const buildPart = (refs: readonly number[], planned: readonly PlannedScrub[]): S
 })
 
 /**
- * Whether every decision is still the one that was planned from. Checked last before the plan is in
- * the ledger: from then on secrets are destroyed, and a document changed meanwhile would be lost.
+ * Whether every decision still has the revision that was planned from. This is the last check
+ * before the plan enters the ledger: from then on secrets are destroyed, and a document changed in
+ * between would be lost.
  */
 async function isCurrent(
   kernel: Kernel,
@@ -138,13 +139,13 @@ async function isCurrent(
 
 interface PlanningSteps<T> {
   readonly plan: () => Promise<T>
-  /** Seq to revision of each decision in the plan. */
+  /** Revision of each decision in the plan, by seq. */
   readonly planned_from: (planned: T) => ReadonlyMap<number, number>
-  /** Takes the plan back. */
+  /** Discards the plan. */
   readonly drop: (planned: T) => Promise<void>
 }
 
-/** Plans again while records change beside the plan; refuses `unavailable` at last. */
+/** Plans again while records change concurrently; finally refuses `unavailable`. */
 export const retryPlanning = <T>(
   kernel: Kernel,
   tenant_id: string,
@@ -160,7 +161,7 @@ export const retryPlanning = <T>(
     { on: 'erasure_plan', attempts: PLANS_MAX, retry_after_s: 5 },
   )
 
-/** As `writeScrubParts`, again until no decision changed beside the plan. */
+/** Same as `writeScrubParts`, repeated until no decision changed during planning. */
 export const writeCurrentParts = (
   kernel: Kernel,
   tenant_id: string,
@@ -174,13 +175,13 @@ export const writeCurrentParts = (
     },
   })
 
-/** Takes back a plan that no ledger entry has claimed; does nothing to one that is claimed. */
+/** Discards a plan that no ledger entry has claimed; does nothing to a claimed one. */
 export async function dropScrubParts(kernel: Kernel, written: LedgerParts): Promise<void> {
   await kernel.step('scrub:undo')
   await kernel.keyring.ledger.dropParts(written.parts_id)
 }
 
-/** A part as it was written; the ledger may come from a copy on disk. */
+/** Loads a part as it was written. The ledger may come from a copy on disk. */
 export async function loadScrubPart(
   kernel: Kernel,
   parts_id: string,
@@ -230,7 +231,7 @@ export async function applyScrubParts(
   return { changed, redactions }
 }
 
-/** Whether the decision was changed: not when another process has done it meanwhile. */
+/** Returns whether the decision was changed; false if another process changed it meanwhile. */
 async function withholdDecision(
   kernel: Kernel,
   tenant_id: string,
@@ -279,7 +280,7 @@ async function tryOpenRow(
   }
 }
 
-/** Neither document opens: uses what is readable in the row, on the log and in the keyring. */
+/** Used if neither document opens: takes what is readable in the row, the log and the keyring. */
 async function rebuildDecision(
   kernel: Kernel,
   tenant_id: string,

@@ -1,5 +1,5 @@
-// Checks stored decisions against themselves and the log, for `custos fsck` and assurance; and
-// digests them, so that two copies of a trail can be compared without showing it.
+// Checks stored decisions against themselves and the log, for `custos fsck` and assurance. Also
+// digests them, so that two copies of a trail can be compared without showing content.
 
 import { createHash } from 'node:crypto'
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
@@ -16,17 +16,17 @@ import { showResolved } from './reads.ts'
 interface DecisionFault {
   readonly decision_id: string
   readonly log_seq: number
-  /** What is wrong; no content. */
+  /** Description of the fault, without content. */
   readonly fault: string
 }
 
 const CHUNK_ROWS = 50
-/** Decisions opened at once. */
+/** Decisions opened concurrently. */
 const AT_ONCE = 10
 
 /**
- * Opens every seal and derives identity, signature and digest again. A record that was scrubbed has
- * no salt: there the digest on the log is compared with the one in the document.
+ * Opens every seal and recomputes identity, signature and digest. A scrubbed record has no salt;
+ * the digest on the log is then compared with the one in the document.
  */
 export async function checkDecisions(
   kernel: Kernel,
@@ -47,7 +47,7 @@ export async function checkDecisions(
   }
 }
 
-/** The same for a sample: the fifty decisions after each of the seqs. */
+/** Same check for a sample: the fifty decisions after each seq. */
 export async function checkSomeDecisions(
   kernel: Kernel,
   tenant_id: string,
@@ -71,9 +71,9 @@ async function checkPage(kernel: Kernel, tenant_id: string, after_seq: number) {
     const found = await listDecisions(db, { after_seq }, page)
     for (let first = 0; first < found.length; first += AT_ONCE) {
       const some = found.slice(first, first + AT_ONCE)
-      // Their signatures are verified in the runtime's threads.
+      // Worker threads of the runtime verify the signatures concurrently.
       const running = some.map((row) => findFault(kernel, db, row))
-      // None of them may read on when the snapshot has ended.
+      // Waits for all: none may read on after the snapshot has ended.
       await Promise.allSettled(running)
       const results = await Promise.all(running)
       for (const [i, { decision_id, seq }] of some.entries()) {
@@ -120,7 +120,7 @@ async function findMismatch(
   return verdict.valid ? null : (verdict.reason ?? 'the signature does not hold')
 }
 
-/** An erasure finds the decisions of a fact by this index: one left out would keep its text. */
+/** Erasures find the decisions of a fact by this index; a missing entry would keep its text. */
 async function isUseIndexCorrect(db: TenantDb, { row, head, document }: ResolvedDecision) {
   const refs = [...new Set(document.refs)]
   const uses = await listUses(db, row.seq, refs)
@@ -157,7 +157,7 @@ function recomputeDigest(tenant_id: string, opened: ResolvedDecision): string {
 }
 
 /**
- * Lower hex SHA-256 of the opened document of each `every`-th decision, by id. Throws for one that
+ * Lower-case hex SHA-256 of the opened document of every `every`-th decision, by id. Throws if one
  * does not open.
  */
 export async function digestDocuments(

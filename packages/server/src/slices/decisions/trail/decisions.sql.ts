@@ -1,4 +1,4 @@
-// SQL of decisions: the rows, and which memories each of them used.
+// SQL of decisions: the rows, and the memories that each decision used.
 
 import { Conflict } from '../../../platform/concurrency.ts'
 import { insertRowsStatement, refsStatement } from '../../../platform/db/bulk-statements.ts'
@@ -47,7 +47,7 @@ const insertRows = insertRowsStatement<DecisionRow>((k, rows, tenant_id) =>
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** Throws a conflict (`decision_id`) when another decision has one of the ids. */
+/** Throws a conflict `decision_id` if another decision has one of the ids. */
 export const insertDecisions = Object.assign(
   async (tx: Tx, rows: readonly DecisionRow[]) => {
     const inserted = await insertRows(tx, rows)
@@ -57,7 +57,7 @@ export const insertDecisions = Object.assign(
   { table: insertRows.table },
 )
 
-/** One row for each distinct ref; `bound`: the fact's secret is part of the decision's key. */
+/** One row per distinct ref. `bound` means that the fact's secret is part of the decision's key. */
 export const insertUses = insertRowsStatement<Omit<Tables['decision_facts'], 'tenant_id'>>(
   (k, rows, tenant_id) =>
     k.insertInto('decision_facts').values(
@@ -81,7 +81,7 @@ const findStatement = statement<{ decision_id: Uint8Array }>()((k, p) =>
 export const findDecision = (db: TenantDb, decision_id: Uint8Array) =>
   db.firstOf(findStatement, { decision_id })
 
-/** Which decisions; seq bounds are exclusive, times inclusive. Absent: no condition. */
+/** Selects decisions. Seq bounds are exclusive, times inclusive; absent means no condition. */
 export interface DecisionFilter {
   readonly store_ids?: readonly string[]
   readonly session_label?: Uint8Array
@@ -133,7 +133,7 @@ export const sumDecisions = (db: TenantDb, filter: DecisionFilter) =>
     e.fn.max<number | null>('logged_us').as('last_us'),
   ])
 
-/** Ascending seqs, above `after_seq`, of decisions that used any of the refs. */
+/** Ascending seqs above `after_seq` of decisions that used any of the refs. */
 export async function listDecisionsUsing(
   db: TenantDb,
   refs: readonly number[],
@@ -164,11 +164,11 @@ const usedStatement = refsStatement()((k, p, isListed) =>
     .where(isListed),
 )
 
-/** Those of the refs that a decision used. */
+/** Returns the refs that a decision used. */
 export const listUsedAmong = async (db: TenantDb, refs: readonly number[]): Promise<Set<number>> =>
   new Set((await usedStatement.all(db, refs, {})).map(({ ref }) => ref))
 
-/** Rows with these seqs, at most a page of them, ascending. */
+/** Rows with these seqs, ascending. Pass at most a page of seqs. */
 export const listBySeqs = (db: TenantDb, seqs: readonly number[]) =>
   db.all(from(db, 'decisions').select(COLUMNS).where('seq', 'in', seqs).orderBy('seq'))
 
@@ -179,7 +179,7 @@ export const updateSealed = (
   change: { sealed: Uint8Array; secret_no: number },
 ) => tx.run(update(tx, 'decisions').set(change).where('seq', '=', seq))
 
-/** A filter by session no longer finds the decision. */
+/** Removes the session label, so that a filter by session no longer finds the decision. */
 export const clearSession = (tx: Tx, seq: number) =>
   tx.run(update(tx, 'decisions').set({ session_label: null }).where('seq', '=', seq))
 
@@ -197,7 +197,7 @@ export async function unbindFacts(
     )
 }
 
-/** Refs among these that a later version supersedes. */
+/** Returns the refs that a later version supersedes. */
 export async function listSuperseded(db: TenantDb, refs: readonly number[]): Promise<number[]> {
   const superseded: number[] = []
   for (let at = 0; at < refs.length; at += IN_MAX) {
@@ -217,11 +217,11 @@ export async function listSuperseded(db: TenantDb, refs: readonly number[]): Pro
 export async function findLoggedRecord(db: TenantDb, seq: number) {
   const row = await db.first(from(db, 'breadcrumbs').select('record').where('seq', '=', seq))
   if (!row) return undefined
-  // Written by appendCrumb only; other events have no digest.
+  // Only `appendCrumb` writes it; entries of other events have no digest.
   return JSON.parse(row.record) as { subject: string; payload: { record_digest?: string } }
 }
 
-/** What the index of uses says of one decision and these refs. */
+/** The index of uses for one decision and these refs: `bound` by ref. */
 export async function listUses(db: TenantDb, decision_seq: number, refs: readonly number[]) {
   const uses = new Map<number, boolean>()
   for (let at = 0; at < refs.length; at += IN_MAX) {
@@ -266,7 +266,7 @@ export const findFactInStores = (db: TenantDb, decision_seq: number, stores: rea
       .limit(1),
   )
 
-/** Bytes of the sealed documents of a page of decisions, ascending by seq. */
+/** Sizes in bytes of the sealed documents of a page of decisions, ascending by seq. */
 export const listSizes = (db: TenantDb, seqs: readonly number[]) =>
   db.all(
     from(db, 'decisions')
@@ -275,7 +275,7 @@ export const listSizes = (db: TenantDb, seqs: readonly number[]) =>
       .orderBy('seq'),
   )
 
-/** Seq to revision, of those of the decisions that are here. */
+/** Revisions by seq of those decisions that exist here. */
 export async function findRevisions(
   db: TenantDb,
   seqs: readonly number[],

@@ -1,4 +1,4 @@
-// Pure: the sealed document of a decision, and the clear head that says which keys open it.
+// Pure: the sealed document of a decision, and the clear head that names the keys to open it.
 
 import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '@custos/contract'
@@ -11,12 +11,12 @@ export interface DecisionDocument {
   readonly session_id: string | null
   readonly parameters: JsonObject | null
   readonly refs: readonly number[]
-  /** Empty, or one for each ref; `true` is the stored fact's own content, kept only there. */
+  /** Empty, or one entry per ref; `true` stands for the content of the stored fact itself. */
   readonly contents: readonly (string | true)[]
   readonly scores: readonly number[]
   /** Distinct refs, ascending, that were facts of the tenant when the decision was logged. */
   readonly known: readonly number[]
-  /** Distinct refs, ascending, that had been erased before. */
+  /** Distinct refs, ascending, that had been erased before the decision was logged. */
   readonly gone: readonly number[]
   /** Refs whose content has been removed from this document. */
   readonly scrubbed: readonly number[]
@@ -27,8 +27,8 @@ export interface DecisionDocument {
     readonly ref: number | null
   }[]
   /**
-   * Base64, 32 bytes: the salt of the commitments in the digest. null once anything was removed:
-   * with it and the digest on the log, a guess at the removed text could be confirmed.
+   * Salt of the commitments in the digest, 32 bytes in base64. `null` once anything was removed:
+   * with the salt and the digest on the log, a guess of the removed text could be confirmed.
    */
   readonly commitment_salt: string | null
   readonly record_digest: string
@@ -37,14 +37,14 @@ export interface DecisionDocument {
   readonly key_id: string
 }
 
-/** A redacted decision has neither text nor a secret of its own. */
+/** Secret number of a redacted decision, which has neither text nor a secret of its own. */
 export const NO_SECRET = 0
 
-/** Readable without a key: it says which secrets make the key. */
+/** Readable without a key; lists the secrets that form the key. */
 export interface SealedHead {
-  /** Number of the decision's own secret, or NO_SECRET; the row's `secret_no` is a copy. */
+  /** Number of the decision's own secret, or NO_SECRET. The row's `secret_no` is a copy. */
   readonly secret_no: number
-  /** Grows each time the document is sealed again. */
+  /** Increases each time the document is sealed again. */
   readonly revision: number
   /** Refs, ascending, of the facts whose secrets are part of the key. */
   readonly bound: readonly number[]
@@ -86,7 +86,7 @@ export function readSealed(sealed: Uint8Array): { head: SealedHead; box: Uint8Ar
   }
 }
 
-/** How many bytes of a sealed document tell its revision. */
+/** Number of leading bytes of a sealed document that include its revision. */
 export const REVISION_BYTES = 5
 
 /** @param start the first bytes of a sealed document */
@@ -106,7 +106,7 @@ const documentColumn = sealedColumn({
 })
 
 interface SealInput {
-  /** Whose document it is: associated data, so that no sealed row can replace another. */
+  /** Owner of the document: associated data, so that no sealed row can replace another. */
   readonly owner: { readonly tenant_id: string; readonly decision_id: string }
   readonly head: SealedHead
   readonly key: KeyObject
@@ -118,6 +118,6 @@ export function sealDocument(input: SealInput, document: DecisionDocument): Buff
   return Buffer.concat([encodeHead(input.head), box])
 }
 
-/** Throws SealError when the key is not this document's or the bytes were changed. */
+/** Throws SealError if the key does not belong to this document or the bytes were changed. */
 export const openDocument = (input: SealInput, box: Uint8Array): DecisionDocument =>
   documentColumn.open(input.key, input.owner.tenant_id, input, box)

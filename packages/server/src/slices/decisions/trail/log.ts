@@ -1,5 +1,5 @@
 // POST /v1/decisions/log: identifies, signs and seals one decision, and appends its digest to the
-// log.
+// audit log.
 
 import { isDeepStrictEqual } from 'node:util'
 import {
@@ -33,10 +33,10 @@ import {
 import { isErasureConflict, retryWhileErasing, showDecision } from './open.ts'
 import { findDecisionView } from './reads.ts'
 
-/** A clash of ids takes a later microsecond: the clock never gives one twice. */
+/** Identities tried if ids clash. Each has a later microsecond: the clock never repeats a time. */
 const IDENTITIES_MAX = 8
 
-/** An older identity is created again: reads by time rely on the log's time being near. */
+/** An older identity is replaced: reads by time rely on the log entry's time being close. */
 const IDENTITY_AGE_US_MAX = 30_000_000
 
 type LogResult =
@@ -67,7 +67,7 @@ export const log: Handler<typeof decisions.log> = async (call, { body }) => {
     try {
       return await attempt(true)
     } catch (error) {
-      // Perhaps nothing is being erased, and a ref is that of no memory.
+      // The conflict may come from a ref that is no memory, with no erasure under way.
       if (isErasureConflict(error)) return attempt(false)
       throw error
     }
@@ -83,7 +83,7 @@ export const log: Handler<typeof decisions.log> = async (call, { body }) => {
   )
 }
 
-/** Where the key was rotated meanwhile, the next attempt has another identity and the new key. */
+/** If the key was rotated meanwhile, retries with a new identity under the new key. */
 function identifyAgain(error: unknown): never {
   if (error instanceof KeyringError && error.code === 'signing_key_retired')
     throw new Conflict('decision_id')
@@ -142,7 +142,7 @@ function logUnit(
         ids: { decision_id: decision.decision_id },
       }
     },
-    // Opening a sealed row needs the keyring; a unit of work must not wait for it.
+    // Opening a sealed row needs the keyring, which a unit of work must not wait for.
     async replay(_tx, ids) {
       return { kind: 'repeated', decision_id: String(ids['decision_id']) }
     },
@@ -157,7 +157,7 @@ async function appendDecision(tx: Tx, placed: DecisionAtLog): Promise<Decision> 
   const bound = new Set(facts.bound)
   const uses = facts.refs.map((ref) => ({ decision_seq: seq, ref, bound: bound.has(ref) ? 1 : 0 }))
   const { decision_id } = identity
-  // Nothing in this unit reads these rows, so the next statement need not wait.
+  // Nothing in this unit reads these rows, so the next statement need not wait for them.
   tx.gather(insertDecisions, [row])
   tx.gather(insertUses, uses)
   await appendCrumb(tx, {
@@ -176,7 +176,7 @@ async function appendDecision(tx: Tx, placed: DecisionAtLog): Promise<Decision> 
   return showDecision({ tenant_id, decision_id, row, document, contents })
 }
 
-/** A decision of another slice, before its unit of work. Refuses `no_signing_key`. */
+/** Prepares a decision of another slice before its unit of work. Refuses `no_signing_key`. */
 export async function prepareDecision(
   kernel: Kernel,
   tenant_id: string,
@@ -197,8 +197,8 @@ export async function prepareDecision(
 }
 
 /**
- * Logs it in the caller's unit. Throws a conflict: `decision_id`, or `erasure_under_way` while a
- * memory that it names is being erased.
+ * Logs the decision in the caller's unit of work. Throws a conflict: `decision_id`, or
+ * `erasure_under_way` while a memory that it names is being erased.
  */
 export async function logDecision(tx: Tx, draft: DecisionDraft): Promise<Decision> {
   const facts = await resolveFacts(tx, draft.named)

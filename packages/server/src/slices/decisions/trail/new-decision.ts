@@ -30,13 +30,13 @@ export interface DecisionDraft {
   readonly identity: ReturnType<typeof createIdentity>
 }
 
-/** What the unit of work adds: the memories as it finds them, and the log position. */
+/** Adds what only the unit of work knows: the memories' states and the log position. */
 export interface DecisionAtLog extends DecisionDraft {
   readonly facts: FactsAtLog
   readonly seq: number
 }
 
-/** Signs outside the unit of work, which waits for no key. */
+/** Signs outside the unit of work, which must not wait for a key. */
 export function createIdentity(
   parts: Pick<DecisionDraft, 'kernel' | 'tenant_id' | 'given' | 'signer'>,
 ) {
@@ -108,7 +108,7 @@ function buildDocument(
   }
 }
 
-// Random bytes for 256 salts at a time: one system call costs as much as all hashes of a decision.
+// A pool of random bytes for 256 salts: one system call costs as much as all hashes of a decision.
 const salts = Buffer.alloc(SALT_BYTES * SALTS_AT_ONCE)
 let saltsUsed = salts.length
 
@@ -118,7 +118,8 @@ function takeSalt(): Buffer {
     saltsUsed = 0
   }
   const salt = Buffer.from(salts.subarray(saltsUsed, saltsUsed + SALT_BYTES))
-  // A salt that is still in the pool could be read from the heap after its decision was scrubbed.
+  // Wipes the salt: one left in the pool could be read from the heap after its decision is
+  // scrubbed.
   salts.fill(0, saltsUsed, saltsUsed + SALT_BYTES)
   saltsUsed += SALT_BYTES
   return salt
@@ -129,9 +130,9 @@ export interface PreparedFacts {
   /** Distinct refs of the record, ascending. */
   readonly refs: readonly number[]
   readonly secrets: ReadonlyMap<number, Buffer | null>
-  /** What is stored under the refs; null when the request gave no contents to compare. */
+  /** Stored contents by ref; `null` if the request gave no contents to compare. */
   readonly stored: ReadonlyMap<number, string> | null
-  /** Facts with a secret are taken to be live, which is checked before the commit. */
+  /** Whether facts with a secret are assumed to be live; the unit checks this before the commit. */
   readonly assumesLive?: boolean
 }
 
@@ -157,8 +158,9 @@ export async function prepareFacts(
 }
 
 /**
- * The facts as the unit of work finds them. Throws a conflict (`erasure_under_way`) when one is
- * being erased, is not live as assumed, or appeared since they were prepared: then prepare again.
+ * Resolves the facts inside the unit of work. Throws a conflict `erasure_under_way` if one is being
+ * erased, is not live as assumed, or appeared after they were prepared; the caller then prepares
+ * again.
  */
 export async function resolveFacts(tx: Tx, prepared: PreparedFacts): Promise<FactsAtLog> {
   const { refs, stored } = prepared
@@ -172,7 +174,7 @@ export async function resolveFacts(tx: Tx, prepared: PreparedFacts): Promise<Fac
     if (state === 'erasing') throw erasureConflict()
     if (state === 'erased') gone.push(ref)
     const secret = prepared.secrets.get(ref)
-    // A memory whose secret was lost with a keyring can no longer be read: its ref is a mere label.
+    // A memory whose secret was lost with a keyring cannot be read: its ref is only a label.
     if (state !== 'live' || !secret) continue
     if (stored !== null && !stored.has(ref)) throw erasureConflict()
     bound.push(ref)
@@ -182,11 +184,11 @@ export async function resolveFacts(tx: Tx, prepared: PreparedFacts): Promise<Fac
 }
 
 /**
- * On a database across a network the check of the facts travels with the other statements of the
- * unit. Null: they have to be looked at first.
+ * On a remote database the check of the facts is sent together with the unit's other statements.
+ * Returns `null` if the facts must be read first.
  */
 function assumeLive(tx: Tx, { refs, secrets, stored, assumesLive }: PreparedFacts) {
-  // One statement: a second one would be sent after the unit.
+  // The check must be one statement: a second one would be sent after the unit.
   if (!assumesLive || refs.length > REFS_AT_ONCE) return null
   const all = refs.flatMap((ref) => secrets.get(ref) ?? [])
   const isMissing = all.length < refs.length || refs.some((ref) => stored?.has(ref) === false)
@@ -208,7 +210,7 @@ function contentsToShow(
   return contents.map((content, i) => (gone.includes(refs[i] ?? -1) ? MARKER : content))
 }
 
-/** Contents as they are kept: a reference where they equal the stored memory. */
+/** Contents as they are stored: a reference if they equal the stored memory. */
 function contentsToKeep(
   shown: readonly string[],
   refs: readonly number[],
@@ -217,7 +219,7 @@ function contentsToKeep(
   return shown.map((content, i) => (stored?.get(refs[i] ?? -1) === content ? true : content))
 }
 
-/** A log request under its canonical names. */
+/** A log request with canonical field names. */
 export interface NewDecision {
   readonly store_id: string
   readonly model_id: string
@@ -230,6 +232,6 @@ export interface NewDecision {
   readonly token_count: number | null
   readonly latency_ms: number | null
   readonly parameters: JsonObject | null
-  /** null: the log's size when the decision is appended. */
+  /** `null` means the log's size when the decision is appended. */
   readonly memory_seq: number | null
 }

@@ -25,14 +25,14 @@ export interface OpenedDecision {
   readonly row: DecisionRow
   readonly decision_id: string
   readonly head: SealedHead
-  /** The decision's own secret; none once it is redacted. */
+  /** The decision's own secret; empty once the decision is redacted. */
   readonly own: readonly Buffer[]
-  /** Those of the bound facts, in their order. */
+  /** Secrets of the bound facts, in their order. */
   readonly secrets: readonly Buffer[]
   readonly document: DecisionDocument
 }
 
-/** An opened decision with the contents it shows. */
+/** An opened decision with its contents filled in. */
 export interface ResolvedDecision extends OpenedDecision {
   /** Empty, or one for each ref. */
   readonly contents: readonly string[]
@@ -41,7 +41,7 @@ export interface ResolvedDecision extends OpenedDecision {
 const WAIT_MS = 50
 const READS_MAX = 101
 
-/** Reads again while an erasure is between the secret and the rows: at most 5 s, then refuses. */
+/** Retries while an erasure is between secret and rows, for at most 5 s; then refuses. */
 export const retryWhileErasing = <T>(read: () => Promise<T>): Promise<T> =>
   retryOnConflict(read, {
     on: 'erasure_under_way',
@@ -50,15 +50,15 @@ export const retryWhileErasing = <T>(read: () => Promise<T>): Promise<T> =>
     message: 'text of a decision is being erased',
   })
 
-/** A secret of the decision is destroyed and its scrubbed text about to be stored. */
+/** A secret of the decision is destroyed, and its scrubbed text is about to be stored. */
 export const erasureConflict = (): Conflict => new Conflict('erasure_under_way')
 
 export const isErasureConflict = (error: unknown): boolean =>
   error instanceof Conflict && error.subject === 'erasure_under_way'
 
 /**
- * Opens rows of one tenant; throws a conflict (`erasure_under_way`) when a secret is gone.
- * @param options.cached a document that this process has opened before need not be decrypted again
+ * Opens rows of one tenant. Throws a conflict `erasure_under_way` if a secret is gone.
+ * @param options.cached whether to reuse documents that this process has opened before
  */
 export async function openRows(
   kernel: Kernel,
@@ -101,7 +101,7 @@ function requireSecret(secret: Buffer | null | undefined): Buffer {
   throw erasureConflict()
 }
 
-/** Puts stored contents in place of references to them; the marker for a memory that is gone. */
+/** Fills in stored contents for references to them, and the marker for memories that are gone. */
 export async function resolveContents(
   kernel: Kernel,
   db: TenantDb,
@@ -129,19 +129,19 @@ export const openResolved = async (
 ): Promise<ResolvedDecision[]> =>
   resolveContents(kernel, db, await openRows(kernel, db.tenant_id, rows))
 
-/** The same without what has expired: what reads show. */
+/** Same, but hides expired memories. Reads show this form. */
 export async function openVisible(
   kernel: Kernel,
   db: TenantDb,
   rows: readonly DecisionRow[],
 ): Promise<ResolvedDecision[]> {
-  // Another process may replace a document, and this one would keep the text that it erased.
+  // With other processes: one may replace a document, and this cache would keep the erased text.
   const cached = !kernel.db.shared
   const opened = await openRows(kernel, db.tenant_id, rows, { cached })
   return resolveContents(kernel, db, await hideExpired(kernel, db, opened))
 }
 
-/** Takes memories that have expired out of the documents, as their erasure will. */
+/** Removes expired memories from the documents, as their erasure will. */
 async function hideExpired(
   kernel: Kernel,
   db: TenantDb,
@@ -168,8 +168,8 @@ async function hideExpired(
 
 /**
  * A decision's own texts, which its redaction removes: query, output, session, every text, number
- * and key of the parameters, and logged contents of no bound memory; without what was removed
- * already.
+ * and key of the parameters, and logged contents of unbound memories. Texts that were removed
+ * already are left out.
  */
 export function ownTexts({ document, head }: Pick<OpenedDecision, 'document' | 'head'>): string[] {
   const { query, output, session_id, parameters, contents, refs } = document

@@ -85,12 +85,12 @@ async function timeFilter(
 
 /** Rows opened at once: other requests are answered between the chunks of a large page. */
 const CHUNK_ROWS = 50
-/** A page of sealed text beyond this ends early: a thousand decisions of 8 MiB fit no memory. */
+/** A page ends early at this many sealed bytes: a thousand decisions of 8 MiB fit in no memory. */
 const PAGE_BYTES_MAX = 64 * 1024 * 1024
 
 const DECISION_ID = /^[0-9a-f]{32}$/
 
-/** The row of a decision the caller may see; undefined also for what is not an id. */
+/** The row of a decision that the caller may see; undefined also if the id is malformed. */
 export async function findVisibleRow(
   db: TenantDb,
   principal: Principal,
@@ -175,8 +175,8 @@ function filterFromCursor(
 }
 
 /**
- * Up to `limit` decisions in the order of the log, opened and resolved; `next` is the seq to
- * continue after, null: there are no more.
+ * Shows up to `limit` decisions in log order, opened and resolved. `next` is the seq to continue
+ * after, or `null` at the end.
  */
 export async function showPage(
   kernel: Kernel,
@@ -269,7 +269,7 @@ async function* streamDecisions(
   }
 }
 
-/** Only decisions on the log when the export began, so that the export of a growing trail ends. */
+/** Reads only decisions logged before the export began, so that exporting a growing trail ends. */
 const readBatch = (
   call: Call<typeof decisions.export>,
   query: InputOf<typeof decisions.export>['query'],
@@ -291,8 +291,8 @@ const readBatch = (
   )
 
 /**
- * Decisions by log position, at most a page, in the order of the log, as they are stored: a person
- * is told of what has expired too, until it is erased.
+ * Shows decisions by log position, at most a page, in log order and as they are stored. Includes
+ * expired memories: data subjects are told of them too, until they are erased.
  */
 export const showBySeqs = (
   kernel: Kernel,

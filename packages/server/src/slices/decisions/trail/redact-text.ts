@@ -1,17 +1,17 @@
-// Pure: finds a memory's content word for word in another text and replaces it by the marker.
+// Pure: finds a memory's content verbatim in another text and replaces it by the marker.
 
 import { sortCombiningMarks } from '../../../platform/combining-marks.ts'
 
 interface FoldedText {
   readonly text: string
-  /** Position in the original of each position here; -1 inside a unit. null: the same. */
+  /** Original position of each position here; -1 inside a unit. `null` if all are the same. */
   readonly origin: readonly number[] | null
 }
 
 // A unit is what NFC may compose: a base with its marks, or Hangul jamo that form a syllable.
-// Between units normalising changes nothing, so each maps back to exact original positions.
-// The first group takes many ASCII units at once, each a character that no mark follows. It is
-// bounded: the engine keeps a backtracking position for each.
+// Normalising changes nothing between units, so each maps back to exact original positions. The
+// first group takes many ASCII units at once, each a character that no mark follows. It is bounded
+// because the engine keeps a backtracking position for each.
 const UNIT = new RegExp(
   [
     String.raw`([\0-\x7f]{1,256})(?!\p{M})`,
@@ -27,7 +27,7 @@ const ASCII = /^[\0-\x7f]*$/
 export const toNfc = (text: string): string =>
   ASCII.test(text) ? text : sortCombiningMarks(text).normalize('NFC')
 
-/** The text in NFC and without case. */
+/** Folds a text to NFC without case. */
 export function foldText(text: string): FoldedText {
   if (ASCII.test(text)) return { text: text.toLowerCase(), origin: null }
   const origin: number[] = []
@@ -46,22 +46,22 @@ export function foldText(text: string): FoldedText {
 function foldUnit(unit: string, known: Map<string, string>): string {
   const before = known.get(unit)
   if (before !== undefined) return before
-  // Lower, upper, lower: letters with several small or capital forms end in one.
+  // Lower, upper, lower: letters with several small or capital forms end up equal.
   const folded = toNfc(unit).toLowerCase().toUpperCase().toLowerCase()
   known.set(unit, folded)
   return folded
 }
 
-/** A text that is searched; any string is one. */
+/** A text that can be searched, such as any string. */
 export type SearchableText = Pick<string, 'length' | 'charCodeAt' | 'indexOf'>
 
-// Searched natively: so short that even the slowest search for it is linear.
+// The native search is used for this prefix: so short that even its worst case is linear.
 const START_UNITS = 8
 
 /**
- * The positions of `pattern` in `text`, ascending, also those that overlap. Takes time in
- * proportion to both lengths, whatever they contain (Knuth, Morris and Pratt, 1977): an attacker
- * may have written the texts. Reads nothing of a text that is shorter than `pattern`.
+ * Yields the positions of `pattern` in `text`, ascending, overlapping ones included. Takes time
+ * proportional to both lengths for any content (Knuth, Morris and Pratt, 1977), as an attacker may
+ * have written the texts. Reads nothing of a text that is shorter than `pattern`.
  */
 export function* findOccurrences(text: SearchableText, pattern: string): Generator<number> {
   if (pattern === '' || pattern.length > text.length) return
@@ -87,7 +87,7 @@ export function* findOccurrences(text: SearchableText, pattern: string): Generat
   }
 }
 
-/** For each number of first units: how many of them, but not all, are also the last ones. */
+/** For each prefix, by length: the length of its longest proper prefix that is also a suffix. */
 function computeBorders(pattern: string): Int32Array {
   const borders = new Int32Array(pattern.length + 1)
   let matched = 0
@@ -100,13 +100,13 @@ function computeBorders(pattern: string): Int32Array {
   return borders
 }
 
-/** What a scrubbed text reads as; always starts with `[REDACTED`. */
+/** The text that replaces scrubbed text; always starts with `[REDACTED`. */
 export const MARKER = '[REDACTED — GDPR Article 17]'
 
-/** Shorter contents are replaced only where they are a whole field: `yes` is in many sentences. */
+/** Shorter contents are replaced only as a whole field: `yes` is in many sentences. */
 const CHARACTERS_MIN = 8
 
-/** A text that still changes after as many passes was crafted: it is replaced as a whole. */
+/** A text that still changes after this many passes was crafted; it is replaced as a whole. */
 const PASSES_MAX = 16
 
 export interface RedactedText {
@@ -114,24 +114,24 @@ export interface RedactedText {
   readonly count: number
 }
 
-/** A content prepared for the search in many texts. */
+/** A content prepared for searching many texts. */
 interface PreparedContent {
-  /** Composed, trimmed and folded; empty: never found. */
+  /** Composed, trimmed and folded. An empty text is never found. */
   readonly folded: string
   /** Too few characters to be searched for inside a text. */
   readonly isShort: boolean
 }
 
-/** Linear in `content`: do it once for many texts. */
+/** Takes time linear in `content`: prepare it once for many texts. */
 export function prepareContent(content: string): PreparedContent {
   const prepared = toNfc(content).trim()
   return { folded: foldText(prepared).text, isShort: [...prepared].length < CHARACTERS_MIN }
 }
 
 /**
- * Replaces occurrences of `content` in `text`. Compared in Unicode NFC, without regard to case,
- * the content trimmed; a match begins and ends on word borders, where the script has them.
- * `count` is 0 exactly when the text is returned unchanged. Linear in both, whatever they say.
+ * Replaces occurrences of `content` in `text`. Both are compared in Unicode NFC without case, the
+ * content trimmed; a match begins and ends at word borders, if the script has them. `count` is 0
+ * exactly if the text is returned unchanged. Linear in both lengths for any content.
  */
 export function redactText(text: string, content: string | PreparedContent): RedactedText {
   const prepared = typeof content === 'string' ? prepareContent(content) : content
@@ -150,7 +150,7 @@ export function redactText(text: string, content: string | PreparedContent): Red
   return more === 0 ? done : { text: MARKER, count: done.count + 1 }
 }
 
-/** Whether `redactText` would change the text: the check for leftovers. */
+/** Whether `redactText` would change the text; used to check for leftovers. */
 export const occursInText = (text: string, content: string | PreparedContent): boolean =>
   redactText(text, content).count > 0
 
@@ -183,7 +183,7 @@ function isWhole(text: string, start: number, end: number): boolean {
 }
 
 const WORD = /[\p{L}\p{N}\p{M}_]/u
-// Scripts without spaces, or with endings attached to names: every position is a border.
+// In scripts without spaces, or with endings attached to names, every position is a border.
 const SCRIPTS = ['Han', 'Hiragana', 'Katakana', 'Hangul', 'Thai', 'Lao', 'Khmer', 'Myanmar']
 const BORDERLESS = new RegExp(
   `[${SCRIPTS.map((script) => String.raw`\p{Script=${script}}`).join('')}]`,
@@ -203,9 +203,9 @@ function lastCharacter(text: string, end: number): string {
   return pair !== undefined && pair > 0xffff ? String.fromCodePoint(pair) : text.charAt(end - 1)
 }
 
-// A content that equals words of the marker is not found in the marker.
+// Prevents matches inside the marker of contents that equal words of the marker.
 function isInMarker(text: string, start: number, end: number): boolean {
-  // Only a marker that begins within its own length before the match can hold it.
+  // Only a marker that begins within its own length before the match can contain it.
   const first = Math.max(0, start - MARKER.length)
   const from = text.slice(first, start + MARKER.length).lastIndexOf(MARKER, start - first)
   return from !== -1 && end <= first + from + MARKER.length
@@ -241,7 +241,7 @@ function redactObject(value: object, prepared: PreparedContent): { value: unknow
     const name = redactText(key, prepared)
     const inner = redactJson(item, prepared)
     total += name.count + inner.count
-    // Two keys may have become one: neither value is dropped.
+    // Two keys may have become equal; both values are kept.
     let free = name.text
     let copy = copies.get(name.text) ?? 2
     for (; redacted.has(free); copy += 1) free = `${name.text} (${copy})`

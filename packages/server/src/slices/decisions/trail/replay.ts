@@ -1,4 +1,4 @@
-// GET /v1/decisions/{decision_id}/replay: the decision against the memory as it was known then.
+// GET /v1/decisions/{decision_id}/replay: compares the decision with the memory known at its time.
 
 import type { DecisionReplay, decisions, UsedMemory } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
@@ -55,7 +55,7 @@ export async function replayRow(
 
 const NO_MEMORY = { memories: [], truncated: false }
 
-// A store_id is the caller's label: only a store of the tenant has memory to show.
+// `store_id` is a caller's label, which names memory only if the tenant has such a store.
 async function loadMemoryThen(kernel: Kernel, db: TenantDb, row: DecisionRow) {
   const { store_id, memory_seq } = row
   if (!(await findStore(db, store_id))) return NO_MEMORY
@@ -70,7 +70,7 @@ async function loadMemoryThen(kernel: Kernel, db: TenantDb, row: DecisionRow) {
 
 type FactStates = ReadonlyMap<number, UsedMemory['state']>
 
-/** Refs that were no memories when the decision was logged never become any. */
+/** Refs that were not memories when the decision was logged never become memories. */
 async function loadStates(
   db: TenantDb,
   { document: { known, gone } }: ResolvedDecision,
@@ -89,7 +89,7 @@ async function loadStates(
   return states
 }
 
-/** Without the refs of other stores: they are labels like refs that were never memories. */
+/** Drops refs of other stores, which are only labels, like refs that were never memories. */
 async function filterVisible(
   db: TenantDb,
   stores: readonly string[],

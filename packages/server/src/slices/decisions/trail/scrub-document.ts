@@ -1,11 +1,11 @@
-// Pure: removes memories from a decision's document, in its contents and wherever they are
-// repeated.
+// Pure: removes memories from a decision's document, both in its contents and where text repeats
+// them.
 
 import type { JsonObject } from '@custos/contract'
 import type { DecisionDocument } from './document.ts'
 import { MARKER, redactJson, redactText } from './redact-text.ts'
 
-/** A memory to remove; content null: unknown here, only what the document itself contains. */
+/** A memory to remove. If `content` is null, only what the document itself contains is known. */
 export interface ScrubSubject {
   readonly ref: number
   readonly content: string | null
@@ -56,7 +56,7 @@ function removeSubject(document: DecisionDocument, subject: ScrubSubject): Decis
       if (typeof text === 'string') contents[i] = cleaned('retrieved_contents', text, content)
     const done = redactJson(parameters, content)
     count('parameters', done.count)
-    // The shape of a JSON value is kept.
+    // Redaction keeps the shape of a JSON value.
     parameters = done.value as JsonObject | null
   }
   const notes = [...counts]
@@ -76,7 +76,7 @@ function removeSubject(document: DecisionDocument, subject: ScrubSubject): Decis
   }
 }
 
-// The content that the caller logged for this memory may differ from the stored one; both go.
+// The content that the caller logged may differ from the stored one; both are removed.
 function listSubjectTexts(document: DecisionDocument, { ref, content }: ScrubSubject): string[] {
   const texts = new Set<string>()
   if (content !== null) texts.add(content)
@@ -98,7 +98,7 @@ const wasRemoved = (
   ref: number,
 ): boolean => scrubbed.includes(ref) || gone.includes(ref)
 
-/** Whether the document, with the contents it shows, no longer has anything of the ref. */
+/** Whether the document and the contents it shows no longer contain anything of the ref. */
 export const isScrubbed = (
   document: Pick<DecisionDocument, 'refs' | 'scrubbed' | 'gone'>,
   contents: readonly string[],

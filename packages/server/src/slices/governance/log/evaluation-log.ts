@@ -1,4 +1,5 @@
-// What policies said, on its way to the rows: allowed requests in batches, within a second.
+// A buffer of evaluations in front of their rows: allowed requests are written in batches, within a
+// second.
 
 import { findDestruction } from '../../../platform/db/destructions.sql.ts'
 import type { SharedSlot, Tx } from '../../../platform/db/tenant-db.ts'
@@ -6,11 +7,11 @@ import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { addCount, type EvaluationRow, insertEvaluation } from './evaluations.sql.ts'
 
 const FLUSH_MS = 200
-/** Small units: requests are answered between them. */
+/** Rows per unit of work; small, as requests are served between units. */
 const ROWS_PER_UNIT = 100
-/** Beyond this a request waits until the rows of its tenant are written. */
+/** At this many pending rows a request waits until those of its tenant are written. */
 const WAITING_MAX = 20_000
-/** The same for one tenant alone: one whose rows cannot be written leaves room for the others. */
+/** The same limit per tenant: one whose rows cannot be written leaves room for the others. */
 const WAITING_OF_TENANT_MAX = 10_000
 
 const countsSlot: SharedSlot<ReadonlyMap<string, number>> = {
@@ -25,7 +26,7 @@ const countsSlot: SharedSlot<ReadonlyMap<string, number>> = {
 
 export const countKey = (policy_id: string, result: string): string => `${policy_id} ${result}`
 
-/** Counts with the commit of the unit. */
+/** Adds the counts when the unit commits. */
 function countResults(tx: Tx, evaluations: readonly NewEvaluation[]): void {
   const counts = new Map(tx.shared.get(countsSlot))
   for (const { counted } of evaluations)
@@ -35,11 +36,11 @@ function countResults(tx: Tx, evaluations: readonly NewEvaluation[]): void {
 
 export interface NewEvaluation {
   readonly row: EvaluationRow
-  /** One for each policy, see `countKey`. */
+  /** Keys of the counts to increase, one per policy; see `countKey`. */
   readonly counted: readonly string[]
 }
 
-/** Once: a row that is there already is neither written nor counted again. */
+/** Idempotent: a row that exists is neither written nor counted again. */
 export async function writeEvaluations(
   tx: Tx,
   evaluations: readonly NewEvaluation[],
@@ -49,14 +50,14 @@ export async function writeEvaluations(
   if (written.length > 0) countResults(tx, written)
 }
 
-/** What waits of one tenant. */
+/** The pending rows of one tenant. */
 interface PendingRows {
   readonly evaluations: NewEvaluation[]
-  /** Ends with the writing under way; never rejects. */
+  /** Settles when the write in progress ends; never rejects. */
   writing: Promise<void>
 }
 
-/** Each tenant waits, and fails, for itself alone. */
+/** Tenants are written independently; a failure of one does not affect the others. */
 class EvaluationLog {
   readonly #kernel: Kernel
   readonly #waiting = new Map<string, PendingRows>()
@@ -68,7 +69,7 @@ class EvaluationLog {
     this.#kernel = kernel
   }
 
-  /** A promise when too much is waiting: it fails when nothing of the tenant can be written. */
+  /** Returns a promise if too much is pending; it rejects if none of the rows can be written. */
   add(tenant_id: string, evaluation: NewEvaluation): undefined | Promise<void> {
     const { evaluations } = this.#of(tenant_id)
     if (this.#count < WAITING_MAX && evaluations.length < WAITING_OF_TENANT_MAX) {
@@ -78,7 +79,7 @@ class EvaluationLog {
     return this.flush(tenant_id).then(() => this.#push(tenant_id, evaluation))
   }
 
-  /** Writes what waits of the tenant. Throws when it cannot; what was not written waits on. */
+  /** Writes the tenant's pending rows. If that fails, throws, and the rows stay pending. */
   flush(tenant_id: string): Promise<void> {
     const waiting = this.#of(tenant_id)
     const written = waiting.writing.then(() => this.#write(tenant_id, waiting))
@@ -86,7 +87,7 @@ class EvaluationLog {
     return written
   }
 
-  /** The same for all tenants; one that cannot be written does not hold up the others. */
+  /** Writes the pending rows of all tenants; a failure of one does not delay the others. */
   async flushAll(): Promise<void> {
     let failed: unknown
     for (const tenant_id of [...this.#waiting.keys()])
@@ -98,7 +99,7 @@ class EvaluationLog {
     if (failed !== undefined) throw failed
   }
 
-  /** Call it before the database is closed. */
+  /** Call this before the database is closed. */
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
@@ -138,15 +139,15 @@ class EvaluationLog {
     }
   }
 
-  // Rows that arrive meanwhile are written the next time.
+  // Rows that arrive meanwhile are written by the next call.
   async #write(tenant_id: string, waiting: PendingRows): Promise<void> {
     const { evaluations } = waiting
     for (let left = evaluations.length; left > 0; ) {
       const some = evaluations.slice(0, Math.min(left, ROWS_PER_UNIT))
       await this.#kernel.db.transact(tenant_id, async (tx) => {
-        // Write no rows of a tenant that was off-boarded meanwhile.
+        // Writes no rows of a tenant that was off-boarded meanwhile.
         if (await findDestruction(tx, tenant_id)) return
-        // May run again after a commit whose answer was lost.
+        // May run again after a commit whose acknowledgement was lost.
         await writeEvaluations(tx, some)
       })
       evaluations.splice(0, some.length)
@@ -160,5 +161,5 @@ class EvaluationLog {
 
 export const evaluationLog = perKernel((kernel) => new EvaluationLog(kernel))
 
-/** Stops writing in the background and writes what is left. */
+/** Stops the background writes and writes what is left. */
 export const flushEvaluations = (kernel: Kernel): Promise<void> => evaluationLog(kernel).stop()

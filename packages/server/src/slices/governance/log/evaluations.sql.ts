@@ -1,4 +1,4 @@
-// SQL of evaluations: a row each, and counts by policy.
+// SQL of evaluations: one row each, and counts by policy.
 
 import type { Tables } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
@@ -24,11 +24,11 @@ const insertStatement = statement<EvaluationRow>()((k, p) =>
       escalated: p.escalated,
       logged: p.logged,
     })
-    // Written again where the answer to its commit was lost.
+    // The insert runs again if the acknowledgement of its commit was lost.
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** 0: it is there already. */
+/** Returns 0 if the row already exists. */
 export const insertEvaluation = (tx: Tx, row: EvaluationRow) => tx.runOf(insertStatement, row)
 
 const COLUMNS = [
@@ -57,9 +57,9 @@ export const findEvaluation = (
   )
 
 export interface EvaluationPage {
-  /** Rows at this moment and before; with `before_id` only smaller ids of the moment itself. */
+  /** Only rows before this time or, at this time, with smaller ids. */
   readonly before: { readonly created_us: number; readonly evaluation_id: string } | null
-  /** Rows that hold such a result. */
+  /** Only rows that contain this result. */
   readonly result: 'denied' | 'escalated' | 'logged' | null
   readonly policy_sets: { readonly first: number; readonly last: number } | null
   readonly limit: number

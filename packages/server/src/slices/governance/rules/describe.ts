@@ -1,4 +1,4 @@
-// Describes the detail of an outcome in words a person reads.
+// Describes the detail of an outcome in plain words.
 
 import { CHECK_FIELDS, type PolicyType } from '@custos/contract'
 import type { Detail } from './outcome.ts'

@@ -1,4 +1,4 @@
-// The personal data a policy may name; known before a recogniser is loaded.
+// The kinds of personal data a policy may name; available before a recogniser is loaded.
 
 import { listEntities } from '@custos/pii/entities'
 

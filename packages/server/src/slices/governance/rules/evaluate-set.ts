@@ -1,4 +1,4 @@
-// All policies of a tenant on one request, or on the items of one: outcomes, verdict, redactions.
+// Evaluates all policies of a tenant on one request or its items: outcomes, verdict, redactions.
 
 import type { PolicyResult } from '@custos/contract'
 import { heavierOf, type Outcome } from './outcome.ts'
@@ -9,22 +9,22 @@ import { type Replacement, replaceIn } from './searchable.ts'
 
 export type Verdict = 'allowed' | 'denied' | 'escalated'
 
-/** Values to use instead of those given, by field. */
+/** Values to use instead of the given ones, by field. */
 export type Redactions = Readonly<Record<string, unknown>>
 
 interface SetRequest {
   readonly operation: string
-  /** One for each item: a batch is one request. */
+  /** One context per item; a batch counts as one request. */
   readonly contexts: readonly Context[]
-  /** Positions of rate limits for which the request is one too many. */
+  /** Positions of the rate limits that the request exceeds. */
   readonly exceeded: ReadonlySet<number>
 }
 
 export interface SetOutcome {
   readonly verdict: Verdict
-  /** One for each policy, the heaviest of all items. */
+  /** One outcome per policy, the strictest of all items. */
   readonly outcomes: readonly Outcome[]
-  /** One for each item. */
+  /** One entry per item. */
   readonly redactions: readonly Redactions[]
 }
 
@@ -32,8 +32,8 @@ export interface SetOutcome {
 const UNCONCERNED: Outcome = { result: 'allowed', applicable: false, detail: null }
 
 /**
- * Pure: the same policies, request and rates give the same answer. Other requests run in between
- * where it takes long.
+ * Pure: the same policies, request and rates give the same result. Yields to other requests if it
+ * takes long.
  */
 export async function evaluateSet(
   policies: readonly CompiledPolicy[],
@@ -57,12 +57,13 @@ export async function evaluateSet(
     outcomes.push(heaviest)
   }
   const verdict = verdictOf(outcomes.map(({ result }) => result))
-  // Also for a denied request, so that its stored record holds no more than an allowed one.
+  // Denied requests are redacted too, so that their stored record holds no more than an allowed
+  // one.
   const redactions = items.map(({ item, replacements }) => redactionsOf(item, replacements))
   return { verdict, outcomes, redactions }
 }
 
-/** What one policy denies no person can approve. */
+/** A denial outweighs an escalation: no person can approve what a policy denies. */
 export function verdictOf(results: readonly PolicyResult[]): Verdict {
   if (results.includes('denied')) return 'denied'
   return results.includes('escalated') ? 'escalated' : 'allowed'
@@ -79,8 +80,8 @@ const newItem = (
 const NONE: Redactions = {}
 
 /**
- * The value to use: as given, or as policies redacted it. What is not text keeps its shape, so
- * that a text stays a text, a list of texts one, and an object an object.
+ * The value to use: the given one, or the redacted one in the given one's shape. A text stays a
+ * text, a list of texts a list of texts, and an object an object.
  */
 export function redactedOr<T>(redactions: Redactions | undefined, key: string, given: T): T {
   const value = redactions?.[key]

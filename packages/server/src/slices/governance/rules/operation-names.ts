@@ -1,4 +1,4 @@
-// Names of operations in policies and evaluations: the current name of each, and what is unknown.
+// Names of operations in policies and evaluations: the current name of each, and unknown names.
 
 import {
   ACTION_PREFIX,
@@ -16,22 +16,22 @@ const aliases: ReadonlyMap<string, string> = new Map(Object.entries(OPERATION_AL
 export const currentName = (name: string): string => aliases.get(name) ?? name
 
 /**
- * The names that a stored policy applies to. Policies stored before names were checked may hold
- * a name of the tenant's own without its prefix.
+ * The names that a stored policy applies to. Policies stored before names were checked may hold a
+ * custom name without its prefix.
  */
 export function storedName(name: string): string {
   const current = currentName(name)
   return isAccepted(current) ? current : CUSTOM_PREFIX + current
 }
 
-/** Whether a policy or an evaluation may name it. */
+/** Whether a policy or an evaluation may use the name. */
 const isAccepted = (current: string): boolean =>
   known.has(current) || [ACTION_PREFIX, CUSTOM_PREFIX].some((prefix) => hasRest(current, prefix))
 
 const hasRest = (name: string, prefix: string): boolean =>
   name.startsWith(prefix) && name.length > prefix.length
 
-/** Why a policy or an evaluation may not name it; null: it may. */
+/** Why a policy or an evaluation may not use the name; `null` if it may. */
 export function findNameProblem(name: string): string | null {
   if (isAccepted(currentName(name))) return null
   const near = findNearestName(name, [...known, ...aliases.keys()])
@@ -40,6 +40,6 @@ export function findNameProblem(name: string): string | null {
   return `is not an operation of policy-types${hint}; ${advice}`
 }
 
-/** Whether a list names the operation; every action is an invocation too. */
+/** Whether a list names the operation. Every action is also an invocation. */
 export const namesOperation = (names: ReadonlySet<string>, operation: string): boolean =>
   names.has(operation) || (operation.startsWith(ACTION_PREFIX) && names.has(INVOKE))

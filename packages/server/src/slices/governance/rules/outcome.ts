@@ -1,8 +1,8 @@
-// What one policy says to one request: a result, and why, without a word of the request.
+// The outcome of one policy for one request: a result and a reason, without a word of the request.
 
 import type { PolicyResult } from '@custos/contract'
 
-/** Why a policy did not simply let a request pass. */
+/** Why a policy did not simply allow a request. */
 export const REASONS = {
   rate_exceeded: 'rate_exceeded',
   model_not_listed: 'model_not_listed',
@@ -14,9 +14,9 @@ export const REASONS = {
   parameter_missing: 'parameter_missing',
   parameters_refused: 'parameters_refused',
   tool_denied: 'tool_denied',
-  /** It asked for an approval, and a person gave it. */
+  /** The policy required an approval, and a person gave it. */
   approved: 'approved',
-  // faults: the policy could not be evaluated, which denies
+  // Faults: the policy could not be evaluated, which denies the request.
   missing_context: 'missing_context',
   wrong_type: 'wrong_type',
   ambiguous: 'ambiguous',
@@ -28,12 +28,12 @@ export const REASONS = {
   failed: 'failed',
 } as const
 
-/** Numbers and positions in the policy's own configuration: never a value of the request. */
+/** Numbers, and positions in the policy's own configuration; never a value of the request. */
 export interface Detail {
   readonly reason: keyof typeof REASONS
-  /** Position in the fields that the policy reads. */
+  /** Position among the fields that the policy reads. */
   readonly field?: number
-  /** Position in the list of the configuration that was hit. */
+  /** Position of the matching entry in a list of the configuration. */
   readonly item?: number
   /** Names of recognisers. */
   readonly entities?: readonly string[]
@@ -43,15 +43,15 @@ export interface Detail {
 
 export interface Outcome {
   readonly result: PolicyResult
-  /** False: the policy does not concern the request. */
+  /** False if the policy does not apply to the request. */
   readonly applicable: boolean
   readonly detail: Detail | null
 }
 
-/** What a rule finds: a hit, nothing, or that the request is none of its business. */
+/** What a rule finds: a match, no match, or that it does not apply to the request. */
 export type Finding = Detail | 'clear' | 'unconcerned'
 
-/** The policy cannot be evaluated on this request: it is denied, whatever its action. */
+/** The policy cannot be evaluated on this request, which is denied whatever the policy's action. */
 export class Fault extends Error {
   readonly detail: Detail
 
@@ -68,7 +68,7 @@ const RANK: Readonly<Record<PolicyResult, number>> = {
   denied: 3,
 }
 
-/** The one that weighs more; of equals the first that is applicable. */
+/** The stricter outcome; of equally strict ones the first that is applicable. */
 export function heavierOf(a: Outcome, b: Outcome): Outcome {
   const by = RANK[b.result] - RANK[a.result]
   if (by !== 0) return by > 0 ? b : a

@@ -1,37 +1,37 @@
-// Tenants' patterns on a linear-time engine: none can keep the process busy for ever.
+// Runs tenants' patterns on a linear-time engine, so that none can block the process for long.
 
 import { limits } from '@custos/contract'
 import { RE2JS } from 're2js'
 import type { Work } from './rule.ts'
 import type { Searchable } from './searchable.ts'
 
-/** Half-open, in UTF-16 units. */
+/** A half-open range in UTF-16 units. */
 export interface Span {
   readonly start: number
   readonly end: number
 }
 
 export interface Pattern {
-  /** Instructions: time is in proportion to them and to the text. */
+  /** Number of instructions. Time is proportional to it and to the length of the text. */
   readonly size: number
-  /** Whether it matches anywhere. */
+  /** Whether the pattern matches anywhere. */
   test(text: string): boolean
-  /** Whether it matches the whole text. */
+  /** Whether the pattern matches the whole text. */
   testWhole(text: string): boolean
-  /** The matches from the left, not overlapping; the search for each is linear in what is left. */
+  /** Non-overlapping matches from the left; each takes time linear in the rest of the text. */
   spans(text: string): Iterable<Span>
 }
 
 export interface PatternOptions {
   readonly any_case: boolean
-  /** `.` is a line break as well. */
+  /** Whether `.` also matches a line break. */
   readonly across_lines?: boolean
 }
 
-/** The pattern is not one of the engine's language, or too large; the message says which. */
+/** Thrown if the engine rejects the pattern, or it is too large; the message says which. */
 export class PatternRefused extends Error {}
 
-/** Instructions of the compiled pattern. */
+/** Maximum number of instructions of a compiled pattern. */
 export const PATTERN_SIZE_MAX = 500
 
 /**
@@ -74,8 +74,8 @@ function* findSpans(pattern: RE2JS, text: string): Generator<Span> {
 }
 
 /**
- * The position in the list of the first pattern that matches the original or the normalised text;
- * -1: none matches.
+ * The position of the first pattern in the list that matches the original or the normalised text;
+ * -1 if none does.
  */
 export async function findFirst(
   patterns: readonly Pattern[],
@@ -94,7 +94,7 @@ export async function findFirst(
   return -1
 }
 
-/** Throws PatternRefused with the position of the pattern that is not taken. */
+/** Throws PatternRefused with the position of the rejected pattern. */
 export function compileAll(patterns: readonly string[], options: PatternOptions): Pattern[] {
   return patterns.map((source, i) => {
     try {

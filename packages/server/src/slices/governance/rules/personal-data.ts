@@ -8,7 +8,7 @@ export interface EntitySpan extends Span {
   readonly entity: string
 }
 
-/** What is needed of recognisers; handed in, so that rules stay functions of data. */
+/** What rules need of recognisers; passed in, so that rules stay functions of data. */
 export interface Recognisers {
   /** The names that a policy may use. */
   readonly entities: readonly string[]

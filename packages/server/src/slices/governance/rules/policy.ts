@@ -1,4 +1,4 @@
-// A policy as it is evaluated: compiled once, for every request until it changes.
+// A policy in the form that is evaluated: compiled once for all requests until it changes.
 
 import type { PolicyAction, PolicyConfig, PolicyResult, PolicyType } from '@custos/contract'
 import { type Detail, Fault, type Finding, type Outcome } from './outcome.ts'
@@ -9,14 +9,14 @@ import type { Rule, RuleFinding, Surroundings } from './rule.ts'
 import { makers, operationFilter, rateOf } from './rules.ts'
 import type { Replacement } from './searchable.ts'
 
-/** A stored policy, opened. */
+/** A stored policy after opening. */
 export interface PolicyText {
   readonly policy_id: string
   readonly version: number
   readonly policy_type: PolicyType
   readonly action: PolicyAction
   readonly name: string
-  /** As it was validated when it was stored. */
+  /** The configuration as it was validated before it was stored. */
   readonly config: Readonly<Record<string, unknown>>
 }
 
@@ -35,7 +35,7 @@ export interface CompiledPolicy extends PolicyText {
 
 export interface Evaluation {
   readonly outcome: Outcome
-  /** For a request that is let pass. */
+  /** Replacements for a request that is allowed. */
   readonly replacements: readonly Replacement[]
 }
 
@@ -57,7 +57,7 @@ export function compilePolicy(text: PolicyText | null, recognisers: Recognisers)
   }
 }
 
-/** Throws for a configuration that its type cannot take. */
+/** Throws if the configuration does not fit its type. */
 export function makeRule(
   { policy_type, config }: Pick<PolicyText, 'policy_type' | 'config'>,
   recognisers: Recognisers,
@@ -73,7 +73,7 @@ const faulty = (detail: Detail): Rule => ({
   },
 })
 
-/** @param rule of `compilePolicy` */
+/** @param rule the result of `compilePolicy` */
 export function policyOf(text: PolicyText, rule: Rule): CompiledPolicy {
   return {
     ...text,

@@ -1,4 +1,4 @@
-// A request as rules see it: the operation, and the context read key by key.
+// A request as rules see it: the operation, and the context, read by key.
 
 import { limits, OPERATION_KEYS } from '@custos/contract'
 import { Fault } from './outcome.ts'
@@ -9,7 +9,7 @@ export type Context = Readonly<Record<string, unknown>>
 export interface GateRequest {
   readonly operation: string
   readonly context: Context
-  /** What policies have searched so far, by key. */
+  /** Searchable texts that policies have made so far, by key. */
   readonly searched: Map<string, Searchable>
 }
 
@@ -23,7 +23,7 @@ const CARRIED: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(O
 /** Aliases of context keys. */
 const ALIASES: Readonly<Record<string, string>> = { tool_name: 'tool' }
 
-/** null counts as missing. Two names with different values are a fault: which one holds? */
+/** `null` counts as missing. Different values under two names are an ambiguity: a fault. */
 export function valueAt({ context }: GateRequest, key: string): unknown {
   const value = ownValue(context, key)
   const alias = ALIASES[key]
@@ -38,8 +38,8 @@ const ownValue = (context: Context, key: string): unknown =>
   Object.hasOwn(context, key) ? (context[key] ?? undefined) : undefined
 
 /**
- * The value of a key that a rule cannot do without; `undefined`: the operation does not carry it,
- * so that the rule does not concern it. A missing one that it does carry is a fault.
+ * The value of a key that a rule requires. Undefined if the operation does not carry the key, so
+ * that the rule does not apply. A missing value of a key that the operation carries is a fault.
  */
 export function requiredValue(request: GateRequest, key: string): unknown {
   const value = valueAt(request, key)
@@ -49,19 +49,18 @@ export function requiredValue(request: GateRequest, key: string): unknown {
   return undefined
 }
 
-/** The same for a key whose value has to be text. */
+/** The same for a key whose value must be text. */
 export function requiredText(request: GateRequest, key: string): string | undefined {
   const value = requiredValue(request, key)
   if (value === undefined || typeof value === 'string') return value
   throw new Fault({ reason: 'wrong_type', field: 0 })
 }
 
-/** No shorter than what a list of tools may hold. */
+/** Not shorter than the names that a list of tools may hold. */
 const TOOL_BYTES = 1_024
 
 /**
- * The names to compare for a tool: the original and the normalised one. A tool without a name is
- * a fault.
+ * The names to compare for a tool: the original and the normalised one. A missing name is a fault.
  */
 export function toolNames(request: GateRequest): readonly string[] | undefined {
   const name = requiredText(request, 'tool_name')
@@ -76,14 +75,14 @@ export function toolNames(request: GateRequest): readonly string[] | undefined {
 
 export interface SearchedField {
   readonly key: string
-  /** Position in the fields that the policy reads. */
+  /** Position among the fields that the policy reads. */
   readonly field: number
   readonly text: Searchable
 }
 
 /**
- * The fields that are there, to be searched. One beyond the limit is a fault: half of it would
- * not be looked at.
+ * The present fields, to be searched. A field over the limit is a fault, as a part of it would not
+ * be searched.
  * @param limit bytes
  */
 export function searchFields(
@@ -100,7 +99,7 @@ export function searchFields(
   })
 }
 
-/** Made once for all policies that search the field. */
+/** Made once and shared by all policies that search the field. */
 function searchable(request: GateRequest, key: string): Searchable | undefined {
   const known = request.searched.get(key)
   if (known !== undefined) return known

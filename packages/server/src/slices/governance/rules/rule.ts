@@ -7,7 +7,7 @@ import type { Replacement } from './searchable.ts'
 
 /** The inputs of a rule that are not in the request. */
 export interface Surroundings {
-  /** Whether the request is one too many for the rate limit being evaluated. */
+  /** Whether the request exceeds the rate limit being evaluated. */
   readonly rate_exceeded: boolean
   readonly work: Work
 }
@@ -21,18 +21,18 @@ export interface Rule {
   find(request: GateRequest, around: Surroundings): RuleFinding | Promise<RuleFinding>
 }
 
-/** Instructions of patterns times characters of text: seconds of one core at the worst. */
+/** Maximum instructions of patterns times characters of text: at worst seconds of one core. */
 const WORK_MAX = 2 ** 30
-/** What recognisers cost a character, in the same measure. */
+/** Cost of recognisers per character, in the same unit. */
 export const RECOGNISER_SIZE = 20
 
 export interface Work {
   /**
-   * To await before a search. Throws once the request asked for more than it may: the count, not
-   * the clock, decides, so that the same request always gets the same answer.
+   * Await this before a search. Throws once the request exceeds its work limit. Work is counted,
+   * not timed, so that the same request always gets the same result.
    */
   spend(units: number): Promise<void> | undefined
-  /** To await between items. */
+  /** Await this between items. */
   pause(): Promise<void> | undefined
 }
 

@@ -59,7 +59,7 @@ export const makers: {
       if (typeof tokens !== 'number' || !Number.isFinite(tokens))
         throw new Fault({ reason: 'wrong_type', field: 0 })
       if (tokens <= limit) return 'clear'
-      // A number of the caller's is kept up to here only: a larger one says nothing more.
+      // The caller's number is stored only up to this bound; a larger one adds no information.
       const count = Math.min(Math.ceil(tokens), limit + TOKENS_BEYOND_MAX)
       return { reason: 'over_budget', count, limit }
     },
@@ -108,7 +108,7 @@ export const rateOf = ({
   window_seconds,
 })
 
-/** Whether a list that is empty for "all" has an operation. */
+/** Returns a test whether the list has an operation; an empty list has all. */
 export function operationFilter(
   operations: readonly string[] = [],
 ): (operation: string) => boolean {
@@ -117,7 +117,7 @@ export function operationFilter(
   return (operation) => namesOperation(names, operation)
 }
 
-/** Without one a call counts as what must not be repeated, as in a run. */
+/** A call without `effect` counts as one that must not be repeated, as in a run. */
 function effectOf(request: GateRequest): (typeof TOOL_EFFECTS)[number] {
   const value = requiredText(request, 'effect') ?? 'once'
   const known = TOOL_EFFECTS.find((effect) => effect === value)
@@ -125,7 +125,7 @@ function effectOf(request: GateRequest): (typeof TOOL_EFFECTS)[number] {
   return known
 }
 
-/** Whether the context has one of them; one that ends with `*` stands for all that begin so. */
+/** Whether the context has one of the origins; one ending with `*` matches all with that prefix. */
 function hasOrigin(request: GateRequest, origins: readonly string[]): boolean {
   const present = requiredValue(request, 'context_origins') ?? []
   if (!Array.isArray(present)) throw new Fault({ reason: 'wrong_type', field: 0 })
@@ -147,7 +147,7 @@ function listRule(key: string, allowed: readonly string[], reason: Detail['reaso
   }
 }
 
-/** The first pattern found in the first field that has one. */
+/** The first matching pattern, in the first field that has a match. */
 async function findPattern(
   fields: readonly SearchedField[],
   patterns: readonly Pattern[],
@@ -165,7 +165,7 @@ type ConstraintConfig = PolicyConfig<'world_model_constraint'>
 type ListCriterion = NonNullable<ConstraintConfig['deny_if']>['params_has'][number]
 type Params = Readonly<Record<string, unknown>>
 
-/** Parameters an action must have, and items its parameters must not hold. */
+/** Parameters that an action must have, and items that its parameters must not contain. */
 function constraintRule(config: ConstraintConfig): Rule {
   return {
     find(request) {
@@ -191,7 +191,7 @@ function findMissing(
   return item === -1 ? null : { reason: 'parameter_missing', item }
 }
 
-// 0 and false are values; an empty text says nothing.
+// 0 and false are values; an empty text counts as missing.
 function isMissing(params: Params, name: string): boolean {
   const value = Object.hasOwn(params, name) ? params[name] : undefined
   return value === undefined || value === null || value === ''
@@ -205,7 +205,7 @@ function findRefused({ deny_if }: ConstraintConfig, action: string, request: Gat
   return held ? { reason: 'parameters_refused' } : 'clear'
 }
 
-/** An action without parameters cannot be judged by them. */
+/** An action without parameters cannot be checked, which is a fault. */
 function paramsOf(request: GateRequest): Params {
   const params = requiredValue(request, 'params')
   if (params === undefined) throw new Fault({ reason: 'missing_context', field: 1 })
@@ -216,7 +216,7 @@ function paramsOf(request: GateRequest): Params {
 function holds(params: Params, { list_path, match_all }: ListCriterion): boolean {
   const list = at(params, list_path)
   if (list === undefined || list === null) return false
-  // A single item in place of the list must not be a way around the rule.
+  // A single item in place of the list must not circumvent the rule.
   if (!Array.isArray(list)) throw wrongType()
   return list.some((item) => match_all.every((criterion) => meets(item, criterion)))
 }
@@ -244,7 +244,7 @@ function contains(list: unknown, value: ListCriterion['match_all'][number]['valu
   return false
 }
 
-/** undefined or null: it is not there. What is on the way to it has to be an object. */
+/** Undefined or null if the value is missing. Everything on the path to it must be an object. */
 function at(root: Params, path: string): unknown {
   let value: unknown = root
   for (const name of path.split('.')) {
@@ -260,16 +260,16 @@ const wrongType = () => new Fault({ reason: 'wrong_type', field: 1 })
 const isObject = (value: unknown): value is Params =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The most matches of a pattern in a field that is redacted. */
+/** Maximum number of matches of a pattern in a field that is redacted. */
 export const SPANS_MAX = 10_000
-/** What stands for text that a pattern of the tenant found. */
+/** Replaces text that matches a pattern of the tenant. */
 const REDACTED = '<REDACTED>'
 
-/** Personal data in the fields, by recognisers and by the tenant's own patterns. */
+/** Finds personal data in the fields, with recognisers and with the tenant's own patterns. */
 function piiRule(config: PolicyConfig<'pii_guard'>, recognisers: Recognisers): Rule {
   const { entities = [], check_fields = CHECK_FIELDS.pii_guard, redact = false } = config
   const patterns = compileAll(config.patterns ?? [], { any_case: false })
-  // Our own recognisers are quick enough to read far more than tenants' patterns may.
+  // Built-in recognisers are fast enough to read much more than tenants' patterns may.
   const limit = patterns.length > 0 ? limits.pattern_field_bytes : limits.recogniser_field_bytes
 
   const recognise = async ({ text }: Searchable, work: Work): Promise<readonly EntitySpan[]> => {
@@ -288,7 +288,7 @@ function piiRule(config: PolicyConfig<'pii_guard'>, recognisers: Recognisers): R
       replacement(key, { start, end }, entity),
     )
     if (item === -1) return { finding, replacements }
-    // No pattern before that one was found.
+    // Earlier patterns had no match in this field.
     for (const pattern of patterns.slice(item))
       for (const span of await spansOf(pattern, { key, field, text }, work))
         replacements.push({ field: key, ...span, by: REDACTED })
@@ -297,7 +297,7 @@ function piiRule(config: PolicyConfig<'pii_guard'>, recognisers: Recognisers): R
 
   return {
     async find(request, { work }) {
-      // Every field is held against the limit, also after one in which something was found.
+      // Checks every field against the limit, even after a field with a finding.
       const places = searchFields(request, check_fields, limit)
       if (places.length === 0) return 'unconcerned'
       let first: Finding = 'clear'
@@ -340,11 +340,11 @@ async function spansOf(
   return spans
 }
 
-/** What finding a place costs a character beside the instructions: only testing is cheap. */
+/** Extra cost per character of locating a match, besides the instructions: testing is cheaper. */
 const PLACE_SIZE = 64
 /**
- * The search for the next match may read far beyond it, and cannot say how far: each is counted as
- * an eighth of what is left.
+ * The search for the next match may read far beyond it by an unknown amount, so each search is
+ * counted as an eighth of the remaining text.
  */
 const SHARE = 8
 

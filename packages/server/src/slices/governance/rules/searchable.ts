@@ -1,24 +1,24 @@
-// What policies search of a value: its text, or every key and leaf of a list or an object.
+// What policies search in a value: its text, or every key and leaf of a list or an object.
 
 import { limits } from '@custos/contract'
 
 interface FoldedText {
   readonly text: string
-  /** UTF-16 offset in the original of the character at `i`. */
+  /** UTF-16 offset, in the original, of the character at `i`. */
   startOf(i: number): number
-  /** UTF-16 offset after the last character of what ends before `i`. */
+  /** UTF-16 offset, in the original, after the last character that ends before `i`. */
   endOf(i: number): number
 }
 
 const ASCII = /^[\0-\x7f]*$/
 const IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu
-/** A character with the marks and the invisible ones that belong to it. */
+/** A character with its combining marks and invisible characters. */
 const CLUSTER =
   /[^\p{M}\p{Default_Ignorable_Code_Point}]?[\p{M}\p{Default_Ignorable_Code_Point}]*/gu
 
 const plain = (text: string): string => text.replaceAll(IGNORABLE, '').normalize('NFKC')
 
-/** Null: the normalised text equals the original. */
+/** Returns `null` if the normalised text equals the original. */
 export function foldText(text: string): FoldedText | null {
   if (ASCII.test(text) || plain(text) === text) return null
   const pieces: string[] = []
@@ -38,13 +38,13 @@ export function foldText(text: string): FoldedText | null {
   }
 }
 
-/** No policy reads more of a field: what is longer is cut here and refused there. */
+/** No policy reads more of a field. A longer field is cut here and is a fault there. */
 const BYTES_MAX = limits.recogniser_field_bytes
 const BETWEEN = '\n'
 
 export class Searchable {
   readonly text: string
-  /** Of the whole text; of a list or an object beyond the limit as far as it was read. */
+  /** Size of the text; of a list or object over the limit, only of the part that was read. */
   readonly bytes: number
   #folded: FoldedText | null | undefined
 
@@ -82,16 +82,16 @@ const isLeaf = (value: unknown): value is string | number | boolean =>
 
 export interface Replacement {
   readonly field: string
-  /** Of the field's searchable text. */
+  /** Range in the field's searchable text. */
   readonly start: number
   readonly end: number
-  /** What stands there instead. */
+  /** The replacement text. */
   readonly by: string
 }
 
 /**
- * The value with every span of its searchable text replaced, in keys as well. A number that held
- * one becomes a text; the rest keeps its shape.
+ * Replaces every span of the value's searchable text, also in keys. A number that contains one
+ * becomes a text; everything else keeps its shape.
  */
 export function replaceIn(value: unknown, replacements: readonly Replacement[]): unknown {
   const spans = disjoint(replacements)
@@ -114,7 +114,7 @@ export function replaceIn(value: unknown, replacements: readonly Replacement[]):
   return rewrite(value, take)
 }
 
-/** Of overlapping spans the first to begin speaks for both. */
+/** Of overlapping spans, the first to begin wins. */
 function disjoint(replacements: readonly Replacement[]): Replacement[] {
   const spans: Replacement[] = []
   for (const span of replacements.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
@@ -125,7 +125,7 @@ function disjoint(replacements: readonly Replacement[]): Replacement[] {
   return spans
 }
 
-/** Goes through the pieces in the order in which they are searched. */
+/** Visits the pieces in the order in which they are searched. */
 function rewrite(value: unknown, take: (piece: string) => string): unknown {
   if (isLeaf(value)) {
     const piece = String(value)
@@ -142,7 +142,7 @@ function rewrite(value: unknown, take: (piece: string) => string): unknown {
   return Object.fromEntries(entries)
 }
 
-/** Two keys that were redacted alike are still two. */
+/** Two keys with the same redacted text stay two keys. */
 function freeName(taken: ReadonlyMap<string, unknown>, name: string): string {
   if (!taken.has(name)) return name
   for (let i = 2; ; i += 1) if (!taken.has(`${name} ${i}`)) return `${name} ${i}`

@@ -1,5 +1,5 @@
-// Pure: the digest of a session, without a language model: its days and names, then the sentences
-// that have most in common with the rest of it.
+// Pure: makes the digest of a session without a language model: its days and names, then the
+// sentences that have most in common with the rest of the session.
 
 import { DAY_US, formatTime } from '../../../platform/clock.ts'
 import { findSpeaker, isQuestion, NO_NAMES, withoutLeadingDate } from '../facts/conversation.ts'
@@ -7,38 +7,38 @@ import type { TextAnalyser } from '../text/analysis.ts'
 import { findStatedDay } from '../text/date-expressions.ts'
 import { MONTH_BY_NAME } from '../text/language-rules.ts'
 
-/** Of fewer memories there is no digest: they are as short as one. */
+/** Sessions with fewer memories get no digest: they are as short as one. */
 const DIGEST_MEMORIES_MIN = 4
-/** Of all of a digest; and it has no more than this share of the tokens of its session. */
+/** Maximum tokens of a digest, which also has at most this share of its session's tokens. */
 const DIGEST_TOKENS_MAX = 128
 const TOKENS_SHARE = 1 / 3
-/** Shorter sentences say little, longer ones are lists or logs. */
+/** Shorter sentences say little; longer ones are lists or logs. */
 const SENTENCE_TERMS = { min: 5, max: 40 }
-/** Sentences are looked for in the first units of a memory. */
+/** Sentences are searched for in this many leading UTF-16 units of a memory. */
 const SCANNED_UNITS = 4_096
-/** Central sentences that no longer fit before the digest is full. */
+/** The digest is full after this many central sentences that do not fit. */
 const MISSES_MAX = 16
 const SENTENCES_MAX = 5_000
 const NAMES_MAX = 8
 const DAYS_MAX = 3
 
 const SENTENCE_END = /(?<=[.!?…])\s+|(?<=[。！？])|\n+/u
-/** A word with a capital inside a sentence. */
+/** A capitalised word inside a sentence. */
 const NAME = /(?<=[\p{Ll}\p{N},;] )\p{Lu}\p{Ll}[\p{L}\p{M}’'-]*/gu
 
 interface SessionMemory {
   readonly content: string
   readonly metadata: Readonly<Record<string, unknown>>
-  /** Null: it has none. */
+  /** `null` without a vector. */
   readonly vector: Int8Array | null
 }
 
 interface Sentence {
-  /** Position of its memory, then in it: the order of the digest. */
+  /** Sort key: position of the memory, then position in it. The digest keeps this order. */
   readonly order: number
   readonly text: string
   readonly terms: readonly string[]
-  /** How near its memory is to the middle of the session, at most 1. */
+  /** Similarity of its memory to the centre of the session, at most 1. */
   readonly likeness: number
 }
 
@@ -110,8 +110,8 @@ function listSentences(memories: readonly SessionMemory[], analyser: TextAnalyse
 }
 
 /**
- * The most central sentence first, as long as it `fits`. A term that a chosen sentence has counts
- * no more: the next one tells something else.
+ * Chooses the most central sentence first, as long as it `fits`. Terms of chosen sentences no
+ * longer count, so the next sentence adds something new.
  */
 function chooseSentences(
   sentences: readonly Sentence[],

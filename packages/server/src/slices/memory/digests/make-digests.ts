@@ -1,8 +1,8 @@
-// Makes the digests of sessions that have rested: a timer, whose work a crash at any point leaves
-// to the next one.
+// Makes the digests of sessions that have become quiet. A timer runs it; after a crash at any point
+// the next run continues.
 //
 // A digest is a memory like any other, with its sources in its sealed document and in rows. An
-// erasure of a source erases the digest first, so that it is never alone in telling of it.
+// erasure of a source erases the digest first, so that a digest never outlives its source.
 
 import type { JsonObject } from '@custos/contract'
 import { listServedIds } from '../../../platform/db/control.sql.ts'
@@ -32,16 +32,16 @@ import { insertFacts } from '../write/insert-facts.ts'
 import { linkSuccessor } from '../write/supersede.ts'
 import { extractDigest } from './extract-digest.ts'
 
-/** Sessions that one tenant gets digests of at one run of the timer. */
+/** Sessions of one tenant digested per run of the timer. */
 const SESSIONS_AT_ONCE = 200
 
-/** The newest memories of a session: a digest is made from no others. */
+/** A digest is made from this many newest memories of a session. */
 const SOURCES_MAX = 500
 
-/** In place of a credential in the source of a digest. */
+/** Author of a digest, in place of a credential. */
 const AUTHOR = 'service'
 
-/** How many digests were made. A failure at one session does not affect the others. */
+/** Returns the number of digests made. A failure at one session does not affect the others. */
 export async function makeDueDigests(kernel: Kernel, stopping?: AbortSignal): Promise<number> {
   const params = { at_us: kernel.clock.now() }
   const tenants = await kernel.db.read(PLATFORM, listServedIds)
@@ -58,7 +58,7 @@ export async function makeDueDigests(kernel: Kernel, stopping?: AbortSignal): Pr
       try {
         if (await digestSession(kernel, tenant_id, session)) made += 1
       } catch (error) {
-        // A quota, a store that is being deleted, a change in between: the next run tries again.
+        // A quota, a store being deleted, or a change in between: the next run tries again.
         const reason = error instanceof Refusal ? error.code : String(Object(error).name)
         kernel.logger.warn('digest.not_made', { tenant_id, reason })
       }
@@ -81,14 +81,14 @@ async function digestSession(
   return kernel.db.transact(tenant_id, async (tx) => {
     const head = await loadTargetHead(kernel, tx, target)
     const current = await findSessionRow(tx, session)
-    // Whatever has changed the session has said when its digest is due.
+    // Whatever changed the session has also set when its digest is due.
     if (current?.changed_seq !== session.changed_seq || current.due_us === null) return false
     const refs = facts.map(({ ref }) => ref)
     if (!(await areLive(tx, refs))) return false
     const ends = facts.flatMap(({ valid_until_us }) => valid_until_us ?? [])
     const valid_until_us = ends.length === 0 ? null : Math.min(...ends)
     if (valid_until_us !== null && valid_until_us <= tx.now()) return false
-    // Where a source ends by itself, the digest ends with it, and another is due.
+    // If a source has an end, the digest ends with it and a new one becomes due.
     const next = { due_us: valid_until_us }
     if (!fact) {
       await updateSession(tx, session, next)
@@ -105,7 +105,7 @@ async function digestSession(
   })
 }
 
-/** As the next version of the last digest of the session, where there is one. */
+/** Inserts the digest, as the next version of the session's last digest if there is one. */
 async function insertDigest(
   kernel: Kernel,
   tx: Tx,
@@ -118,7 +118,7 @@ async function insertDigest(
   else await insertFacts(kernel, tx, digest.head, [digest])
 }
 
-/** The newest memories of the session that are valid now, in the order they were written. */
+/** The newest memories of the session that are valid now, in write order. */
 async function loadSources(
   kernel: Kernel,
   tenant_id: string,
@@ -161,7 +161,7 @@ async function draftDigest(
     metadata,
     namespace: first.namespace,
     digest: { session_id, sources: facts.map(({ ref }) => ref) },
-    // Hidden and erased with the first source that is.
+    // The digest is hidden and erased with the first source that expires.
     ...(expiries.length > 0 && { expires_us: Math.min(...expiries) }),
   }
 }

@@ -11,7 +11,7 @@ import {
   type ValidityRow,
 } from './validity.sql.ts'
 
-/** Records a changed validity of the fact from log position `seq` on. */
+/** Sets changed validity values of the fact, effective from log position `seq` on. */
 export async function reviseValidity(
   tx: Tx,
   ref: number,
@@ -26,10 +26,11 @@ export async function reviseValidity(
 }
 
 /**
- * Removes a fact from its chain (GMP rule O2). After the oldest version its successor is the start.
- * Around a middle version its neighbours are linked, and the predecessor's interval keeps its end.
- * Before the current version the predecessor becomes current again, with an open interval, where
- * the chain `reopens`.
+ * Removes a fact from its chain (GMP rule O2). If it was the oldest version, its successor becomes
+ * the start of the chain. If it was a middle version, its neighbours are linked and the
+ * predecessor's interval keeps its end. If it was the current version, the predecessor becomes
+ * current again, and with `reopens` its interval is opened.
+ * @returns the predecessor, or null if there is none
  */
 export async function removeFromChain(
   tx: Tx,
@@ -47,8 +48,8 @@ export async function removeFromChain(
   return predecessor
 }
 
-// A version that had ended by itself before its successor began stays ended. The successor that
-// ended it may have left the chain since: the version that first has this end names it.
+// A version that ended by itself before its successor began stays ended. The successor that ended
+// it may have left the chain since; the first version with this end still names it.
 async function endedBySuccessor(tx: Tx, ref: number): Promise<boolean> {
   const end = (await findCurrentValidity(tx, ref))?.valid_until_us ?? null
   if (end === null) return false

@@ -1,5 +1,5 @@
-// Vectors of contents and queries by a store's embedder, batches that are being embedded again, and
-// the job that makes missing vectors. An embedder that fails fails no write and no read.
+// Embeds contents and queries with a store's embedder, and tracks batches that are being
+// re-embedded so that an erasure can stop them. A failing embedder fails no write and no read.
 
 import { findOpenJobs } from '../../../platform/db/jobs.sql.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
@@ -14,7 +14,7 @@ import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
 import { withoutLeadingDate } from '../facts/conversation.ts'
 
-/** A fact of the batch was erased: none of the batch's texts may be used from now on. */
+/** Thrown when a fact of the batch is erased: the caller must not use any text of the batch. */
 export class EmbeddingInterrupted extends Error {}
 
 interface RunningBatch {
@@ -24,7 +24,7 @@ interface RunningBatch {
   readonly controller: AbortController
 }
 
-/** Facts that are being embedded again now, so that an erasure can stop it. */
+/** The re-embedding batches in flight, so that an erasure can stop them. */
 class RunningEmbeddings {
   readonly #batches = new Set<RunningBatch>()
 
@@ -59,12 +59,12 @@ class RunningEmbeddings {
     return false
   }
 
-  /** Tenant and store of every batch. */
+  /** Yields tenant and store of every batch in flight. */
   stores(): [string, string][] {
     return [...this.#batches].map(({ tenant_id, store_id }) => [tenant_id, store_id])
   }
 
-  // The request to the embedder is aborted, and an answer that comes anyway is thrown away.
+  // Aborts the request to the embedder; a response that still arrives is discarded.
   #stop(isConcerned: (batch: RunningBatch) => boolean): void {
     for (const batch of this.#batches) {
       if (!isConcerned(batch)) continue
@@ -76,12 +76,12 @@ class RunningEmbeddings {
 
 export const runningEmbeddings = perKernel(() => new RunningEmbeddings())
 
-/** The job that makes missing vectors, at most one open for each store. */
+/** The job that makes missing vectors. A store has at most one open job. */
 export const STORE_REEMBED = 'store.reembed'
 
 /** Returns the id of the store's open job, or of a new one. */
 export async function enqueueReembed(kernel: Kernel, tx: Tx, store_id: string): Promise<string> {
-  // Payloads are written below and nowhere else.
+  // Only the code below writes payloads of this job.
   const open = (await findOpenJobs(tx, STORE_REEMBED)).find(
     ({ payload }) => JSON.parse(payload).store_id === store_id,
   )
@@ -89,19 +89,19 @@ export async function enqueueReembed(kernel: Kernel, tx: Tx, store_id: string): 
   return (await kernel.jobs.enqueue(tx, STORE_REEMBED, { store_id })).job_id
 }
 
-/** The vector of one content, or why there is none. */
+/** The vector of one content, or the reason why there is none. */
 export interface ContentVector {
   readonly numbers: Int8Array | null
-  /** Embedding space of `numbers`; null when there are none. */
+  /** Embedding space of `numbers`; `null` without a vector. */
   readonly space: Space | null
-  /** The embedder did not answer: a job makes the vector later. */
+  /** True when the embedder did not answer; a job makes the vector later. */
   readonly embed_later: boolean
 }
 
 const NONE: ContentVector = { numbers: null, space: null, embed_later: false }
 const LATER: ContentVector = { numbers: null, space: null, embed_later: true }
 
-/** One for each content, in order. */
+/** Returns one vector for each content, in order. */
 export async function embedContents(
   kernel: Kernel,
   name: string,
@@ -118,7 +118,7 @@ export async function embedContents(
   })
 }
 
-/** Null: the query is ranked by its terms alone. */
+/** Returns `null` if there is no vector; the query is then ranked by its terms alone. */
 export async function embedQuery(
   kernel: Kernel,
   name: string,
@@ -129,13 +129,13 @@ export async function embedQuery(
   return vectors?.[0] ?? null
 }
 
-/** Texts and UTF-16 units that one call embeds in this process; between calls others run. */
+/** Limits of one in-process embedder call (texts, UTF-16 units); other work runs between calls. */
 const TEXTS_AT_ONCE = 32
 const UNITS_AT_ONCE = 64 * 1024
 
 /**
- * Vectors of contents without their leading dates, or of queries. A remote embedder makes its own
- * batches; one in this process works in steps.
+ * Embeds contents, without their leading dates, or queries. A remote embedder splits batches
+ * itself; an in-process embedder gets small batches, so that other work can run between them.
  */
 export async function embedInSteps(
   embedder: Embedder,
@@ -168,7 +168,7 @@ async function tryEmbed(
     return await embedInSteps(embedder, texts)
   } catch (error) {
     if (!(error instanceof EmbedderUnavailable) && !(error instanceof EmbedderRefused)) throw error
-    // Requests are held back after a failure, which has been logged.
+    // After a failure, which has been logged, requests are suspended for a while.
     if (error.reason !== 'failed_before')
       logger.warn('embedder.failed', { embedder: name, reason: error.reason })
     return null

@@ -1,6 +1,6 @@
-// The document of a fact: everything a caller wrote with its signature, sealed under a key of its
-// own, and the memory object that replies show. A new stored field of a write is added here, where
-// requests and import lines are parsed, and in the contract.
+// The document of a fact (what a caller wrote, with its signature, sealed under a key per fact) and
+// the memory object that replies show. To add a stored field of a write, change this file, the
+// parsers of requests and of import lines, and the contract.
 
 import type { ItemName, JsonObject, Memory, SessionDigest } from '@custos/contract'
 import { fromHex, jsonBytes } from '../../../platform/bytes.ts'
@@ -16,11 +16,11 @@ interface WrittenMembers {
   readonly content: string
   readonly metadata: JsonObject
   readonly original_written_us?: number
-  /** From this time on the memory is hidden, and due for erasure. */
+  /** From this time on the memory is hidden and due for erasure. */
   readonly expires_us?: number
-  /** The fact is a version of this item, and its content the JSON of the value. */
+  /** Set if the fact is a version of this item; its content is then the JSON of the value. */
   readonly item?: ItemName
-  /** The service made the fact, as the digest of a session: no caller can set it. */
+  /** Set if the service made the fact as the digest of a session. Callers cannot set it. */
   readonly digest?: SessionDigest
 }
 
@@ -40,7 +40,7 @@ export interface FactDocument extends WrittenMembers {
   readonly principal: string
   /** 64 hex digits; the log carries HMAC-SHA256(salt, content). */
   readonly commitment_salt: string
-  /** Embedding space of the vector that follows the document; null: there is no vector. */
+  /** Embedding space of the vector that follows the document; `null` if there is no vector. */
   readonly space: string | null
 }
 
@@ -71,7 +71,7 @@ export const factColumn = sealedColumn({
   payload: { encode: encodePayload, decode: decodePayload },
 })
 
-/** u32 length ‖ JSON ‖ int8 vector, if any. */
+/** Layout: u32 length ‖ JSON ‖ int8 vector, if any. */
 function encodePayload({ document, vector }: FactPayload): Buffer {
   const json = jsonBytes(document)
   const numbers = vector ?? NO_VECTOR
@@ -88,13 +88,13 @@ function encodePayload({ document, vector }: FactPayload): Buffer {
 
 function decodePayload(bytes: Buffer): FactPayload {
   const end = LENGTH_BYTES + bytes.readUInt32BE(0)
-  // Authenticated, and written by encodePayload.
+  // The bytes are authenticated, and encodePayload wrote them.
   const document: FactDocument = JSON.parse(bytes.toString('utf8', LENGTH_BYTES, end))
   const vector = document.space === null ? null : Int8Array.from(bytes.subarray(end))
   return { document, vector }
 }
 
-/** Wipes `secret` (32 bytes). */
+/** Seals a fact's document and vector. Wipes `secret` (32 bytes). */
 export function sealFactDocument(
   keys: TenantKeys,
   owner: FactOwner & { secret: Buffer },
@@ -105,7 +105,7 @@ export function sealFactDocument(
   return factColumn.seal(key, owner.tenant_id, owner, payload)
 }
 
-/** Throws SealError when the bytes are not this fact's. Wipes `secret`. */
+/** Throws SealError when the bytes are not those of this fact. Wipes `secret`. */
 export function openFactDocument(
   keys: TenantKeys,
   owner: FactOwner & { secret: Buffer },

@@ -4,21 +4,21 @@ import { appendLeaf, EMPTY_FRONTIER, type Frontier, frontierRoot, leafHash } fro
 import { createBLAKE2b } from 'hash-wasm'
 import { fromHex, hmacSha256, sha256 } from '../../../platform/bytes.ts'
 
-// One instance for the process: init, update and digest run without a break between them.
+// One instance serves the process: init, update and digest run without an await between them.
 const blake2b128 = await createBLAKE2b(128)
 const ZEROS = new Uint8Array(16_384)
 
-/** Same as `factId` of @custos/proof, several times faster, which a test holds it to. */
+/** Same as `factId` of @custos/proof, several times faster; a test compares them. */
 export function computeFactId(content: string, tenant_value: string): Buffer {
   const preimage = Buffer.from(`${content}\u001f${tenant_value}`)
   const digest = Buffer.from(blake2b128.init().update(preimage).digest('binary'))
-  // The instance keeps the last input in its own memory: an erased content must not stay there.
+  // The instance keeps its last input in its own memory; an erased content must not stay there.
   blake2b128.init().update(ZEROS.subarray(0, Math.min(preimage.length, ZEROS.length)))
   preimage.fill(0)
   return digest
 }
 
-/** HMAC-SHA256(salt, UTF-8 content): what the log commits to instead of the content. */
+/** HMAC-SHA256(salt, UTF-8 content). The log commits to this value instead of the content. */
 export function computeCommitment(content: string, salt: Uint8Array): Buffer {
   return fromHex(hmacSha256(salt)(content))
 }

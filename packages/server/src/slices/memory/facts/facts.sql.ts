@@ -20,7 +20,7 @@ import { isUnexpired } from '../stores/expiries.sql.ts'
 export const LIVE = 0
 export const ERASING = 1
 
-/** A statement is prepared for each number of refs up to this. */
+/** Statements are prepared for each number of refs up to this one. */
 export const REFS_AT_ONCE = 32
 
 /** A fact's row without its sealed document, and its current validity. */
@@ -89,7 +89,7 @@ const factStatement = statement<{ ref: number }>()((k, p) =>
   currentFacts(k, p.tenant_id).select(FACT_COLUMNS).where('facts.ref', '=', p.ref),
 )
 
-/** The fact in any state. */
+/** Returns the fact in any state. */
 export const findFact = (db: TenantDb, ref: number): Promise<FactRow | undefined> =>
   db.firstOf(factStatement, { ref })
 
@@ -119,11 +119,11 @@ const headsStatement = statementPerCount((count) =>
   ),
 )
 
-/** Facts in any state, unordered. */
+/** Returns facts in any state, unordered. */
 export const findFacts = (db: TenantDb, refs: readonly number[]): Promise<FactRow[]> =>
   byRefs(refs, (some) => db.allOf(factsStatement(some.length), { refs: some }))
 
-/** Rows of facts in any state, without their sealed documents, unordered. */
+/** Returns rows of facts in any state, without their sealed documents, unordered. */
 export const findFactHeads = (db: TenantDb, refs: readonly number[]): Promise<FactHead[]> =>
   byRefs(refs, (some) => db.allOf(headsStatement(some.length), { refs: some }))
 
@@ -138,7 +138,7 @@ interface PageStatementQuery {
   readonly limit: number
 }
 
-/** The statements of pages in one order: of a store, its root, and a namespace. */
+/** Prepares the page statements of one order: for a whole store, its root, and a namespace. */
 function pageStatements(newest: boolean) {
   const pageOf = (k: Builder, p: PageStatementQuery & { tenant_id: string }) =>
     currentFacts(k, p.tenant_id)
@@ -173,25 +173,25 @@ export function listFactsAfter(
   return db.allOf(statements.namespace, { store_id, namespace, ...page })
 }
 
-/** A place among the facts of a store, ordered by the log position of their seal, then by ref. */
+/** A cursor over the facts of a store, ordered by the log position of their seal, then by ref. */
 export interface SealPlace {
   readonly sealed_seq: number
   readonly ref: number
 }
 
-/** Before every fact that was written or embedded after log position `seq`. */
+/** The cursor before all facts that were written or embedded after log position `seq`. */
 export const placeAfter = (seq: number): SealPlace => ({
   sealed_seq: seq,
   ref: Number.MAX_SAFE_INTEGER,
 })
 
-// Ordered by ref alone, an engine reads the whole store to find that there is nothing new.
+// With an order by ref alone, the engine would read the whole store to find nothing new.
 export const sinceStatement = statement<SealPlace & Omit<PageStatementQuery, 'after'>>()(
   (k, p) =>
     currentFacts(k, p.tenant_id)
       .select(FACT_COLUMNS)
       .where('facts.store_id', '=', p.store_id)
-      // This bound alone is one that an index finds.
+      // Implied by the next condition; the engine can use an index only for this one.
       .where('facts.sealed_seq', '>=', p.sealed_seq)
       .where((e) => e.or([e('facts.sealed_seq', '>', p.sealed_seq), e('facts.ref', '>', p.ref)]))
       .orderBy('facts.sealed_seq')
@@ -217,7 +217,7 @@ export const sinceStatement = statement<SealPlace & Omit<PageStatementQuery, 'af
       .orderBy('found.ref'),
 )
 
-/** Facts of a store in any state behind a place, in the order of places. */
+/** Returns facts of a store in any state after the cursor, in cursor order. */
 export const listFactsSince = (
   db: TenantDb,
   store_id: string,
@@ -225,7 +225,7 @@ export const listFactsSince = (
   limit: number,
 ): Promise<FactRow[]> => db.allOf(sinceStatement, { store_id, sealed_seq, ref, limit })
 
-/** The live fact at `offset` of those that have not expired at `at_us`, by ref or newest first. */
+/** Finds the live, unexpired fact at `offset`, ordered by ref or newest first. */
 export function findRefAtOffset(
   db: TenantDb,
   { store_id, namespace }: StorePart,
@@ -271,7 +271,7 @@ const updateStatesStatement = refsStatement<{ before: number; after: number }>()
     .returning('ref'),
 )
 
-/** Sets the state of those facts in state `before`; returns which these were. */
+/** Changes the state of the facts that are in state `before`; returns the refs it changed. */
 export const updateStates = async (
   tx: Tx,
   refs: readonly number[],
@@ -367,15 +367,16 @@ export const findFactStates = (
 ): Promise<{ ref: number; state: number }[]> =>
   byRefs(refs, (some) => db.allOf(statesStatement(some.length), { refs: some }))
 
-/** Whether none of these facts, each named once, is erased or being erased. */
+/** Returns whether all these facts are live. Each ref must be passed once. */
 export async function areLive(db: TenantDb, refs: readonly number[]): Promise<boolean> {
   const states = await findFactStates(db, refs)
   return states.length === refs.length && states.every(({ state }) => state === LIVE)
 }
 
 /**
- * The highest ref that a fact of the tenant has or had; 0 for none. Ignores tombstones of refs that
- * were never facts: a decision can label any number a ref, and such a label can be erased.
+ * The highest ref that a fact of the tenant has or had; 0 if there is none. Ignores tombstones of
+ * refs that were never facts: a decision can label any number a ref, and such a label can be
+ * erased.
  */
 export async function findHighestRef(db: TenantDb): Promise<number> {
   const fact = await db.first(from(db, 'facts').select((e) => e.fn.max('ref').as('ref')))
@@ -398,10 +399,10 @@ export async function countErasing(db: TenantDb, store_id: string): Promise<numb
   return Number(row?.count ?? 0)
 }
 
-/** Refs in one query of `listRefsWithin`. */
+/** Maximum number of refs in one query of `listRefsWithin`. */
 const IN_MAX = 500
 
-/** The refs that are or were facts of one of the stores, of which there are 1,000 at most. */
+/** Returns the refs that are or were facts of one of the stores. Pass at most 1,000 stores. */
 export async function listRefsWithin(
   db: TenantDb,
   refs: readonly number[],

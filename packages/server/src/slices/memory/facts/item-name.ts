@@ -24,7 +24,7 @@ const digestNamespace = (
 
 const STEP = /([^.[\]]+)|\[(\*|\d+)\]/g
 
-/** What a search reads of a memory: its content, or of an item the texts at its paths. */
+/** The text of a memory that is searched: its content or, for an item, the texts at its paths. */
 export function searchedText({
   content,
   item,
@@ -39,7 +39,7 @@ export function searchedText({
   return index.flatMap((path) => textsAt(value, path)).join('\n')
 }
 
-/** The texts at `a.b`, `a[0]`, `a[*].b` or `a.*`; `$`: the whole value. */
+/** Finds the texts at `a.b`, `a[0]`, `a[*].b` or `a.*`. The path `$` is the whole value. */
 function textsAt(value: unknown, path: string): string[] {
   if (path === '$') return [JSON.stringify(value)]
   let found: unknown[] = [value]

@@ -1,4 +1,4 @@
-// SQL of keyed items: which facts are the versions of which name. A row goes with its fact.
+// SQL of keyed items: which facts are versions of which name. A row is deleted with its fact.
 
 import { sql } from 'kysely'
 import { refsStatement } from '../../../platform/db/bulk-statements.ts'
@@ -52,7 +52,7 @@ const latestStatement = statement<NameOfStore & { seq: number }>()((k, p) =>
     .limit(1),
 )
 
-/** The last version of a name that was written up to log position `seq`, current or not. */
+/** The last version of a name, current or not, that was written up to log position `seq`. */
 export const findLatestVersion = (
   db: TenantDb,
   { store_id, name_mac, seq = Number.MAX_SAFE_INTEGER }: NameOfStore & { seq?: number },
@@ -76,7 +76,7 @@ export async function listVersionRefs(
 /** How many current versions are listed at once. */
 export const HEADS_MAX = 500
 const SAMPLES_MAX = 100
-/** The namespace that a walk has come to. */
+/** The namespace that the recursive walk has reached. */
 const FOUND = sql.ref<Uint8Array>('found.mac')
 
 const headsStatement = statement<{ store_id: string; namespace_mac: Uint8Array; after: number }>()(
@@ -93,14 +93,14 @@ const headsStatement = statement<{ store_id: string; namespace_mac: Uint8Array; 
       .limit(HEADS_MAX),
 )
 
-/** Current versions of a namespace in the order of first puts: the first ones after a place. */
+/** A page of a namespace's current versions, ordered by first put, after `item_no` `after`. */
 export const listItemHeads = (
   db: TenantDb,
   within: { readonly store_id: string; readonly namespace_mac: Uint8Array },
   after: number,
 ): Promise<ItemRow[]> => db.allOf(headsStatement, { ...within, after })
 
-// The index leads from one namespace to the next: grouping would read every item of the store.
+// Walks the index from one namespace to the next; grouping would read every item of the store.
 const samplesStatement = statement<{ store_id: string; after: Uint8Array }>()((k, p) => {
   const heads = k
     .selectFrom('items')
@@ -142,13 +142,13 @@ const samplesStatement = statement<{ store_id: string; after: Uint8Array }>()((k
 })
 
 /**
- * The next namespaces after a digest that have a current version, each with one of them, in the
- * order of digests; none: there are no more.
+ * Lists the next namespaces with a current version, one sample version each, ordered by digest and
+ * after the digest `after`. An empty result is the end.
  */
 export const listNamespaceSamples = (db: TenantDb, store_id: string, after: Uint8Array) =>
   db.allOf(samplesStatement, { store_id, after })
 
-/** The place of a new item, and of its namespace, in the order of first puts. */
+/** Positions for a new item and its namespace in the order of first puts. */
 export async function findPlaces(
   db: TenantDb,
   store_id: string,
@@ -163,7 +163,7 @@ export async function findPlaces(
   return { item_no, namespace_no: same?.namespace_no ?? item_no }
 }
 
-/** Ends a version as the current one. */
+/** Marks a version as no longer current. */
 export const endItemHead = (tx: Tx, ref: number) =>
   tx.run(update(tx, 'items').set({ head: 0 }).where('ref', '=', ref))
 
@@ -173,7 +173,7 @@ const ofRefsStatement = refsStatement()((k, p, isListed) =>
   k.selectFrom('items').select(['ref']).where('tenant_id', '=', p.tenant_id).where(isListed),
 )
 
-/** Those of the refs that are versions of items. */
+/** Returns the refs that are versions of items. */
 export const findItemRefs = async (db: TenantDb, refs: readonly number[]): Promise<Set<number>> =>
   new Set((await ofRefsStatement.all(db, refs, {})).map(({ ref }) => ref))
 

@@ -1,15 +1,15 @@
-// Opened documents of facts kept in memory, so that a fact that is read often is decrypted once.
+// In-memory cache of opened fact documents, so that a frequently read fact is decrypted once.
 
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { LruCache } from '../../../platform/lru-cache.ts'
 import type { FactDocument, OpenedFact } from './fact-document.ts'
 
-/** Counted as UTF-16; with more the documents unused for longest are dropped. */
+/** Size limit, with text counted as UTF-16; beyond it the least recently used are dropped. */
 const BYTES_MAX = 32 * 1024 * 1024
 /** The size of an entry in addition to its text: signature, ids, the map. */
 const ENTRY_BYTES = 1_024
 
-/** Stores whose log position is kept; with more, all are forgotten, and rows are read again. */
+/** Maximum number of stores to track; beyond it all are dropped, and rows are read again. */
 const STORES_MAX = 10_000
 
 /** A live fact with its row, and the text of the memory that replies show. */
@@ -18,7 +18,7 @@ export interface FactView {
   readonly json: string
 }
 
-/** How many facts were removed and how often facts were hidden: what began before may be old. */
+/** Counts of removals and hidings when a read began; once they differ, it may be stale. */
 export interface ReadMark {
   readonly removals: number
   readonly hidings: number
@@ -29,7 +29,7 @@ interface CachedFact {
   readonly ref: number
   readonly store_id: string
   readonly document: FactDocument
-  /** The fact as it was shown at a log position of its store; null: only the document is known. */
+  /** The fact as shown at a log position of its store; `null` if only the document is known. */
   readonly shown: (FactView & { readonly head_seq: number; readonly hidings: number }) | null
 }
 
@@ -40,18 +40,18 @@ function weighDocument({ document: { content, metadata }, shown }: CachedFact): 
   return ENTRY_BYTES + 2 * units
 }
 
-/** By tenant: how often facts were hidden, whichever kernel of the process did it. */
+/** Number of hidings by tenant, counted across all kernels of the process. */
 const hidings = new Map<string, number>()
 
-/** To be called when a unit that hides facts of the tenant, to be erased, is committed. */
+/** Call this when a unit of work that hides facts of the tenant for an erasure is committed. */
 export function noteHiddenFacts(tenant_id: string): void {
   hidings.set(tenant_id, (hidings.get(tenant_id) ?? 0) + 1)
 }
 
 /**
- * Documents by ref. A document says what a fact holds, never whether it may still be shown: a
- * caller that finds one here has read the fact's row as live in the same snapshot. What `findShown`
- * returns was live at the log position of the snapshot, and this process has hidden nothing since.
+ * Documents by ref. A document says what a fact holds, never whether it may still be shown: callers
+ * of `find` must have read the fact's row as live in the same snapshot. What `findShown` returns
+ * was live at the log position of the snapshot, and this process has hidden nothing since.
  */
 class OpenedFactCache {
   readonly #entries = new LruCache<string, CachedFact>({ max: BYTES_MAX, weigh: weighDocument })
@@ -59,7 +59,7 @@ class OpenedFactCache {
   readonly #applied = new Map<string, { since: number; until: number }>()
   #removals = 0
 
-  /** To be read before the secrets are; see `add`. */
+  /** Read this before loading the secrets, and pass it to `add`. */
   get removals(): number {
     return this.#removals
   }
@@ -68,7 +68,7 @@ class OpenedFactCache {
     return this.#entries.get(keyOf(tenant_id, ref))?.document
   }
 
-  /** Does nothing when a fact was removed since `removals` was read: it may have been this one. */
+  /** Does nothing if any fact was removed since `removals` was read: it may have been this one. */
   add(
     removals: number,
     tenant_id: string,
@@ -79,12 +79,12 @@ class OpenedFactCache {
     this.#entries.set(key, { tenant_id, ref, store_id, document, shown: null })
   }
 
-  /** To be taken before the snapshot is; see `addShown`. */
+  /** Call this before taking the snapshot, and pass the result to `addShown`. */
   markRead(tenant_id: string): ReadMark {
     return { removals: this.#removals, hidings: hidings.get(tenant_id) ?? 0 }
   }
 
-  /** The fact as it is shown in a snapshot of its store at `head_seq`. */
+  /** Returns the fact as a snapshot of its store at `head_seq` shows it. */
   findShown(
     tenant_id: string,
     ref: number,
@@ -101,7 +101,7 @@ class OpenedFactCache {
   }
 
   /**
-   * Does nothing when a fact was removed or hidden since the mark, or the store has changed since
+   * Does nothing if a fact was removed or hidden since the mark, or if the store has changed since
    * the snapshot: it may have been this fact.
    */
   addShown(
@@ -120,7 +120,7 @@ class OpenedFactCache {
     this.#entries.set(keyOf(tenant_id, ref), { tenant_id, ref, store_id, document, shown })
   }
 
-  /** Facts of a store other than those in `refs` are shown at `to_seq` as at `from_seq`. */
+  /** Records that only the facts in `refs` changed between `from_seq` and `to_seq`. */
   applyChange(
     { tenant_id, store_id }: { readonly tenant_id: string; readonly store_id: string },
     { from_seq, to_seq }: { readonly from_seq: number; readonly to_seq: number },
@@ -153,7 +153,7 @@ class OpenedFactCache {
       if (entry.tenant_id === tenant_id && entry.store_id === store_id) this.#entries.delete(key)
   }
 
-  /** Tenant and store of every entry, with repetitions. */
+  /** Yields tenant and store of every entry, with repetitions. */
   *stores(): Generator<[string, string]> {
     for (const [, { tenant_id, store_id }] of this.#entries.entries()) yield [tenant_id, store_id]
   }

@@ -1,4 +1,4 @@
-// Facts with their documents opened: by ref, by row, and in pages of a store.
+// Loads facts with their documents opened: by ref, by row, and in pages of a store.
 
 import type { Memory } from '@custos/contract'
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
@@ -79,13 +79,13 @@ function openRow(
   }
 }
 
-/** Whether the memory is past its expiry: hidden, though its row is there until it is erased. */
+/** Whether the memory has expired. It is hidden from then on; its row stays until it is erased. */
 export const isExpired = (
   { document: { expires_us } }: Pick<OpenedFact, 'document'>,
   now_us: number,
 ): boolean => expires_us !== undefined && expires_us <= now_us
 
-/** Live facts by ref that have not expired. */
+/** Loads live, unexpired facts by ref. */
 export async function loadVisibleFacts(
   kernel: Kernel,
   db: TenantDb,
@@ -97,7 +97,7 @@ export async function loadVisibleFacts(
   return facts
 }
 
-/** A snapshot of a store: `read_mark` was taken before it, `head_seq` is the log position in it. */
+/** A snapshot of a store at log position `head_seq`; `read_mark` was taken before the snapshot. */
 export interface StoreSnapshot {
   readonly store_id: string
   readonly head_seq: number
@@ -105,8 +105,8 @@ export interface StoreSnapshot {
 }
 
 /**
- * As `loadVisibleFacts`, of one store, as replies show them. Reads no row of a fact that was live
- * at this log position before, unless other processes may have hidden it since.
+ * Same as `loadVisibleFacts` for one store, in the form that replies show. Skips reading the row of
+ * a fact that is cached as live at this log position, unless other processes may have hidden it.
  */
 export async function loadFactViews(
   kernel: Kernel,
@@ -133,7 +133,7 @@ export async function loadFactViews(
   return facts
 }
 
-/** Live facts by ref, of any store of the tenant; also those that have expired. */
+/** Loads live facts of any store of the tenant by ref, including expired ones. */
 export async function loadLiveFacts(
   kernel: Kernel,
   db: TenantDb,
@@ -164,8 +164,8 @@ const withDocument = (head: FactHead, document: FactDocument): OpenedFact => {
 }
 
 /**
- * Contents by ref, possibly from the cache: a caller that relies on one checks in its own unit of
- * work that the fact is still live.
+ * Loads contents by ref, possibly from the cache. A caller that relies on a content must check in
+ * its own unit of work that the fact is still live.
  */
 export async function loadContents(
   kernel: Kernel,
@@ -186,7 +186,7 @@ export async function loadContents(
   return contents
 }
 
-/** Live facts and those whose erasure is under way, always from their rows. */
+/** Loads live facts and facts being erased, always from their rows. */
 export async function loadFactsForErasure(
   kernel: Kernel,
   db: TenantDb,
@@ -197,23 +197,23 @@ export async function loadFactsForErasure(
   return new Map(opened.map((fact) => [fact.ref, fact]))
 }
 
-/** The rows that are live or being erased: an erasure can still be undone. */
+/** Opens rows that are live or being erased; an erasure in progress can still be undone. */
 export const openStoredFacts = (
   kernel: Kernel,
   tenant_id: string,
   rows: readonly FactRow[],
 ): Promise<FactWithVector[]> => openFactRows(kernel, tenant_id, rows, { states: [LIVE, ERASING] })
 
-/** Memories read on one snapshot at most. */
+/** Maximum number of memories read on one snapshot. */
 export const PAGE_MEMORIES = 128
 
 export interface MemoryPage {
   readonly memories: Memory[]
-  /** The ref to continue after; null at the end. */
+  /** The ref to continue after; `null` at the end. */
   readonly next: number | null
 }
 
-/** Up to `limit` live memories that have not expired, after a ref in the order of refs or back. */
+/** Returns up to `limit` live, unexpired memories after a ref, in ascending or descending order. */
 export async function pageMemories(
   kernel: Kernel,
   db: TenantDb,

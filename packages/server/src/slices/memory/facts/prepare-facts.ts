@@ -27,11 +27,11 @@ export interface PreparedFact
   readonly commitment: Buffer
   /** Hex GMP fact id. */
   readonly content_hash: string
-  /** Null: the embedder gave none. */
+  /** `null` if the embedder returned no vector. */
   readonly vector: Int8Array | null
   readonly space_mark: number | null
   readonly embed_later: boolean
-  /** Null: none, or the store makes no digests. */
+  /** `null` if the fact names no session or the store makes no digests. */
   readonly session: SessionMark | null
   /** UTF-8 bytes of the content. */
   readonly bytes: number
@@ -43,7 +43,7 @@ interface FactAuthor {
   readonly principal: string
 }
 
-/** Refuses content and metadata over their limits and names their location in the body. */
+/** Refuses content and metadata over their limits; the refusal gives their location in the body. */
 export function checkFactLimits(draft: FactDraft, loc: readonly (string | number)[]): void {
   if (Buffer.byteLength(draft.content) > limits.content_bytes)
     throw validationDetail(
@@ -55,8 +55,8 @@ export function checkFactLimits(draft: FactDraft, loc: readonly (string | number
 }
 
 /**
- * The expiry of a new memory. Refuses `validation`: two expiries, one that is over, or one that
- * ends the memory before it begins.
+ * The expiry of a new memory. Refuses `validation` for two expiries, an expiry in the past, and one
+ * that ends the memory before it begins.
  */
 export function parseExpiry(
   { expires_at, ttl_s }: Pick<WriteOptions, 'expires_at' | 'ttl_s'>,
@@ -80,7 +80,7 @@ export function parseExpiry(
   return { expires_us }
 }
 
-/** Prepares drafts under new refs, ascending in the order of the drafts. */
+/** Prepares drafts under new refs, which ascend in the order of the drafts. */
 export async function prepareFacts(
   kernel: Kernel,
   author: FactAuthor,
@@ -91,7 +91,7 @@ export async function prepareFacts(
   return prepareWithRefs(kernel, author, store, { drafts, refs })
 }
 
-/** Prepares drafts under refs that the caller has taken, one for each draft. */
+/** Prepares drafts under refs that the caller has reserved, one for each draft. */
 export async function prepareWithRefs(
   kernel: Kernel,
   author: FactAuthor,
@@ -114,7 +114,7 @@ export async function prepareWithRefs(
     await pace()
   }
   const contents = drafts.map(searchedText)
-  // Signatures first: other threads make them while this one embeds.
+  // Signatures are started first: other threads compute them while this one embeds.
   const [signatures, vectors] = await Promise.all([
     signIds(signer, ids),
     embedContents(kernel, store.embedder, contents),
@@ -129,7 +129,7 @@ export async function prepareWithRefs(
   return facts
 }
 
-/** Handing fewer to other threads takes longer than signing them here (measured). */
+/** From this number on, signing in worker threads is faster than signing here (measured). */
 const SIGNED_ASIDE_MIN = 8
 
 const signIds = async (signer: Signer, ids: readonly Buffer[]): Promise<Buffer[]> =>

@@ -1,4 +1,4 @@
-// Refs for new facts, each with a secret that is already durable: taken from reserved blocks.
+// A pool of refs for new facts, each with a durable secret, taken from reserved blocks.
 
 import { BlockSize } from '../../../platform/kernel/block-size.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
@@ -6,20 +6,20 @@ import type { SecretBlock } from '../../../platform/keys/keyring.ts'
 import { KeyringError } from '../../../platform/keys/keyring-error.ts'
 import { findHighestRef } from './facts.sql.ts'
 
-/** A ref never used before, and the 32 bytes its fact is sealed under. */
+/** A ref that was never used before, and the 32-byte secret that its fact is sealed under. */
 export interface RefSecret {
   readonly ref: number
   readonly secret: Buffer
 }
 
-/** Large for a tenant that writes much: each block waits for the disk, and everybody with it. */
+/** Large, for tenants that write much: a reservation waits for the disk, and so do all writers. */
 const BLOCK_MAX = 8_192
-/** The next block is reserved while this part of one is left, so that a burst never waits. */
+/** The next block is reserved when this share of a block is left, so that bursts do not wait. */
 const REFILL_AT = 1 / 4
-/** How far one import can advance the counter at once: refs must not run out. */
+/** Maximum that one import can advance the counter by: refs must not run out. */
 const JUMP_MAX = 2 ** 32
 
-/** The refs this process has reserved, by tenant. */
+/** The refs that this process has reserved, by tenant. */
 export const refPool: (kernel: Kernel) => (tenant_id: string) => RefPool = perKernel((kernel) => {
   const pools = new Map<string, RefPool>()
   return (tenant_id) => {
@@ -47,7 +47,7 @@ export class RefPool {
     this.#tenant_id = tenant_id
   }
 
-  /** `count` refs, ascending, with gaps where a block ended. */
+  /** Returns `count` ascending refs, with gaps at block ends and at refs that were erased. */
   async take(count: number): Promise<RefSecret[]> {
     const taken: RefSecret[] = []
     while (taken.length < count) {
@@ -56,14 +56,14 @@ export class RefPool {
       const next = this.#takeNext()
       if (next) taken.push(next)
     }
-    // A failed refill is retried, and reported, by the next call that finds too few refs.
+    // The next call that finds too few refs retries a failed refill and reports its error.
     if (this.#left < this.#size.count * REFILL_AT) this.#reserve({ count: 0 }).catch(() => {})
     return taken
   }
 
   /**
-   * For an import: the given ref when no fact ever had it, else null. Reserves `span` refs from it
-   * on together. Unused refs before it stay unused.
+   * For imports: returns the given ref if no fact ever had it, else null. Reserves `span` refs from
+   * it on in one block. Skipped refs stay unused.
    */
   async claim(ref: number, span: number): Promise<RefSecret | null> {
     if (this.#end === 0) await this.#reserve({ count: Math.max(span, 1), from: ref })
@@ -82,7 +82,7 @@ export class RefPool {
     }
   }
 
-  /** null: the ref was erased before any fact had it, as a label of decisions. */
+  /** Returns `null` if the ref was erased, as a label of decisions, before any fact had it. */
   #takeNext(): RefSecret | null {
     const block = this.#blocks[0]
     if (!block) throw new Error('the ref pool is empty')
@@ -100,8 +100,8 @@ export class RefPool {
     this.#next = this.#blocks[0]?.first ?? this.#end
   }
 
-  // One reservation at a time; a caller that still lacks refs calls it again. Without `from` the
-  // block has `count` refs at least.
+  // Runs one reservation at a time; a caller that still lacks refs calls again. Without `from` the
+  // block has at least `count` refs.
   #reserve(block: { count: number; from?: number }): Promise<void> {
     this.#reserving ??= this.#reserveNow(block).finally(() => {
       this.#reserving = null

@@ -1,4 +1,4 @@
-// SQL of the facts that have been retrieved: a row for each, deleted with the fact.
+// SQL of facts that have been retrieved: one row per fact, deleted with the fact.
 
 import {
   firstItems,
@@ -47,7 +47,7 @@ const insertStatement = statementPerCount((count) =>
   ),
 )
 
-/** Records the refs that are facts of the store now: an erased fact gets no row. */
+/** Records the refs that are facts of the store at present; an erased fact gets no row. */
 export const insertRetrievedFacts = (tx: Tx, store_id: string, refs: readonly number[]) =>
   runInBatches(refs, REFS_AT_ONCE, (some) =>
     tx.runOf(insertStatement(some.length), { store_id, refs: some }),

@@ -69,7 +69,7 @@ export const findSessionRow = (db: TenantDb, { store_id, session_mac }: SessionK
       .where('session_mac', '=', session_mac),
   )
 
-/** Sessions whose digest is due at `at_us`, the first to be due first. */
+/** Sessions whose digest is due at `at_us`, earliest due time first. */
 export const listDueSessions = (
   db: TenantDb,
   { at_us, limit }: { at_us: number; limit: number },
@@ -92,7 +92,7 @@ export const anyDueStatement = statement<{ at_us: number }>()((k, p) =>
     .limit(1),
 )
 
-/** The newest memories of a session, in the order they were written. */
+/** The newest memories of a session, in the order in which they were written. */
 export async function listNewestRefs(
   db: TenantDb,
   { store_id, session_mac }: SessionKey,
@@ -118,7 +118,7 @@ const sessionsStatement = refsStatement()((k, p, isListed) =>
     .where(isListed),
 )
 
-/** The sessions of the memories; one may be named more than once. */
+/** The sessions of the memories; a session may be listed more than once. */
 export const listSessionsOf = (db: TenantDb, refs: readonly number[]): Promise<SessionKey[]> =>
   sessionsStatement.all(db, refs, {})
 
@@ -130,14 +130,14 @@ const usesStatement = refsStatement()((k, p, isListed) =>
     .where(isListed),
 )
 
-/** Every digest and fact made from one of the memories, earlier versions too, with the memory. */
+/** Digests (all versions) and extracted facts made from the memories, each with its source. */
 export const listDigestsUsing = (db: TenantDb, refs: readonly number[]) =>
   usesStatement.all(db, refs, {})
 
-/** Refs in one query of `listDigestsAmong`. */
+/** Maximum number of refs in one query of `listDigestsAmong`. */
 const IN_MAX = 500
 
-/** Those of the refs that are digests. */
+/** Returns the refs that are digests. */
 export async function listDigestsAmong(
   db: TenantDb,
   refs: readonly number[],
@@ -156,7 +156,7 @@ export async function listDigestsAmong(
   return found
 }
 
-/** Forgets what extracted facts were made from. */
+/** Deletes the records of what extracted facts were made from. */
 export async function deleteExtractedSources(tx: Tx, refs: readonly number[]): Promise<void> {
   for (let at = 0; at < refs.length; at += IN_MAX)
     await tx.run(
@@ -179,7 +179,7 @@ export async function deleteSessionFacts(tx: Tx, refs: readonly number[]): Promi
   await deleteUsesStatement.run(tx, refs, {})
 }
 
-/** Removes what is known of a digest. */
+/** Deletes the records of a digest's sources and its session's link to it. */
 export async function deleteDigest(tx: Tx, digest_ref: number): Promise<void> {
   await tx.run(deleteFrom(tx, 'digest_sources').where('digest_ref', '=', digest_ref))
   await tx.run(

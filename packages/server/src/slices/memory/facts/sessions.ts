@@ -1,5 +1,4 @@
-// Which memories are of which session, in stores that make digests, and when a digest no longer
-// says what they say.
+// Assigns memories to sessions in stores that make digests, and ends digests that are outdated.
 
 import { fromHex } from '../../../platform/bytes.ts'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
@@ -25,11 +24,11 @@ const SECOND_US = 1_000_000
 
 export interface SessionMark {
   readonly session_mac: Uint8Array
-  /** How long the session rests before its digest. */
+  /** Quiet time of the session before its digest is made. */
   readonly rest_us: number
 }
 
-/** The session of a new memory; null: none, or the store makes no digests. */
+/** The session of a new memory; `null` if it has none or the store makes no digests. */
 export function markSession(
   keys: Pick<TenantKeys, 'label'>,
   { store_id, digest_after_s }: StoreSettings,
@@ -44,7 +43,7 @@ export function markSession(
   }
 }
 
-/** Adds new memories to their sessions, which rest from now on. */
+/** Adds new memories to their sessions and restarts the quiet time of each. */
 export function noteSessionFacts(
   tx: Tx,
   { store_id, seq, now_us }: { store_id: string; seq: number; now_us: number },
@@ -64,8 +63,8 @@ export function noteSessionFacts(
 }
 
 /**
- * Ends the digests made from memories that are no longer what they were, and has their sessions
- * digested without waiting for rest.
+ * Ends the digests made from memories that have changed, and makes their sessions due for a new
+ * digest at once.
  * @returns the digests that ended, for the index
  */
 export async function endDigests(
@@ -91,9 +90,9 @@ export async function endDigests(
 }
 
 /**
- * Removes erased memories from their sessions, which are digested again, and what is known of
- * erased digests.
- * @returns those of the refs that were digests
+ * Removes erased memories from their sessions, which become due for a new digest, and deletes the
+ * records of erased digests.
+ * @returns the refs that were digests
  */
 export async function removeSessionFacts(
   tx: Tx,

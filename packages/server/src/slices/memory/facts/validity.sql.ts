@@ -1,4 +1,4 @@
-// SQL of validity: when each fact is valid, as versions that are only ever added.
+// SQL of validity: the period in which each fact is valid, as an append-only list of versions.
 
 import { sql } from 'kysely'
 import { insertRowsStatement, refsStatement } from '../../../platform/db/bulk-statements.ts'
@@ -77,11 +77,11 @@ const closeStatement = statement<{ ref: number; from_seq: number; until_seq: num
     .where('from_seq', '=', p.from_seq),
 )
 
-/** Ends the version as the current one: the only change a version ever sees. */
+/** Ends the version as the current one. A recorded version is changed in no other way. */
 export const closeVersion = (tx: Tx, version: ValidityRow, until_seq: number) =>
   tx.runOf(closeStatement, { ref: version.ref, from_seq: version.from_seq, until_seq })
 
-/** Changes a version of this same log position in place: it has never been on record. */
+/** Changes in place a version of the same log position, which is not yet on record. */
 export const amendVersion = (tx: Tx, { ref, from_seq, ...values }: ValidityRow) =>
   tx.run(update(tx, 'validity').set(values).where('ref', '=', ref).where('from_seq', '=', from_seq))
 
@@ -96,15 +96,15 @@ export const findVersionEndingAt = (db: TenantDb, ref: number, valid_until_us: n
       .limit(1),
   )
 
-/** When the fact began to be valid; versions outlive their fact. */
+/** When the fact began to be valid. Versions are kept after their fact is erased. */
 export const findValidFrom = async (db: TenantDb, ref: number): Promise<number | undefined> => {
   const query = from(db, 'validity').select('valid_from_us').where('ref', '=', ref).limit(1)
   return (await db.first(query))?.valid_from_us
 }
 
 /**
- * Rows are read as they are asked for, so that the limit ends the walk. Each row has two links, one
- * for each `side`: PostgreSQL takes one recursive term only.
+ * The engine reads rows on demand, so the limit ends the walk. PostgreSQL allows only one recursive
+ * term, so each row is joined with two `side`s to follow both of its links.
  */
 const chainStatement = statement<{ ref: number; limit: number }>()((k, p) =>
   k
@@ -129,7 +129,7 @@ const chainStatement = statement<{ ref: number; limit: number }>()((k, p) =>
     .limit(p.limit),
 )
 
-/** Up to `limit` facts of the version chain, the nearest to `ref`, erased ones included. */
+/** Up to `limit` facts of the version chain, nearest to `ref` first, erased ones included. */
 export const listChainRefs = async (db: TenantDb, ref: number, limit: number): Promise<number[]> =>
   (await db.allOf(chainStatement, { ref, limit })).map((row) => row.ref)
 
@@ -143,7 +143,7 @@ const lastStatement = refsStatement()((k, p, isListed) =>
     .orderBy('from_seq'),
 )
 
-/** The first and the last validity version of each fact, of erased ones too. */
+/** The first and the last validity version of each fact, including erased facts. */
 export async function listEndVersions(
   db: TenantDb,
   refs: readonly number[],
@@ -175,7 +175,7 @@ const knownStatement = statement<{
     .limit(p.limit),
 )
 
-/** Where a page of versions ends; they are ordered by log position, then ref. */
+/** The cursor of a page of versions, which are ordered by log position, then ref. */
 export type VersionCursor = Pick<ValidityRow, 'from_seq' | 'ref'>
 
 /** Versions of a store that were on record at log position `seq`, in pages. */

@@ -61,7 +61,7 @@ export const findFactToEmbed = (
       .limit(1),
   )
 
-/** How many live facts of a store have no vector of the space. Reads every row of the store. */
+/** Counts live facts of a store without a vector of the space. Reads every row of the store. */
 export const countFactsToEmbed = (db: TenantDb, store_id: string, mark: number) =>
   from(db, 'facts')
     .select((e) => e.fn.countAll<number>().as('count'))
@@ -71,7 +71,7 @@ export const countFactsToEmbed = (db: TenantDb, store_id: string, mark: number) 
 
 interface ResealedRow {
   readonly ref: number
-  /** `sealed_seq` of the row when it was opened: a row that has changed since is left alone. */
+  /** `sealed_seq` of the row when it was opened. A row that has changed since is not updated. */
   readonly before_seq: number
   readonly sealed_seq: number
   readonly space_mark: number
@@ -88,6 +88,6 @@ const resealStatement = statement<ResealedRow>()((k, p) =>
     .where('sealed_seq', '=', p.before_seq),
 )
 
-/** Replaces the sealed document of a live, unchanged fact: 1 row, or 0 where there is none. */
+/** Replaces the sealed document of a live, unchanged fact. Returns 1, or 0 if there is none. */
 export const updateSealed = (tx: Tx, row: ResealedRow): Promise<number> =>
   tx.runOf(resealStatement, row)

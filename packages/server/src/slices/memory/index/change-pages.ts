@@ -1,4 +1,4 @@
-// Reads what an index must catch up with: changes of a store after a log position, page by page.
+// Reads the changes of a store after a log position, page by page, for an index to catch up with.
 
 import type { TenantDb } from '../../../platform/db/tenant-db.ts'
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
@@ -11,31 +11,31 @@ import {
 import { listVersionsOnRecord, type ValidityRow } from '../facts/validity.sql.ts'
 import { findStore, type StoreRow } from '../stores/stores.sql.ts'
 
-/** Rows read and opened at once: more opened contents at a time would make the heap grow. */
+/** Rows read and opened at once. More opened contents at a time would make the heap grow. */
 export const CHUNK = 64
-/** Other requests wait this long, and for one chunk. */
+/** How long the work runs before it yields to other requests, which also wait for one chunk. */
 export const STRETCH_MS = 4
-/** Before the first log entry: everything is newer. */
+/** The position before the first log entry: everything is newer. */
 export const NEVER = -1
 
 /** Changes of a store after a log position, in the order of the log. */
 interface ChangePage {
   readonly store: StoreRow | undefined
   readonly rows: readonly FactRow[]
-  /** The place to continue after; null: the last page. */
+  /** The cursor to continue after; `null` on the last page. */
   readonly next: SealPlace | null
-  /** On the last page only: versions that changed, and refs that were erased. */
+  /** Set on the last page only: changed validity versions and erased refs. */
   readonly changed: readonly ValidityRow[]
   readonly erased: readonly number[]
 }
 
-/** The page of changes that follows a place in the log. */
+/** Reads the page of changes after a cursor. */
 export async function readPage(
   db: TenantDb,
   store_id: string,
   { seq, after }: { seq: number; after: SealPlace },
 ): Promise<ChangePage> {
-  // Sent together: one round trip to a remote database.
+  // Both queries take one round trip to a remote database.
   const [store, rows] = await Promise.all([
     findStore(db, store_id),
     listFactsSince(db, store_id, after, CHUNK),
@@ -43,7 +43,7 @@ export async function readPage(
   const page = { store, rows, next: null, changed: [], erased: [] }
   const last = rows.at(-1)
   if (last && rows.length === CHUNK) return { ...page, next: last }
-  // Rows come with their current validity: a first build has nothing to change.
+  // Rows include their current validity, so a first build has no further changes to apply.
   if (seq === NEVER) return page
   const [changed, erased] = await Promise.all([
     listChanged(db, store_id, seq),

@@ -1,4 +1,4 @@
-// Explains a ranking: what each term of the query and the likeness added to the scores of a few
+// Explains a ranking: what each query term and the vector similarity added to the scores of a few
 // facts.
 
 import { EXPLAIN_DATES_MAX, EXPLAIN_TERMS_MAX } from '@custos/contract'
@@ -23,13 +23,13 @@ interface TermScore {
   readonly score: number
 }
 
-/** In BM25 units. `own` adds up to the part `lexical` of the score, `lent` to `neighbour`. */
+/** Scores in BM25 units. `own` sums to the score part `lexical`, `lent` to `neighbour`. */
 interface ExplainedScore {
   readonly own: TermScore[]
   readonly lent: TermScore[]
-  /** Own and lent scores of the terms that are not listed. */
+  /** Sum of own and lent scores of the terms that are not listed. */
   readonly further: number
-  /** null: no vectors were compared. */
+  /** `null` if no vectors were compared. */
   readonly likeness: {
     readonly dot: number
     readonly cosine: number
@@ -39,7 +39,7 @@ interface ExplainedScore {
 }
 
 interface ExplainedTerms {
-  /** `memories`: facts of the namespace that have the term, superseded ones too; none expired. */
+  /** `memories` counts unexpired facts of the namespace with the term, superseded ones included. */
   readonly terms: {
     readonly term: string
     readonly memories: number
@@ -57,7 +57,7 @@ export interface ExplainedScores extends ExplainedTerms {
   readonly scores: ReadonlyMap<number, ExplainedScore>
 }
 
-/** The terms of a query that had nothing to search. */
+/** The query terms of a search that had no facts to search. */
 export function explainQueryTerms(query: string, analyser: TextAnalyser = ENGLISH): ExplainedTerms {
   const terms = analyser.analyseQuery(query)
   const named = terms.slice(0, EXPLAIN_TERMS_MAX)
@@ -80,8 +80,8 @@ const explainQueryDays = (query: string, at_us: number) =>
   }))
 
 /**
- * Searches again and records what each term adds to the facts in `refs`; the sums are those of the
- * ranking, bit for bit. Costs as much as a search, for any number of terms.
+ * Searches again and records what each term adds to the facts in `refs`. The sums equal those of
+ * the ranking, bit for bit. Costs as much as a search, for any number of terms.
  */
 export function explainScores(
   partition: Partition,
@@ -138,10 +138,10 @@ interface ExplainedGain {
   further: number
 }
 
-/** Records gains of a few facts, by term for the terms that are listed. */
+/** Records score gains of a few facts, itemised for the listed terms. */
 class ExplainedGains implements GainObserver {
   readonly watched: Uint8Array
-  /** By slot. */
+  /** Gains by slot. */
   readonly facts = new Map<number, ExplainedGain>()
   readonly #named: ReadonlySet<string>
 

@@ -1,5 +1,5 @@
-// The score of each visible fact: its words and likeness, changed by who speaks, and by the facts
-// of its message and its session. In whole score units, so that it is the same on every machine.
+// The score of each visible fact: its words and vector similarity, adjusted for its speaker, its
+// message and its session. In whole score units, so that scores are the same on every machine.
 
 import { speakerFeature } from '../text/analysis.ts'
 import { type DateRange, isWithin } from '../text/date-expressions.ts'
@@ -20,19 +20,19 @@ import { HIDDEN, ScoreBounds, SESSION, type Share, shareOf } from './score-bound
 
 /** The score of two equal vectors, as a share of the best term score of any visible fact. */
 const LIKENESS: Share = { numerator: 3, denominator: 2 }
-/** What a fact gets of the likeness of the more similar of its two neighbours. */
+/** Share of the similarity of its more similar neighbour that a fact gets. */
 const LENT_LIKENESS: Share = { numerator: 1, denominator: 5 }
-/** What is added where the query names the speaker, or a speaker whom the fact mentions. */
+/** Added if the query names the fact's speaker, or a speaker whom the fact mentions. */
 const SPOKEN: Share = { numerator: 3, denominator: 10 }
 const MENTIONED: Share = { numerator: 1, denominator: 5 }
-/** What is added where the fact is of a day that the query names. */
+/** Added if the fact is about a day that the query names. */
 const DATED: Share = { numerator: 1, denominator: 5 }
-/** What a short question loses: it asks for what another fact says. */
+/** Deducted from a short question: its asker wants what another fact says. */
 const QUESTION: Share = { numerator: 1, denominator: 10 }
 const QUESTION_TERMS_MAX = 16
-/** What all pieces of a message lose but the best of them. */
+/** Deducted from every piece of a message except the best one. */
 const PIECE: Share = { numerator: 1, denominator: 5 }
-/** Pieces of one message at most. */
+/** Maximum number of pieces of one message. */
 const PIECES_MAX = 16
 
 const LIKENESS_DIVISOR = LIKENESS.denominator * LENT_LIKENESS.denominator * DOT_MAX
@@ -40,11 +40,11 @@ const LIKENESS_DIVISOR = LIKENESS.denominator * LENT_LIKENESS.denominator * DOT_
 /**
  * The parts of a score, which add up to it exactly, in BM25 units, multiples of 2^-16: `lexical`
  * (the fact's own terms), `neighbour` (shares from its session), `dense` (vector similarity,
- * relative to the best term score of any visible fact, its own and some of its neighbours'),
- * `speaker` and `date` (the query names who speaks, or the day), `question` and `message`
+ * relative to the best term score of any visible fact: its own and a share of a neighbour's),
+ * `speaker` and `date` (the query names the speaker or the day), `question` and `message`
  * (negative: a question, a lesser piece of a message), `session` (a share of the best score in its
- * session). `recency`, only for a query without terms and vector, is below 2^-16 while a partition
- * has fewer than 65,536 facts.
+ * session). `recency` is set only for a query without terms and vector; it is below 2^-16 while a
+ * partition has fewer than 65,536 facts.
  */
 export interface ScoreParts {
   readonly lexical: number
@@ -58,7 +58,7 @@ export interface ScoreParts {
   readonly recency: number
 }
 
-/** How a query names a fact: it mentions a speaker of the query, or is spoken by one. */
+/** How a fact relates to a speaker named in the query: it mentions them, or they speak it. */
 const MENTIONS = 1
 const SPEAKS = 2
 
@@ -66,11 +66,11 @@ export interface FusionInput {
   readonly terms: readonly string[]
   readonly scores: LexicalScores
   readonly visible: Uint8Array
-  /** The days that the query names. */
+  /** The days named by the query. */
   readonly dates: readonly DateRange[]
-  /** null: by terms alone. */
+  /** `null` if facts are ranked by terms alone. */
   readonly vector: Int8Array | null
-  /** The vectors are not of the bundled model. */
+  /** True if the vectors are not those of the bundled model. */
   readonly uncalibrated: boolean
   readonly scratch: SearchScratch
 }
@@ -78,13 +78,13 @@ export interface FusionInput {
 /** Scores of the visible slots of one search, in score units. Valid until the next search. */
 export class FusedScores {
   readonly bestScore: number
-  /** By slot: the score without the other facts of its message and session. NaN: not computed. */
+  /** Scores by slot without the other facts of message and session; NaN if not computed. */
   readonly #alone: Float64Array
   readonly #partition: Partition
   readonly #scored: FusionInput
   readonly #named: Uint8Array
   #isAnyNamed = false
-  // As fields of their own: they are read for every slot.
+  // Copied to fields because they are read for every slot.
   readonly #sessions: Int32Array
   readonly #questions: Uint8Array
   readonly #lengths: Uint32Array
@@ -96,13 +96,13 @@ export class FusedScores {
   readonly #dots: Int32Array
   readonly #lexical: Float64Array
   readonly #neighbour: Float64Array
-  /** What a unit of dot product adds to the score, over LIKENESS_DIVISOR; 0 without a vector. */
+  /** Score per unit of dot product, times LIKENESS_DIVISOR; 0 without a vector. */
   readonly #perDot: number
-  /** Of the heaviest terms of the query, in score units. */
+  /** Weight of the heaviest query terms, in score units. */
   readonly #queryWeight: number
-  /** Whether a cosine counts in the confidence. */
+  /** Whether cosines count towards the confidence. */
   readonly #isCalibrated: boolean
-  /** By session: what its facts get of the best of their scores. Below 0: not computed. */
+  /** Share of the best score in the session, by session. Negative: not computed yet. */
   readonly #sessionBonus: Float64Array
   readonly #bounds: ScoreBounds
 
@@ -131,7 +131,7 @@ export class FusedScores {
     this.#bounds = new ScoreBounds(partition, scratch.passes, this.#findFactors())
   }
 
-  /** To be run before anything else: compares the vectors. */
+  /** Compares the vectors. Must run before the other methods. */
   *prepare(): Steps<void> {
     const { vector } = this.#scored
     const { columns, vectors } = this.#partition
@@ -139,8 +139,8 @@ export class FusedScores {
   }
 
   /**
-   * Whether no visible fact has a word of the query, its own or a neighbour's, or is of a day it
-   * names, and none is similar.
+   * Whether no visible fact is related to the query: none has a query word, its own or a
+   * neighbour's, none is of a day that it names, and none is similar.
    */
   *areUnrelated(): Steps<boolean> {
     const { visible, vector, scores, dates } = this.#scored
@@ -160,8 +160,8 @@ export class FusedScores {
   }
 
   /**
-   * The best `limit` visible slots by score, then by ref. One pass leaves out the slots whose score
-   * is surely below the lowest of `limit` others; the scores of those left are computed.
+   * Returns the best `limit` visible slots by score, then by ref. One pass drops the slots whose
+   * score is certainly below that of `limit` others; the remaining scores are computed.
    */
   *findBest(limit: number): Steps<TopK> {
     const { candidates, rests } = this.#scored.scratch
@@ -172,7 +172,7 @@ export class FusedScores {
       const slot = candidates.at(at)
       const bound = (rests[at] ?? 0) + this.#bounds.bonusMax(slot, this.#scoreAlone(slot))
       if (bound < lowest || (best.full && bound < best.lowest)) continue
-      // The first of a session goes over all of it.
+      // The first slot of a session computes the bonus of the whole session.
       if ((this.#sessionBonus[this.#sessions[slot] ?? NO_SESSION] ?? 0) < 0) yield
       best.offer((rests[at] ?? 0) + this.#sessionBonusOf(slot), refs[slot] ?? 0, slot)
     }
@@ -180,9 +180,9 @@ export class FusedScores {
   }
 
   /**
-   * Fills the candidates of the scratch, with their scores without the share of the session;
-   * returns what the best `limit` reach at least. A fact is looked at by itself only where the
-   * highest values of all facts do not leave it out.
+   * Fills the candidates of the scratch with their scores without the session share; returns a
+   * lower bound of the best `limit` scores. Inspects a fact by itself only if bounds over all facts
+   * do not exclude it.
    */
   *#findCandidates(limit: number): Steps<number> {
     const { scratch, visible } = this.#scored
@@ -214,8 +214,8 @@ export class FusedScores {
   }
 
   /**
-   * What `limit` of the slots reach at least; minus infinity for fewer. Notes the best scores of
-   * their sessions.
+   * Returns a lower bound of the scores of `limit` slots, or minus infinity if there are fewer.
+   * Records the best scores of their sessions.
    */
   #findLeast(slots: TopK, limit: number, bests: Float64Array): number {
     const least = new TopK(limit)
@@ -228,7 +228,7 @@ export class FusedScores {
     return least.full ? least.lowest : Number.NEGATIVE_INFINITY
   }
 
-  /** How a score is bounded: by the shares that a fact can get of it. */
+  /** The factors that bound a score, from the shares that a fact can get. */
   #findFactors(): ConstructorParameters<typeof ScoreBounds>[2] {
     const { dates } = this.#scored
     const shares = [...(this.#isAnyNamed ? [SPOKEN] : []), ...(dates.length > 0 ? [DATED] : [])]
@@ -239,16 +239,16 @@ export class FusedScores {
       perDot: perDot * LENT_LIKENESS.denominator,
       factor,
       perDotAround: factor * perDot * LENT_LIKENESS.numerator,
-      // A unit more than the exact bounds: they are computed with rounding.
+      // One unit more than the exact bounds, which are computed with rounding.
       rest: datedMax + 2,
     }
   }
 
-  /** The highest dot product of the two neighbours in the session, at least 0. */
+  /** The highest dot product of the two session neighbours, at least 0. */
   #aroundOf(slot: number): number {
     const { chains } = this.#scored.scores
     let [earlier, later] = [this.#before[slot] ?? NO_SLOT, this.#after[slot] ?? NO_SLOT]
-    // Most neighbours are visible, and no pieces of the same message.
+    // Fast path: most neighbours are visible and not pieces of the same message.
     if (earlier !== NO_SLOT && (this.#visible[earlier] === 0 || !this.#isWhole(earlier)))
       earlier = chains.before(slot)
     if (later !== NO_SLOT && (this.#visible[later] === 0 || !this.#isWhole(slot)))
@@ -304,8 +304,8 @@ export class FusedScores {
   }
 
   /**
-   * The dot product with the query, that of the more similar neighbour, and the score of both. If
-   * no fact has a term of the query, equal vectors score one and a half units of BM25.
+   * The fact's dot product with the query, that of its more similar neighbour, and the score of
+   * both. If no fact has a query term, equal vectors score one and a half units of BM25.
    */
   likenessOf(slot: number): { dot: number; neighbour: number; score: number } {
     if (this.#scored.vector === null) return { dot: 0, neighbour: 0, score: 0 }
@@ -321,7 +321,7 @@ export class FusedScores {
     return Math.floor((this.#perDot * both) / LIKENESS_DIVISOR)
   }
 
-  /** Whether the query names the speaker of the fact, or a speaker whom it mentions. */
+  /** Flags facts whose speaker the query names, or that mention a speaker it names. */
   #findNamed(): Uint8Array {
     const { terms, scratch, visible } = this.#scored
     const { named } = scratch
@@ -329,7 +329,7 @@ export class FusedScores {
     const aliases = [...this.#scored.scores.aliases.values()].flat()
     for (const term of new Set([...terms, ...aliases])) {
       const spoken = this.#partition.findPostings(speakerFeature(term))
-      // A speaker whom the search cannot see is none.
+      // A speaker without a visible fact does not count.
       if (!slotsOf(spoken).some((slot) => visible[slot] !== 0)) continue
       this.#isAnyNamed = true
       const mentioned = this.#partition.findPostings(term)
@@ -343,7 +343,7 @@ export class FusedScores {
     return (this.#lexical[slot] ?? 0) + (this.#neighbour[slot] ?? 0)
   }
 
-  /** The score without the other facts of its message and session. */
+  /** The score of a slot without the other facts of its message and session. */
   #scoreAlone(slot: number): number {
     const known = this.#alone[slot] ?? 0
     if (!Number.isNaN(known)) return known
@@ -362,7 +362,7 @@ export class FusedScores {
   #dateBonus(slot: number, score: number): number {
     if (!this.#hasDates) return 0
     if (!isWithin(this.#scored.dates, this.#partition.columns.days[slot] ?? 0)) return 0
-    // A day may be all that the query names.
+    // A day may be all that the query names, so the best score counts too.
     return shareOf(Math.max(score, this.bestScore), DATED)
   }
 
@@ -372,7 +372,7 @@ export class FusedScores {
     return shareOf(score, QUESTION)
   }
 
-  /** A fact without a session is one by itself. */
+  /** A fact without a session counts as a session of its own. */
   #sessionBonusOf(slot: number): number {
     const session = this.#sessions[slot] ?? NO_SESSION
     if (session === NO_SESSION) return shareOf(this.#scoreAlone(slot), SESSION)
@@ -383,7 +383,7 @@ export class FusedScores {
     return bonus
   }
 
-  /** The best score, without those of others, of the visible facts in the session of a slot. */
+  /** The best score alone (see `#scoreAlone`) of the visible facts in a slot's session. */
   #bestAround(slot: number): number {
     const { sums } = this.#bounds
     let best = 0
@@ -396,8 +396,8 @@ export class FusedScores {
   }
 
   /**
-   * Pieces without a message id are taken for one message only where they are few: many texts in a
-   * row are many messages.
+   * Pieces without a message id are taken as one message only if they are few: many texts in a row
+   * are separate messages.
    */
   #messageLoss(slot: number): number {
     const { chains } = this.#scored.scores
@@ -414,7 +414,7 @@ export class FusedScores {
     return isOneMessage || isNamed ? shareOf(this.#scoreAlone(slot), PIECE) : 0
   }
 
-  /** The pieces on one side of a slot, `piecesMax` of them at most, and whether one is better. */
+  /** Counts up to `piecesMax` pieces on one side of a slot, and whether one of them is better. */
   #comparePieces(
     slot: number,
     step: (slot: number) => number,

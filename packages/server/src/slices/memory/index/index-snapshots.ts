@@ -1,7 +1,7 @@
-// Snapshots of indexes: written to sealed files, and loaded after a start in place of the rows.
+// Snapshots of indexes: written to sealed files, and loaded after a start instead of the rows.
 //
-// A snapshot is a cache. One that does not open, is of another version or of another history of the
-// log is left aside, and the index is built from rows.
+// A snapshot is a cache. One that does not open, or is of another version or another history of the
+// log, is ignored, and the index is built from rows.
 
 import { mkdir, readdir, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -32,24 +32,24 @@ import { findStore, type StoreRow } from '../stores/stores.sql.ts'
 import { IndexLoader, makeTail, OtherIndex, originOf, saveIndex } from './saved-index.ts'
 import type { StoreIndex } from './store-index.ts'
 
-/** Other requests wait this long, and for one piece. */
+/** How long the work runs before it yields to other requests, which also wait for one piece. */
 const STRETCH_MS = 4
-/** Free room that a file must leave, as a multiple of the index: the database needs it more. */
+/** Free disk space required for a file, as a multiple of the index: the database needs it more. */
 const ROOM_FACTOR = 3
-/** A draft of another process that is older was left by a crash. */
+/** An older draft of another process was left by a crash. */
 const DRAFT_AGE_MAX_MS = 3_600_000
 
-/** Lower hex; empty: the log has no entry there. */
+/** Returns lower-case hex; an empty string if the log has no entry there. */
 async function findEntryHash(db: TenantDb, seq: number): Promise<string> {
   const [leaf] = await listLeaves(db, seq, seq + 1)
   return leaf ? Buffer.from(leaf.breadcrumb_id).toString('hex') : ''
 }
 
 /**
- * Writes a snapshot of the index. false: not now, or the index changed in a way that a snapshot
- * cannot follow. Requests are served between its pieces.
- * `isOver`: asked between pieces; a snapshot that is not complete by then is given up.
- * `resting`: it rests as long as it works, so that requests have half of the processor.
+ * Writes a snapshot of the index; serves requests between its pieces. Returns false if no snapshot
+ * can be written now or the index changed in a way that a snapshot cannot follow.
+ * `isOver`: asked between pieces; if true, an incomplete snapshot is abandoned.
+ * `resting`: pauses as long as it works, which leaves half of the processor to requests.
  */
 export async function saveSnapshot(
   kernel: Kernel,
@@ -119,12 +119,12 @@ async function writeAll(
       else await pace()
     }
   } finally {
-    // Ends what a save holds of the index, also where it was given up.
+    // Releases what a save holds of the index, also if it was abandoned.
     pieces.return(false)
   }
 }
 
-/** The index of the store's snapshot, at an earlier log position; null: there is none to use. */
+/** Loads the store's snapshot, an index at an earlier log position; `null` if none is usable. */
 export async function loadSnapshot(
   kernel: Kernel,
   tenant_id: string,
@@ -149,7 +149,7 @@ export async function loadSnapshot(
     const reason = reasonOf(error)
     if (reason === null) throw error
     kernel.logger.warn('index.snapshot_refused', { tenant_id, store_id, reason })
-    // What could not be read now may be whole: the next start tries it again.
+    // A file that could not be read now may be intact: the next start tries it again.
     if (reason === 'other' || reason === 'damaged') await rm(path, { force: true })
     return null
   }
@@ -182,9 +182,9 @@ async function requireSameHistory(
   if (entry !== at.entry) throw new OtherIndex()
 }
 
-/** Why a snapshot is of no use; null: the error is another one. */
+/** Why a snapshot is unusable; `null` if the error has nothing to do with the file. */
 function reasonOf(error: unknown): string | null {
-  // The database or the keyring did not answer: this says nothing of the file.
+  // The database or the keyring did not answer, which says nothing about the file.
   if (error instanceof Refusal) return null
   if (error instanceof OtherIndex) return 'other'
   if (error instanceof SealError || error instanceof RangeError || error instanceof SyntaxError)
@@ -198,7 +198,7 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** After this no snapshot under these secrets opens, whatever copy of it there is. */
+/** Destroys the secrets: no copy of a snapshot under one of them can be opened afterwards. */
 export async function destroySnapshots(
   kernel: Kernel,
   tenant_id: string,
@@ -209,7 +209,7 @@ export async function destroySnapshots(
   for (const { store_id } of snapshots) await removeSnapshot(kernel, tenant_id, store_id)
 }
 
-/** Removes the bytes of a snapshot whose secret is gone. */
+/** Removes the file of a snapshot whose secret is destroyed. */
 export async function removeSnapshot(
   kernel: Kernel,
   tenant_id: string,
@@ -217,18 +217,18 @@ export async function removeSnapshot(
 ): Promise<void> {
   const dir = kernel.settings.index_dir
   if (dir === null) return
-  // Nothing depends on it: the next start removes what is left.
+  // Nothing depends on the file; the next start removes what is left.
   await rm(snapshotPath(dir, tenant_id, store_id), { force: true }).catch(() => {})
 }
 
 /**
- * Removes files that belong to no store or were not completed. On data that only this process
- * serves it destroys secrets without a file too.
+ * Removes files that belong to no store or are incomplete. If no other process serves the data, it
+ * also destroys secrets without a file.
  */
 export async function sweepSnapshots(kernel: Kernel): Promise<void> {
   const dir = kernel.settings.index_dir
   if (dir === null || !(await exists(dir))) return
-  // Files first: a process that writes one has stored its secret before.
+  // Lists files first: a process stores the secret before it writes the file.
   const files = await readdir(dir)
   const known = new Set<string>()
   for (const tenant_id of await kernel.db.read(PLATFORM, listServedIds)) {

@@ -1,5 +1,5 @@
 // Scores the visible facts of a partition by a query's terms: BM25 of their own terms, and a share
-// of what their neighbours in the session score.
+// of the scores of their neighbours in the session.
 
 import { speakerFeature } from '../text/analysis.ts'
 import { ScorePasses } from './columns/score-passes.ts'
@@ -10,8 +10,8 @@ import { SlotList } from './columns/typed-arrays.ts'
 import { type Partition, PIECE_TERMS_MIN } from './partition.ts'
 
 /**
- * One unit of BM25 score: 2^16. Scores are in fixed point, so that they sum to the same integer in
- * any order and on any machine.
+ * One unit of BM25 score: 2^16. Scores are in fixed point, so they sum to the same integer in any
+ * order and on any machine.
  */
 export const SCORE_UNIT = 0x10000
 
@@ -19,7 +19,7 @@ export const SCORE_UNIT = 0x10000
 const K1 = 0.9
 const B = 0.4
 
-/** The weight of a term that `factsWithTerm` of the `facts` have, in score units; positive. */
+/** The weight of a term that `factsWithTerm` of `facts` facts have, in score units; positive. */
 export function computeTermWeight(facts: number, factsWithTerm: number): number {
   const odds = (facts - factsWithTerm + 0.5) / (factsWithTerm + 0.5)
   return Math.round(SCORE_UNIT * Math.log1p(odds))
@@ -35,26 +35,26 @@ function computeContribution(weight: number, frequency: number, relativeLength: 
   return Math.round((weight * (frequency * (K1 + 1))) / saturation)
 }
 
-/** What a fact without a term gets from a neighbour with it: half of the contribution there. */
+/** What a fact without a term gets from a neighbour that has it: half of its contribution. */
 const neighbourShare = (contribution: number): number => Math.floor(contribution / 2)
 
-/** The weight of a term that is only similar to one of the query: half of it. */
+/** The weight of a term that is only similar to a query term: half of it. */
 const similarWeight = (weight: number): number => Math.floor(weight / 2)
 
 /** Terms that count, at half weight, as the term they are listed for. */
 export type SimilarTerms = ReadonlyMap<string, readonly string[]>
 
-/** Contributions are cached for facts below this length and terms up to this frequency. */
+/** Contributions are cached for facts shorter than this and frequencies up to this. */
 const LENGTHS_CACHED = 256
 const FREQUENCIES_CACHED = 4
 
 /**
- * Contributions of one term after another to the facts of a partition. A term has few different
- * ones, and each is computed once. Returns exactly what `computeContribution` returns.
+ * Caches the contributions of the current term to the facts of a partition, as a term has few
+ * different ones. Returns exactly what `computeContribution` returns.
  */
 class ContributionCache {
   readonly #averageLength: number
-  /** By frequency and length; valid where the entry of `#stamps` is the current stamp. */
+  /** By frequency and length. An entry is valid if its stamp in `#stamps` is the current one. */
   readonly #contributions = sharedContributions
   readonly #stamps = sharedStamps
   #weight = 0
@@ -64,7 +64,7 @@ class ContributionCache {
     this.#averageLength = averageLength
   }
 
-  /** Starts a term of this weight. */
+  /** Starts a new term with this weight. */
   startTerm(weight: number): void {
     this.#weight = weight
     lastStamp = lastStamp === 0xffffffff ? 1 : lastStamp + 1
@@ -84,27 +84,27 @@ class ContributionCache {
   }
 }
 
-// Shared by the process: another search between two steps leaves entries with stamps of its own.
+// Shared by the process. Entries that another search writes between two steps have other stamps.
 const sharedContributions = new Int32Array(FREQUENCIES_CACHED * LENGTHS_CACHED)
 const sharedStamps = new Uint32Array(FREQUENCIES_CACHED * LENGTHS_CACHED)
 let lastStamp = 0
 
-/** How far a term reaches in a conversation: an answer is within two turns of its question. */
+/** How far a term reaches in a conversation: an answer comes within two turns of its question. */
 const NEIGHBOURS = 2
 
 /** The scores of one search, by slot: integers in score units. */
 export interface LexicalScores {
   readonly lexical: Float64Array
   readonly neighbour: Float64Array
-  /** The visible slots with a score, each once. */
+  /** The visible slots with a score, without repeats. */
   readonly matched: SlotList
   readonly chains: VisibleNeighbours
   readonly statistics: ReturnType<Partition['statisticsAt']>
-  /** Other names of terms. */
+  /** Aliases of terms. */
   readonly aliases: ReturnType<Partition['findAliases']>
 }
 
-/** At least one unit. */
+/** The best score, at least one unit. */
 export function findBestScore({ matched, lexical, neighbour }: LexicalScores): number {
   let best = 0
   for (let at = 0; at < matched.size; at++) {
@@ -115,10 +115,10 @@ export function findBestScore({ matched, lexical, neighbour }: LexicalScores): n
 }
 
 /**
- * BM25 of each fact's own terms, or of a similar term or alias where that is more, plus, for each
- * term a fact lacks, half of the best contribution among the two visible facts before and the two
- * after it in its session. Pieces of one message lend each other nothing: they would lift long
- * messages.
+ * BM25 of each fact's own terms, or of a similar term or alias if that is higher. For each term
+ * that a fact lacks, adds half of the best contribution among the two visible facts before and the
+ * two after it in its session. Pieces of one message lend each other nothing, which would favour
+ * long messages.
  */
 export function* scoreTerms(
   partition: Partition,
@@ -147,11 +147,11 @@ export function* scoreTerms(
   return search
 }
 
-/** Is told what each term adds to the scores of a few slots. */
+/** Observes what each term adds to the scores of a few slots. */
 export interface GainObserver {
-  /** By slot: 1 for the slots it is told of. */
+  /** 1 for the slots to observe, by slot. */
   readonly watched: Uint8Array
-  /** Called once for each term and watched slot whose score it raises, and for no other. */
+  /** Called only for a term that raises the score of a watched slot, once for each such pair. */
   onGain(term: string, slot: number, gain: { readonly own: number; readonly lent: number }): void
 }
 
@@ -164,7 +164,7 @@ class LexicalSearch implements LexicalScores {
   readonly statistics: ReturnType<Partition['statisticsAt']>
   readonly chains: VisibleNeighbours
   readonly aliases: ReturnType<Partition['findAliases']>
-  /** Of the current term only: what each slot contributes itself, and what a neighbour lends it. */
+  /** For the current term: what each slot contributes itself, and what a neighbour lends it. */
   readonly #own: Int32Array
   readonly #lent: Int32Array
   readonly #owners: SlotList
@@ -208,7 +208,7 @@ class LexicalSearch implements LexicalScores {
     const postings = this.#partition.findPostings(term)
     const facts = postings === undefined ? 0 : this.statistics.countWith(postings)
     yield* this.#noteOwn(term, (weight) => weight)
-    // Who speaks is found like a word, also where the content does not name them.
+    // Speakers are matched like words, even if the content does not name them.
     yield* this.#noteOwn(speakerFeature(term), (weight) => weight, facts)
     for (const other of similar) {
       yield* this.#noteOwn(other, similarWeight, facts)
@@ -236,8 +236,8 @@ class LexicalSearch implements LexicalScores {
   }
 
   /**
-   * Notes the contribution of a term to every visible fact that has it, the owners, where it is
-   * more than noted. A term is as frequent as the one it stands for, at least.
+   * Records the contribution of a term to every visible fact that has it (the owners) if it exceeds
+   * the recorded one. A similar term counts as at least as frequent as the term it stands for.
    */
   *#noteOwn(term: string, weigh: (weight: number) => number, factsMin = 0): Steps<void> {
     const postings = this.#partition.findPostings(term)
@@ -273,7 +273,7 @@ class LexicalSearch implements LexicalScores {
     }
   }
 
-  /** Notes for each fact near an owner that is not one itself the best share it gets. */
+  /** Records the best share that each fact near an owner, and not an owner itself, gets. */
   #lendAround(from: number, to: number): void {
     const chains = this.chains
     for (let at = from; at < to; at++) {
@@ -319,13 +319,13 @@ class LexicalSearch implements LexicalScores {
 /** The neighbour across a gap is not known yet; see VisibleNeighbours. */
 const UNKNOWN = -2
 
-/** To clear whole arrays is faster where more slots than one in this many were written. */
+/** If more than one slot in this many was written, clearing whole arrays is faster. */
 const SPARSE_ONE_IN = 16
 
 /**
- * Working memory of a search: arrays by slot. Allocating it for each search costs more than the
- * search; as searches are synchronous, the process shares one, and each search resets what it
- * wrote. It holds scores and slots, nothing of any content.
+ * Working memory of a search: arrays by slot, which hold scores and slots but no content.
+ * Allocating it costs more than the search. So all synchronous searches of the process share one,
+ * and each search resets what it wrote.
  */
 export class SearchScratch {
   readonly passes: ScorePasses
@@ -333,16 +333,16 @@ export class SearchScratch {
   readonly lent: Int32Array
   readonly before: Int32Array
   readonly after: Int32Array
-  /** Fused scores, and which slots the query names. Written before they are read, never reset. */
+  /** Fused scores, and slots the query names. Written before they are read; never reset. */
   readonly alone: Float64Array
   readonly named: Uint8Array
   readonly matched: SlotList
   readonly owners: SlotList
   readonly borrowers: SlotList
-  /** Slots that may be among the best, and a number of each: of what its score is known to be. */
+  /** Slots that may be among the best, and the known part of the score of each. */
   readonly candidates: SlotList
   readonly rests: Float64Array
-  /** Slots from which a gap was crossed, in either direction. */
+  /** Slots from which a gap has been crossed, in either direction. */
   readonly linked: SlotList
   readonly capacity: number
 
@@ -388,7 +388,7 @@ export class SearchScratch {
 const CAPACITY_MIN = 1_024
 let sharedScratch: SearchScratch | null = null
 
-/** Clear working memory for a partition; the search that takes it must reset it. */
+/** Returns the shared working memory, with room for a partition. The search must reset it. */
 export function takeScratch(partition: Partition): SearchScratch {
   const room = countRoom(partition)
   if (sharedScratch === null || sharedScratch.capacity < room)
@@ -396,13 +396,13 @@ export function takeScratch(partition: Partition): SearchScratch {
   return sharedScratch
 }
 
-/** The capacity that a search of a partition needs. */
+/** The capacity that a search of the partition needs. */
 export const countRoom = ({ columns, sessions }: Partition): number =>
   Math.max(columns.used, sessions.count)
 
 /**
- * The neighbours of a fact in its session among the facts a search can see, unless both are pieces
- * of one message. A gap of other facts is crossed once in each direction; the neighbour beyond it
+ * The session neighbours of a fact among the facts that a search can see, unless both are pieces of
+ * one message. A gap of invisible facts is crossed once in each direction; the neighbour beyond it
  * is kept for the rest of the search.
  */
 class VisibleNeighbours {
@@ -428,7 +428,7 @@ class VisibleNeighbours {
     this.#linked = scratch.linked
   }
 
-  /** The nearest earlier visible slot of the session of a visible slot, or NO_SLOT. */
+  /** The nearest earlier visible slot in the session of a visible slot, or NO_SLOT. */
   before(slot: number): number {
     const earlier = this.#earlier(slot)
     return this.#arePieces(earlier, slot) ? NO_SLOT : earlier
@@ -454,7 +454,7 @@ class VisibleNeighbours {
 
   #arePieces(earlier: number, later: number): boolean {
     if (earlier === NO_SLOT || later === NO_SLOT) return false
-    // Most facts are short and name no message.
+    // Fast path: most facts are short and name no message.
     const isShort = (this.#lengths[earlier] ?? 0) < PIECE_TERMS_MIN
     if (isShort && this.#messages[earlier] === 0) return false
     return this.#partition.arePieces(earlier, later)

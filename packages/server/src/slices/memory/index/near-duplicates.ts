@@ -1,20 +1,20 @@
-// Counts the facts that say nearly the same as another one, by their words.
+// Counts facts that have nearly the same words as another fact.
 
 import { NO_REF } from './columns/slot-columns.ts'
 import type { Partition } from './partition.ts'
 
-/** To be awaited between steps; yields to other requests from time to time. */
+/** Await this between steps; it yields to other requests from time to time. */
 export type Pace = () => Promise<void> | undefined
 
 /** Near duplicates share nine tenths of the words of both (Jaccard). */
 const SIMILARITY = { numerator: 9, denominator: 10 }
-/** With fewer words only the same set of words is that similar. */
+/** With fewer words, only the same set of words reaches that similarity. */
 const WORDS_MIN = SIMILARITY.numerator
 /** Words that more facts have are not used to find candidates: too many facts to compare. */
 const RARE_MAX = 256
 
 export interface NearDuplicateCount {
-  /** Facts valid at the time. */
+  /** Number of facts valid at the time. */
   readonly facts: number
   readonly near_duplicates: number
   /** The counts are valid for times from `from_us`, inclusive, to `until_us`, exclusive. */
@@ -23,12 +23,12 @@ export interface NearDuplicateCount {
 }
 
 /**
- * A fact counts if another fact of its namespace, valid at the same time, has the same distinct
+ * Counts a fact if another fact of its namespace, valid at the same time, has the same distinct
  * words or shares at least nine tenths of the words of both (Jaccard). Words are indexed terms
  * without metadata; a fact without words has no duplicate. Exact, except that two facts with
  * different words are compared only if they share one of the rarest words of the counted fact, and
- * 256 facts or fewer have that word. Depends on the set of facts alone; facts written during the
- * count may be counted or not.
+ * at most 256 facts have that word. Depends only on the set of facts; facts written during the
+ * count may or may not be counted.
  */
 export async function countNearDuplicates(
   partitions: readonly Partition[],
@@ -54,8 +54,8 @@ export async function countNearDuplicates(
 }
 
 /**
- * Uses at most 25 bytes for each fact and 8 for each word: ids and sums of ids, no words. Yields
- * between any two comparisons, because one fact may be compared with all others.
+ * Uses at most 25 bytes per fact and 8 per word: ids and sums of ids, no words. Yields between any
+ * two comparisons, because one fact may be compared with all others.
  */
 class PartitionCount {
   readonly #partition: Partition
@@ -63,17 +63,18 @@ class PartitionCount {
   readonly #pace: Pace
   /** The slots that exist when the count begins. */
   readonly #slots: number
-  /** By slot: number of distinct words of a valid fact, or 0. */
+  /** Number of distinct words of a valid fact, or 0, by slot. */
   readonly #sizes: Uint32Array
   readonly #sums: Uint32Array
   readonly #alike: Uint8Array
   /**
-   * One slot of each set of words, plus 1: open addressing by sum. Dropped after the first pass.
+   * Hash table of one slot, plus 1, for each set of words: open addressing by sum. Dropped after
+   * the first pass.
    */
   #sets: Int32Array
-  /** By slot: the slot it was last compared with, plus 1. Empty during the first pass. */
+  /** The slot each slot was last compared with, plus 1. Empty during the first pass. */
   #comparedFor = new Uint32Array(0)
-  /** By word id: the last mark set on it; older marks need not be cleared. */
+  /** The last mark set on each word id; older marks need not be cleared. */
   #marks = new Uint32Array(1_024)
   #mark = 0
   #facts = 0
@@ -112,7 +113,7 @@ class PartitionCount {
     }
   }
 
-  /** Flags the slot and an earlier one if they have the same words. */
+  /** Flags the slot and an earlier slot if both have the same words. */
   async #findEqual(slot: number): Promise<void> {
     if (!this.#isValid(slot)) return
     this.#facts++
@@ -132,7 +133,7 @@ class PartitionCount {
         this.#alike[other] = 1
         return
       }
-      // An author of facts can make many sums equal.
+      // A writer of facts can make many sums equal.
       const pause = this.#pace()
       if (pause !== undefined) await pause
     }
@@ -140,8 +141,9 @@ class PartitionCount {
   }
 
   /**
-   * Sharing nine tenths of both implies nine tenths of one: the other fact has at least one of its
-   * rarest words, when these are one more than a tenth of its words.
+   * Sharing nine tenths of the words of both implies sharing nine tenths of this fact's words. So
+   * the other fact has at least one of its rarest words, if these are one more than a tenth of its
+   * words.
    */
   async #findClose(slot: number): Promise<void> {
     const size = this.#sizes[slot] ?? 0
@@ -151,7 +153,7 @@ class PartitionCount {
     this.#markAll(words)
     this.#comparedFor[slot] = slot + 1
     for (const word of this.#rarest(words, size - least + 1)) {
-      // Copied: the index may change while this count yields.
+      // Iterates over a copy: the index may change while this count yields.
       for (const other of [...this.#partition.listSlotsWith(word)]) {
         if (this.#comparedFor[other] === slot + 1) continue
         this.#comparedFor[other] = slot + 1
@@ -165,7 +167,7 @@ class PartitionCount {
     }
   }
 
-  /** The `count` rarest of the words, without those that more than RARE_MAX facts have. */
+  /** The `count` rarest words, except those that more than RARE_MAX facts have. */
   #rarest(words: readonly number[], count: number): number[] {
     const byFacts: number[][] = []
     for (const word of words) {
@@ -187,7 +189,7 @@ class PartitionCount {
     return this.#shares(other, least)
   }
 
-  /** Also narrows the times for which the set of valid facts stays the same. */
+  /** Whether the fact is valid; also narrows the times with the same set of valid facts. */
   #isValid(slot: number): boolean {
     // An empty slot has no times.
     if (this.#partition.columns.refs[slot] === NO_REF) return false
@@ -211,7 +213,7 @@ class PartitionCount {
     }
   }
 
-  /** Whether the slot has `least` of the words marked last; stops as soon as that is known. */
+  /** Whether the slot has `least` of the marked words; stops as soon as the answer is known. */
   #shares(other: number, least: number): boolean {
     const terms = this.#partition.listTerms(other)
     let missing = least - terms.length
@@ -221,7 +223,7 @@ class PartitionCount {
   }
 }
 
-/** Equal for the same words in any order. */
+/** An order-independent sum of word ids. */
 function sumOf(words: readonly number[]): number {
   let sum = 0
   for (const word of words) {

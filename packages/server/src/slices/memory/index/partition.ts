@@ -38,7 +38,7 @@ import {
 import { RefTable } from './columns/typed-arrays.ts'
 import { VectorColumn } from './columns/vector-column.ts'
 
-/** Valid time of a fact: from inclusive, until exclusive. Null: no end. */
+/** Valid time of a fact: from inclusive, until exclusive. `null` means no end. */
 export interface Validity {
   readonly valid_from_us: number
   readonly valid_until_us: number | null
@@ -47,15 +47,15 @@ export interface Validity {
 /** A fact to be added to the index. */
 export interface IndexedFact extends Validity {
   readonly ref: number
-  /** Each namespace is searched separately; null: the root namespace. */
+  /** Namespaces are searched separately; `null` is the root namespace. */
   readonly namespace: string | null
   readonly content: string
   readonly metadata: Readonly<Record<string, unknown>>
   /** Tokens of `content` by the store's tokenizer. */
   readonly token_count: number
-  /** When the fact expires; null or absent: never. */
+  /** When the fact expires; `null` or absent means never. */
   readonly expires_us?: number | null
-  /** Embedding, scaled to length 127. Null: no vector, so similar to no query. */
+  /** Embedding, scaled to length 127. `null`: the fact has no vector and is similar to no query. */
   readonly vector: Int8Array | null
 }
 
@@ -69,10 +69,10 @@ const PENDING_UNITS_MAX = 256 * 1024
 /** Slots whose columns are saved as one record. */
 const SLOTS_SAVED = 1_024
 
-/** Most terms of a query that are also searched by their aliases; each costs as much as a term. */
+/** Maximum number of query terms also searched by their aliases; each costs as much as a term. */
 const ALIASED_TERMS_MAX = 16
 
-/** A shorter text is taken for a complete message, which the next one does not continue. */
+/** A shorter text counts as a complete message, which the next text does not continue. */
 export const PIECE_TERMS_MIN = 16
 
 type PendingFact = Pick<IndexedFact, 'content' | 'metadata'>
@@ -185,7 +185,7 @@ export class Partition {
     if (slot !== undefined) this.#setValidity(slot, validity)
   }
 
-  /** Valid time of a fact, also ended by its expiry. */
+  /** Valid time of a fact, cut off at its expiry. */
   findValidity(ref: number): Validity | undefined {
     const slot = this.#slots.get(ref)
     if (slot === undefined) return undefined
@@ -243,7 +243,7 @@ export class Partition {
     return (this.columns.validFrom[slot] ?? 0) <= nowUs && nowUs < this.findEnd(slot)
   }
 
-  /** End of valid time or expiry, whichever is first. Infinity: never. */
+  /** End of valid time or expiry, whichever comes first. Infinity means never. */
   findEnd(slot: number): number {
     const { validUntil, expires } = this.columns
     return Math.min(validUntil[slot] ?? 0, expires[slot] ?? 0)
@@ -283,7 +283,7 @@ export class Partition {
     return found
   }
 
-  /** Ids of the words of a slot, each once. Valid until the index changes. */
+  /** Ids of the words of a slot, without repeats. Valid until the index changes. */
   listWords(slot: number): number[] {
     const words: number[] = []
     for (const id of this.#slotTerms.of(slot)) {
@@ -322,7 +322,7 @@ export class Partition {
     }
   }
 
-  /** Sizes that a loaded partition must have; 0 dimensions: no vectors. */
+  /** Sizes that a loaded partition must have; 0 dimensions mean no vectors. */
   get savedSize() {
     return { slots: this.columns.used, facts: this.size, dimensions: this.vectors.dimensions }
   }
@@ -462,7 +462,7 @@ export class Partition {
     this.#pendingUnits -= pending.content.length
   }
 
-  /** Alias pairs of two names for the same thing: each term of one with the first of the other. */
+  /** Makes alias pairs of two names for one thing: each term of one with the first of the other. */
   #pairTerms([one, other]: readonly [string, string]): [string, string][] {
     const [name] = this.analyser.analyse(other)
     return name === undefined ? [] : this.analyser.analyse(one).map((term) => [term, name])

@@ -19,26 +19,27 @@ import type { Partition, Validity } from './partition.ts'
 
 export interface SearchOptions {
   readonly query: string
-  /** The query vector of the store's embedder; null: rank by terms alone. */
+  /** The query vector of the store's embedder; `null` to rank by terms alone. */
   readonly vector: Int8Array | null
-  /** Terms that count as one of the query's. null: only the query's own do. */
+  /** Terms that count as a query term; `null` if only the query's own terms do. */
   readonly similar: SimilarTerms | null
   readonly namespace: string | null
   /** Only facts with valid_from <= at < valid_until are visible. */
   readonly at_us: number
-  /** The present: a fact that has expired by now is not visible at any time. */
+  /** The present time. A fact that has expired by now is not visible at any time. */
   readonly now_us: number
   /** Top-level metadata entries a fact must have; values are compared as canonical JSON. */
   readonly filter: Readonly<Record<string, unknown>> | null
   /**
-   * Validity as recorded at an earlier log position: replaces the current one, hides other refs.
+   * Validity as recorded at an earlier log position. Replaces the current validity and hides all
+   * other refs.
    */
   readonly visible: ReadonlyMap<number, Validity> | null
   readonly limit: number
   readonly min_score: number | null
-  /** The vectors are not of the bundled model, for whose cosines the confidence was fitted. */
+  /** True if the vectors are not of the bundled model, for which confidence was fitted. */
   readonly uncalibrated?: boolean
-  /** null: nothing is found if no fact is related to the query at all. */
+  /** `null` to return nothing only if no fact is related to the query at all. */
   readonly min_confidence: number | null
 }
 
@@ -53,7 +54,7 @@ export interface RankedFact {
   readonly content_ref: number
 }
 
-/** The bundled model and the words of other scripts do not tell when nothing is related. */
+/** For other scripts, neither the bundled model nor the words tell that nothing is related. */
 const OTHER_SCRIPT = /[^\P{L}\p{Script=Latin}]/u
 /** Recency stays below every other score while a partition has fewer facts than this. */
 const RECENCY_STEPS = 0x10000
@@ -67,9 +68,9 @@ export const rankFacts = (partition: Partition, options: SearchOptions): RankedF
   finish(rankInSteps(partition, options, takeScratch(partition)))
 
 /**
- * As `rankFacts`. Between two steps facts may be put, and their validity may change: the ranking is
- * that of the facts at the first step. After any other change of the partition, its version, the
- * steps must not be continued.
+ * Same as `rankFacts`, in steps. Facts may be put and their validity may change between steps: the
+ * ranking is that of the facts at the first step. After any other change, which changes the
+ * partition's `version`, the steps must not be continued.
  */
 export function* rankInSteps(
   partition: Partition,
@@ -96,10 +97,10 @@ export function* rankInSteps(
   }
 }
 
-/** Facts that can be put between the steps of one search; far fewer are. */
+/** Maximum number of facts put between the steps of one search; real searches see far fewer. */
 const SLOTS_PUT_MAX = 0x10000
 
-/** Working memory of a search in steps: another search may run between two of them. */
+/** Allocates working memory for a search in steps: other searches may run between two steps. */
 export const makeHeldScratch = (partition: Partition): SearchScratch =>
   new SearchScratch(Math.ceil(countRoom(partition) * 1.25) + SLOTS_PUT_MAX)
 
@@ -107,7 +108,7 @@ export const makeHeldScratch = (partition: Partition): SearchScratch =>
 export const hasRoom = ({ capacity }: SearchScratch, partition: Partition): boolean =>
   capacity >= countRoom(partition) + SLOTS_PUT_MAX
 
-/** Flags that no other search changes, and none for slots of facts that are put meanwhile. */
+/** Copies the flags, so that no other search changes them; facts put meanwhile are not visible. */
 function holdVisible(
   visible: Uint8Array,
   used: number,
@@ -140,7 +141,7 @@ function* rankScored(
   return ranked
 }
 
-/** By slot: 1 where the fact is valid at the time and passes the filter. */
+/** Flags by slot: 1 if the fact is valid at the time and passes the filter. */
 export function* findVisible(
   partition: Partition,
   options: SearchOptions,
@@ -167,7 +168,7 @@ function* findValid(
 ): Steps<Uint8Array> {
   const { columns, visibility } = partition
   if (visible === null) return visibility.at(at_us, now_us)
-  // A slot may be taken by another fact between two steps.
+  // Another fact may take a slot between two steps.
   const refs = columns.refs.slice(0, columns.used)
   yield* overSlots(refs.length, (from, to) => {
     for (let slot = from; slot < to; slot++) {
@@ -223,7 +224,7 @@ const NO_PARTS: ScoreParts = {
 const sumOf = (parts: ScoreParts): number =>
   Object.values(parts).reduce((sum: number, part: number) => sum + part, 0)
 
-/** Makes the facts of one ranking. */
+/** Returns a function that makes the ranked facts of one ranking. */
 function rankedFactsOf(
   partition: Partition,
 ): (slot: number, parts: ScoreParts, confidence: number) => RankedFact {

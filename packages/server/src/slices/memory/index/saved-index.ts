@@ -1,4 +1,4 @@
-// A copy of an index in pieces, and the index that is loaded from them.
+// Saves an index in pieces and loads an index from them.
 
 import { endianness } from 'node:os'
 import type { Language } from '@custos/contract'
@@ -7,12 +7,12 @@ import { makeAnalyser } from '../text/analysis.ts'
 import { PIECE, PieceReader, PieceWriter } from './columns/pieces.ts'
 import { StoreIndex } from './store-index.ts'
 
-/** Raised by every change of the pieces. */
+/** Version of the piece format. Increase it with every change of the pieces. */
 const FORMAT = 2
-/** Raised by every change of what is derived from a fact; a test notices most of them. */
+/** Version of what is derived from a fact. Increase it with every change; a test notices most. */
 export const ANALYSIS = 1
 
-/** The pieces are of another version or another store. */
+/** Thrown if the pieces are of another version or another store. */
 export class OtherIndex extends Error {
   constructor() {
     super('a saved index of another version or another store')
@@ -21,8 +21,8 @@ export class OtherIndex extends Error {
 }
 
 /**
- * What an index depends on beside its facts. Another store under the same id has another secret;
- * letters and their order are those of the runtime's Unicode tables.
+ * What an index depends on besides its facts. Another store under the same id has another secret.
+ * Letters and their order follow the Unicode tables of the runtime.
  */
 export function originOf(
   { secret_no, tokenizer }: Pick<StoreRow, 'secret_no' | 'tokenizer'>,
@@ -34,8 +34,8 @@ export function originOf(
 }
 
 /**
- * The first piece: `head_seq` is the log position from which the loaded index must be brought up to
- * date, `entry` the hash of the log entry there, which a restored log may not have.
+ * The first piece. `head_seq` is the log position from which the loaded index must catch up;
+ * `entry` is the hash of the log entry there, which a restored log may lack.
  */
 const makeHead = (index: StoreIndex, at: { origin: string; head_seq: number; entry: string }) => ({
   ...at,
@@ -44,8 +44,8 @@ const makeHead = (index: StoreIndex, at: { origin: string; head_seq: number; ent
 })
 
 /**
- * See `StoreIndex.save`: the index must be at the position or later. Nothing of the pieces is left
- * in memory at the end.
+ * See `StoreIndex.save`. The index must be at the position or later. Wipes the pieces from memory
+ * at the end.
  */
 export function* saveIndex(
   index: StoreIndex,
@@ -65,8 +65,8 @@ export function* saveIndex(
 }
 
 /**
- * The last piece: the log position that the index was at when the save ended. Changes up to there
- * can be in the pieces, so that a log without this entry is not the one they are of.
+ * The last piece: the log position of the index at the end of the save. The pieces can contain
+ * changes up to there, so they do not belong to a log without this entry.
  */
 export function makeTail(at: LogPosition): Buffer {
   const writer = new PieceWriter()
@@ -77,7 +77,7 @@ export function makeTail(at: LogPosition): Buffer {
 
 interface LogPosition {
   readonly head_seq: number
-  /** Hash of the log entry there, lower hex. */
+  /** Hash of the log entry at that position, lower-case hex. */
   readonly entry: string
 }
 
@@ -94,17 +94,17 @@ export class IndexLoader {
     this.#languages = languages
   }
 
-  /** Known once the first piece is loaded. */
+  /** Set once the first piece is loaded. */
   get head(): ReturnType<typeof makeHead> | null {
     return this.#head
   }
 
-  /** Known once the last piece is loaded. */
+  /** Set once the last piece is loaded. */
   get tail(): LogPosition | null {
     return this.#tail
   }
 
-  /** Throws OtherIndex, or RangeError where the pieces are not those of an index. */
+  /** Throws OtherIndex, or RangeError if the pieces do not form an index. */
   load(piece: Buffer): void {
     if (this.#tail !== null) throw new RangeError('a piece after the last one')
     if (piece[0] === PIECE.tail) this.#end(new PieceReader(piece))
@@ -112,7 +112,7 @@ export class IndexLoader {
     else this.#begin(new PieceReader(piece))
   }
 
-  /** The index at the position it was saved at. Throws RangeError when facts are missing. */
+  /** Returns the index at its saved position. Throws RangeError if facts are missing. */
   finish(): StoreIndex {
     if (this.#index === null || this.#head === null) throw new RangeError('nothing was loaded')
     this.#index.finishLoad(this.#head.space)

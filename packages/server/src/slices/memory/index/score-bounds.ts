@@ -1,4 +1,4 @@
-// What the scores of one search can reach, from a pass over all slots: most are left out by it.
+// Bounds on the scores of one search, from one pass over all slots, which excludes most of them.
 
 import type { ScorePasses } from './columns/score-passes.ts'
 import { NO_SESSION } from './columns/slot-columns.ts'
@@ -12,24 +12,24 @@ export interface Share {
   readonly denominator: number
 }
 
-/** What a fact gets of the best score in its session. */
+/** Share of the best score in its session that a fact gets. */
 export const SESSION: Share = { numerator: 3, denominator: 20 }
 
 export const shareOf = (score: number, { numerator, denominator }: Share): number =>
   Math.floor((score * numerator) / denominator)
 
-/** The sum of a slot that is not visible, and the best score of a session without a known one. */
+/** The sum of an invisible slot, and the best score of a session if none is known. */
 export const HIDDEN = Number.NEGATIVE_INFINITY
 
-/** To find which slots are likely the best pays where there are this many for each. */
+/** Guessing the best slots pays off only if there are this many slots for each of them. */
 const SLOTS_A_LIKELY = 64
-/** Slots of one call: the least sum of those that are likely the best rises between two calls. */
+/** Slots per call. Between calls the threshold for the likely best slots rises. */
 const SLOTS_SUMMED = 512
 
 /**
- * No score alone is above `factor` times the slot's sum, `perDotAround` for each unit of a
- * neighbour's dot product, and `rest`. The sum is of words and `perDot` for each unit of the
- * slot's own dot product.
+ * No score without message and session exceeds `factor` times the slot's sum, plus `perDotAround`
+ * per unit of a neighbour's dot product, plus `rest`. The sum is of term scores plus `perDot` per
+ * unit of the slot's own dot product.
  */
 interface Factors {
   readonly perDot: number
@@ -38,18 +38,18 @@ interface Factors {
   readonly rest: number
 }
 
-/** Valid until the next search. Nothing is bounded before `sumUp`. */
+/** Valid until the next search. Call `sumUp` before the other methods. */
 export class ScoreBounds {
-  /** By slot: the sum that bounds its score; HIDDEN: it is not visible. */
+  /** The sum that bounds each score, by slot; HIDDEN if the slot is not visible. */
   readonly sums: Float64Array
   readonly #factors: Factors
   readonly #partition: Partition
   readonly #passes: ScorePasses
   readonly #sessions: Int32Array
-  /** By session: what its facts get of the best of their scores, at most. */
+  /** Upper bound of the session share, by session. */
   readonly #bonusMax: Float64Array
   #aroundMax = Infinity
-  /** Facts that are put between two steps have slots from here on. */
+  /** Facts put between two steps have slots from here on. */
   #used = 0
 
   constructor(partition: Partition, passes: ScorePasses, factors: Factors) {
@@ -61,7 +61,7 @@ export class ScoreBounds {
     this.#bonusMax = new Float64Array(partition.sessions.count)
   }
 
-  /** Sets the bounds; returns the `limit` slots that are likely the best, none of few slots. */
+  /** Sets the bounds; returns the likely best `limit` slots, or none if slots are few. */
   *sumUp(visible: Uint8Array, limit: number): Steps<TopK> {
     const { refs, used } = this.#partition.columns
     const { sessionMaxima, sessions, selected, dotMax } = this.#passes
@@ -92,17 +92,17 @@ export class ScoreBounds {
     return likely
   }
 
-  /** What a slot with this sum reaches alone, at most: beside the most similar neighbour. */
+  /** Upper bound of a score without message and session, for any neighbour. */
   aloneMax(sum: number): number {
     return this.#factors.factor * sum + this.#aroundMax
   }
 
-  /** The same beside a neighbour with this dot product. */
+  /** The same bound for a neighbour with this dot product. */
   aloneBeside(sum: number, dot: number): number {
     return this.#factors.factor * sum + this.#factors.rest + this.#factors.perDotAround * dot
   }
 
-  /** What a slot can get of its session. @param aloneMax its score alone, or a bound on it */
+  /** Upper bound of a slot's session share. @param aloneMax its score alone, or a bound on it */
   bonusMax(slot: number, aloneMax: number): number {
     const session = this.#sessions[slot] ?? NO_SESSION
     if (session === NO_SESSION) return shareOf(aloneMax, SESSION) + 1
@@ -111,8 +111,8 @@ export class ScoreBounds {
 
   /**
    * Calls `act` with the visible slots that may reach `lowest`, or the best known score of their
-   * session: `bests` has HIDDEN where none is known. A unit less than the exact bounds is asked
-   * for: they are computed with rounding.
+   * session; `bests` has HIDDEN if none is known. Thresholds are one unit below the exact bounds,
+   * which are computed with rounding.
    */
   *select(lowest: number, bests: Float64Array, act: (slot: number) => void): Steps<void> {
     const { leasts, selected } = this.#passes

@@ -1,4 +1,5 @@
-// The in-memory index of one store, a partition for each namespace. Its owner keeps it current.
+// The in-memory index of one store, with a partition for each namespace. Its owner keeps it
+// current.
 
 import assert from 'node:assert/strict'
 import { yieldBetweenChunks } from '../../../platform/yield-between-chunks.ts'
@@ -19,20 +20,22 @@ import {
 } from './ranking.ts'
 
 /**
- * Searches of more slots yield to other requests after these milliseconds; less in tests. Short, as
- * a turn of the event loop accepts one connection: the last of many waits as many turns.
+ * Searches of at least `slots_min` slots yield to other requests every `ms`; tests set less. Kept
+ * short because each turn of the event loop accepts one connection: the last of many waits for as
+ * many turns.
  */
 export const searchSteps = { slots_min: 50_000, ms: 1 }
 /**
- * Snapshots that a search reads at most, while the store keeps changing as its index catches up.
- * From attempt number `yielding` on it does not yield: nothing can be erased while it runs.
+ * `max` is the most snapshots that a search reads while the store keeps changing as its index
+ * catches up. From attempt number `yielding` on it does not yield, so nothing can be erased while
+ * it runs.
  */
 export const SEARCH_ATTEMPTS = { max: 16, yielding: 4 } as const
 
-/** A search that is interrupted so often by removals is run at once. */
+/** After this many interruptions by removals a search runs without yielding. */
 const ATTEMPTS_MAX = 3
 
-/** Of the last search in steps: it is large, so the next one uses it too. */
+/** Working memory of the last search in steps; reused because it is large. */
 let freeScratch: SearchScratch | null = null
 
 function takeHeldScratch(partition: Partition): SearchScratch {
@@ -41,12 +44,12 @@ function takeHeldScratch(partition: Partition): SearchScratch {
   return free !== null && hasRoom(free, partition) ? free : makeHeldScratch(partition)
 }
 
-/** null: the partition has changed in a way that the search cannot be continued after. */
+/** Returns `null` if the partition has changed so that the search cannot continue. */
 async function runInSteps(
   partition: Partition,
   options: SearchOptions,
 ): Promise<RankedFact[] | null> {
-  // What waits is analysed before: that is a change too.
+  // Pending facts are analysed first, as that changes the partition too.
   partition.analysePending()
   const { version } = partition
   const scratch = takeHeldScratch(partition)
@@ -69,13 +72,13 @@ async function runInSteps(
 
 /**
  * An index holds no content, only terms, numbers, vectors and keyed fingerprints, and nothing of a
- * removed fact. Results depend on the set of facts alone: an index updated write by write and one
+ * removed fact. Results depend only on the set of facts: an index updated write by write and one
  * rebuilt from the rows give the same answers, bit for bit.
  */
 export class StoreIndex {
   /** The store's log position that this index reflects; set by the owner. */
   head_seq = 0
-  /** Embedding space of its vectors; null: it has none. Set by the owner through `enterSpace`. */
+  /** Embedding space of its vectors, or `null`. The owner sets it with `enterSpace`. */
   #space: string | null = null
   readonly #fingerprintKey: Uint8Array
   readonly #analyser: TextAnalyser
@@ -85,12 +88,12 @@ export class StoreIndex {
   readonly #freeNumbers: number[] = []
   /** The number of the partition that holds a ref. */
   readonly #partitionNumbers = new RefTable()
-  /** How often something was taken out: a copy under way is then of no use. */
+  /** Number of removals so far. A removal invalidates a copy in progress. */
   #removals = 0
   /** The partition that is being loaded. */
   #loading: { readonly partition: Partition; readonly size: Partition['savedSize'] } | null = null
 
-  /** `fingerprintKey`: at least 16 random bytes, stored in a sealed copy of the index only. */
+  /** `fingerprintKey` has at least 16 random bytes, stored only in a sealed copy of the index. */
   constructor(fingerprintKey: Uint8Array, analyser: TextAnalyser = ENGLISH) {
     assert(fingerprintKey.length >= 16, 'a fingerprint key has at least 128 bits')
     this.#fingerprintKey = fingerprintKey
@@ -118,7 +121,7 @@ export class StoreIndex {
     return this.#space
   }
 
-  /** Switches to vectors of another embedding space: drops those of the last one. */
+  /** Switches to vectors of another embedding space; drops all existing vectors. */
   enterSpace(space: string | null): void {
     this.#space = space
     this.#removals++
@@ -130,7 +133,7 @@ export class StoreIndex {
     this.#partitionOf(ref)?.setVector(ref, vector)
   }
 
-  /** Changes when a fact is valid (null: no end); does nothing for an unknown ref. */
+  /** Changes the valid time of a fact (`null`: no end); does nothing for an unknown ref. */
   changeValidity(ref: number, valid_until_us: number | null, valid_from_us?: number): void {
     const partition = this.#partitionOf(ref)
     const validity = partition?.findValidity(ref)
@@ -153,7 +156,7 @@ export class StoreIndex {
     this.#freeNumbers.push(partition.number)
   }
 
-  /** Frees the memory of its vectors at once: of an index that is not used any more. */
+  /** Frees the memory of the vectors at once. Call it for an index that is no longer used. */
   release(): void {
     for (const partition of this.#partitions.values()) partition.clearVectors()
   }
@@ -167,9 +170,9 @@ export class StoreIndex {
   }
 
   /**
-   * As `search`, but yields to other requests while it searches many facts. Facts that are put or
-   * change their validity meanwhile make no difference; what is removed is never returned. null:
-   * something was removed and the search must begin again, but `isCurrent` is false.
+   * Same as `search`, but yields to other requests while it searches many facts. Facts put or
+   * changed in validity meanwhile make no difference; removed facts are never returned. Returns
+   * `null` if a removal requires a new search but `isCurrent` is false by then.
    */
   async searchInSteps(
     options: SearchOptions,
@@ -186,19 +189,19 @@ export class StoreIndex {
     return null
   }
 
-  /** Explains the scores of these refs in a search; null: there are no facts to search. */
+  /** Explains the scores of these refs in a search; `null` if there are no facts to search. */
   explain(options: SearchOptions, refs: readonly number[]): ExplainedScores | null {
     const partition = this.#partitions.get(options.namespace)
     if (partition === undefined || partition.statisticsAt(options.now_us).facts === 0) return null
     return explainScores(partition, options, refs)
   }
 
-  /** When a fact is valid; undefined for an unknown ref. */
+  /** The valid time of a fact; undefined for an unknown ref. */
   findValidity(ref: number): Validity | undefined {
     return this.#partitionOf(ref)?.findValidity(ref)
   }
 
-  /** Counts the facts valid at a time that are nearly alike; see `countNearDuplicates`. */
+  /** Counts near duplicates among the facts valid at a time; see `countNearDuplicates`. */
   countNearDuplicates(at_us: number, pace: Pace): Promise<NearDuplicateCount> {
     return countNearDuplicates([...this.#partitions.values()], at_us, pace)
   }
@@ -214,7 +217,7 @@ export class StoreIndex {
   }
 
   /**
-   * Every term and metadata feature that a search can match: tests check what an erasure leaves.
+   * Every term and metadata feature that a search can match; tests check what an erasure leaves.
    */
   terms(): Set<string> {
     const terms = new Set<string>()
@@ -230,9 +233,10 @@ export class StoreIndex {
   }
 
   /**
-   * Pieces for `load`, valid until the next one. Facts may be put and changed between two of them:
-   * brought up to date from `head_seq` as it was before the first, the loaded index is equal to
-   * this one. Returns false, and the pieces are of no use, when a fact was removed since the call.
+   * Yields pieces for `load`, each valid until the next one. Facts may be put and changed
+   * meanwhile: once the loaded index has caught up from the `head_seq` at the first piece, it
+   * equals this one. Returns false, and the pieces are unusable, if a fact was removed since the
+   * call.
    */
   save(writer: PieceWriter): Generator<Buffer, boolean> {
     return this.#savePartitions(writer, this.#removals)
@@ -248,7 +252,7 @@ export class StoreIndex {
     return true
   }
 
-  /** For an index without facts: loads one piece after another. Throws RangeError. */
+  /** Loads the next piece into an index without facts. Throws RangeError. */
   load(piece: Buffer): void {
     const reader = new PieceReader(piece)
     const kind = reader.byte()
@@ -261,7 +265,7 @@ export class StoreIndex {
     }
   }
 
-  /** To be called after the last piece. Throws RangeError when facts are missing. */
+  /** Call this after the last piece. Throws RangeError if facts are missing. */
   finishLoad(space: string | null): void {
     this.#finishPartition()
     this.#space = space

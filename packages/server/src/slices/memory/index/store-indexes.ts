@@ -1,4 +1,4 @@
-// The search indexes of this process: built from sealed rows, and kept current by log position.
+// The search indexes of this process, built from sealed rows and kept current by log position.
 
 import { randomBytes } from 'node:crypto'
 import type { Language } from '@custos/contract'
@@ -20,9 +20,9 @@ import { loadSnapshot, saveSnapshot, sweepSnapshots } from './index-snapshots.ts
 import type { IndexedFact } from './partition.ts'
 import { StoreIndex, searchSteps } from './store-index.ts'
 
-/** A store with more than a chunk of writes during each pass is written faster than it is read. */
+/** A store with over a chunk of writes in each pass is written faster than it is read. */
 const PASSES_MAX = 8
-/** How long a search waits for a snapshot: that of a million facts takes some seconds. */
+/** How long a search waits for a snapshot; one of a million facts takes some seconds. */
 const LOADING_WAIT_MS = 20_000
 const RETRY_AFTER_S = 1
 const CATCH_UPS_MAX = 3
@@ -31,22 +31,22 @@ const EVICT_EVERY = 1_024
 interface IndexEntry {
   /** Replaced by the first catch-up, which reads the languages of the store. */
   index: StoreIndex
-  /** The catch-up that is running, if any, and when it began by `performance.now`. */
+  /** The catch-up in progress, if any, and when it began by `performance.now`. */
   building: Promise<void> | null
   building_ms: number
-  /** The start of the catch-up, which loads a snapshot if there is one. */
+  /** The first part of the catch-up, which loads a snapshot if there is one. */
   loading: Promise<void> | null
-  /** Refs erased during a catch-up, which may have read their rows before. */
+  /** Refs erased during a catch-up, which may already have read their rows. */
   readonly removed: Set<number>
   last_use: number
-  /** Whether there is a snapshot of it, and how many facts were put or changed since. */
+  /** Whether the index has a snapshot, and how many facts were put or changed since. */
   saved: boolean
   unsaved: number
-  /** When a snapshot was last tried, in milliseconds of `performance.now`. */
+  /** Time of the last snapshot attempt, in milliseconds of `performance.now`. */
   tried_ms: number
 }
 
-/** Changes of one committed unit of work to a store. */
+/** Changes to a store by one committed unit of work. */
 interface StoreChange {
   readonly tenant_id: string
   readonly store_id: string
@@ -54,10 +54,10 @@ interface StoreChange {
   readonly from_seq: number
   readonly to_seq: number
   readonly facts: readonly IndexedFact[]
-  /** New vectors of facts that existed before. */
+  /** New vectors of existing facts. */
   readonly vectors?: readonly { readonly ref: number; readonly vector: Int8Array }[]
   readonly closed: readonly { readonly ref: number; readonly valid_until_us: number }[]
-  /** Erased, and in no chain or digest. */
+  /** Erased facts that are in no chain or digest. */
   readonly removed?: readonly number[]
 }
 
@@ -72,7 +72,7 @@ function updateIndex(index: StoreIndex, change: StoreChange): void {
   index.head_seq = to_seq
 }
 
-/** One alone in an iteration of the event loop costs a tenth of the rate at 8 connections. */
+/** Starting only one per iteration of the event loop costs a tenth of the rate at 8 connections. */
 const SEARCHES_PER_ITERATION = 4
 
 export class StoreIndexes {
@@ -92,9 +92,9 @@ export class StoreIndexes {
   }
 
   /**
-   * The index at log position `head_seq` or later. Waits a bounded time for it to be built, then
-   * refuses `index_building`; building continues. `awaitSnapshot`: waits longer for a snapshot that
-   * is being loaded, which a write does not: it goes on without the index.
+   * Returns the index at log position `head_seq` or later. Waits a bounded time for it to be built,
+   * then refuses `index_building` while building continues. `awaitSnapshot`: also waits for a
+   * snapshot that is being loaded; writes do not, as they can go on without the index.
    */
   async loadCurrent(
     tenant_id: string,
@@ -115,7 +115,7 @@ export class StoreIndexes {
       })
       const { building, loading } = entry
       if (awaitSnapshot && loading) {
-        // What fails, fails the catch-up too.
+        // If loading fails, the catch-up fails too.
         const loaded = Promise.race([loading, building])
         await waitAtMost(loaded, LOADING_WAIT_MS, refuseBuilding)
         deadline = performance.now() + index_wait_ms
@@ -125,16 +125,16 @@ export class StoreIndexes {
     return entry.index
   }
 
-  /** The index if it is exactly at `head_seq`: usable for a snapshot with that head. */
+  /** Returns the index only if it is exactly at `head_seq`, and thus fits such a snapshot. */
   findAt(tenant_id: string, store_id: string, head_seq: number): StoreIndex | undefined {
     const entry = this.#entries.get(keyOf(tenant_id, store_id))
     return entry && !entry.building && entry.index.head_seq === head_seq ? entry.index : undefined
   }
 
   /**
-   * Runs a search of the store. Those of many facts run one after another, so that each begins with
-   * a snapshot of its own time, and few hold one. The others, which have no steps, begin a few at a
-   * time.
+   * Runs a search of the store. Searches of large indexes run one after another, so that each
+   * begins with a current snapshot and few snapshots are held. The others, which have no steps,
+   * begin a few at a time.
    */
   async inTurn<T>(tenant_id: string, store_id: string, search: () => Promise<T>): Promise<T> {
     const size = this.#entries.get(keyOf(tenant_id, store_id))?.index.size ?? 0
@@ -153,14 +153,14 @@ export class StoreIndexes {
     try {
       updateIndex(entry.index, change)
     } catch (error) {
-      // The change is committed; memory that cannot grow is no reason to say otherwise.
+      // The change is committed, so it must not fail because memory cannot grow.
       this.drop(change.tenant_id, change.store_id)
       const reason = error instanceof Error ? error.name : 'unknown'
       this.#kernel.logger.error('index.change_failed', { reason })
       return
     }
     entry.unsaved += change.facts.length + (change.vectors?.length ?? 0) + change.closed.length
-    // Indexes that grow by writes alone are limited too.
+    // Also limits indexes that grow by writes alone.
     this.#facts_put += change.facts.length
     if (this.#facts_put < EVICT_EVERY) return
     this.#facts_put = 0
@@ -178,14 +178,14 @@ export class StoreIndexes {
     }
   }
 
-  /** Drops the whole index; the next read builds it again. */
+  /** Drops the whole index; the next read rebuilds it. */
   drop(tenant_id: string, store_id: string): void {
     const key = keyOf(tenant_id, store_id)
     this.#entries.get(key)?.index.release()
     this.#entries.delete(key)
   }
 
-  /** State and size of the index of a store; never builds one. */
+  /** State and size of a store's index; never builds one. */
   describe(tenant_id: string, store_id: string) {
     const entry = this.#entries.get(keyOf(tenant_id, store_id))
     if (!entry) return { state: 'absent' as const, facts: 0, bytes: 0 }
@@ -193,7 +193,7 @@ export class StoreIndexes {
     return { state, facts: entry.index.size, bytes: Math.round(entry.index.bytes()) }
   }
 
-  /** The memory of all indexes, and how long the longest catch-up has been running. */
+  /** Memory of all indexes, and how long the longest catch-up has been running. */
   measure(): { bytes: number; building_s: number } {
     const now_ms = performance.now()
     let [bytes, building_s] = [0, 0]
@@ -268,7 +268,7 @@ export class StoreIndexes {
     const store = await this.#kernel.db.read(tenant_id, (db) => findStore(db, store_id))
     const index = store ? await loadSnapshot(this.#kernel, tenant_id, store) : null
     if (index === null) return
-    // Erased while the snapshot was read; the pass that follows clears the list.
+    // Refs erased while the snapshot was read. The next pass clears the list.
     for (const ref of entry.removed) index.remove(ref)
     entry.index = index
     entry.saved = true
@@ -276,8 +276,8 @@ export class StoreIndexes {
   }
 
   /**
-   * Writes snapshots of the indexes that are due, the most lately used first, one after another.
-   * `within_ms`: the process ends after that; what is not complete by then is given up.
+   * Writes snapshots of the indexes that are due, most recently used first, one after another.
+   * `within_ms`: the process stops after this time; snapshots incomplete by then are abandoned.
    */
   async saveDue(within_ms?: number): Promise<void> {
     const until = within_ms === undefined ? null : performance.now() + within_ms
@@ -287,7 +287,7 @@ export class StoreIndexes {
     await this.#saving
   }
 
-  /** Removes once what the last process left. */
+  /** Removes, once, the files that the last process left. */
   sweep(): Promise<void> {
     this.#swept ??= sweepSnapshots(this.#kernel).catch((error: unknown) => this.#warn(error))
     return this.#swept
@@ -312,11 +312,11 @@ export class StoreIndexes {
     options: Parameters<typeof saveSnapshot>[2],
   ): Promise<void> {
     const [tenant_id = '', store_id = ''] = key.split('\n')
-    // An index that is behind an erasure must not be saved.
+    // An index that has not applied an erasure must not be saved.
     const store = await this.#kernel.db.read(tenant_id, (db) => findStore(db, store_id))
     if (store) await this.loadCurrent(tenant_id, store_id, store.head_seq)
     const { index, unsaved } = entry
-    // An erasure during the save sets it back.
+    // An erasure during the save resets it.
     entry.saved = true
     let done = false
     try {
@@ -335,7 +335,7 @@ export class StoreIndexes {
     return unsaved >= Math.max(policy.changes_min, index.size * policy.changes_share)
   }
 
-  /** Without a snapshot an index is built from rows. */
+  /** A failed snapshot is only logged: the index is then built from rows. */
   #warn(error: unknown): void {
     const reason = error instanceof Error ? error.name : 'unknown'
     this.#kernel.logger.warn('index.snapshot_failed', { reason })
@@ -384,8 +384,8 @@ export class StoreIndexes {
     }
   }
 
-  // Loads the vectors of the space of the store's embedder: after a change of embedder there are
-  // few or none until a job has made them.
+  // Loads vectors of the space of the store's embedder. After a change of embedder there are few or
+  // none until a job has made them.
   async #enterSpace(
     tenant_id: string,
     entry: IndexEntry,
@@ -410,7 +410,7 @@ export class StoreIndexes {
     }
   }
 
-  // A job makes missing vectors, requested once for each build; searches use what there is
+  // Requests a job for missing vectors, once per build; searches use the existing vectors
   // meanwhile.
   #enqueueReembed(tenant_id: string, { store_id, embedder, state }: StoreRow): void {
     if (state !== 'active' || this.#kernel.embedders.spaceOf(embedder) === null) return
@@ -419,8 +419,8 @@ export class StoreIndexes {
       .catch(() => this.#kernel.logger.warn('memory.reembed_not_queued', { tenant_id, store_id }))
   }
 
-  // Facts being erased are indexed too: reads check the row's state, and the index is complete
-  // again when an erasure is undone. Vectors of another space are left out.
+  // Indexes facts that are being erased too: reads check the row's state, and the index is complete
+  // again if an erasure is undone. Vectors of another space are left out.
   async #open(
     tenant_id: string,
     rows: readonly FactRow[],
@@ -450,7 +450,7 @@ export class StoreIndexes {
   }
 }
 
-/** A fact that has only been embedded again since `seq` keeps its terms. */
+/** A fact that has only been re-embedded since `seq` keeps its terms. */
 function putOpenedFact(index: StoreIndex, fact: FactWithVector, seq: number): void {
   if (fact.written_seq > seq || !index.has(fact.ref))
     index.put({

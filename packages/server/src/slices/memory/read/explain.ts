@@ -19,14 +19,14 @@ import type { StoreIndex } from '../index/store-index.ts'
 import { makeAnalyser } from '../text/analysis.ts'
 import { packWithinBudget, splitDuplicates } from './pack.ts'
 
-/** Facts ranked below the last candidate, to show what was left out. */
+/** Facts ranked below the last candidate that are added to show what was left out. */
 const FURTHER = EXPLAIN_DROPPED_MAX
-/** Scores explained at most: those that are shown, and some in reserve for hidden ones. */
+/** Maximum number of scores explained: those shown, and a reserve for hidden facts. */
 const EXPLAINED_MAX = EXPLAIN_PACKED_MAX + EXPLAIN_DROPPED_MAX
 
 /** What an explanation needs from the index, read before anything is awaited. */
 export interface ExplainedRanking {
-  /** What was considered for the budget: each content once. */
+  /** The candidates for the budget, without repeated contents. */
   readonly ranked: readonly RankedFact[]
   readonly top_k: number
   readonly min_score: number | null
@@ -57,8 +57,8 @@ export function beginExplanation(
   }
 }
 
-// Hidden facts are known only once their rows are read. Where many are hidden, a fact packed in
-// their position from far down the ranking is not explained.
+// Hidden facts are known only after their rows are read. If many are hidden, a fact that is packed
+// in their place from far down the ranking is not explained.
 function chooseExplainedRefs(ranked: readonly RankedFact[], budget_tokens: number): number[] {
   const { packed } = packWithinBudget(ranked, budget_tokens)
   const refs = new Set(packed.slice(0, EXPLAIN_PACKED_MAX).map(({ ref }) => ref))
@@ -71,15 +71,15 @@ function chooseExplainedRefs(ranked: readonly RankedFact[], budget_tokens: numbe
 
 interface ExplainedAnswer {
   readonly query: string
-  /** Of the store. */
+  /** Languages of the store. */
   readonly languages: readonly Language[]
-  /** Embedding space of the vectors compared; null: none were. */
+  /** Embedding space of the compared vectors; `null` if none were compared. */
   readonly space: string | null
   readonly memories: readonly { readonly ref: number }[]
   readonly hidden: ReadonlySet<number>
 }
 
-/** @param explained null: the store has nothing to search */
+/** @param explained `null` if the store has nothing to search */
 export async function endExplanation(
   db: TenantDb,
   explained: ExplainedRanking | null,
@@ -125,7 +125,7 @@ function explainPacked({ all, scores }: ExplainedRanking, { memories }: Explaine
   })
 }
 
-// A fact that is being erased stays in the index until then: the explanation shows only that
+// A fact that is being erased stays in the index until the erasure. The explanation shows only that
 // something was left out.
 async function explainDropped(
   db: TenantDb,

@@ -46,7 +46,8 @@ import { openDescriptions } from '../stores/store-description.ts'
 import { loadReadableStore, requireCapability } from '../stores/store-settings.ts'
 
 /**
- * The ref that a page starts after: from its cursor, or by counting to its offset; null: no page.
+ * The ref before which or after which a page starts, from its cursor or by counting to its offset;
+ * `null` if the page is empty.
  */
 async function findPageStart(
   { kernel, operation }: Call,
@@ -63,7 +64,7 @@ async function findPageStart(
   return newest ? first.ref + 1 : first.ref - 1
 }
 
-/** What the caller reaches of a store, at most what is wanted of it. */
+/** The part of a store to read: the caller's own namespace, or else the requested one. */
 const reachablePart = (
   { principal }: Pick<Call, 'principal'>,
   store_id: string,
@@ -82,8 +83,8 @@ const refOf = (list: string, cursor: string): number =>
 const EMPTY: MemoryPage = { memories: [], next: null }
 
 // GMP requires everything in one reply; with a limit there are pages. Each chunk is read on its own
-// snapshot and sent: a long audit blocks neither other requests nor the checkpoints of the
-// database, and is nowhere as a whole.
+// snapshot and sent at once, so a long audit blocks neither other requests nor database
+// checkpoints, and is never held in memory as a whole.
 export const audit: Handler<typeof memory.audit> = async (call, { params, query }) => {
   const start = await call.read(async (db) => {
     const store = await loadReadableStore(call.kernel, db, params.store_id)
@@ -97,7 +98,7 @@ export const audit: Handler<typeof memory.audit> = async (call, { params, query 
   })
 }
 
-/** The text of the reply: the first part is there once a memory was read, or is known not to be. */
+/** Yields the text of the reply, the first part once the first memory (or none) is found. */
 async function* writeAudit(
   call: Call,
   part: { readonly store_id: string },
@@ -148,13 +149,13 @@ export const getMemory: Handler<typeof memory.memory> = (call, { params }) =>
     return showMemory(call.kernel, db.tenant_id, fact)
   })
 
-/** A header line, then every memory, in chunks with a snapshot each. */
+/** Streams a header line, then every memory except digests, in chunks with a snapshot each. */
 export const exportStore: Handler<typeof memory.export> = async (call, { params }) => {
   const { kernel, tenant_id } = call
   const part = reachablePart(call, params.store_id)
   const store = await call.read(async (db) => {
     const { row, ...settings } = await loadReadableStore(kernel, db, params.store_id)
-    // A name and labels of the store are nothing of the namespace.
+    // The store's name and labels do not belong to the caller's namespace.
     if (call.principal.namespace !== undefined) return undefined
     const [description] = row ? await openDescriptions(kernel, tenant_id, [row]) : []
     return { ...settings, ...description }
@@ -172,7 +173,7 @@ export const exportStore: Handler<typeof memory.export> = async (call, { params 
       const page: MemoryPage = await call.read((db) =>
         pageMemories(kernel, db, part, { after: at, limit: PAGE_MEMORIES }),
       )
-      // Derived from memories of this export, and bound to them: an import could not bind it.
+      // A digest is bound to memories of this export; an import could not restore that binding.
       for (const shown of page.memories) if (!shown.digest) yield `${JSON.stringify(shown)}\n`
       after = page.next
     }
@@ -181,7 +182,7 @@ export const exportStore: Handler<typeof memory.export> = async (call, { params 
 
 interface PastState {
   readonly store_id: string
-  /** The log position whose record is read. */
+  /** The log position whose recorded state is read. */
   readonly seq: number
   /** The time at which facts must be valid. */
   readonly at_us: number
@@ -254,7 +255,7 @@ function findStart(chain: readonly ChainVersion[], ref: number): number {
   return at + 1
 }
 
-/** The versions that the caller may know of, in their order; none: there is no such memory. */
+/** Returns the versions the caller may see, in chain order; empty if there are none. */
 async function findChain(
   { principal }: Call<typeof memory.history>,
   db: TenantDb,
@@ -263,8 +264,8 @@ async function findChain(
 ): Promise<ChainVersion[]> {
   const refs = await listChainRefs(db, ref, limits.history_versions)
   const chain = (await listEndVersions(db, refs)).filter(({ last }) => last.store_id === store_id)
-  // A chain has one namespace. What is left of an erased version does not name it, a stored one
-  // does: without any, nothing shows that the chain is the caller's.
+  // A chain has one namespace. A tombstone does not name it, a stored version does. If no version
+  // is stored, nothing shows that the chain belongs to the caller.
   if (principal.namespace !== undefined) {
     const [stored] = await findFactHeads(db, refs)
     if (!stored || !includesNamespace(principal, stored.namespace)) return []

@@ -1,11 +1,11 @@
-// Fills a token budget from a ranking without ever exceeding it or repeating a content.
+// Fills a token budget from a ranking; never exceeds the budget and never repeats a content.
 
 import assert from 'node:assert/strict'
 
 /**
- * Packs greedily in rank order and skips what does not fit: a long first hit must not exclude the
- * shorter ones behind it. Both lists keep the order of `ranked`; the counts of the packed sum to
- * `budgetTokens` at most.
+ * Packs greedily in rank order and skips what does not fit, so that a long first hit does not
+ * exclude shorter ones behind it. Both lists keep the order of `ranked`. The token counts of the
+ * packed facts sum to at most `budgetTokens`.
  */
 export function packWithinBudget<C extends { readonly token_count: number }>(
   ranked: readonly C[],
@@ -29,8 +29,8 @@ export function packWithinBudget<C extends { readonly token_count: number }>(
 }
 
 /**
- * Splits a ranking into the best ranked fact of each content, `countMax` of them at most, and the
- * facts that repeat the content of one of these. Both lists keep the order of `ranked`.
+ * Splits a ranking into the best fact of each content, at most `countMax` of them, and the facts
+ * that repeat one of these contents. Both lists keep the order of `ranked`.
  */
 export function splitDuplicates<C extends { readonly content_ref: number }>(
   ranked: readonly C[],

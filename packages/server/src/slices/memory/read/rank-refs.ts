@@ -24,9 +24,9 @@ interface RankRequest<T> {
   readonly store_id: string
   readonly query: string
   readonly limit: number
-  /** The refs to rank: no other is found. */
+  /** Chooses the refs to rank; no others are found. */
   choose(db: TenantDb): Promise<readonly number[]>
-  /** Makes the answer, in the same snapshot. Memories that are being erased are ranked too. */
+  /** Makes the answer in the same snapshot. The ranking includes memories that are being erased. */
   show(db: TenantDb, ranked: readonly RankedFact[]): Promise<T>
 }
 
@@ -80,7 +80,7 @@ async function tryRanking<T>(
   const find = () => storeIndexes(kernel).findAt(db.tenant_id, store_id, head_seq)
   const index = find()
   if (!index) return { head_seq }
-  // At least the time of the last log entry: another process may have a clock ahead of this one.
+  // Not before the time of the last log entry: another process's clock may be ahead of this one.
   const now_us = Math.max(kernel.clock.now(), head?.last_us ?? 0)
   const search = {
     query,
@@ -94,7 +94,7 @@ async function tryRanking<T>(
     visible: new Map(refs.map((ref) => [ref, ALWAYS])),
     uncalibrated: vector !== null && embedder !== 'static',
     min_score: null,
-    // What is little related comes last, and is there.
+    // Weakly related memories are ranked last, but not left out.
     min_confidence: 0,
   }
   const ranked = yields

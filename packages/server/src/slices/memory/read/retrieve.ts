@@ -41,11 +41,11 @@ import { retrievedFacts } from './retrieved-facts.ts'
 
 type RetrieveReply = Static<(typeof memory.retrieve)['reply']>
 
-/** Expected tokens of a candidate: few facts are shorter. */
+/** Expected tokens per candidate; few facts are shorter. */
 const TOKENS_PER_CANDIDATE = 8
 const CANDIDATES_MIN = 32
 const CANDIDATES_MAX = 100_000
-/** Ranking stops at a budget filled to this share. */
+/** Share of the budget from which on no further candidates are ranked. */
 const FILLED = 0.9
 const WIDENING = 4
 interface RetrieveOptions {
@@ -72,14 +72,14 @@ export const retrieve: Handler<typeof memory.retrieve> = async (call, { params, 
   const embedded = { embedder, ...(await embedWords(kernel, embedder, query)) }
   const { known_at_us: us } = options
   if (us === null) return answerAtHead(call, store_id, { ...options, ...embedded, known: null })
-  // The index first, as it may take long: the versions on record are kept in memory briefly.
+  // Catches up the index first, which may take long; the versions are then in memory only briefly.
   await catchUpIndex(call, store_id, options)
   return withVersionsKnownAt(kernel, { tenant_id, store_id, us }, (known) =>
     answerAtHead(call, store_id, { ...options, ...embedded, known }),
   )
 }
 
-/** What a query is compared by; null: its words alone. */
+/** The vector and the similar terms of a query; both `null` to rank by its own words alone. */
 async function embedWords(
   kernel: Kernel,
   embedder: EmbedderName,
@@ -106,7 +106,7 @@ async function catchUpIndex(
     })
 }
 
-/** Options with what was loaded before the snapshot, and is checked within it. */
+/** Options with what was loaded before the snapshot and is checked within it. */
 interface SnapshotOptions extends RetrieveOptions, Pick<SearchOptions, 'vector' | 'similar'> {
   readonly embedder: EmbedderName
   readonly known: RecordedVersions | null
@@ -148,13 +148,13 @@ async function answerAtHead(
 
 type RetrieveAttempt =
   | { readonly reply: RawJson<RetrieveReply>; readonly packed: readonly RankedFact[] }
-  /** The store has another embedder: the query must be embedded by that one. */
+  /** The store has another embedder, and the query must be embedded again with that one. */
   | { readonly reply?: undefined; readonly embedder: EmbedderName }
-  /** The index is not at the log position of the snapshot: it must catch up first. */
+  /** The index is not at the log position of the snapshot and must catch up first. */
   | { readonly reply?: undefined; readonly embedder?: undefined; readonly head_seq: number }
 
-// Store, validity and rows are of one snapshot, and the index is used only at the same log
-// position: no answer shows half of a supersession.
+// Store, validity and rows are read on one snapshot, and the index is used only at the same log
+// position, so no answer shows half of a supersession.
 async function answerFromSnapshot(
   call: Call<typeof memory.retrieve>,
   db: TenantDb,
@@ -175,14 +175,14 @@ async function answerFromSnapshot(
     const { head_seq } = store.row
     const index = storeIndexes(kernel).findAt(tenant_id, store_id, head_seq)
     if (!index) return { head_seq }
-    // At least the time of the last log entry: another process may have a clock ahead of this one.
+    // Not before the time of the last log entry: another process's clock may be ahead of this one.
     const now_us = Math.max(kernel.clock.now(), head?.last_us ?? 0)
     const search = makeSearchOptions({ ...options, namespace, visible: known, now_us })
     const isCurrent = () => storeIndexes(kernel).findAt(tenant_id, store_id, head_seq) === index
     const found = await rankForBudget(index, search, { ...options, isCurrent })
     if (found === null) return { head_seq }
     ranked = found.ranked
-    // Before anything is awaited: the index changes while rows are read.
+    // Runs before the first await: the index changes while rows are read.
     if (options.explain) explained = beginExplanation(index, search, { ...options, ...found })
   }
   const snapshot = { store_id, head_seq: store.row?.head_seq ?? 0, read_mark: options.read_mark }
@@ -211,7 +211,7 @@ async function answerFromSnapshot(
   return { reply: showReply(shown, summary), packed }
 }
 
-/** As `JSON.stringify` writes the reply: `memories`, texts each, is its first member. */
+/** Writes the reply as `JSON.stringify` would. `memories`, its first member, is JSON texts. */
 const showReply = (
   memories: readonly string[],
   summary: Omit<RetrieveReply, 'memories'>,
@@ -226,9 +226,9 @@ const showReply = (
 }
 
 /**
- * Ranks as many candidates as the budget is expected to hold, and more while they leave a tenth of
- * it unused. The answer depends on the store and the request alone. null: the index is not at the
- * log position of the snapshot any more. An explanation follows on the same index at once.
+ * Ranks as many candidates as the budget is expected to hold, and more while they leave over a
+ * tenth of it unused. The answer depends on the store and the request alone. Returns `null` if the
+ * index has left the log position of the snapshot. An explanation uses the same index at once.
  */
 async function rankForBudget(
   index: StoreIndex,
@@ -260,7 +260,7 @@ async function rankForBudget(
   }
 }
 
-/** Fills the budget with live memories: one that is being erased takes no room from others. */
+/** Fills the budget with live memories; a memory that is being erased takes no room. */
 async function packVisible(
   call: Call<typeof memory.retrieve>,
   db: TenantDb,
@@ -356,7 +356,7 @@ function makeSearchOptions(
 ): Omit<SearchOptions, 'limit'> {
   const { query, vector, similar, namespace, filter, visible, now_us } = options
   const { min_score, min_confidence } = options
-  // Cosines of other embedders do not say whether two texts are about the same.
+  // Cosines of other embedders do not tell whether two texts have the same subject.
   const uncalibrated = vector !== null && options.embedder !== 'static'
   const at_us = options.as_of_us ?? options.known_at_us ?? now_us
   return {

@@ -1,16 +1,18 @@
-// Which facts retrievals have returned: collected in memory, and recorded every few seconds.
+// Records which facts retrievals have returned: collects refs in memory and flushes them every few
+// seconds.
 
 import { findDestruction } from '../../../platform/db/destructions.sql.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { insertRetrievedFacts } from '../facts/retrieved-facts.sql.ts'
 
 /**
- * Refs known to be recorded; with more they are dropped, and recorded again at the next retrieval.
+ * Maximum number of recorded refs to remember. Beyond it they are dropped, and recorded again at
+ * the next retrieval.
  */
 const RECORDED_MAX = 200_000
-/** Refs not recorded yet; with more, as when the database is down, further ones are not counted. */
+/** Maximum pending refs. Beyond it, as when the database is down, refs are not counted. */
 const PENDING_MAX = 200_000
-/** Refs in a unit of work: other units of the tenant wait for it. */
+/** Refs per unit of work; other units of the tenant wait for it. */
 const UNIT_REFS = 500
 
 interface StoreId {
@@ -19,8 +21,8 @@ interface StoreId {
 }
 
 /**
- * A retrieval costs one look-up for each ref and no unit of work. A process that is killed loses
- * the refs since the last flush; other processes count a ref once it is recorded.
+ * A retrieval costs one look-up per ref and no unit of work. A killed process loses the refs since
+ * its last flush. Other processes count a ref once it is recorded.
  */
 class RetrievedFacts {
   readonly #kernel: Kernel
@@ -39,7 +41,7 @@ class RetrievedFacts {
     for (const { ref } of memories) if (!recorded?.has(ref)) this.#pending.add(store, ref)
   }
 
-  /** Refs returned by this process and possibly not recorded yet. */
+  /** Refs that this process has returned and that may not be recorded yet. */
   pending(store: StoreId): Set<number> {
     return new Set(this.#pending.of(store))
   }
@@ -66,7 +68,7 @@ class RetrievedFacts {
 
   async #record(store: StoreId, refs: readonly number[]): Promise<void> {
     await this.#kernel.db.transact(store.tenant_id, async (tx) => {
-      // Writes nothing back for a tenant that has been off-boarded since.
+      // Writes nothing for a tenant that has been off-boarded since.
       if (await findDestruction(tx, tx.tenant_id)) return
       await insertRetrievedFacts(tx, store.store_id, refs)
     })

@@ -209,10 +209,10 @@ class Counter {
 
 const keyOf = ({ tenant_id, store_id }: CountedStore): string => `${tenant_id}\n${store_id}`
 
-/** With more facts the sum over every row would slow the list down. */
+/** Above this number of facts, the sum over every row would make the list slow. */
 const BYTES_COUNTED_MAX = 20_000
 
-/** `default` before its first write: an empty store with the default settings. */
+/** Shows `default` before its first write: an empty store with the default settings. */
 const showDefaultStore = (kernel: Kernel): Store => ({
   ...makeDefaultSettings(kernel),
   capabilities: [...makeDefaultSettings(kernel).capabilities],
@@ -237,7 +237,7 @@ export const listStores: Handler<typeof memory.list_stores> = async (call, { que
       return description ? [showStore(row, description)] : []
     })
     if (default_added) stores.push(showDefaultStore(call.kernel))
-    // Of a page that ends with `default` nothing is behind.
+    // `default` comes last: no further page follows it.
     const last = default_added ? undefined : rows.at(-1)
     return { stores, end: last ? { at: last.created_us, id: last.store_id } : null }
   })
@@ -252,7 +252,7 @@ const countFactsOf = ({ kernel, tenant_id }: Call, stores: readonly string[]): P
 
 /**
  * Whether `default`, before its first write, is listed after these last rows. It is listed after
- * all others, so that it keeps its position once it has a row.
+ * all other stores, so that it keeps its position once it has a row.
  */
 async function isDefaultListedHere(
   db: TenantDb,
@@ -296,8 +296,8 @@ export const capabilities: Handler<typeof memory.capabilities> = (call, { params
     return { capabilities: [...store.capabilities] }
   })
 
-// A write that has been answered is durable and visible; an empty unit of work waits for those that
-// have been accepted and not yet answered.
+// An answered write is durable and visible. An empty unit of work waits for the writes that are
+// accepted but not yet answered.
 export const flush: Handler<typeof memory.flush> = async (call, { params }) => {
   const row = await call.read((db) => findStore(db, params.store_id))
   if (row?.state === 'deleting') return call.refuse('store_deleting')
@@ -324,7 +324,7 @@ export const ingestionStats: Handler<typeof memory.ingestion_stats> = async (cal
   return { ...showIngestion(call, params.store_id), ...counts }
 }
 
-// Builds no index: statistics of many stores would otherwise evict the indexes in use.
+// Builds no index: statistics of many stores would evict the indexes in use.
 export const stats: Handler<typeof memory.stats> = async (call, { params }) => {
   const store = await call.read((db) => loadReadableStore(call.kernel, db, params.store_id))
   const { store_id } = store

@@ -1,8 +1,8 @@
-// A file of sealed pieces. Each piece is bound to its file and its place in it, and the last frame
-// is empty: a file that was cut, changed or put together from others does not open.
+// A file of sealed pieces. Each piece is bound to its file and its position, and the last frame is
+// empty: a file that was cut, changed or assembled from others does not open.
 //
-// The file is a cache. It is written under another name and renamed when it is complete, so that a
-// crash leaves the one before it, or none.
+// The file is a cache. It is written under another name and renamed when it is complete, so a crash
+// leaves the previous file or none.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -29,15 +29,15 @@ import {
 
 const DOMAIN = 'custos/index-snapshot/v1'
 const LENGTH_BYTES = 4
-/** Longer frames are not of this file. */
+/** A longer frame is invalid. */
 const FRAME_BYTES_MAX = 64 * 1024 * 1024
-/** Written at most between two flushes: a long flush would delay those of the database. */
+/** Maximum bytes written between two flushes: a long flush would delay those of the database. */
 const FLUSH_BYTES = 8 * 1024 * 1024
 const READ_BYTES = 1024 * 1024
 export const SNAPSHOT_SUFFIX = '.index'
 export const DRAFT_SUFFIX = '.draft'
 
-/** The names of tenants and stores are in no file name. */
+/** File names do not contain the names of tenants and stores. */
 export function snapshotPath(dir: string, tenant_id: string, store_id: string): string {
   const digest = createHash('sha256')
     .update(jsonBytes([tenant_id, store_id]))
@@ -45,14 +45,14 @@ export function snapshotPath(dir: string, tenant_id: string, store_id: string): 
   return join(dir, `${digest.slice(0, 40)}${SNAPSHOT_SUFFIX}`)
 }
 
-/** `id`: what a file belongs to, and what opens it. */
+/** `id` is the owner of the file and the key that opens it. */
 const associatedData = (
   id: NewKey & { readonly tenant_id: string; readonly store_id: string },
   frame: number,
   isLast: boolean,
 ): Buffer => jsonBytes([DOMAIN, id.tenant_id, id.store_id, id.secret_no, frame, isLast])
 
-/** Writes one snapshot: `write` for each piece, then `finish` or `abandon`. */
+/** Writes one snapshot: call `write` for each piece, then `finish` or `abandon`. */
 export class SnapshotWriter {
   readonly #path: string
   readonly #draft: string
@@ -82,7 +82,7 @@ export class SnapshotWriter {
     return new SnapshotWriter(path, draft, { id, file: await open(draft, 'wx', PRIVATE_FILE) })
   }
 
-  /** `piece` is not empty, and may be reused once it resolves. */
+  /** `piece` must not be empty. It can be reused once the promise resolves. */
   async write(piece: Uint8Array): Promise<void> {
     await this.#write(piece, false)
     if (this.#unflushed < FLUSH_BYTES) return
@@ -90,7 +90,7 @@ export class SnapshotWriter {
     await this.#file.datasync()
   }
 
-  /** Makes it the snapshot of its store, durably. */
+  /** Durably makes the file the snapshot of its store. */
   async finish(): Promise<void> {
     await this.#write(new Uint8Array(0), true)
     await this.#file.sync()
@@ -114,7 +114,7 @@ export class SnapshotWriter {
   }
 }
 
-/** The pieces of a file, each valid until the next; SealError unless all of it is as written. */
+/** Yields a file's pieces, each valid until the next; throws SealError unless all is intact. */
 export async function* readSnapshot(
   path: string,
   id: Parameters<typeof associatedData>[0],

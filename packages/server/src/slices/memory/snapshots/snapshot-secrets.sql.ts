@@ -1,4 +1,4 @@
-// SQL of the secrets that index snapshots are sealed under: one for each store that has snapshots.
+// SQL of the secrets that index snapshots are sealed under: one per store with snapshots.
 
 import {
   deleteFrom,
@@ -13,7 +13,7 @@ const SECRETS = ['store_id', 'secret_no'] as const
 
 export const listIndexSecrets = (db: TenantDb) => db.all(from(db, 'index_secrets').select(SECRETS))
 
-/** Numbers of the secrets of these stores. */
+/** Secret numbers of these stores. */
 export async function findIndexSecrets(
   db: TenantDb,
   store_ids: readonly string[],
@@ -28,7 +28,7 @@ export const insertIndexSecret = (tx: Tx, row: Pick<StoreRow, 'store_id' | 'secr
 export const deleteIndexSecrets = (tx: Tx, numbers: readonly number[]) =>
   tx.run(deleteFrom(tx, 'index_secrets').where('secret_no', 'in', numbers))
 
-/** Whether an erasure of a fact of the store is under way. */
+/** Whether a fact of the store is being erased. */
 export const isErasing = async (db: TenantDb, store_id: string): Promise<boolean> =>
   (await db.first(
     from(db, 'facts')

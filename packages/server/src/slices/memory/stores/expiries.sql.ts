@@ -1,4 +1,4 @@
-// SQL of expiries: which memories of a store expire, and when. A row goes with its fact.
+// SQL of expiries: when memories of a store expire. A row is deleted with its fact.
 
 import { type SqlBool, sql } from 'kysely'
 import type { Builder } from '../../../platform/db/builder.ts'
@@ -32,7 +32,7 @@ const deleteStatement = refsStatement()((k, p, isListed) =>
 
 export const deleteExpiries = (tx: Tx, refs: readonly number[]) => deleteStatement.run(tx, refs, {})
 
-/** Refs of the store that expired at `at_us` or before: a subquery. */
+/** Subquery: refs of the store that expired at `at_us` or before. */
 const expiredRefs = (db: TenantDb, store_id: string, at_us: number) =>
   from(db, 'fact_expiries')
     .select('fact_expiries.ref')
@@ -40,8 +40,9 @@ const expiredRefs = (db: TenantDb, store_id: string, at_us: number) =>
     .where('fact_expiries.expires_us', '<=', at_us)
 
 /**
- * Whether a row of `table` is of a memory that has not expired at `at_us`. No `not in`: PostgreSQL
- * would first read all that expired, and with very many of them compare each memory with each.
+ * Condition: the row of `table` is of a memory that has not expired at `at_us`. Avoids `not in`:
+ * PostgreSQL would first read all expired refs and, if there are very many, compare every memory
+ * with each of them.
  */
 export const isUnexpired = (
   db: TenantDb,
@@ -53,7 +54,7 @@ export const isUnexpired = (
   return sql<SqlBool>`not exists ${expired.where('fact_expiries.ref', '=', ref)}`
 }
 
-/** A statement is prepared for each number of refs up to this. */
+/** Statements are prepared for each number of refs up to this one. */
 const REFS_AT_ONCE = 32
 
 const expiredBy = (k: Builder, { tenant_id, at_us }: { tenant_id: string; at_us: number }) =>
@@ -70,7 +71,7 @@ const expiredStatement = statementPerCount((count) =>
   ),
 )
 
-/** Those of the refs that are memories which expired at `at_us` or before, and are not erased. */
+/** Returns the refs of memories that expired at `at_us` or before and are not erased. */
 export async function findExpired(
   db: TenantDb,
   refs: readonly number[],
@@ -82,7 +83,7 @@ export async function findExpired(
   return new Set(found.flat().map(({ ref }) => ref))
 }
 
-/** Memories of the store that expired at `at_us` or before, the first to expire first. */
+/** Memories of the store that expired at `at_us` or before, earliest expiry first. */
 export const listExpired = async (
   db: TenantDb,
   { store_id, at_us, limit }: { store_id: string; at_us: number; limit: number },
@@ -105,7 +106,7 @@ export const listStoresWithExpired = async (db: TenantDb, at_us: number): Promis
   return rows.map(({ store_id }) => store_id)
 }
 
-/** For `listTenantsWith`: a memory of the tenant that expired. */
+/** For `listTenantsWith`: an expired memory of the tenant. */
 export const anyExpiredStatement = statement<{ at_us: number }>()((k, p) =>
   k
     .selectFrom('fact_expiries')

@@ -56,7 +56,7 @@ export const listAllHolds = (
       .limit(limit),
   )
 
-/** Newest first; with `active_us` only holds that are in force at that time. */
+/** Newest first. With `active_us`, returns only holds in force at that time. */
 export function listHolds(
   db: TenantDb,
   store_id: string,
@@ -88,7 +88,7 @@ export const listHeldStores = (db: TenantDb, at_us: number): Promise<{ store_id:
       .where((e) => e.or([e('until_us', 'is', null), e('until_us', '>', at_us)])),
   )
 
-/** Changes 1 row, or 0 when the hold was released before. */
+/** Returns 1, or 0 if the hold has already been released. */
 export const updateHoldRelease = (
   tx: Tx,
   hold_id: string,
@@ -126,7 +126,7 @@ export const updateRedactedHold = (
 export const insertHoldRelease = (tx: Tx, row: Row<'hold_releases'>) =>
   tx.run(insertInto(tx, 'hold_releases', row))
 
-/** Log positions of releases, by hold. */
+/** Log positions of hold releases, keyed by hold. */
 export async function loadHoldReleases(
   db: TenantDb,
   store_id: string,

@@ -1,4 +1,4 @@
-// Counts of facts that are being committed and have been, by store, in this process.
+// Counts pending and committed facts of each store in this process.
 
 import type { Tx } from '../../../platform/db/tenant-db.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
@@ -9,11 +9,11 @@ interface IngestionCounts {
   committed: number
   /** Commits with at least one fact of the store. */
   batches: number
-  /** Number of the engine's commit that was counted last. */
+  /** Number of the last engine commit that was counted. */
   last_commit: number
 }
 
-/** With more stores the counts restart: they describe a running process and are not records. */
+/** Beyond this number of stores the counts restart; they describe a running process only. */
 const STORES_MAX = 10_000
 
 const counters = perKernel(() => new Map<string, IngestionCounts>())

@@ -22,14 +22,14 @@ export interface StoreDescription {
 
 export const NO_DESCRIPTION: StoreDescription = { name: null, backend: null, labels: {} }
 
-/** A store's name may be a person's, so it is sealed like content, not with the tenant key. */
+/** A store's name may name a person, so it is sealed like content, not with the tenant key. */
 export const descriptionColumn = sealedColumn({
   domain: 'store',
   ids: (tenant_id, { store_id }: Pick<StoreRow, 'store_id'>) => [tenant_id, store_id],
   payload: jsonPayload<StoreDescription>(),
 })
 
-/** In the order of `rows`; a store whose secret is destroyed has no description. */
+/** Returns descriptions in the order of `rows`; `null` for a store whose secret is destroyed. */
 export async function openDescriptions(
   kernel: Kernel,
   tenant_id: string,
@@ -63,7 +63,7 @@ export function showStore(row: StoreRow, { name, backend, labels }: StoreDescrip
 
 const BATCH = 50
 
-/** Of one store: another one may have its id once it is deleted. */
+/** The secret number tells a recreated `default` from the deleted one. */
 const idOf = ({ store_id, secret_no }: StoreRow): string => `${store_id}@${secret_no}`
 
 async function findRow(db: TenantDb, id: string): Promise<StoreRow | undefined> {
@@ -71,13 +71,13 @@ async function findRow(db: TenantDb, id: string): Promise<StoreRow | undefined> 
   return row && idOf(row) === id ? row : undefined
 }
 
-/** Null: there is none, or it cannot be opened. */
+/** Returns `null` if there is no description or it cannot be opened. */
 const openText = (row: StoreRow, description: StoreDescription | null): SealedText | null => {
   if (!description) return null
   const { store_id, created_us } = row
-  // Stored as JSON.
+  // Stored as JSON, so the round trip loses nothing.
   const content: JsonObject = JSON.parse(JSON.stringify(description))
-  // The secret is that of the whole store, and stays.
+  // No `secret_no`: the secret serves the whole store and must survive a redaction.
   return { id: idOf(row), store_id, created_us, held: false, secret_no: null, content }
 }
 
@@ -91,8 +91,8 @@ async function find(kernel: Kernel, tenant_id: string, id: string) {
 }
 
 /**
- * A redacted store keeps its secret, under which its memories' notes are sealed: what replaces the
- * description is sealed under it too.
+ * A redacted store keeps its secret, because notes on its memories are sealed under it. The text
+ * that replaces the description is sealed under it too.
  */
 export const storeTextSource: TextSource = {
   kind: 'store',

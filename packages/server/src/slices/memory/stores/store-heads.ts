@@ -1,4 +1,4 @@
-// Stores within a group commit: read once, and their log positions written once for all units.
+// Heads of stores within a group commit: read once, and written once for all its units of work.
 
 import type { Database } from '../../../platform/db/database.ts'
 import type { SharedSlot, TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
@@ -26,7 +26,7 @@ export interface StoreHead {
   readonly state: string
   /** Position of the last log entry that changed the store. */
   readonly head_seq: number
-  /** Position in the row until the commit. */
+  /** Log position that is stored in the row until the commit. */
   readonly saved_seq: number
 }
 
@@ -50,7 +50,7 @@ const slot: SharedSlot<ReadonlyMap<string, StoreHead | null>> = {
 
 const POSITIONS_MAX = 10_000
 
-/** By tenant and store; see `findCommittedPosition`. */
+/** Log positions by tenant and store; see `findCommittedPosition`. */
 const positionsOf = new WeakMap<object, LruCache<string, number>>()
 
 function committedPositions(db: object): LruCache<string, number> {
@@ -62,8 +62,8 @@ function committedPositions(db: object): LruCache<string, number> {
 }
 
 /**
- * The log position of a store, without reading it; undefined: read it. Known where no other process
- * writes the data, once this one has changed the store.
+ * Returns the log position of a store without reading it. Returns undefined if it must be read:
+ * positions are known only if no other process writes the data and this one has changed the store.
  */
 export const findCommittedPosition = (
   db: Database,
@@ -72,7 +72,7 @@ export const findCommittedPosition = (
 ): number | undefined =>
   db.shared ? undefined : committedPositions(db).get(`${tenant_id}\n${store_id}`)
 
-/** The store as earlier units of this commit have left it. */
+/** Returns the store as earlier units of this commit have left it. */
 export async function loadStoreHead(tx: Tx, store_id: string): Promise<StoreHead | undefined> {
   const known = tx.shared.get(slot)?.get(store_id)
   if (known) return known
@@ -85,7 +85,7 @@ export async function addStore(tx: Tx, row: StoreRow): Promise<StoreHead> {
   return keep(tx, { ...row, saved_seq: row.head_seq })
 }
 
-/** Every unit that changes a store records its log position here: indexes rely on it. */
+/** Every unit that changes a store must record its log position here; indexes rely on it. */
 export async function advanceStoreHead(tx: Tx, store_id: string, seq: number): Promise<void> {
   const head = await loadStoreHead(tx, store_id)
   if (head) keep(tx, { ...head, head_seq: seq })
@@ -108,7 +108,7 @@ export async function markStoreDeleting(
   return 'marked'
 }
 
-/** From this commit on writes and reads use the other embedder. */
+/** From this commit on, writes and reads use the new embedder. */
 export async function changeEmbedder(
   tx: Tx,
   head: StoreHead,
@@ -137,14 +137,14 @@ function keep(tx: Tx, head: StoreHead): StoreHead {
 }
 
 /**
- * Stores under a legal hold at `at_us`: one that is neither released nor past its end. Inside a
- * unit of work pass `tx.now()`; no hold is placed between this read and the commit.
+ * Returns stores with a legal hold that is neither released nor past its end at `at_us`. Inside a
+ * unit of work pass `tx.now()`; no hold can be placed between this read and the commit.
  */
 export async function loadHeldStores(db: TenantDb, at_us: number): Promise<ReadonlySet<string>> {
   return new Set((await listHeldStores(db, at_us)).map(({ store_id }) => store_id))
 }
 
-/** Refuses `legal_hold` when the store is under one. */
+/** Refuses `legal_hold` if the store is under a hold. */
 export async function refuseHeldStore(db: TenantDb, store_id: string, at_us: number) {
   if ((await loadHeldStores(db, at_us)).has(store_id)) throw legalHoldRefusal(store_id)
 }

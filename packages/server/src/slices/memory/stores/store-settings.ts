@@ -1,4 +1,4 @@
-// Settings of a store; only the embedder ever changes.
+// Settings of a store. Only the embedder can change after creation.
 
 import {
   CAPABILITIES,
@@ -20,7 +20,7 @@ const IMPLIES: readonly (readonly [Capability, Capability])[] = [
   ['cryptographic_provenance', 'provenance'],
 ]
 
-/** In the order of the contract, without repeats; all when null. Refuses `rejected`. */
+/** Returns capabilities in contract order, without repeats; all if `null`. Refuses `rejected`. */
 export function chooseCapabilities(
   requested: readonly Capability[] | null | undefined,
 ): Capability[] {
@@ -59,7 +59,7 @@ export function requireCapability(
 
 const DEFAULT_LANGUAGES: readonly Language[] = ['en']
 
-/** Parses the column that `formatLanguages` wrote; null: English. */
+/** Parses the column that `formatLanguages` wrote. `null` means the default languages. */
 export const parseLanguages = (text: string | null): readonly Language[] =>
   text?.split(' ').flatMap((code) => LANGUAGES.filter((language) => language === code)) ??
   DEFAULT_LANGUAGES
@@ -67,18 +67,18 @@ export const parseLanguages = (text: string | null): readonly Language[] =>
 export const formatLanguages = (languages: readonly Language[]): string | null =>
   languages.join() === DEFAULT_LANGUAGES.join() ? null : languages.join(' ')
 
-/** The store every tenant has without creating it: its row is made by the first write. */
+/** The store that every tenant has without creating it. The first write inserts its row. */
 export const DEFAULT_STORE = 'default'
 
 export interface StoreSettings {
   readonly store_id: string
   readonly tokenizer: TokenizerName
-  /** Makes the vectors of the store; may not be configured in this process. */
+  /** Embeds contents of the store. It may not be configured in this process. */
   readonly embedder: EmbedderName
   readonly capabilities: readonly Capability[]
-  /** The main one first. */
+  /** The main language comes first. */
   readonly languages: readonly Language[]
-  /** How long a session rests before its digest; null: the store makes none. */
+  /** Quiet time of a session before its digest is made; `null` if the store makes no digests. */
   readonly digest_after_s: number | null
 }
 
@@ -89,7 +89,7 @@ export const parseStoreSettings = (
   >,
 ): StoreSettings => ({
   store_id: row.store_id,
-  // Written from the contract's enum.
+  // The stored value was taken from the contract's enum.
   tokenizer: row.tokenizer as TokenizerName,
   embedder: EMBEDDERS.find((name) => name === row.embedder) ?? 'none',
   capabilities: parseCapabilities(row.capabilities),
@@ -106,7 +106,7 @@ export const makeDefaultSettings = (kernel: Kernel): StoreSettings => ({
   digest_after_s: null,
 })
 
-/** Refuses `rejected` for an embedder that is not configured in this service. */
+/** Refuses `rejected` if the embedder is not configured in this service. */
 export function requireEmbedder({ embedders }: Kernel, name: EmbedderName): void {
   if (embedders.names.includes(name)) return
   const configured = embedders.names.join(', ')
@@ -117,11 +117,11 @@ export function requireEmbedder({ embedders }: Kernel, name: EmbedderName): void
 }
 
 export interface ReadableStore extends StoreSettings {
-  /** Undefined: `default` before its first write, an empty store with the default settings. */
+  /** Undefined for `default` before its first write: an empty store with default settings. */
   readonly row: StoreRow | undefined
 }
 
-/** The store for a read. Refuses `store_not_found`, also for a store that is being deleted. */
+/** Loads the store for a read. Refuses `store_not_found`, also while the store is being deleted. */
 export async function loadReadableStore(
   kernel: Kernel,
   db: TenantDb,
@@ -134,8 +134,8 @@ export async function loadReadableStore(
 }
 
 /**
- * The embedder of a store, possibly from a stale cache: the caller must check it again within the
- * snapshot it reads. Refuses `store_not_found`.
+ * Returns the embedder of a store, possibly from a stale cache: the caller must check it again
+ * within the snapshot that it reads. Refuses `store_not_found`.
  */
 export async function loadExpectedEmbedder(
   kernel: Kernel,
@@ -154,7 +154,7 @@ export async function loadExpectedEmbedder(
 
 const CACHED_MAX = 10_000
 
-/** Settings by tenant and store; ids, enums and flags only. */
+/** Settings keyed by tenant and store. Holds ids, enums and flags only. */
 export const settingsCache = perKernel(() => {
   const known = new Map<string, StoreSettings>()
   const keyOf = (tenant_id: string, store_id: string) => `${tenant_id}\n${store_id}`

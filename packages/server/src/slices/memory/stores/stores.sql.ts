@@ -40,7 +40,7 @@ const storeStatement = statement<{ store_id: string }>()((k, p) =>
     .where('store_id', '=', p.store_id),
 )
 
-/** The row of a store in any state; `default` has none before its first write. */
+/** Returns the row of a store in any state; `default` has no row before its first write. */
 export const findStore = (db: TenantDb, store_id: string): Promise<StoreRow | undefined> =>
   db.firstOf(storeStatement, { store_id })
 
@@ -73,7 +73,7 @@ export const updateHeadSeq = (tx: Tx, store_id: string, head_seq: number) =>
 export const updateStoreState = (tx: Tx, store_id: string, state: string) =>
   tx.run(update(tx, 'stores').set({ state }).where('store_id', '=', store_id))
 
-/** `sent_out` stays set once texts of the store have left the service, whatever the embedder. */
+/** `sent_out` stays set once texts of the store have left the service. */
 export const updateEmbedder = (
   tx: Tx,
   store_id: string,
@@ -105,7 +105,7 @@ export const insertSelfTestStore = (tx: Tx, store_id: string) =>
 export const deleteSelfTestStore = (tx: Tx, store_id: string) =>
   tx.run(deleteFrom(tx, 'self_test_stores').where('store_id', '=', store_id))
 
-/** Those of the stores that are of self-tests. */
+/** Returns the stores that self-tests created. */
 export async function loadSelfTestStores(
   db: TenantDb,
   store_ids: readonly string[],
@@ -135,7 +135,7 @@ export function countFacts(db: TenantDb, stores: readonly string[]) {
   return stores.length === 0 ? all : all.where('store_id', 'in', stores)
 }
 
-/** Bytes of sealed facts. Reads every row: for tenants with few facts only. */
+/** Bytes of sealed facts. Reads every row, so use it only for tenants with few facts. */
 export async function sumFactBytes(db: TenantDb, stores: readonly string[]): Promise<number> {
   const bytes = sql<number>`coalesce(sum(length(sealed)), 0)`.as('bytes')
   const all = from(db, 'facts').select(bytes)
@@ -143,7 +143,7 @@ export async function sumFactBytes(db: TenantDb, stores: readonly string[]): Pro
   return Number((await db.first(selected))?.bytes ?? 0)
 }
 
-/** Live facts without those that have expired at `at_us`; `embedded` have a vector of the space. */
+/** Counts live facts not expired at `at_us`; `embedded` counts those with a vector of the space. */
 export const sumFacts = (
   db: TenantDb,
   store_id: string,
@@ -161,7 +161,7 @@ export const sumFacts = (
     .where('state', '=', 0)
     .where(isUnexpired(db, 'facts', { store_id, at_us }))
 
-/** Validity versions on record, without those of facts that have expired at `at_us`. */
+/** Counts validity versions on record, except those of facts that have expired at `at_us`. */
 export const sumVersions = (db: TenantDb, store_id: string, at_us: number) =>
   from(db, 'validity')
     .select([

@@ -31,23 +31,23 @@ import {
 } from './store-settings.ts'
 import { findStore, insertSelfTestStore, wasStoreDeleted } from './stores.sql.ts'
 
-/** A store to be created, its description sealed. */
+/** A store to be created, with its sealed description. */
 interface NewStore extends StoreSettings {
   readonly secret_no: number
   readonly sealed: Uint8Array
-  /** Left out of statistics and reports. */
+  /** True if statistics and reports leave the store out. */
   readonly self_test?: boolean
 }
 
 export interface WriteTarget {
   readonly settings: StoreSettings
-  /** Creates `default` where it does not exist yet; null: the store exists. */
+  /** The row of `default` to insert, if it does not exist yet; `null` if the store exists. */
   readonly fresh: NewStore | null
 }
 
 const ATTEMPTS_MAX = 16
 
-/** Prepares and runs again while the store changes in between; then refuses `unavailable`. */
+/** Retries `act` while the store changes during it; finally refuses `unavailable`. */
 export const retryOnStoreConflict = <T>(act: () => Promise<T>): Promise<T> =>
   retryOnConflict(act, {
     on: 'store',
@@ -87,8 +87,8 @@ export async function loadWriteTarget(
 }
 
 /**
- * The store inside the unit of work; creates `default` where it is missing. Throws a conflict when
- * its settings are not those that were loaded.
+ * Loads the store inside the unit of work; creates `default` if it is missing. Throws a conflict if
+ * its settings differ from those that were loaded.
  */
 export async function loadTargetHead(
   kernel: Kernel,
@@ -103,7 +103,7 @@ export async function loadTargetHead(
   throw new Conflict('store')
 }
 
-/** A store that was deleted and made again may have other settings. */
+/** A store that was deleted and created again may have other settings. */
 const hasSettings = (
   head: StoreHead,
   { tokenizer, embedder, capabilities, languages, digest_after_s }: StoreSettings,

@@ -1,5 +1,5 @@
-// The terms that facts and queries are matched by: words, numbers and dates of a text, stemmed, and
-// features of metadata.
+// Makes the terms by which facts and queries are matched: stemmed words, numbers and dates of a
+// text, and features of metadata.
 
 import type { Language } from '@custos/contract'
 import { sortCombiningMarks } from '../../../platform/combining-marks.ts'
@@ -12,12 +12,12 @@ import {
   stripEndings,
 } from './language-rules.ts'
 
-/** Longer words (UTF-16 units) are cut: a longer word is a blob, found by its start. */
+/** Longer words (UTF-16 units) are cut: such a word is a blob, found by its beginning. */
 const WORD_UNITS_MAX = 64
 
 const MONTHS =
   'january february march april may june july august september october november december'.split(' ')
-/** The languages in which these are months and hardly anything else; in others they are words. */
+/** Languages in which these names are almost only months; elsewhere they are ordinary words. */
 const LANGUAGES_OF_MONTH = new Map<string, readonly Language[]>([
   ['avril', ['fr']],
   ['janeiro', ['pt']],
@@ -32,7 +32,7 @@ const LANGUAGES_OF_MONTH = new Map<string, readonly Language[]>([
 /** Full names and abbreviations: 1 to 12. */
 const MONTH_BY_WORD = new Map([...MONTH_BY_ABBREVIATION, ...MONTH_BY_NAME])
 const DAY_OR_YEAR = /^(?:(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er|o)?|(?:19|20)\d\d)$/
-/** Stand between a day and its month, or a month and its year. */
+/** Words between a day and its month, or between a month and its year. */
 const OF = ['de', 'del', 'of']
 
 /**
@@ -68,14 +68,14 @@ export interface TextAnalyser {
    * and linear in the text.
    */
   analyse(text: string): string[]
-  /** The distinct terms of a query: a repeated word has no more weight. */
+  /** The distinct terms of a query: a repeated word gets no more weight. */
   analyseQuery(query: string): string[]
 }
 
 /**
- * Stop words and endings are those of the language of the text: the one with the most stop words in
- * it, the first named of those that tie. The words of a query whose language is open are stemmed in
- * each. With any language but English, letters lose their accents.
+ * Stop words and endings are those of the language with the most stop words in the text; the first
+ * named wins a tie. Query words of unclear language are stemmed in each. Unless English is the only
+ * language, letters lose their accents.
  */
 export function makeAnalyser(languages: readonly Language[]): TextAnalyser {
   return {
@@ -116,9 +116,9 @@ function listTerms(
 }
 
 interface Speech {
-  /** Of the store. */
+  /** Languages of the store. */
   readonly languages: readonly Language[]
-  /** Of the text; of a query, all that it can be in. */
+  /** Language of the text; for a query, all languages that it can be in. */
   readonly spoken: readonly Language[]
 }
 
@@ -127,7 +127,8 @@ const isEnglish = (languages: readonly Language[]): boolean =>
 
 /**
  * The English name of a month. A name that is also another word counts as a month in the languages
- * of the month and beside a day or a year; an abbreviation in English and beside a day or a year.
+ * of the month and beside a day or a year; an abbreviation counts in English and beside a day or a
+ * year.
  */
 function findMonth(
   words: readonly string[],
@@ -167,7 +168,7 @@ function stripOrdinal(word: string): string {
   return digits.length === 2 && /^0\d$/.test(digits) ? digits.slice(1) : digits
 }
 
-/** A word with unspaced script: its runs as pairs, or one symbol alone; the rest as words. */
+/** Splits a word with unspaced script: runs into pairs or one symbol, the rest into words. */
 function pushUnspaced(terms: string[], word: string, speech: Speech): void {
   let end = 0
   for (const match of word.matchAll(UNSPACED_RUN)) {
@@ -212,14 +213,14 @@ function stripTense(word: string): string {
   return /([b-df-hj-kmnp-rtv-y])\1$/.test(root) ? root.slice(0, -1) : root
 }
 
-/** The word without the ending, when that is long enough and has a vowel. */
+/** Returns the word without the ending if the rest is long enough and has a vowel, else null. */
 function stripEnding(word: string, ending: string): string | null {
   if (!word.endsWith(ending)) return null
   const root = word.slice(0, -ending.length)
   return root.length >= 3 && VOWEL.test(root) ? root : null
 }
 
-/** Unites `move` with `moving`, `happy` with `happi(er)`; leaves three letters at least. */
+/** Conflates `move` with `moving`, `happy` with `happi(er)`; leaves at least three letters. */
 function stripFinalVowel(word: string): string {
   if (word.length < 4) return word
   if (word.endsWith('e')) return word.slice(0, -1)
@@ -227,7 +228,7 @@ function stripFinalVowel(word: string): string {
   return word
 }
 
-/** Words whose other forms no rule for endings reaches: the base form, then the others. */
+/** Words with forms that no ending rule reaches: the base form, then the others. */
 const IRREGULAR_FORMS = [
   'become became|begin began begun|bite bit bitten|blow blew blown|break broke broken',
   'bring brought|build built',
@@ -263,13 +264,13 @@ export function listMetadataFeatures(metadata: Readonly<Record<string, unknown>>
   )
 }
 
-/** A feature for each term of who speaks: a query that names them finds what they say. */
+/** The feature for a term of the speaker's name: a query that names them finds what they say. */
 export const speakerFeature = (term: string): string => `${FEATURE_MARK}${term}`
 
-/** Whether a term of an index is a metadata entry or a speaker, and not a word. */
+/** Whether an index term is a metadata entry or a speaker instead of a word. */
 export const isFeature = (term: string): boolean => term.startsWith(FEATURE_MARK)
 
-/** JSON with object keys in code unit order; metadata is already plain JSON of bounded depth. */
+/** JSON with object keys in code unit order. Metadata is already plain JSON of bounded depth. */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'

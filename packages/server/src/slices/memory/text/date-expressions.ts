@@ -23,7 +23,7 @@ export const isWithin = (dates: readonly DateRange[], day: number): boolean =>
 type Days = readonly [first: number, last: number]
 
 const RANGES_MAX = 8
-/** Longer words and numbers (UTF-16 units) are no part of a date. */
+/** Longer words and numbers (UTF-16 units) are never part of a date. */
 const TOKEN_UNITS_MAX = 24
 const VALUE_UNITS_MAX = 48
 
@@ -32,7 +32,7 @@ const TOKEN = /\d[\d./-]*(?:(?:st|nd|rd|th|er|o|a)(?!\p{L}))?|[\p{L}\p{M}]+/giu
 const GAP_MAX = 3
 const GAP = /^[\s,'’-]*$/
 const GAP_AFTER_ABBREVIATION = /^[.\s,'’-]*$/
-/** The number beside it is a part of a word, a time, an amount or a label. */
+/** With these characters beside it, a number belongs to a word, a time, an amount or a label. */
 const NO_NUMBER_BEFORE = /[\p{L}\p{Sc}_#@:.]/u
 const NO_NUMBER_AFTER = /[\p{L}\p{Sc}_%]/u
 const ISO = /^(\d{4})-(0[1-9]|1[0-2])(?:-(\d\d))?$/
@@ -42,8 +42,8 @@ const SEPARATORS_AT_END = /[./-]+$/
 const [YEAR_MIN, YEAR_MAX] = [1900, 2099]
 
 /**
- * What a word can be in an expression: its value is its position. `month` needs a number beside it,
- * `alone` is a month that does not. `ago` follows a count, `before` precedes it.
+ * The roles of a word in an expression; the value of a word is its position. `month` needs a number
+ * beside it, `alone` is a month that does not. `ago` follows a count, `before` precedes it.
  */
 const VOCABULARY = {
   ago: ['ago atras'],
@@ -74,9 +74,9 @@ const VOCABULARY = {
   ],
   month: [],
   of: ['of de del do da d'],
-  /** Weekdays of Portuguese that are also ordinals, from Monday. */
+  /** Portuguese weekdays that are also ordinals, from Monday. */
   ordinal: ['segunda', 'terca', 'quarta', 'quinta', 'sexta'],
-  /** Days before today. */
+  /** Words for today, yesterday and so on; the position is the number of days before today. */
   relative: [
     'today heute hoy hoje',
     'yesterday gestern ayer ontem hier',
@@ -90,14 +90,14 @@ const VOCABULARY = {
   ],
   the: ['the el la le l o a'],
   this: ['this diese diesen dieser dieses diesem esta este ce cet cette neste nesta'],
-  /** Days, weeks, months, years. */
+  /** Day, week, month, year. */
   unit: [
     'day days tag tage tagen dia dias jour jours',
     'week weeks woche wochen semana semanas semaine semaines',
     'month months monat monate monaten mes meses mois',
     'year years jahr jahre jahren ano anos an ans annee annees',
   ],
-  /** From Monday. */
+  /** From Monday on. */
   weekday: [
     'monday montag lunes lundi',
     'tuesday dienstag martes mardi',
@@ -111,7 +111,7 @@ const VOCABULARY = {
   year: [],
 }
 
-/** By kind. */
+/** Value of a word by kind. */
 type Parts = Readonly<Record<string, number>>
 
 const PARTS_BY_WORD = new Map<string, Parts>()
@@ -123,7 +123,7 @@ for (const [kind, lines] of Object.entries(VOCABULARY)) {
   }
 }
 
-/** Months that are also other words or names: months only after one of these, or with a number. */
+/** Months that are also other words or names count only after these words or with a number. */
 const BEFORE_MONTH = new Map(
   Object.entries({
     'may march june april august': 'in during since this early mid late im seit',
@@ -143,7 +143,7 @@ interface Token {
   readonly end: number
   readonly word: string
   readonly parts: Parts
-  /** Of a date or month in figures. */
+  /** The days of a date or month in figures. */
   readonly days: Days | null
 }
 
@@ -189,7 +189,7 @@ export function findDay(text: string): number | null {
   return time && Math.floor(time.us / DAY_US)
 }
 
-/** The words and numbers of a text, with what each can be in an expression. */
+/** The words and numbers of a text, each with its possible roles in an expression. */
 function readTokens(text: string): Token[] {
   const tokens: Token[] = []
   for (const { 0: found, index: start } of text.matchAll(TOKEN)) {
@@ -231,7 +231,7 @@ function readNumber(
   return { ...day, ...year, count: value }
 }
 
-/** A date or month in figures; null where the calendar has no such day. */
+/** Parses a date or month in figures; `null` if the calendar has no such day. */
 function readFigures(figures: string): Days | null {
   const iso = ISO.exec(figures)
   if (iso) {
@@ -246,8 +246,8 @@ function readFigures(figures: string): Days | null {
 }
 
 /**
- * Sequences of kinds and of `=words`; `?` marks what may be missing. The longest that matches wins.
- * Each has seven words at most, so a text is read with a bounded number of steps for each word.
+ * Sequences of kinds and of `=words`; `?` marks an optional part. The longest match wins. No
+ * sequence has more than seven words, so reading a text takes a bounded number of steps per word.
  */
 const EXPRESSIONS: readonly (readonly [
   patterns: string,
@@ -290,7 +290,7 @@ const EXPRESSIONS: readonly (readonly [
   ],
 ]
 
-/** By the first word, the longest first. */
+/** Expressions by first word, longest first. */
 const EXPRESSIONS_BY_FIRST = Map.groupBy(
   EXPRESSIONS.flatMap(([patterns, mean]) =>
     patterns.split('|').flatMap((pattern) => listForms(pattern).map((words) => ({ words, mean }))),
@@ -298,7 +298,7 @@ const EXPRESSIONS_BY_FIRST = Map.groupBy(
   ({ words: [first = ''] }) => first,
 )
 
-/** A pattern with and without what may be missing. */
+/** Expands a pattern into its forms with and without the optional parts. */
 function listForms(pattern: string): string[][] {
   return pattern.split(' ').reduce<string[][]>(
     (forms, word) => {
@@ -309,7 +309,7 @@ function listForms(pattern: string): string[][] {
   )
 }
 
-/** The longest expression that begins at a token, and the token after it. */
+/** The longest expression that begins at a token, and the position after it. */
 function matchAt(
   text: string,
   tokens: readonly Token[],
@@ -329,7 +329,7 @@ function matchAt(
   return best
 }
 
-/** What the tokens say, each as the kind that is expected there; null: not these words. */
+/** Reads the tokens as the expected kinds; `null` if they do not match. */
 function matchWords(
   text: string,
   tokens: readonly Token[],
@@ -352,13 +352,13 @@ function isAdjacent(text: string, before: Token, token: Token): boolean {
   return token.start - before.end <= GAP_MAX && gap.test(text.slice(before.end, token.start))
 }
 
-/** The first day of a month; months beyond 1 to 12 are of other years. */
+/** The first day of a month; months outside 1 to 12 belong to other years. */
 function firstDay(year: number, month: number): number | null {
   const count = year * 12 + month - 1
   return dayNumber(Math.floor(count / 12), (count % 12) + 1, 1)
 }
 
-/** Null: the calendar, or the range of times, has no such day. */
+/** Returns `null` if the calendar or the range of times has no such day. */
 function dayNumber(year: number, month: number, day: number): number | null {
   const date = [String(year).padStart(4, '0'), two(month), two(day)].join('-')
   const time = parseDateOrTime(date)
@@ -367,7 +367,7 @@ function dayNumber(year: number, month: number, day: number): number | null {
 
 const two = (value: number): string => String(value).padStart(2, '0')
 
-/** Year, month and day of the month. */
+/** Splits a day into year, month and day of the month. */
 function readDay(day: number): [number, number, number] {
   const [year = 0, month = 0, date = 0] = formatTime(day * DAY_US)
     .slice(0, 10)
@@ -383,7 +383,7 @@ function oneDay(year: number, month: number, date: number): Days | null {
   return day === null ? null : around(day, 0)
 }
 
-/** From the first day of a month, for some months. */
+/** The days of `months` months from the first day of a month. */
 function monthDays(year: number, month: number, months = 1): Days | null {
   const first = firstDay(year, month)
   const next = firstDay(year, month + months)
@@ -392,13 +392,13 @@ function monthDays(year: number, month: number, months = 1): Days | null {
 
 const yearDays = (year: number): Days | null => monthDays(year, 1, 12)
 
-/** Spring is 0; it begins in March. */
+/** Season 0 is spring, which begins in March. */
 const seasonDays = (year: number, season: number): Days | null => monthDays(year, 3 + 3 * season, 3)
 
-/** Leap days are eight years apart at most. */
+/** Leap days are at most eight years apart. */
 const LEAP_YEARS_MAX = 8
 
-/** The latest range, of those for each year, that is wanted: this year's or an earlier one. */
+/** The range of the latest year, this year or earlier, that is `wanted`. */
 function latestOf(
   today: number,
   daysOf: (year: number) => Days | null,
@@ -436,7 +436,7 @@ function daysAgo({ count = 0, unit = 0 }: Parts, today: number): Days | null {
     : around(Math.min(first + date - 1, last), 15)
 }
 
-/** The calendar week, month or year of today, or of `back` before; not days: `last day`. */
+/** The calendar week, month or year `back` units before today's. Days have no such range. */
 function unitDays(unit: number, today: number, back: number): Days | null {
   const [year, month] = readDay(today)
   if (unit === 1) return [mondayOf(today) - 7 * back, mondayOf(today) - 7 * back + 6]
@@ -453,11 +453,11 @@ const mondayOf = (day: number): number => day - weekdayOf(day)
 
 const weekendDays = (monday: number): Days => [monday + 5, monday + 6]
 
-/** Before today. */
+/** The latest such weekday before today. */
 const latestWeekday = (weekday: number, today: number): Days =>
   around(today - 1 - weekdayOf(today - 1 - weekday), 0)
 
-/** The day that a fact states. null: none. */
+/** The day that a fact states; `null` if none. */
 export function findStatedDay({
   content,
   metadata,

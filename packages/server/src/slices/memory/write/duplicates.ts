@@ -20,7 +20,7 @@ import { findCommittedPosition } from '../stores/store-heads.ts'
 import { findStore } from '../stores/stores.sql.ts'
 import type { ImportedFact } from './import-lines.ts'
 
-/** Writes of one store arrive together. */
+/** Concurrent writes share the read of their store. */
 const storeReads = perKernel((kernel) =>
   shareCalls((tenant_id: string, store_id: string) =>
     kernel.db.read(tenant_id, (db) => findStore(db, store_id)),
@@ -28,8 +28,8 @@ const storeReads = perKernel((kernel) =>
 )
 
 /**
- * For each draft the smallest ref of a current fact with the same content, or null. The facts may
- * be hidden: see `withoutHidden`.
+ * Returns for each draft the smallest ref of a current fact with the same content, or null. The
+ * facts may be hidden; see `withoutHidden`.
  */
 export async function findDuplicates(
   kernel: Kernel,
@@ -46,15 +46,15 @@ export async function findDuplicates(
     const index = await storeIndexes(kernel).loadCurrent(tenant_id, store_id, head_seq)
     return drafts.map(({ content, namespace }) => index.findDuplicate(content, namespace, now_us))
   } catch (error) {
-    // A write does not wait for a large index to be built; its reply then names no duplicate.
+    // A write does not wait for a large index build; its reply then names no duplicate.
     if (error instanceof Refusal && error.code === 'index_building') return drafts.map(() => null)
     throw error
   }
 }
 
 /**
- * Adds duplicates within a batch to those `found` in the store: the first fact of the batch that
- * has the content in the same namespace and is current from the write on.
+ * Adds duplicates within a batch to those `found` in the store. The duplicate is the first fact of
+ * the batch that has the content in the same namespace and is current from the write on.
  */
 export function findDuplicatesInBatch(
   facts: readonly Pick<PreparedFact, 'ref' | 'content_hash'>[],
@@ -70,7 +70,7 @@ export function findDuplicatesInBatch(
   })
 }
 
-/** Inside the unit of work: a fact that is being erased is not named in replies. */
+/** Drops hidden facts inside the unit of work: replies do not name a fact being erased. */
 export async function withoutHidden(
   db: TenantDb,
   found: readonly (number | null)[],

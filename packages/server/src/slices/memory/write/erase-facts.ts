@@ -58,8 +58,8 @@ export async function loadFactStates(db: TenantDb, refs: readonly number[]) {
 }
 
 /**
- * Hides facts from every read from this commit on and returns those that were live. Every erasure
- * begins here. Refuses `legal_hold` for all of them when one is in a store under a hold.
+ * Hides facts from every read from this commit on; returns those that were live. Every erasure
+ * begins here. Refuses `legal_hold` for all facts if one of them is in a store under a hold.
  */
 export async function markErasing(tx: Tx, refs: readonly number[]): Promise<number[]> {
   await refuseHeldFacts(tx, refs)
@@ -67,13 +67,13 @@ export async function markErasing(tx: Tx, refs: readonly number[]): Promise<numb
   return updateStates(tx, refs, { before: LIVE, after: ERASING })
 }
 
-/** Shows facts again after an erasure that was undone before anything was destroyed. */
+/** Makes facts visible again after an erasure was undone before anything was destroyed. */
 export const unmarkErasing = (tx: Tx, refs: readonly number[]) =>
   updateStates(tx, refs, { before: ERASING, after: LIVE })
 
 /**
- * Requests the vectors that facts have missed while they were hidden. Always a new job: one that is
- * running may have passed these facts.
+ * Requests the vectors that facts missed while they were hidden. Always enqueues a new job: a
+ * running job may have passed these facts.
  */
 export async function enqueueMissingVectors(kernel: Kernel, tx: Tx, refs: readonly number[]) {
   const heads = await findFactHeads(tx, refs)
@@ -93,10 +93,10 @@ interface ErasedFact {
 }
 
 /**
- * Replaces the facts' rows by tombstones and repairs their version chains, in the order given. An
- * item whose current version is erased is gone, and so is a digest: no earlier version takes its
- * place.
- * @returns the predecessor of each that had one
+ * Replaces the facts' rows by tombstones and repairs their version chains, in the order given.
+ * Erasing the current version of an item removes the item, and erasing a digest removes the digest:
+ * no earlier version becomes current again.
+ * @returns the predecessor of each fact that had one
  */
 export async function writeTombstones(
   kernel: Kernel,
@@ -109,7 +109,7 @@ export async function writeTombstones(
     (await listCurrentValidities(tx, refs)).map((version) => [version.ref, version]),
   )
   const erased_us = tx.now()
-  // Nothing in this unit reads the rows of these tables.
+  // Nothing else in this unit reads the rows of these tables.
   tx.needs(deleteFacts(tx, refs))
   tx.needs(deleteExpiries(tx, refs))
   const last_seq = Math.max(0, ...erased.map(({ seq }) => seq))
@@ -127,7 +127,7 @@ export async function writeTombstones(
         written_seq: heads.get(ref)?.written_seq ?? null,
         erased_seq: seq,
         erased_us,
-        // Named once there is one.
+        // Set once there is a certificate.
         certificate_id: null,
       })),
     ),
@@ -139,7 +139,7 @@ export async function writeTombstones(
     const known = versions.get(ref)
     if (isAlone(known)) tx.needs(closeVersion(tx, known, seq))
     else {
-      // The removal of its neighbour may have changed it.
+      // Removing a neighbour may have changed the version.
       const version = known && (await findCurrentValidity(tx, ref))
       const predecessor = version
         ? await removeFromChain(tx, version, { seq, reopens: !named.has(ref) && !digests.has(ref) })
@@ -148,18 +148,18 @@ export async function writeTombstones(
     }
     await advanceStoreHead(tx, store_id, seq)
   }
-  // One that is current again belongs into the digest of its session.
+  // A predecessor that is current again belongs in the digest of its session.
   await endDigests(tx, [...predecessors.values()], last_seq)
   return predecessors
 }
 
-/** Whether the fact succeeds none and has no successor. */
+/** Whether the fact has neither a predecessor nor a successor. */
 const isAlone = (version: ValidityRow | undefined): version is ValidityRow =>
   version?.predecessor === null && version.superseded_by === null
 
 const refsOf = (erased: readonly ErasedFact[]): number[] => erased.map(({ ref }) => ref)
 
-/** Nothing but these facts changes in the store: its index need not read what the unit has done. */
+/** Applies the erasure to the index directly: nothing but these facts changes in the store. */
 async function followErasure(
   kernel: Kernel,
   tx: Tx,
@@ -183,7 +183,7 @@ async function followErasure(
 export const setTombstoneCertificate = (tx: Tx, ref: number, certificate_id: string) =>
   updateTombstoneCertificate(tx, ref, certificate_id)
 
-/** Removes facts from the memory of this process; no refs: the whole store. */
+/** Removes facts, or without `refs` the whole store, from the memory of this process. */
 export function dropCached(
   kernel: Kernel,
   tenant_id: string,
@@ -191,7 +191,7 @@ export function dropCached(
   refs: readonly number[],
 ): void {
   if (refs.length === 0) {
-    // Its secret is gone: this frees the room.
+    // The secret is destroyed already; removing the file only frees disk space.
     removeSnapshot(kernel, tenant_id, store_id).catch(() => {})
     settingsCache(kernel).forget(tenant_id, store_id)
     storeIndexes(kernel).drop(tenant_id, store_id)
@@ -204,7 +204,7 @@ export function dropCached(
   }
 }
 
-/** Checks every path of this slice that could show one of the facts; the results of each. */
+/** Probes every path of this slice that could show one of the facts; returns results per fact. */
 export async function probeErasedFacts(
   kernel: Kernel,
   tenant_id: string,
@@ -231,7 +231,7 @@ export async function probeErasedFacts(
     const cached =
       openedFactCache(kernel).has(tenant_id, ref) || runningEmbeddings(kernel).has(tenant_id, ref)
     const result = (present: boolean) => (present ? 'present' : 'absent')
-    // Without a store there are no lists to check, and the certificate says so.
+    // Without a store there are no lists to probe, which the certificate states.
     const list = shown ? result(shown.has(ref)) : 'not_applicable'
     return [
       { path: 'memory.memory', result: result(byRef.has(ref)) },
@@ -243,7 +243,7 @@ export async function probeErasedFacts(
   }
 }
 
-/** Those of the refs that can be read, themselves or in a digest. */
+/** Returns the refs that can still be read, directly or through a digest. */
 async function listTold(
   kernel: Kernel,
   db: TenantDb,
@@ -256,12 +256,12 @@ async function listTold(
   return new Set([...refs.filter((ref) => live.has(ref)), ...retold])
 }
 
-/** Memories of one page. */
+/** Memories per probed page. */
 const PROBED_MEMORIES = 8
 
 /**
- * Those of the refs that a list of the store shows, by the page function of lists, audits and
- * exports; null: there is no store. A page tells of every ref up to its last memory.
+ * Returns the refs that a list of the store shows, using the page function of lists, audits and
+ * exports; `null` if there is no store. A page covers every ref up to its last memory.
  */
 async function listShown(
   kernel: Kernel,
@@ -284,12 +284,12 @@ async function listShown(
   })
 }
 
-/** Stores of the refs that are facts, each once. */
+/** Stores of the refs that are facts, without repeats. */
 export async function listStoresOfFacts(db: TenantDb, refs: readonly number[]): Promise<string[]> {
   return [...new Set((await findFactHeads(db, refs)).map(({ store_id }) => store_id))]
 }
 
-/** Refuses `legal_hold` when any of the facts is in a store under one. */
+/** Refuses `legal_hold` if any of the facts is in a store under a hold. */
 async function refuseHeldFacts(tx: Tx, refs: readonly number[]): Promise<void> {
   const stores = await loadHeldStores(tx, tx.now())
   if (stores.size === 0) return

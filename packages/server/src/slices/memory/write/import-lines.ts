@@ -1,5 +1,5 @@
-// Parses an import: NDJSON lines of a byte stream, and their version chains. The first line that
-// cannot be imported is named in the refusal.
+// Parses an import: NDJSON lines of a byte stream and their version chains. The refusal names the
+// first line that cannot be imported.
 
 import { ExportHeader, IMPORT_LINES_MAX, type ImportLine, limits, memory } from '@custos/contract'
 import { Compile } from 'typebox/compile'
@@ -14,12 +14,12 @@ import type { FactDraft } from '../facts/fact-document.ts'
 import { checkFactLimits, parseExpiry } from '../facts/prepare-facts.ts'
 
 export interface ImportedFact {
-  /** 1-based number of the line. */
+  /** 1-based line number. */
   readonly line: number
   readonly draft: FactDraft
   readonly ref: number | null
   readonly superseded_by: number | null
-  /** `valid_from`, or else the time of the write; null: the time of the import. */
+  /** `valid_from`, or else the time of the write. `null` means the time of the import. */
   readonly valid_from_us: number | null
   readonly valid_until_us: number | null
   readonly bytes: number
@@ -31,13 +31,13 @@ const shape = new Shape(body)
 const dropTolerated = compileDropper(tolerated, 'body')
 const header = Compile(ExportHeader)
 
-/** The refusal `import_refused` with the number of the line that cannot be imported. */
+/** Makes the refusal `import_refused` with the number of the line that cannot be imported. */
 export const importLineRefusal = (number: number, why: string): Refusal =>
   new Refusal('import_refused', `line ${number}: ${why}`, { members: { line: number } })
 
 /**
- * Yields the facts of the stream in the order of the lines; skips empty lines and a header. Other
- * requests run between the lines, however many of them arrive at once.
+ * Yields the facts of the stream in line order; skips empty lines and a header. Yields to other
+ * requests between lines, however many lines arrive at once.
  */
 export async function* readImport(
   { tenant_id, clock }: { tenant_id: string; clock: Clock },
@@ -114,7 +114,7 @@ function toFact(
   }
 }
 
-/** Why a line cannot be a version of an item. */
+/** Returns why a line cannot be a version of an item, or `null` if it can. */
 function findItemProblem({ content, metadata, namespace }: FactDraft): string | null {
   if (namespace !== null || Object.keys(metadata).length > 0)
     return 'a version of an item has neither metadata nor a namespace of the store'
@@ -122,12 +122,12 @@ function findItemProblem({ content, metadata, namespace }: FactDraft): string | 
     const value: unknown = JSON.parse(content)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return null
   } catch {
-    // As what is JSON and not an object.
+    // Invalid JSON is reported like JSON that is not an object.
   }
   return 'the content of a version of an item is the JSON of an object'
 }
 
-/** Names no key of the caller: a refusal is kept under the idempotency key of its import. */
+/** Leaves out the caller's keys: the refusal is stored under the idempotency key of the import. */
 function explain({ loc, msg, type }: Detail): string {
   const declared = type === 'extra_forbidden' ? loc.slice(0, -1) : loc
   return `${declared.join('.') || 'the line'}: ${msg}`
@@ -160,7 +160,7 @@ function parseForeignNamespace(tenant_id: string, value: ImportLine): string | n
 
 const LINE_FEED = 0x0a
 
-// Splits bytes and decodes line by line, so that a refusal can name a line that is not UTF-8.
+// Splits bytes before decoding each line, so that a refusal can name a line that is not UTF-8.
 async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let rest: Uint8Array[] = []
   let [bytes, number] = [0, 1]
@@ -209,12 +209,12 @@ export class ImportLinks {
   readonly #versions = new Map<number, LinkedVersion>()
   readonly #predecessors = new Map<number, LinkedVersion>()
 
-  /** Adds a line; returns why it contradicts earlier lines, or null. */
+  /** Adds a line. Returns why it contradicts earlier lines, or `null` if it does not. */
   add(fact: ImportedFact): string | null {
     const { ref, superseded_by, valid_from_us } = fact
     if (ref === null) return superseded_by === null ? null : 'a superseded memory needs its own ref'
     if (this.#versions.has(ref)) return `the ref ${ref} occurs twice`
-    // A memory without times begins when it is imported, after everything in the file.
+    // A memory without times becomes valid at the import, after everything in the file.
     const version = {
       valid_from_us: valid_from_us ?? Number.POSITIVE_INFINITY,
       namespace: fact.draft.namespace,

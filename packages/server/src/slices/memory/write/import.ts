@@ -30,20 +30,20 @@ import { insertFacts } from './insert-facts.ts'
 import { addImportedVersion } from './put-item.ts'
 
 const CHUNK = 500
-/** Unused refs in a row: with more, a new block costs less than their secrets. */
+/** Maximum gap of refs within a reserved block. For a larger gap a new block is cheaper. */
 const GAP_MAX = 8
 
 type ImportReply = Static<(typeof memory.import)['reply']>
 
-/** What an import has done so far. */
+/** Progress of an import. */
 interface ImportProgress {
   imported: number
-  /** Lines left out. */
+  /** Lines left out as duplicates. */
   duplicates: number
   log_seq: number | null
-  /** Refs here by refs of the file. */
+  /** Maps refs of the file to refs in this store. */
   readonly newByOld: Map<number, number>
-  /** Predecessors without their successor, by the ref that it has in the file. */
+  /** Predecessors that wait for their successor, keyed by the successor's ref in the file. */
   readonly unlinked: Map<number, number>
 }
 
@@ -52,7 +52,7 @@ interface ImportContext {
   readonly target: WriteTarget
   readonly notes: Notes<ImportReply> | null
   readonly progress: ImportProgress
-  /** Null: lines are imported whatever the store has. */
+  /** `null` if lines are imported even if the store has them. */
   readonly duplicates: ImportDuplicates | null
 }
 
@@ -87,7 +87,7 @@ export const importStore: Handler<typeof memory.import> = async (call, { params,
   })
 }
 
-/** A body that fits into memory is read to its end first, so that a bad line changes nothing. */
+/** Reads a body that fits into memory to its end first, so that a bad line changes nothing. */
 async function importLines(context: ImportContext, body: AsyncIterable<Uint8Array>): Promise<void> {
   const { call, target } = context
   const links = new ImportLinks()
@@ -137,7 +137,7 @@ const BREAKS_OFF: readonly string[] = [
   'quota_exceeded',
 ]
 
-/** A refusal in the middle of a large import says how many memories were imported. */
+/** Adds the number of imported memories to a refusal in the middle of a large import. */
 function withProgress(error: unknown, { imported }: ImportProgress): unknown {
   if (!(error instanceof Refusal) || !BREAKS_OFF.includes(error.code)) return error
   const members = { ...error.extras.members, imported }
@@ -150,13 +150,13 @@ async function importChunks(context: ImportContext, facts: readonly ImportedFact
     const note =
       open &&
       ((tx: Tx, { imported, duplicates, log_seq }: ImportProgress) =>
-        // Mapped refs are part of the final reply only.
+        // Only the final reply contains mapped refs.
         open(tx, { imported, duplicates, refs_mapped: [], log_seq }))
     await importChunk(context, facts.slice(at, at + CHUNK), note)
   }
 }
 
-/** The last chunk commits together with the reply that a retry gets. */
+/** Commits the last chunk together with the reply that a retry gets. */
 async function importLastChunk(
   context: ImportContext,
   facts: readonly ImportedFact[],
@@ -194,7 +194,7 @@ async function importChunk(
     duplicates: progress.duplicates + repeated.length,
   }
   progress.log_seq = await retryOnStoreConflict(async () => {
-    // In each attempt: a ref of the file may have been erased while it was prepared.
+    // Checked in each attempt: a ref of the file may have been erased while it was prepared.
     await assertNoneErased(call, facts)
     const current = await loadWriteTarget(kernel, tenant_id, target.settings.store_id)
     const lines = fresh.map(({ imported }) => imported)
@@ -238,7 +238,7 @@ async function prepareChunk(
   })
 }
 
-/** The ref of the file when no fact here ever had it, else a new one. */
+/** Returns the ref of the file if no fact here ever had it, else a new one. */
 async function claimRefs(
   call: Call<typeof memory.import>,
   facts: readonly ImportedFact[],
@@ -256,7 +256,7 @@ async function claimRefs(
   return taken
 }
 
-/** How many refs from this fact's on to reserve together: those the chunk uses, with small gaps. */
+/** How many refs to reserve in one block from this fact on: those of the chunk, with small gaps. */
 function spanOf(facts: readonly ImportedFact[], at: number): number {
   const first = facts[at]?.ref ?? 0
   let [last, span] = [first, 1]
@@ -272,13 +272,13 @@ function spanOf(facts: readonly ImportedFact[], at: number): number {
 interface Chunk {
   readonly target: WriteTarget
   readonly pairs: readonly { imported: ImportedFact; fact: PreparedFact }[]
-  /** Lines that are left out, with the refs of the memories that they repeat. */
+  /** Lines left out as duplicates, with the refs of the memories that they repeat. */
   readonly stored: readonly { imported: ImportedFact; ref: number }[]
   readonly progress: ImportProgress
   readonly keys: TenantKeys
 }
 
-/** Returns the log position; the last one when every line is left out. */
+/** Returns the log position; the current last one if every line is left out. */
 async function insertChunk(
   call: Call<typeof memory.import>,
   tx: Tx,
@@ -299,12 +299,12 @@ async function insertChunk(
   await addVersions(tx, keys, { store_id: head.store_id, pairs, log_seq })
   for (const { fact } of pairs) meter(tx, call.operation.id, fact.bytes)
   const { tenant_id } = tx
-  // Chains reach back into earlier chunks: the next read rebuilds the index from the rows.
+  // Chains reach into earlier chunks, so the next read rebuilds the index from the rows.
   tx.afterCommit(() => storeIndexes(call.kernel).drop(tenant_id, head.store_id))
   return log_seq
 }
 
-/** Adds the lines that are versions of items to their names, in their order. */
+/** Adds lines that are versions of items to the items' names, in line order. */
 async function addVersions(
   tx: Tx,
   keys: TenantKeys,
@@ -322,15 +322,15 @@ async function addVersions(
       log_seq,
     })
     if (replaced === undefined) continue
-    // Else both would be found.
+    // Otherwise a search would find both versions.
     await link(tx, replaced, fact.ref, log_seq)
     await endReplaced(tx, replaced, log_seq)
   }
 }
 
 /**
- * Links a fact with the successor it names and with the predecessor that names it. Without a log
- * position, as where every line is left out, it only notes the link that is open.
+ * Links a fact to the successor it names and to the predecessor that names it. Without a log
+ * position (all lines were left out) it only records the open link.
  */
 async function linkVersions(
   tx: Tx,
@@ -347,13 +347,13 @@ async function linkVersions(
   else if (seq !== null) await link(tx, ref, successor, seq)
 }
 
-/** Ends the predecessor where its successor begins, unless it ended before. */
+/** Ends the predecessor at its successor's beginning, unless it ends before. */
 async function link(tx: Tx, predecessor: number, successor: number, seq: number): Promise<void> {
   const [old, next] = [
     await findCurrentValidity(tx, predecessor),
     await findCurrentValidity(tx, successor),
   ]
-  // Erased or superseded by other requests between two chunks: leaves their changes in place.
+  // Other requests erased or superseded a fact between two chunks; their changes win.
   if (!old || !next || old.superseded_by !== null || next.predecessor !== null) return
   if (next.valid_from_us <= old.valid_from_us) return
   const valid_until_us = Math.min(old.valid_until_us ?? next.valid_from_us, next.valid_from_us)
@@ -363,8 +363,8 @@ async function link(tx: Tx, predecessor: number, successor: number, seq: number)
 }
 
 /**
- * Ends the memory of an item whose new version cannot follow it in a chain: it is older, or follows
- * one of its own file.
+ * Ends the previous current version of an item if the new version cannot follow it in a chain,
+ * because it is older or already has a predecessor in its file.
  */
 async function endReplaced(tx: Tx, ref: number, seq: number): Promise<void> {
   const old = await findCurrentValidity(tx, ref)
@@ -376,7 +376,7 @@ async function endReplaced(tx: Tx, ref: number, seq: number): Promise<void> {
   await endDigests(tx, [ref], seq)
 }
 
-/** Returns the facts with their redactions. Refuses as `admitItems`. */
+/** Returns the facts with their redactions applied. Refuses like `admitItems`. */
 async function gateFacts(
   call: Parameters<typeof admitItems>[0],
   store_id: string,
@@ -385,7 +385,7 @@ async function gateFacts(
   if (facts.length === 0) return []
   const contexts = facts.map(({ draft: { content, metadata, item } }) => {
     if (!item) return { store_id, content, metadata }
-    // As a put of the item: what is redacted stays JSON.
+    // Same context as for a put of the item: a redacted value stays JSON.
     return { store_id, content: JSON.parse(content), metadata: pickName(item) }
   })
   const redactions = await admitItems(call, 'memory.write', contexts)

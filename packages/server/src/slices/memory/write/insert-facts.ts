@@ -20,14 +20,14 @@ import { advanceStoreHead, type StoreHead } from '../stores/store-heads.ts'
 
 export interface NewFact {
   readonly fact: PreparedFact
-  /** `valid_from_us` null: valid from the time of the write. */
+  /** `valid_from_us` is `null` for a fact that is valid from the time of the write. */
   readonly interval: {
     readonly valid_from_us: number | null
     readonly valid_until_us: number | null
   }
 }
 
-/** Inserts rows of facts at log position `seq`; returns the facts for the index. */
+/** Inserts fact rows at log position `seq`; returns the facts for the index. */
 export function insertPreparedFacts(
   tx: Tx,
   store_id: string,
@@ -69,8 +69,8 @@ export function insertPreparedFacts(
 }
 
 /**
- * Throws a conflict when one of the refs has been erased as a label of decisions while a fact was
- * prepared under it: the write is prepared again under another ref.
+ * Throws a conflict if one of the refs was erased, as a label of decisions, while a fact was
+ * prepared under it. The write is then prepared again under another ref.
  */
 export async function assertNotErased(tx: Tx, refs: readonly number[]): Promise<void> {
   if ((await findTombstones(tx, refs)).length > 0) throw new Conflict('store')
@@ -90,7 +90,7 @@ export async function insertFacts(
   const refs = facts.map(({ fact }) => fact.ref)
   const reserve = await reserveMemories(kernel, tx, facts.length)
   tx.needs(assertNotErased(tx, refs))
-  // A fact has the time of its log entry: a `known_at` of that time finds it on record.
+  // A fact has the time of its log entry, so `known_at` with that time finds it on record.
   const { seq, created_us: now_us } = await appendCrumb(tx, {
     event_type: 'memory.written',
     subject: store_id,

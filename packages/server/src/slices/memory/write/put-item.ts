@@ -21,7 +21,7 @@ import { linkSuccessor } from './supersede.ts'
 
 export interface PreparedItem extends ReturnType<typeof digestName> {
   readonly fact: PreparedFact
-  /** The version that must be the current one, where the caller names it. */
+  /** If set, the put is refused unless this version is the current one. */
   readonly if_ref?: number | undefined
 }
 
@@ -35,8 +35,8 @@ export interface StoredItem {
 }
 
 /**
- * Units of work of a tenant run one after another, so that two puts of one name make one chain.
- * Refuses `item_changed`, `erasing` and `quota_exceeded`.
+ * Units of work of a tenant run one after another, so two puts of one name form one chain. Refuses
+ * `item_changed`, `erasing` and `quota_exceeded`.
  */
 export async function putItem(
   kernel: Kernel,
@@ -85,7 +85,7 @@ async function writeVersion(
   const interval = { valid_from_us: null, valid_until_us: null }
   if (!old || old.superseded_by !== null)
     return insertFacts(kernel, tx, target, [{ fact, interval }])
-  // An imported version may begin later than now.
+  // An imported version may be valid only from a later time than now.
   const valid_from_us = old.valid_from_us >= tx.now() ? old.valid_from_us + 1 : null
   const timed = { ...interval, valid_from_us }
   return linkSuccessor(kernel, tx, { head: target, old, fact, interval: timed })
@@ -94,15 +94,15 @@ async function writeVersion(
 interface ImportedVersion extends ReturnType<typeof digestName> {
   readonly store_id: string
   readonly ref: number
-  /** Whether nothing has replaced or ended it. */
+  /** Whether no version has replaced or ended this one. */
   readonly is_current: boolean
   readonly created_us: number
   readonly log_seq: number
 }
 
 /**
- * Adds an imported version to its name. A current one takes the place of the item, whose memory is
- * returned.
+ * Adds an imported version to its name. If the version is current, it replaces the item's current
+ * version, whose ref is returned.
  */
 export async function addImportedVersion(
   tx: Tx,
@@ -123,7 +123,7 @@ export async function addImportedVersion(
     version: (latest?.version ?? 0) + 1,
     ref,
     head: is_current ? 1 : 0,
-    // What is imported may be older than what is there.
+    // Imported versions may be older than the stored ones.
     created_us: Math.min(created_us, latest?.created_us ?? created_us),
     written_seq: log_seq,
   })

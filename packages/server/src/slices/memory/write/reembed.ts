@@ -62,14 +62,14 @@ export const reembed: Handler<typeof memory.reembed> = (call, { params, body }) 
     return { job_id, store_id, embedder, missing }
   })
 
-/** Outside the unit of work: it reads every row of the store. */
+/** Counts outside the unit of work, as it reads every row of the store. */
 const countMissing = (
   kernel: Kernel,
   { tenant_id, store_id }: { readonly tenant_id: string; readonly store_id: string },
   mark: number,
 ): Promise<number> => countRows(kernel.db, tenant_id, (db) => countFactsToEmbed(db, store_id, mark))
 
-/** Recorded in the log: from here on texts of the store may leave the service, or no longer do. */
+/** Writes a log entry: texts of the store may leave the service from here on, or no longer do. */
 async function switchEmbedder(
   kernel: Kernel,
   tx: Tx,
@@ -88,10 +88,10 @@ async function switchEmbedder(
   tx.afterCommit(() => settingsCache(kernel).forget(tenant_id, store_id))
 }
 
-/** How long the job runs before other jobs do. */
+/** How long the job runs before it yields to other jobs. */
 const RUN_MS = 5_000
 
-/** The embedder of the store is not configured in this process; it may be in another one. */
+/** The store's embedder is not configured in this process, but may be in another one. */
 class EmbedderNotConfigured extends Error {
   override readonly name = 'EmbedderNotConfigured'
 }
@@ -99,12 +99,12 @@ class EmbedderNotConfigured extends Error {
 /** One pass through a store, over any number of runs of the job. */
 interface ReembedPass {
   readonly embedder: string
-  /** The last log position when it began. */
+  /** The last log position when the pass began. */
   readonly seq: number
-  /** The last ref that was processed. */
+  /** The last processed ref. */
   after: number
   embedded: number
-  /** Of a batch that was skipped: the embedder may fail at its texts. */
+  /** Failure of a skipped batch: the embedder may fail at its texts. */
   failure: EmbedderFailure | null
 }
 
@@ -128,7 +128,7 @@ async function runReembedJob(
   passes: Map<string, ReembedPass>,
 ): Promise<JobPause | undefined> {
   const { job } = context
-  // The payload is written by enqueueReembed.
+  // `enqueueReembed` wrote the payload.
   const owner = { tenant_id: job.tenant_id, store_id: String(job.payload['store_id']) }
   const run_ends = performance.now() + RUN_MS
   const count = await ProgressCounter.open(kernel, context, owner)
@@ -141,7 +141,7 @@ async function runReembedJob(
     if (end === 'paused') return { again_ms: 0 }
     passes.delete(job.job_id)
     if (pass.failure) throw pass.failure
-    // Facts written meanwhile may have refs that the pass had passed.
+    // Facts written meanwhile may have refs below the position of the pass.
     const { embedded, seq } = pass
     if (embedded > 0 || !(await finishJob(kernel, target, { context, seq }))) continue
     await count.end()
@@ -151,7 +151,7 @@ async function runReembedJob(
   return undefined
 }
 
-/** Null: there is nothing to make vectors for. */
+/** Returns `null` if there is nothing to make vectors for. */
 async function findTarget(
   kernel: Kernel,
   { tenant_id, store_id }: { tenant_id: string; store_id: string },
@@ -167,7 +167,7 @@ async function findTarget(
 const findLogEnd = async (kernel: Kernel, tenant_id: string): Promise<number> =>
   ((await kernel.db.read(tenant_id, findHead))?.size ?? 0) - 1
 
-/** The pass of the job, or a new one: the embedder may have changed between two runs. */
+/** Returns the pass of the job, or a new one if the embedder has changed between two runs. */
 async function resumePass(
   kernel: Kernel,
   { tenant_id, embedder }: ReembedTarget,
@@ -193,23 +193,23 @@ async function runPass(
     if (performance.now() > run_ends) return 'paused'
     try {
       const { embedded, last, failure } = await embedBatch(kernel, target, pass.after)
-      // Attempts are counted where the embedder refuses, not where it is unavailable.
+      // A refusal by the embedder counts as an attempt of the job; unavailability does not.
       if (failure?.reason === 'failed_before')
         throw pass.failure instanceof EmbedderRefused ? pass.failure : failure
       pass.failure ??= failure
       pass.embedded += embedded
       await count.add(embedded)
-      // The end of the store, or another embedder: then a new pass starts.
+      // The store is done or has another embedder; the latter starts a new pass.
       if (last === null) return 'ended'
       pass.after = last
     } catch (error) {
-      // A fact of the batch was erased: repeats the batch without it.
+      // A fact of the batch was erased: retries the batch without it.
       if (!(error instanceof EmbeddingInterrupted)) throw error
     }
   }
 }
 
-/** In one unit of work: a later write finds no open job and enqueues a new one. */
+/** Finishes in one unit of work: a later write finds no open job and enqueues a new one. */
 const finishJob = (
   kernel: Kernel,
   { tenant_id, store_id, embedder, space }: ReembedTarget,
@@ -258,7 +258,7 @@ class ProgressCounter {
     await this.#context.progress(this.#done, this.#total)
   }
 
-  /** Facts that the embedder refuses stay missing, and the progress shows it. */
+  /** Facts that the embedder refuses keep missing a vector, and the progress shows them as such. */
   async end(): Promise<void> {
     this.#total = this.#done + (await this.#countMissing())
     await this.add(0)
@@ -308,17 +308,17 @@ async function resealFacts(kernel: Kernel, target: ReembedTarget, rows: readonly
   if (!embedder) throw new Error('a space has its embedder')
   const refs = rows.map(({ ref }) => ref)
   const batch = { tenant_id, store_id, refs }
-  // An erasure interrupts the run: nothing of the batch is sealed.
+  // An erasure interrupts the call; nothing of the batch is sealed then.
   return runningEmbeddings(kernel).run(batch, async (signal) => {
     const opened = await openFactRows(kernel, tenant_id, rows, {
       onBroken: (ref) => kernel.logger.error('memory.seal_broken', { tenant_id, ref }),
     })
-    // An embedder may be a service elsewhere: nothing that has expired is sent there.
+    // The embedder may be an external service; expired content must not be sent there.
     const facts = opened.filter((fact) => !isExpired(fact, kernel.clock.now()))
     const contents = facts.map(({ document }) => searchedText(document))
     const vectors = await embedInSteps(embedder, contents, { patient: true, signal })
     const keys = await kernel.keyring.tenant(tenant_id)
-    // Read again after the wait: a secret destroyed meanwhile is not restored.
+    // Secrets are read again after the wait, so that one destroyed meanwhile is not restored.
     const secrets = await kernel.keyring.secrets(tenant_id, 'fact', refs)
     return facts.flatMap((fact, i) => {
       const [vector, secret] = [vectors[i], secrets.get(fact.ref)]
@@ -331,8 +331,8 @@ async function resealFacts(kernel: Kernel, target: ReembedTarget, rows: readonly
 }
 
 /**
- * Stores the facts that are live and unchanged since they were opened; facts that are erased or
- * being erased are left alone. Null: the store has another embedder by now.
+ * Stores the vectors of facts that are live and unchanged since they were opened; erased facts and
+ * facts being erased are skipped. Returns `null` if the store has another embedder by now.
  */
 function storeResealed(
   kernel: Kernel,
@@ -353,7 +353,8 @@ function storeResealed(
     })
     const refs = unchanged.map(({ fact }) => fact.ref)
     if (refs.length === 0) return 0
-    // A log entry advances the store's log position: every index applies the change as a write.
+    // A log entry advances the store's log position, so every index applies the change like a
+    // write.
     const { seq } = await appendCrumb(tx, {
       event_type: 'store.reembedded',
       subject: store_id,

@@ -36,7 +36,7 @@ import {
 } from './write.ts'
 
 interface SupersedeReplayIds extends WriteReplayIds {
-  /** Whether `old_ref` was a fact of the store and namespace. */
+  /** Whether `old_ref` is a fact of the store and namespace. */
   readonly known: boolean
 }
 
@@ -62,7 +62,7 @@ const supersedeAdmitted: Handler<typeof memory.supersede> = (call, { params, bod
       findVersion(db, body.old_ref, kernel.clock.now()),
     )
     const options = mergeWriteOptions(body)
-    // Without a namespace of its own the successor has that of its predecessor.
+    // Without an explicit namespace the successor gets that of its predecessor.
     const namespace = namesNamespace(options) ? parseNamespace(tenant_id, options) : undefined
     const known = predecessor !== undefined && isVersionOf(predecessor, { ...params, namespace })
     const draft = known ? { ...parsed.draft, namespace: predecessor.namespace } : parsed.draft
@@ -89,7 +89,7 @@ const supersedeAdmitted: Handler<typeof memory.supersede> = (call, { params, bod
         const reply = { ...showWriteReply(fact, ids), ...showSuperseded(body.old_ref, known) }
         return { reply: { reply }, ids }
       },
-      // Written by run above.
+      // The stored ids were written by `run` above.
       replay: async (_, ids) => ({ replay: ids as SupersedeReplayIds }),
     }
     const store = { tenant_id, ...params }
@@ -106,7 +106,7 @@ const namesNamespace = (options: { tenant_id?: unknown; namespace?: unknown } | 
   typeof options?.tenant_id === 'string' || typeof options?.namespace === 'string'
 
 /**
- * Whether the fact is of the store and of the namespace (undefined: of any). A ref of another store
+ * Whether the fact is in the store and in the namespace (any if undefined). A ref of another store
  * or namespace is treated as unknown.
  */
 const isVersionOf = (
@@ -115,15 +115,15 @@ const isVersionOf = (
 ): boolean =>
   fact.store_id === store_id && (namespace === undefined || fact.namespace === namespace)
 
-/** The fact, unless it has expired: that is an unknown ref, as it will be once it is erased. */
+/** Returns undefined for an expired fact: its ref is unknown, as it is after the erasure. */
 async function findVersion(db: TenantDb, ref: number, now_us: number) {
   const fact = await findFact(db, ref)
   return fact && (await findExpired(db, [ref], now_us)).has(ref) ? undefined : fact
 }
 
 /**
- * Behind the back of `items.put`, the name would lead to a version that is not current; a digest
- * says what its sources say.
+ * Refuses versions that the service maintains. Superseding an item without `items.put` would leave
+ * its name on an outdated version; a digest must say what its sources say.
  */
 async function refuseServiceVersion(
   call: Call<typeof memory.supersede>,

@@ -1,5 +1,5 @@
-// Writes the turns of a conversation and the facts that a model found in them, in one unit of work:
-// each fact is bound to the turns that it is from, and replaces a memory only where it names one.
+// Writes the turns of a conversation and the facts that a model extracted from them in one unit of
+// work. Each fact is bound to its source turns and replaces a memory only if it names one.
 
 import type { FactBecame, WriteRequest } from '@custos/contract'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
@@ -19,14 +19,14 @@ import { insertFacts } from './insert-facts.ts'
 import { linkSuccessor } from './supersede.ts'
 import { parseWrite } from './write.ts'
 
-/** What a model found, after the policies; `reason`: it is not to be written. */
+/** A fact that a model extracted, after the policies. With a `reason` it is not written. */
 export interface FactCandidate {
   readonly content: string
-  /** Positions of the turns that say it. */
+  /** Positions of the turns that state the fact. */
   readonly sources: readonly number[]
   /** The memory that it replaces. */
   readonly supersedes: number | null
-  /** A memory that says nearly the same. */
+  /** A memory with nearly the same content. */
   readonly same_as: number | null
   readonly reason: FactBecame['reason']
 }
@@ -40,27 +40,27 @@ export interface WrittenConversation {
 
 interface ConversationWrite<T extends ReplayIds> {
   readonly store_id: string
-  /** The turns, after the policies. */
+  /** The turns of the conversation, after the policies. */
   readonly items: readonly WriteRequest[]
   readonly loc: Loc
   readonly facts: readonly FactCandidate[]
-  /** The fact as it is written. */
+  /** Makes the write request of a fact. */
   request(fact: FactCandidate, source_refs: readonly number[]): WriteRequest
-  /** What else is to be done in the unit: prepared with every ref that may be written. */
+  /** Prepares further work for the unit. Gets every ref that may be written. */
   prepare(refs: readonly number[]): Promise<(tx: Tx, written: WrittenConversation) => Promise<T>>
 }
 
 interface PreparedCandidate {
   readonly fact: FactCandidate
   readonly source_refs: number[]
-  /** Null: it is not to be written. */
+  /** `null` if the fact is not written. */
   readonly prepared: PreparedFact | null
   readonly duplicate_of: number | null
 }
 
 type ConversationCall = Pick<Call, 'kernel' | 'tenant_id' | 'operation' | 'principal' | 'once'>
 
-/** All or nothing; honours Idempotency-Key. */
+/** Writes everything or nothing. Honours Idempotency-Key. */
 export const writeConversation = <T extends ReplayIds>(
   call: ConversationCall,
   given: ConversationWrite<T>,
@@ -78,7 +78,7 @@ export const writeConversation = <T extends ReplayIds>(
           const ids = await act(tx, await insertConversation(call, tx, conversation))
           return { reply: ids, ids }
         },
-        // Written by run: the whole reply.
+        // `run` stored the whole reply.
         replay: async (_, ids) => ids as T,
       }),
     )
@@ -87,7 +87,7 @@ export const writeConversation = <T extends ReplayIds>(
 const refOf = (one: { readonly fact: PreparedFact } | PreparedCandidate): number | null =>
   'prepared' in one ? (one.prepared?.ref ?? null) : one.fact.ref
 
-/** A fact that waited for a person: what is to be done in the unit of the approval. */
+/** Prepares a fact that waited for approval; returns the work for the approval's unit of work. */
 export async function prepareWaitingFact(
   { kernel, tenant_id, operation, principal }: Omit<ConversationCall, 'once'>,
   {
@@ -97,9 +97,9 @@ export async function prepareWaitingFact(
     supersedes,
   }: {
     readonly store_id: string
-    /** As it is written. */
+    /** The fact's write request. */
     readonly item: WriteRequest
-    /** The turns that say it. */
+    /** The turns that state the fact. */
     readonly source_refs: readonly number[]
     readonly supersedes: number | null
   },
@@ -117,7 +117,7 @@ export async function prepareWaitingFact(
   const candidate = { fact, source_refs: [...source_refs], prepared, duplicate_of }
   return async (tx) => {
     const head = await loadTargetHead(kernel, tx, target)
-    // The fact of a turn that is being erased would outlive it: the erasure plan does not name it.
+    // Facts of a turn that is being erased are not written: the erasure plan does not include them.
     const live = await areLive(tx, source_refs)
     const checked = live
       ? candidate
@@ -159,7 +159,7 @@ async function prepareConversation<T extends ReplayIds>(
       const source_refs = refsOf(fact)
       if (!one) return { fact, source_refs, prepared: null, duplicate_of: fact.same_as }
       const duplicate_of = before[at] ?? hashes.get(one.content_hash) ?? null
-      // The next one with this content is a duplicate of this one.
+      // A later fact with this content is a duplicate of this one.
       hashes.set(one.content_hash, hashes.get(one.content_hash) ?? one.ref)
       return { fact, source_refs, prepared: one, duplicate_of }
     }),
@@ -188,7 +188,7 @@ async function insertConversation(
   const { log_seq } = await insertFacts(kernel, tx, head, inserts)
   const written: FactBecame[] = []
   for (const one of facts) {
-    // Each changes the head of the store.
+    // Loads the head for each fact, as every fact changes it.
     const current = await loadTargetHead(kernel, tx, target)
     written.push(await insertCandidate({ kernel, operation }, tx, current, one))
   }
@@ -225,7 +225,7 @@ async function insertCandidate(
   return { ...unwritten, outcome, ref, superseded: old ? supersedes : null, reason: null }
 }
 
-/** A current memory that its own operation does not replace; null: it is none. */
+/** Returns the memory if it is current and neither a digest nor an item, else `null`. */
 async function findReplaceable(tx: Tx, ref: number) {
   const old = await findFact(tx, ref)
   if (!old || old.state !== LIVE || old.superseded_by !== null) return null

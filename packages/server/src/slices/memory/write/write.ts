@@ -55,7 +55,7 @@ const writeAdmitted: Handler<typeof memory.write> = (call, { params, body }) =>
         const ids = { ref, duplicate_of, log_seq, token_count }
         return { reply: { reply: showWriteReply(fact, ids) }, ids }
       },
-      // Written by run above.
+      // The stored ids were written by `run` above.
       replay: async (_, ids) => ({ replay: ids as WriteReplayIds }),
     }
     const store = { tenant_id, ...params }
@@ -83,7 +83,7 @@ export async function writeAll(
     readonly loc: Loc
   },
 ): Promise<BatchIds> {
-  // Before the policies: an unknown store is refused as such.
+  // Runs before the policies, so that an unknown store is refused as such.
   await loadWriteTarget(call.kernel, call.tenant_id, given.store_id)
   const items = await gateWrites(call, given.store_id, given.items)
   return writeAdmittedItems(call, { ...given, items })
@@ -129,14 +129,14 @@ const writeAdmittedItems = (
         const ids = { refs, duplicates, log_seq: written?.log_seq ?? null }
         return { reply: ids, ids }
       },
-      // Written by run above: the whole reply.
+      // `run` above stored the whole reply.
       replay: async (_, ids) => ids as BatchIds,
     }
     const store = { tenant_id, store_id }
     return countPending(kernel, store, facts.length, () => call.once(once))
   })
 
-/** Returns the writes with their redactions. Refuses as `admitItems`. */
+/** Returns the writes with their redactions applied. Refuses like `admitItems`. */
 export async function gateWrites<T extends WriteRequest>(
   call: Parameters<typeof admitItems>[0],
   store_id: string,
@@ -210,7 +210,7 @@ export function parseWrite(
   return { draft, valid_from_us }
 }
 
-/** What is stored with an idempotency key: numbers, and nothing of the content. */
+/** Stored with an idempotency key: numbers only, no content. */
 export interface WriteReplayIds extends ReplayIds {
   readonly ref: number
   readonly duplicate_of: number | null
@@ -227,7 +227,7 @@ export const showWriteReply = (fact: PreparedFact, ids: WriteReplayIds): WriteRe
   token_count: ids.token_count,
 })
 
-/** The reply to a retried write, from the rows; a memory erased or expired since has no hash. */
+/** Renders the reply to a retried write from the rows. An erased or expired memory has no hash. */
 export async function showReplayedWrite(
   kernel: Kernel,
   tenant_id: string,

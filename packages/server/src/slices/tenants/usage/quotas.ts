@@ -23,14 +23,14 @@ import {
 } from './usage.sql.ts'
 import { calendarMonth, countGoverned, countGovernedEver, pendingGoverned } from './usage.ts'
 
-/** Of what a plan includes: where the tenant is told. */
+/** Percentages of an included amount at which the tenant is notified. */
 const THRESHOLDS = [80, 100] as const
 
 const MEMORIES = 'memories'
 
 interface PlanState {
   readonly plan: string
-  /** Where a person can change the plan; null: nobody sells plans here. */
+  /** Where a person can change the plan; `null` if this installation sells no plans. */
   readonly upgrade_url: string | null
   readonly limits: PlanLimits
   /** Null: not read by this commit. */
@@ -42,7 +42,7 @@ interface PlanState {
   } | null
 }
 
-/** Units of a tenant take turns on both engines: nobody else counts between check and change. */
+/** Units of a tenant run one at a time on both engines: nobody counts in between. */
 const slot: SharedSlot<PlanState> = {
   name: 'plan',
   async flush(tx, { memories }) {
@@ -52,20 +52,20 @@ const slot: SharedSlot<PlanState> = {
   },
 }
 
-/** The limits of the tenant's plan; where no plan has limits, those that protect a process. */
+/** The limits of the tenant's plan. If no plan has limits, the limits that protect a process. */
 export async function planLimits(kernel: Kernel, db: TenantDb): Promise<PlanLimits> {
   const tenant = await findTenant(db, db.tenant_id)
   return limitsAt(kernel.settings.plans, tenant ?? null, kernel.clock.now())
 }
 
-/** Null: no plan has limits. */
+/** Returns `null` if no plan has limits. */
 async function loadPlan(kernel: Kernel, tx: Tx): Promise<PlanState | null> {
   const table = kernel.settings.plans
   if (table === null) return null
   const known = tx.shared.get(slot)
   if (known) return known
   const tenant = await findPlan(tx)
-  // A tenant without a row is being made.
+  // The tenant is being created and has no row yet.
   if (!tenant) return null
   const { plan } = tenant
   const { billing, console_origins } = kernel.settings
@@ -82,15 +82,16 @@ async function loadMemories(tx: Tx, { memories }: PlanState) {
     findCounter(tx, MEMORIES),
     findStoreTotals(tx),
   ])
-  // A unit that does not count, as of a process without plans, moves the position of a store.
+  // If the positions differ, a unit that does not count, such as one without plans, changed a
+  // store.
   if (counted?.stores_seq === last_seq) return { ...counted, changed: false }
   return { value: await countMemories(tx), stores_seq: last_seq, changed: true }
 }
 
 /**
  * Counts new memories in their unit of work, before their rows are inserted. Refuses
- * `quota_exceeded` where they are more than the plan allows.
- * @returns to be called with the log position of the change, which is that of its store
+ * `quota_exceeded` if the plan does not allow them.
+ * @returns a function to call with the log position of the change, which is that of its store
  */
 export async function reserveMemories(
   kernel: Kernel,
@@ -107,7 +108,7 @@ export async function reserveMemories(
     tx.shared.set(slot, { ...plan, memories: { value, stores_seq: seq, changed: true } })
 }
 
-/** Counts memories out that are erased in this unit at log position `seq`. */
+/** Subtracts memories that are erased in this unit at log position `seq`. */
 export async function releaseMemories(
   kernel: Kernel,
   tx: Tx,
@@ -120,16 +121,16 @@ export async function releaseMemories(
   tx.shared.set(slot, { ...plan, memories })
 }
 
-/** Stores of self-tests beyond this are counted: anybody can call a store one. */
+/** Self-test stores that are not counted. Further ones are, as anybody can mark a store as one. */
 const SELF_TESTS_FREE = 20
 
-/** The stores that a plan counts: not those of self-tests, which exist for a moment. */
+/** The stores that count towards a plan: all but those of self-tests, which exist only briefly. */
 async function countStores(db: TenantDb): Promise<{ counted: number; self_tests: number }> {
   const [{ count }, self_tests] = await Promise.all([findStoreTotals(db), countSelfTestStores(db)])
   return { counted: count - Math.min(self_tests, SELF_TESTS_FREE), self_tests }
 }
 
-/** Before a store is inserted. Refuses `quota_exceeded`. */
+/** Call this before a store is inserted. Refuses `quota_exceeded`. */
 export async function requireRoomForStore(
   kernel: Kernel,
   tx: Tx,
@@ -144,8 +145,9 @@ export async function requireRoomForStore(
 }
 
 /**
- * After a governed decision was counted (`meter`) in this unit. Refuses `free_ceiling_reached` for
- * one beyond the ceiling of the plan, and logs when a share of what the plan includes is used.
+ * Call this after a governed decision was counted (`meter`) in this unit. Refuses
+ * `free_ceiling_reached` for a decision beyond the plan's ceiling, and writes a log entry when a
+ * share of the included amount is used.
  */
 export async function limitGovernedDecisions(kernel: Kernel, tx: Tx): Promise<void> {
   const plan = await loadPlan(kernel, tx)
@@ -205,7 +207,7 @@ const quotaExceeded = (plan: PlanState, exceeded: QuotaUse): Refusal =>
     },
   )
 
-/** The counter of a tenant's memories where it is kept, beside the number of rows. */
+/** The counter of a tenant's memories, if one is kept, and the actual number of rows. */
 export async function compareMemoryCount(
   db: TenantDb,
 ): Promise<{ readonly counted: number; readonly rows: number } | null> {
@@ -217,7 +219,7 @@ export async function compareMemoryCount(
   return { counted: counter.value, rows: await countMemories(db) }
 }
 
-/** What a tenant uses of its plan now, for people. */
+/** The tenant's current use of its plan, for people. */
 export async function loadQuotaUse(kernel: Kernel, db: TenantDb): Promise<readonly QuotaUse[]> {
   const tenant = await findTenant(db, db.tenant_id)
   if (!tenant || kernel.settings.plans === null) return []
@@ -237,8 +239,8 @@ const WINDOW_S = 60
 const LIMIT = 'requests'
 
 /**
- * Operations that are counted and never refused: what protects a person, proves something or makes
- * a credential safe does not wait for the next minute.
+ * Operations that are counted but never refused: what protects a person, proves something or
+ * secures a credential must not wait for the next minute.
  */
 const NEVER_REFUSED: readonly RegExp[] = [
   /^(erasure|subjects|retention|offboarding|gcrumbs|billing)\./,
@@ -276,7 +278,7 @@ export async function takeRequest(
   const taken = await rates.take(limit)
   const policy = { 'ratelimit-policy': `"${LIMIT}";q=${max_requests};w=${WINDOW_S}` }
   if (taken) return { ...policy, ratelimit: `"${LIMIT}";r=${rates.left(limit)};t=${WINDOW_S}` }
-  // Of no requests at all none becomes free; the limit may change.
+  // A limit of zero requests never frees one, but the limit may change.
   const retry_after_s = max_requests === 0 ? WINDOW_S : await rates.secondsUntilRoom(limit)
   const headers = { ...policy, ratelimit: `"${LIMIT}";r=0;t=${retry_after_s}` }
   if (isNeverRefused(operation)) return headers

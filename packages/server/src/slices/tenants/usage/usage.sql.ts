@@ -1,4 +1,4 @@
-// SQL of usage counters, one row per tenant, month and operation, and of what a tenant uses of its
+// SQL of usage counters, with a row per tenant, month and operation, and of a tenant's use of its
 // plan.
 
 import { sql } from 'kysely'
@@ -37,7 +37,7 @@ const addStatement = statement<UsageRow>()((k, p) =>
     ),
 )
 
-/** Adds to a counter; a missing one starts at zero. */
+/** Adds to a counter. A missing counter starts at zero. */
 export const addUsage = (tx: Tx, row: UsageRow) => tx.runOf(addStatement, row)
 
 /** The counters of one month, for example `2026-01`. */
@@ -58,12 +58,12 @@ const countStatement = statement<{ period: string; operation: string }>()((k, p)
     .where('operation', '=', p.operation),
 )
 
-/** One counter of a month; 0 where there is none. */
+/** One counter of a month; 0 if there is none. */
 export async function findUsage(db: TenantDb, period: string, operation: string): Promise<number> {
   return (await db.firstOf(countStatement, { period, operation }))?.count ?? 0
 }
 
-/** The counters of some operations in every month. */
+/** The counters of some operations in all months. */
 export const listUsageOf = (db: TenantDb, operations: readonly string[]): Promise<UsageRow[]> =>
   db.all(
     from(db, 'usage')
@@ -71,7 +71,7 @@ export const listUsageOf = (db: TenantDb, operations: readonly string[]): Promis
       .where('operation', 'in', operations),
   )
 
-/** Replaces a counter, whatever it was. */
+/** Replaces a counter, whatever its value. */
 export async function setUsage(tx: Tx, row: UsageRow): Promise<void> {
   const { period, operation } = row
   await tx.run(
@@ -121,7 +121,7 @@ const storesStatement = statement<Record<never, never>>()((k, p) =>
     .where('tenant_id', '=', p.tenant_id),
 )
 
-/** The stores of the tenant: how many, and the highest log position of any. */
+/** The number of the tenant's stores, and the highest log position of any of them. */
 export async function findStoreTotals(
   db: TenantDb,
 ): Promise<{ readonly count: number; readonly last_seq: number }> {
@@ -129,13 +129,13 @@ export async function findStoreTotals(
   return { count: Number(row?.count ?? 0), last_seq: Number(row?.last_seq ?? 0) }
 }
 
-/** Stores of self-tests that there are now. */
+/** Counts the existing stores of self-tests. */
 export async function countSelfTestStores(db: TenantDb): Promise<number> {
   const query = from(db, 'self_test_stores').select((e) => e.fn.countAll<number>().as('count'))
   return Number((await db.first(query))?.count ?? 0)
 }
 
-/** Memories with a row, replaced versions included. Reads an index entry for each. */
+/** Counts memories with a row, replaced versions included. Reads an index entry per memory. */
 export async function countMemories(db: TenantDb): Promise<number> {
   const row = await db.first(from(db, 'facts').select((e) => e.fn.countAll<number>().as('count')))
   return Number(row?.count ?? 0)
@@ -171,12 +171,12 @@ const paidTimeStatement = statement<object>()((k, p) =>
     .where('tenant_id', '=', p.tenant_id),
 )
 
-/** The period that the tenant's subscription is in, as far as the provider has told. */
+/** The current period of the tenant's subscription, as last reported by the provider. */
 export const findPaidTime = (db: TenantDb) => db.firstOf(paidTimeStatement, {})
 
 const planStatement = statement<object>()((k, p) =>
   k.selectFrom('tenants').select(['plan', 'overrides']).where('tenant_id', '=', p.tenant_id),
 )
 
-/** The plan of the tenant and what replaces its limits. */
+/** The tenant's plan and the overrides of its limits. */
 export const findPlan = (db: TenantDb) => db.firstOf(planStatement, {})

@@ -1,4 +1,5 @@
-// Usage: writes are counted with their commit, reads in memory and flushed every few seconds.
+// Usage: writes are counted with their commit; reads are counted in memory and flushed every few
+// seconds.
 
 import type { Usage } from '@custos/contract'
 import { formatTime, parseTime } from '../../../platform/clock.ts'
@@ -16,12 +17,12 @@ import {
 
 const FLUSH_MS = 2_000
 
-// How the call counted: the same operation may write on one path and only read on another.
+// Prefix for how a call counted: an operation may write on one path and only read on another.
 const WRITE = 'w/'
 const READ = 'r/'
-/** No operation: what operations and jobs erased. */
+/** Not an operation: counts what operations and jobs erased. */
 const ERASED = 'e/erased'
-/** No operation: governed decisions by kind. */
+/** Prefix, not an operation: counts governed decisions by kind. */
 const GOVERNED = 'g/'
 
 const slot: SharedSlot<ReadonlyMap<string, { readonly count: number; readonly bytes: number }>> = {
@@ -33,10 +34,10 @@ const slot: SharedSlot<ReadonlyMap<string, { readonly count: number; readonly by
   },
 }
 
-// Operations that count themselves, so that the edge does not count them again as reads.
+// Operations that count themselves, so that the HTTP layer does not count them again as reads.
 const metered = new Set<string>()
 
-/** Counts one writing operation in its unit of work: it counts if and only if it commits. */
+/** Counts one writing operation in its unit of work, so that it counts exactly if it commits. */
 export function meter(tx: Tx, operation: string, bytes = 0): void {
   metered.add(operation)
   add(tx, WRITE + operation, { count: 1, bytes })
@@ -45,20 +46,20 @@ export function meter(tx: Tx, operation: string, bytes = 0): void {
 /** Counts a memory or decision that was erased, in the unit of work of its certificate. */
 export const meterErasure = (tx: Tx): void => add(tx, ERASED, { count: 1, bytes: 0 })
 
-/** A governed decision: one that an agent logged, or a judgment of an agent on the record. */
+/** Governed decisions: those that an agent logged, and judgments of an agent on record. */
 const GOVERNED_KINDS = ['logged', 'certify', 'reject'] as const
 
 /** Counts a governed decision in the unit of work of its log entry. */
 export const meterGoverned = (tx: Tx, kind: (typeof GOVERNED_KINDS)[number]): void =>
   add(tx, GOVERNED + kind, { count: 1, bytes: 0 })
 
-/** The governed decisions of a month; in a unit of work, with those of its commit. */
+/** The governed decisions of a month. In a unit of work, includes those of its commit. */
 export async function countGoverned(db: TenantDb, period: string): Promise<number> {
   const counts = await loadGoverned(db, period)
   return counts.logged + counts.certify + counts.reject + pendingGoverned(db)
 }
 
-/** The governed decisions of all time; in a unit of work, with those of its commit. */
+/** All governed decisions ever. In a unit of work, includes those of its commit. */
 export async function countGovernedEver(db: TenantDb): Promise<number> {
   const rows = await listUsageOf(
     db,
@@ -67,7 +68,7 @@ export async function countGovernedEver(db: TenantDb): Promise<number> {
   return rows.reduce((sum, { count }) => sum + count, 0) + pendingGoverned(db)
 }
 
-/** Those of the units before in a commit, and of this one. */
+/** Governed decisions of this unit and of earlier units in its commit. */
 export function pendingGoverned(db: TenantDb | Tx): number {
   const pending = 'shared' in db ? db.shared.get(slot) : undefined
   return GOVERNED_KINDS.reduce((sum, kind) => sum + (pending?.get(GOVERNED + kind)?.count ?? 0), 0)
@@ -94,7 +95,7 @@ function add(
   tx.shared.set(slot, counts)
 }
 
-/** Reads since the last flush. A killed process loses at most the last few seconds of them. */
+/** Counts reads since the last flush. A killed process loses those of the last few seconds. */
 class ReadMeter {
   readonly #kernel: Kernel
   #counts = new Map<string, Map<string, number>>()
@@ -104,7 +105,7 @@ class ReadMeter {
     this.#kernel = kernel
   }
 
-  /** Counts one call, unless the operation is one that meters its own units of work. */
+  /** Counts one call, unless the operation meters its own units of work. */
   count(tenant_id: string, operation: string): void {
     if (metered.has(operation)) return
     let counts = this.#counts.get(tenant_id)
@@ -115,7 +116,7 @@ class ReadMeter {
     counts.set(operation, (counts.get(operation) ?? 0) + 1)
   }
 
-  /** Writes what was counted, one unit a tenant; what cannot be written is kept for later. */
+  /** Writes the counts, one unit of work per tenant. What cannot be written is kept for later. */
   async flush(): Promise<void> {
     const taken = this.#counts
     this.#counts = new Map()
@@ -152,7 +153,7 @@ class ReadMeter {
 
 export const readMeter = perKernel((kernel) => new ReadMeter(kernel))
 
-/** Stops counting in the background and writes what is left. */
+/** Stops the background flushes and writes what is left. */
 export const flushReadMeter = (kernel: Kernel): Promise<void> => readMeter(kernel).stop()
 
 /** The usage of a tenant in a month. */
@@ -191,7 +192,7 @@ function kindOf(counted: string, operation: string) {
   return 'writes'
 }
 
-/** Adds usages up, for example those of all tenants. */
+/** Sums usages, for example those of all tenants. */
 export function addUsages(all: readonly Usage[]): Usage {
   const { operations, ...sum } = summarize([])
   for (const usage of all) {
@@ -207,7 +208,7 @@ export function addUsages(all: readonly Usage[]): Usage {
   return { ...sum, operations }
 }
 
-/** `2026-01` of microseconds since the epoch, UTC. */
+/** The month (`2026-01`) of microseconds since the epoch, UTC. */
 const monthOf = (us: number): string => formatTime(us).slice(0, 7)
 
 /** A month as `YYYY-MM`, or by its name; a plan counts in calendar months. */
@@ -233,14 +234,14 @@ export function calendarMonth(us: number, back: 0 | 1) {
 type GovernedCounts = Awaited<ReturnType<typeof loadGoverned>>
 type GovernedKind = keyof GovernedCounts
 
-/** What an entry of the audit log says, as far as it is counted. */
+/** The members of an audit log entry that matter for counting. */
 interface CountedEntry {
   readonly created_at?: unknown
   readonly event_type?: unknown
   readonly payload?: Readonly<Record<string, unknown>>
 }
 
-/** The kind of governed decision that an entry is; null: it is none. */
+/** The kind of governed decision that an entry records; `null` if none. */
 function governedKind({ event_type, payload = {} }: CountedEntry): GovernedKind | null {
   if (event_type === 'decision.logged') return 'logged'
   if (event_type !== 'cgr.decision_recorded') return null
@@ -276,9 +277,9 @@ export interface CorrectedCount {
   readonly on_log: number
 }
 
-/** Sets every counter to what the log says, in the unit that read the log; what was different. */
+/** Sets every counter to what the log says, in the unit that read the log; returns corrections. */
 export async function correctUsage(tx: Tx, log: GovernedLog): Promise<CorrectedCount[]> {
-  // The number of memories is counted again when it is next needed.
+  // The number of memories is counted again at its next use.
   await deleteCounters(tx)
   const corrected: CorrectedCount[] = []
   const periods = new Set([...log.months().keys(), ...(await listPeriods(tx))])
@@ -309,7 +310,8 @@ export async function listOvercountedKinds(
   const sums = Map.groupBy(rows, ({ operation }) => operation)
   return GOVERNED_KINDS.filter((kind) => {
     const counted = (sums.get(`g/${kind}`) ?? []).reduce((sum, { count }) => sum + count, 0)
-    // Smaller is sound: earlier versions did not count, so their entries are only on the log.
+    // A smaller count is valid: earlier versions did not count, so their entries are only on the
+    // log.
     return counted > log.total(kind)
   })
 }

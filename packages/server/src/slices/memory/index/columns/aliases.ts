@@ -1,15 +1,15 @@
-// Names that facts give to somebody: `call me Bea`, `my sister Ana`. Kept by slot, so that they go
+// Aliases that facts give (`call me Bea`, `my sister Ana`), kept by slot, so that they are removed
 // with the fact.
 
-/** Names of one fact, and other terms for one term, at most: a list of names is not an alias. */
+/** Limits of alias pairs per fact and of aliases per term: a long list of names is no alias. */
 const PAIRS_MAX = 4
 const OTHERS_MAX = 8
-/** A term for which more facts give a name says nothing about any. */
+/** A term with aliases from more facts than this is ambiguous; its aliases are not used. */
 const FACTS_MAX = 64
 
 export class Aliases {
   readonly #pairs = new Map<number, readonly (readonly [string, string])[]>()
-  /** By term: the slots that give another name for it, ascending by ref when they were added. */
+  /** Slots that give an alias for a term, by term; ascending by ref when they were added. */
   readonly #slots = new Map<string, Set<number>>()
 
   add(slot: number, pairs: readonly (readonly [string, string])[]): void {
@@ -34,7 +34,7 @@ export class Aliases {
     }
   }
 
-  /** Other terms for a term that visible facts give, in the order of the alphabet. */
+  /** Aliases of a term that visible facts give, in alphabetical order. */
   of(term: string, visible: Uint8Array): string[] {
     const others = new Set<string>()
     const slots = this.#slots.get(term)
@@ -49,7 +49,7 @@ export class Aliases {
     return [...others].sort().slice(0, OTHERS_MAX)
   }
 
-  /** The pairs of each slot. */
+  /** The alias pairs of each slot. */
   list(): [number, readonly (readonly [string, string])[]][] {
     return [...this.#pairs]
   }

@@ -1,14 +1,14 @@
 ;; Dot products of int8 vectors with one query; vector-column.ts calls it. `npm run generate`
 ;; assembles the module.
 ;;
-;; i32x4.relaxed_dot_i8x16_i7x16_add_s multiplies 16 bytes and adds four products each to a sum. Its
-;; result is the same on every machine while the second factor is from 0 to 127, so that the query
-;; comes in two parts: its positive numbers, and the negative ones without their sign.
+;; i32x4.relaxed_dot_i8x16_i7x16_add_s multiplies 16 bytes and adds groups of four products to a
+;; sum. Its result is the same on every machine if the second factor is from 0 to 127. So the query
+;; is passed in two parts: its positive numbers, and the negative ones without their sign.
 (module
   (import "m" "m" (memory 1 4096 shared))
-  ;; The query has 16 bytes of the one part, 16 of the other, and so on. Four vectors are read at a
-  ;; time: behind the last one the first of the four stands in, and up to three results more are
-  ;; written.
+  ;; The query alternates 16 bytes of one part and 16 bytes of the other. Four vectors are read at a
+  ;; time: after the last vector, the first of the four is read again in place of the missing ones,
+  ;; and up to three extra results are written.
   (func (export "dots")
     (param $first i32) (param $end i32) (param $query i32) (param $stride i32) (param $result i32)
     (local $second i32) (local $third i32) (local $fourth i32) (local $next i32)
@@ -87,7 +87,7 @@
         (local.set $plus2 (i32x4.sub (local.get $plus2) (local.get $minus2)))
         (local.set $plus3 (i32x4.sub (local.get $plus3) (local.get $minus3)))
         (local.set $plus4 (i32x4.sub (local.get $plus4) (local.get $minus4)))
-        ;; Each of them has four sums: they are transposed and added.
+        ;; Each accumulator has four partial sums, which are transposed and added.
         (local.set $plus
           (i32x4.add
             (i8x16.shuffle 0 1 2 3 16 17 18 19 8 9 10 11 24 25 26 27

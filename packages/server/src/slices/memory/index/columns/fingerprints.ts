@@ -1,4 +1,4 @@
-// A fingerprint of the content of each fact by slot: finds equal contents.
+// Fingerprints of the content of each fact by slot, to find equal contents.
 
 import { hash } from 'node:crypto'
 import type { PieceReader, PieceWriter } from './pieces.ts'
@@ -18,7 +18,7 @@ export function computeFingerprint(content: string, key: Uint8Array): Uint32Arra
   keyed.set(key)
   keyed.write(content, key.length, 'utf8')
   const digest = hash('sha256', keyed, 'buffer')
-  // The copy of the content is wiped now, not at the next garbage collection.
+  // Wipes the copy of the content now, not at the next garbage collection.
   keyed.fill(0)
   return Uint32Array.from({ length: FINGERPRINT_LENGTH }, (_, at) => digest.readUInt32LE(at * 4))
 }
@@ -26,11 +26,11 @@ export function computeFingerprint(content: string, key: Uint8Array): Uint32Arra
 /** Finds facts with the same content without keeping contents: a hash table of fingerprints. */
 export class ContentFingerprints {
   #numbers = new Uint32Array(0)
-  /** By slot: the next slot of the same bucket, or NONE. */
+  /** The next slot of the same bucket by slot, or NONE. */
   #next = new Int32Array(0)
-  /** By bucket: its first slot, or NONE. */
+  /** The first slot of each bucket, or NONE. */
   #buckets = new Int32Array(FIRST_BUCKETS).fill(NONE)
-  /** Linear hashing: buckets are split one by one, from `base` of them to twice as many. */
+  /** Linear hashing: buckets are split one by one, from `base` buckets to twice as many. */
   #base = FIRST_BUCKETS
   #count = FIRST_BUCKETS
   #size = 0
@@ -69,12 +69,12 @@ export class ContentFingerprints {
     }
   }
 
-  /** The function returns the first of the slots it was called with that has the same content. */
+  /** The returned function maps a slot to the first slot it was given with the same content. */
   compareContents(): (slot: number) => number {
     const firsts = new Map<number, number[]>()
     return (slot) => {
       const at = slot * FINGERPRINT_LENGTH
-      // 53 bits find the candidates, all 128 decide.
+      // 53 bits find the candidates; all 128 bits decide.
       const key = (this.#numbers[at] ?? 0) * 2 ** 21 + ((this.#numbers[at + 1] ?? 0) >>> 11)
       const known = firsts.get(key)
       const fingerprint = this.#numbers.subarray(at, at + FINGERPRINT_LENGTH)
@@ -97,7 +97,7 @@ export class ContentFingerprints {
     while (this.#count < slots) this.#split()
   }
 
-  /** Reads fingerprints; `loadSlot` then adds those of slots that hold a fact. */
+  /** Reads fingerprints. Then `loadSlot` adds those of slots that hold a fact. */
   load(reader: PieceReader, from: number, to: number): void {
     reader.array(this.#numbers, from * FINGERPRINT_LENGTH, to * FINGERPRINT_LENGTH)
   }
@@ -129,7 +129,7 @@ export class ContentFingerprints {
     this.#buckets[bucket] = slot
   }
 
-  /** Adds a bucket, and links the slots of the one that it is split from again. */
+  /** Adds a bucket and redistributes the slots of the bucket that is split. */
   #split(): void {
     const from = this.#count - this.#base
     this.#buckets = growArray(this.#buckets, this.#count, NONE)

@@ -1,9 +1,9 @@
-// Pieces of a saved index: numbers, texts and arrays in the order they were written. Arrays are
-// copied byte by byte: a saved index names the byte order.
+// Reads and writes pieces of a saved index: numbers, texts and arrays in sequence. Arrays are
+// copied byte by byte; a saved index states its byte order.
 
 import type { NumberArray } from './typed-arrays.ts'
 
-/** Kinds of pieces; the first byte of each. */
+/** Kinds of pieces. The first byte of a piece is its kind. */
 export const PIECE = {
   head: 1,
   partition: 2,
@@ -16,7 +16,7 @@ export const PIECE = {
   tail: 9,
 } as const
 
-/** A piece ends once it is this long; one record may make it longer. */
+/** A piece is complete at this length; its last record may exceed it. */
 const PIECE_BYTES = 256 * 1024
 
 const WIDE = /[\u0100-\uffff]/
@@ -30,12 +30,12 @@ export class PieceWriter {
     return this.#used >= PIECE_BYTES
   }
 
-  /** Bytes until the piece is full, at least 0. */
+  /** Bytes left until the piece is full, at least 0. */
   get room(): number {
     return Math.max(0, PIECE_BYTES - this.#used)
   }
 
-  /** The piece, valid until the next write. */
+  /** Returns the finished piece, which is valid until the next write. */
   take(): Buffer {
     const piece = this.#bytes.subarray(0, this.#used)
     this.#used = 0
@@ -60,7 +60,7 @@ export class PieceWriter {
     this.#used += this.#bytes.write(text, this.#used, wide ? 'utf16le' : 'latin1')
   }
 
-  /** Entries `from` to `to` - 1; where the array is shorter, zeros. */
+  /** Writes entries `from` to `to` - 1; entries beyond the end of the array are zeros. */
   array(array: NumberArray, from: number, to: number): void {
     const size = array.BYTES_PER_ELEMENT
     const bytes = (to - from) * size
@@ -73,7 +73,7 @@ export class PieceWriter {
     this.#used += bytes
   }
 
-  /** Leaves nothing of the pieces in memory. */
+  /** Wipes the pieces from memory. */
   wipe(): void {
     this.#bytes.fill(0)
   }
@@ -87,7 +87,7 @@ export class PieceWriter {
   }
 }
 
-/** Reads what a PieceWriter wrote; throws RangeError where a piece is too short. */
+/** Reads what a PieceWriter wrote; throws RangeError if a piece is too short. */
 export class PieceReader {
   readonly #bytes: Buffer
   #read = 0
@@ -118,7 +118,7 @@ export class PieceReader {
     return bytes.toString(length % 2 === 1 ? 'utf16le' : 'latin1')
   }
 
-  /** Into entries `from` to `to` - 1. */
+  /** Reads into entries `from` to `to` - 1. */
   array(array: NumberArray, from: number, to: number): void {
     const size = array.BYTES_PER_ELEMENT
     if (to > array.length) throw new RangeError('a piece is larger than its array')
@@ -135,7 +135,7 @@ export class PieceReader {
   }
 }
 
-/** Pieces of one kind: each with the number of its first record, then records until it is full. */
+/** Writes pieces of one kind, each with its first record's number and records until it is full. */
 export function* writeInPieces(
   writer: PieceWriter,
   kind: number,

@@ -1,11 +1,11 @@
-// Working memory of a search by slot, and its passes over all slots: in WebAssembly, or, where no
-// memory for it can be had, in plain code, which takes three times as long. Both give the same, bit
-// for bit.
+// Working memory of a search by slot, and the search's passes over all slots. Passes run in
+// WebAssembly or, if no memory is available for it, in JavaScript, which takes three times as long.
+// Both give the same results, bit for bit.
 
 import { SCORE_PASSES_MODULE } from './generated/wasm-modules.ts'
 import { NO_SESSION } from './slot-columns.ts'
 
-/** The part of the JavaScript interface that is used here; Node's types lack it. */
+/** The part of the WebAssembly API that is used here; Node's types lack it. */
 declare namespace WebAssembly {
   class Memory {
     constructor(descriptor: { initial: number; maximum: number })
@@ -21,7 +21,7 @@ declare namespace WebAssembly {
 }
 
 const PAGE_BYTES = 0x10000
-/** Made on first use: a process that never searches compiles no module. */
+/** Compiled on first use, so a process that never searches compiles no module. */
 let module: WebAssembly.Module | undefined
 
 interface SumOptions {
@@ -31,7 +31,7 @@ interface SumOptions {
   readonly least: number
 }
 
-/** Arrays by slot, unless said otherwise. */
+/** Arrays are indexed by slot unless stated otherwise. */
 export class ScorePasses {
   readonly lexical: Float64Array
   readonly neighbour: Float64Array
@@ -42,19 +42,19 @@ export class ScorePasses {
   readonly filtered: Uint8Array
   /** The session of each slot when the search began. */
   readonly sessions: Int32Array
-  /** What bounds a score; minus infinity: not visible. */
+  /** The sums that bound scores; minus infinity for slots that are not visible. */
   readonly sums: Float64Array
-  /** The highest of the sums of each session. */
+  /** The highest sum in each session, by session. */
   readonly sessionMaxima: Float64Array
-  /** The least sum that is selected: of slots without a session, then of each session. */
+  /** The lowest selected sum: first for slots without a session, then for each session. */
   readonly leasts: Float64Array
-  /** What `sum` or `select` has selected. */
+  /** The slots that `sum` or `select` selected. */
   readonly selected: Int32Array
   /** One number: the highest dot product that `sum` has seen. */
   readonly dotMax: Int32Array
   readonly #module: WebAssembly.Instance['exports'] | null
 
-  /** For this many slots, and as many sessions. */
+  /** Makes working memory for `capacity` slots and as many sessions. */
   constructor(capacity: number, open: typeof openMemory = openMemory) {
     const bytes = capacity * (5 * 8 + 3 * 4 + 2) + 8 + 4
     const { buffer, exports } = open(bytes)
@@ -78,8 +78,8 @@ export class ScorePasses {
   }
 
   /**
-   * Writes the sums of the slots from `from` to `to`: of words and `perDot` for each unit of a
-   * positive dot product. Raises the maxima. Selects the slots with a sum above `least`; returns
+   * Writes the sums of slots `from` to `to` - 1: term scores plus `perDot` for each unit of a
+   * positive dot product. Updates the maxima. Selects slots with a sum above `least` and returns
    * their number.
    */
   sum(range: readonly [from: number, to: number], options: SumOptions): number {
@@ -94,7 +94,7 @@ export class ScorePasses {
     )
   }
 
-  /** Selects the slots from `from` to `to` by the least of their sessions; returns their number. */
+  /** Selects slots `from` to `to` - 1 by the `leasts` of their sessions; returns their number. */
   select(from: number, to: number): number {
     if (this.#module === null) return this.#selectPlainly(from, to)
     const arrays = [this.sums, this.sessions, this.leasts, this.selected]
@@ -132,10 +132,10 @@ export class ScorePasses {
   }
 }
 
-/** Each attempt in vain collects all garbage, which takes longer than the passes: one is enough. */
+/** A failed attempt collects all garbage, which takes longer than the passes: try only once. */
 let isRefused = false
 
-/** `exports` is null where the process has no addresses left for such a memory. */
+/** Returns `exports: null` if the process has no addresses left for such a memory. */
 function openMemory(bytes: number): {
   buffer: ArrayBuffer
   exports: WebAssembly.Instance['exports'] | null

@@ -1,11 +1,11 @@
-;; Passes over all slots of a search; score-passes.ts calls them. `npm run generate` assembles the
-;; module.
+;; The passes of a search over all slots, called by score-passes.ts. `npm run generate` assembles
+;; the module.
 (module
   (import "m" "m" (memory 1))
 
-  ;; For the slots from $slot to $end: writes the sum of what bounds a score, which is minus infinity
-  ;; where the slot is not visible, and raises the highest sum of each session and the highest dot
-  ;; product. Writes the slots with a sum above $least; returns how many they are.
+  ;; For slots $slot to $end - 1: writes the sum that bounds the score (minus infinity if the slot
+  ;; is not visible), and updates the highest sum of each session and the highest dot product.
+  ;; Writes the slots with a sum above $least; returns their number.
   (func (export "sum")
     (param $slot i32) (param $end i32) (param $lexical i32) (param $neighbour i32)
     (param $dots i32) (param $visible i32) (param $sessions i32) (param $sums i32)
@@ -54,8 +54,8 @@
     (i32.store (local.get $dot_max) (local.get $highest))
     (i32.shr_u (i32.sub (local.get $out) (local.get $selected)) (i32.const 2)))
 
-  ;; Writes the slots from $slot to $end whose sum is not below the least of their session, which
-  ;; stands behind that of slots without a session. Returns how many they are.
+  ;; Writes the slots from $slot to $end - 1 whose sum is at least the threshold of their session.
+  ;; The threshold of slots without a session comes first. Returns the number of slots written.
   (func (export "select")
     (param $slot i32) (param $end i32) (param $sums i32) (param $sessions i32)
     (param $leasts i32) (param $selected i32)

@@ -1,4 +1,4 @@
-// What a partition keeps of each fact by slot: times and sizes, visibility, and its neighbours in a
+// The columns of a partition by slot: times and sizes of each fact, visibility, and neighbours in a
 // session.
 
 import type { PieceReader, PieceWriter } from './pieces.ts'
@@ -8,37 +8,37 @@ import { growArray, type NumberArray, reserveArray } from './typed-arrays.ts'
 /** The ref of a slot that holds no fact. */
 export const NO_REF = -1
 
-/** One array grows when another has room for a 2^12th more slots. */
+/** Columns are resized at different sizes, each when another has room for a 2^12th more slots. */
 const GROW_APART_BITS = 12
 
-/** Numbers of each fact, one array for each property. */
+/** Numeric properties of facts, one array per property. */
 export class SlotColumns {
   refs = new Float64Array(0)
   validFrom = new Float64Array(0)
-  /** Infinity: open. */
+  /** Infinity means no end. */
   validUntil = new Float64Array(0)
-  /** From this time on the fact is hidden, whatever time is asked for. Infinity: never. */
+  /** From this time on the fact is hidden at any queried time. Infinity means never. */
   expires = new Float64Array(0)
   tokenCounts = new Uint32Array(0)
   /** Indexed terms of the content, repeats included. */
   lengths = new Uint32Array(0)
-  /** Marks of who speaks and of the message a fact is a piece of. 0: unknown. */
+  /** Marks of the speaker and of the message that a fact is a piece of. 0 means unknown. */
   speakers = new Uint32Array(0)
   messages = new Uint32Array(0)
-  /** Whole days since 1970-01-01: the day that a fact is about. */
+  /** The day that a fact is about, in whole days since 1970-01-01. */
   days = new Int32Array(0)
-  /** 1: the content ends as a question. */
+  /** 1 if the content ends with a question. */
   questions = new Uint8Array(0)
   /** Slots 0 to `used` - 1 hold or have held a fact. */
   used = 0
-  /** While a copy is made, no freed slot is reused: slots below its bound keep their facts. */
+  /** During a copy no freed slot is reused, so slots below its bound keep their facts. */
   isCopied = false
   readonly #free: number[] = []
 
-  /** An empty slot, a freed one if there is any. */
+  /** Returns an empty slot, a freed one if possible. */
   take(): number {
     const slot = (this.isCopied ? undefined : this.#free.pop()) ?? this.used++
-    // Large arrays grow one after another: copying them all at once would block every request.
+    // Large arrays grow at different times: copying them all at once would block every request.
     const apart = slot >>> GROW_APART_BITS
     this.refs = growArray(this.refs, slot, NO_REF)
     this.validFrom = growArray(this.validFrom, slot + apart)
@@ -103,38 +103,38 @@ export class SlotColumns {
   }
 }
 
-/** The neighbour of a fact at either end of its session. */
+/** Stands for the missing neighbour at either end of a session. */
 export const NO_SLOT = -1
 export const NO_SESSION = -1
 
-/** Sessions: facts that follow each other in a conversation, linked in the order of refs. */
+/** Sessions: facts that follow each other in a conversation, linked in ref order. */
 export class SessionIndex {
-  /** By slot: the slot of the fact before, or NO_SLOT. Replaced as it grows. */
+  /** The slot of the preceding fact by slot, or NO_SLOT. Replaced when it grows. */
   before = new Int32Array(0)
-  /** By slot: the slot of the fact after, or NO_SLOT. */
+  /** The slot of the following fact by slot, or NO_SLOT. */
   after = new Int32Array(0)
   #sessions = new Int32Array(0)
-  /** By session: the slot of its last fact. */
+  /** The slot of the last fact by session. */
   #lasts = new Int32Array(0)
   readonly #names = new StringIds()
   readonly #refs: () => Float64Array
 
-  /** `refs` returns the refs by slot; the array is replaced when it grows. */
+  /** `refs` returns the refs by slot; that array is replaced when it grows. */
   constructor(refs: () => Float64Array) {
     this.#refs = refs
   }
 
-  /** By slot: a number of its session below `count`, or NO_SESSION. */
+  /** The session number of each slot, below `count`, or NO_SESSION. */
   get sessions(): Int32Array {
     return this.#sessions
   }
 
-  /** Numbers of sessions are below this. */
+  /** Session numbers are below this. */
   get count(): number {
     return this.#lasts.length
   }
 
-  /** Adds the fact in `slot` to a session, or to none; its ref must be set already. */
+  /** Adds the fact in `slot`, whose ref must be set, to a session (`null`: to none). */
   add(slot: number, name: string | null): void {
     const apart = slot >>> GROW_APART_BITS
     this.before = growArray(this.before, slot + apart * 10, NO_SLOT)
@@ -143,7 +143,7 @@ export class SessionIndex {
     if (name === null) return
     const session = this.#names.find(name) ?? this.#open(name)
     this.#sessions[slot] = session
-    // Refs mostly arrive ascending: the fact belongs at the end, or near it.
+    // Refs mostly arrive in ascending order, so the fact belongs at or near the end.
     const refs = this.#refs()
     const ref = refs[slot] ?? 0
     let before = this.#lasts[session] ?? NO_SLOT
@@ -171,12 +171,12 @@ export class SessionIndex {
     this.#sessions[slot] = NO_SESSION
   }
 
-  /** Names by session number; a number without a session has none. */
+  /** Session names by number; a number that no session uses has none. */
   listNames(): (string | undefined)[] {
     return this.#names.list()
   }
 
-  /** Sessions and predecessors of slots below `bound`, as if there were no others. */
+  /** Writes sessions and predecessors as if only slots below `bound` existed. */
   save(writer: PieceWriter, [from, to]: readonly [number, number], bound: number): void {
     writer.array(this.#sessions, from, to)
     const befores = this.before.slice(from, to)
@@ -208,7 +208,7 @@ export class SessionIndex {
     }
   }
 
-  /** To be called once names and slots below `slots` are loaded. */
+  /** Call this once names and slots below `slots` are loaded. */
   finishLoad(slots: number): void {
     for (let slot = 0; slot < slots; slot++) {
       const session = this.#sessions[slot] ?? NO_SESSION
@@ -233,22 +233,22 @@ export class SessionIndex {
   }
 }
 
-/** With more changes a pass over all slots is cheaper. */
+/** Above this number of changes a pass over all slots is cheaper. */
 const CHANGES_MAX = 4_096
 
 /**
- * Which slots hold a fact that is valid at a time and has not expired by now. Most searches are for
- * the present, and see the same facts until the next one begins, ends or expires. So the flags of
- * one pass are kept for all times between two such moments, and only slots that changed since are
- * computed again.
+ * Tells which slots hold a fact that is valid at a time and has not expired by now. Most searches
+ * are for the present and see the same facts until the next one begins, ends or expires. The flags
+ * of one pass are therefore kept for all times between two such moments, and only slots that
+ * changed since are computed again.
  */
 export class Visibility {
   readonly #columns: SlotColumns
   #flags = new Uint8Array(0)
-  /** The flags are valid for #from <= at < #until, except those of changed slots. */
+  /** The flags hold for #from <= at < #until, except those of changed slots. */
   #from = 0
   #until = 0
-  /** They are also valid only for #expiredSince <= now < #expiresNext. */
+  /** They also hold only for #expiredSince <= now < #expiresNext. */
   #expiredSince = 0
   #expiresNext = 0
   #changed: number[] = []
@@ -258,8 +258,8 @@ export class Visibility {
   }
 
   /**
-   * By slot: 1 where valid_from <= at_us < valid_until, and now_us < expires. Valid until the next
-   * call.
+   * Flags by slot: 1 if valid_from <= at_us < valid_until and now_us < expires. The result is valid
+   * until the next call.
    */
   at(at_us: number, now_us: number): Uint8Array {
     const isSameTime = this.#from <= at_us && at_us < this.#until
@@ -321,16 +321,16 @@ export class Visibility {
 }
 
 /**
- * Which slots hold a fact that has expired by now. Searches ask for the present, so the flags of
- * one pass are kept until the next fact expires.
+ * Tells which slots hold a fact that has expired by now. Searches ask for the present, so the flags
+ * of one pass are kept until the next fact expires.
  */
 export class ExpiredSlots {
   readonly #columns: SlotColumns
   #flags = new Uint8Array(0)
-  /** The flags are valid for #since <= now < #next. */
+  /** The flags hold for #since <= now < #next. */
   #since = Number.NEGATIVE_INFINITY
   #next = Number.POSITIVE_INFINITY
-  /** Number of expired facts, and of indexed terms in them. */
+  /** Number of expired facts, and of their indexed terms. */
   count = 0
   length = 0
 
@@ -338,7 +338,7 @@ export class ExpiredSlots {
     this.#columns = columns
   }
 
-  /** Brings flags and numbers to `now_us`. The facts must be analysed. */
+  /** Moves flags and counts to `now_us`. All facts must be analysed. */
   moveTo(now_us: number): void {
     if (this.#since <= now_us && now_us < this.#next) return
     const { expires, lengths, refs, used } = this.#columns
@@ -360,12 +360,12 @@ export class ExpiredSlots {
     }
   }
 
-  /** Must be called when a fact was put into a slot. */
+  /** Call this when a fact was put into a slot. */
   add(slot: number): void {
     this.#next = Math.min(this.#next, this.#columns.expires[slot] ?? 0)
   }
 
-  /** Must be called before the fact of a slot is removed. */
+  /** Call this before the fact of a slot is removed. */
   remove(slot: number): void {
     if (!this.has(slot)) return
     this.#flags[slot] = 0
@@ -373,7 +373,7 @@ export class ExpiredSlots {
     this.length -= this.#columns.lengths[slot] ?? 0
   }
 
-  /** By slot: 1 where the fact has expired. Replaced when the time is moved. */
+  /** Flags by slot: 1 if the fact has expired. Replaced when the time moves. */
   get flags(): Uint8Array {
     return this.#flags
   }

@@ -1,4 +1,4 @@
-// Long computations in steps, so that other requests can run between them.
+// Splits long computations into steps, so that other requests can run between them.
 
 /** Yields between steps of a few milliseconds. */
 export type Steps<T> = Generator<void, T, void>
@@ -11,10 +11,10 @@ export function finish<T>(steps: Steps<T>): T {
   }
 }
 
-/** Slots that one step goes over. */
+/** Slots processed per step. */
 const SLOTS_A_STEP = 0x4000
 
-/** Calls `act` for one range of slots after another. */
+/** Calls `act` for consecutive ranges of slots, with a step between them. */
 export function* overSlots(used: number, act: (from: number, to: number) => void): Steps<void> {
   for (let from = 0; from < used; from += SLOTS_A_STEP) {
     act(from, Math.min(used, from + SLOTS_A_STEP))

@@ -1,10 +1,9 @@
-// The inverted index of a partition: for each term its slots with frequencies, for each slot its
-// terms.
+// The inverted index of a partition: slots with frequencies by term, and terms by slot.
 
 import type { PieceReader, PieceWriter } from './pieces.ts'
 import { findRunClass, growArray, reserveArray, UintArena } from './typed-arrays.ts'
 
-/** Several maps: a map that grows is copied, and copying a large one would block every request. */
+/** Shards keep maps small: growing copies a map, and a large copy blocks every request. */
 const SHARDS = 16
 
 /** Small integers for strings, reused once a string is deleted. */
@@ -23,7 +22,7 @@ export class StringIds {
     return this.#shard(text).get(text)
   }
 
-  /** Gives the smallest free id to a string that has none. */
+  /** Gives an id to a string that has none: the id freed last, or else a new one. */
   add(text: string): number {
     const id = this.#free.pop() ?? this.#strings.length
     const own = copyOf(text)
@@ -54,7 +53,7 @@ export class StringIds {
     return this.#strings.slice()
   }
 
-  /** Gives an id to a string, both new, in ascending order of ids. */
+  /** Adds a string with a given id. Both must be new, and ids must arrive in ascending order. */
   load(id: number, text: string): void {
     if (id < this.#strings.length) throw new RangeError('an id is loaded twice')
     while (this.#strings.length < id) {
@@ -71,7 +70,7 @@ export class StringIds {
     for (const shard of this.#shards) yield* shard.keys()
   }
 
-  /** Entries in a map and in the list, the header of a string, and the letters. */
+  /** Estimate: entries in a map and in the list, a string header, and the characters. */
   bytes(): number {
     return this.#size * 88 + this.#units
   }
@@ -86,16 +85,16 @@ export class StringIds {
 
 const WIDE = /[\u0100-\uffff]/
 
-/** A string cut from a content may be a view that keeps all of it in memory: copies its letters. */
+/** Copies a string: one cut from a content may be a view that keeps all of it in memory. */
 function copyOf(text: string): string {
   const encoding = WIDE.test(text) ? 'utf16le' : 'latin1'
   return Buffer.from(text, encoding).toString(encoding)
 }
 
-/** A posting is slot * 16 + frequency; this frequency means itself and all above. */
+/** A posting is slot * 16 + frequency. This frequency stands for itself and all higher ones. */
 const FREQUENT = 15
 const FREQUENCY_BITS = 4
-/** Slots below 2^28 fit into a posting; with the term's id they make a key below 2^53. */
+/** Slots below 2^28 fit into a posting, and with the term's id into a key below 2^53. */
 const SLOTS_MAX = 2 ** 28
 
 /** The postings of one term, ascending by slot. Valid until the index changes. */
@@ -109,7 +108,7 @@ export interface Postings {
 
 export const readSlot = (posting: number): number => posting >>> FREQUENCY_BITS
 
-/** The slots that have the term, ascending. */
+/** The slots of the postings, ascending. */
 export function* slotsOf(postings: Postings | undefined): Generator<number, void> {
   for (let at = 0; postings !== undefined && at < postings.size; at++)
     yield readSlot(postings.array[postings.start + at] ?? 0)
@@ -121,18 +120,18 @@ export function readFrequency(posting: number, postings: Postings): number {
   return frequency === FREQUENT ? postings.frequent(readSlot(posting)) : frequency
 }
 
-/** Terms and their postings. A term without postings does not exist: an erasure leaves no word. */
+/** Terms and postings. A term is deleted with its last posting: an erasure leaves no word. */
 export class TermIndex {
   readonly #ids = new StringIds()
   readonly #arena = new UintArena()
-  /** By term id: address of the postings, their number, and the class of their run. */
+  /** Address, number and run class of the postings, by term id. */
   #addresses = new Uint32Array(0)
   #sizes = new Uint32Array(0)
   #classes = new Uint8Array(0)
-  /** Frequencies of FREQUENT and more, by term and slot. */
+  /** Frequencies of at least FREQUENT, by term and slot. */
   readonly #frequent = new Map<number, number>()
 
-  /** The id of a term, stable until its last posting is removed; a new term has no posting yet. */
+  /** Returns the id of a term, adding a new one. Stable until its last posting is removed. */
   addTerm(term: string): number {
     const known = this.#ids.find(term)
     if (known !== undefined) return known
@@ -146,7 +145,7 @@ export class TermIndex {
     return id
   }
 
-  /** Adds a posting for a slot that has none of the term. */
+  /** Adds a posting for a slot that has no posting of the term. */
   add(id: number, slot: number, frequency: number): void {
     if (slot >= SLOTS_MAX) throw new Error('more slots than a posting can name')
     const size = this.#sizes[id] ?? 0
@@ -154,7 +153,7 @@ export class TermIndex {
       this.#move(id, size + 1)
     const { array, start } = this.#runOf(id)
     const end = start + size
-    // Slots mostly arrive ascending; a reused slot is inserted in order.
+    // Slots mostly arrive in ascending order; a reused slot is inserted at its place.
     const at = size > 0 && readSlot(array[end - 1] ?? 0) > slot ? this.#find(id, slot) : end
     if (at < end) array.copyWithin(at + 1, at, end)
     array[at] = (slot << FREQUENCY_BITS) | Math.min(frequency, FREQUENT)
@@ -188,7 +187,7 @@ export class TermIndex {
     return this.#ids.at(id)
   }
 
-  /** How many slots have the term. */
+  /** The number of slots that have the term. */
   sizeAt(id: number): number {
     return this.#sizes[id] ?? 0
   }
@@ -206,8 +205,8 @@ export class TermIndex {
   }
 
   /**
-   * Writes terms from an id on, the first without `from` of its postings, until the piece is full:
-   * only postings of slots below `bound`. Returns where the next piece begins; null: nowhere.
+   * Writes terms, with their postings of slots below `bound`, until the piece is full. Starts with
+   * term `first` at its posting `from`. Returns where the next piece begins, or null at the end.
    */
   save(
     writer: PieceWriter,
@@ -246,7 +245,7 @@ export class TermIndex {
     }
   }
 
-  /** Estimated memory. */
+  /** Estimated memory in bytes. */
   bytes(): number {
     if (this.#ids.size === 0) return 0
     const columns = this.#addresses.length * 9
@@ -290,7 +289,7 @@ export class TermIndex {
     return this.#arena.at(this.#addresses[id] ?? 0, this.#classes[id] ?? 0)
   }
 
-  /** Moves the postings to a run with room for `size` of them. */
+  /** Moves the postings to a run with room for `size` postings. */
   #move(id: number, size: number): void {
     const [from, runClass] = [this.#addresses[id] ?? 0, findRunClass(size)]
     const { array, start } = this.#runOf(id)
@@ -302,7 +301,7 @@ export class TermIndex {
     this.#classes[id] = runClass
   }
 
-  /** Index, in the term's array, of the first posting whose slot is not below `slot`. */
+  /** The position, in the term's array, of the first posting with a slot of at least `slot`. */
   #find(id: number, slot: number): number {
     const { array, start } = this.#runOf(id)
     let low = start
@@ -323,13 +322,13 @@ export class TermIndex {
 
 const postingKey = (id: number, slot: number): number => id * SLOTS_MAX + slot
 
-/** The terms of each slot: removing a fact needs them to find its postings. */
+/** The terms of each slot, which are needed to find the postings of a removed fact. */
 export class SlotTerms {
   readonly #arena = new UintArena()
   #addresses = new Uint32Array(0)
   #counts = new Uint32Array(0)
 
-  /** Gives a slot without terms the first `count` of `termIds`. */
+  /** Sets the terms of a slot without terms to the first `count` of `termIds`. */
   set(slot: number, termIds: Uint32Array, count: number): void {
     if (count === 0) return
     this.#addresses = growArray(this.#addresses, slot)
@@ -389,9 +388,9 @@ export class SlotTerms {
   }
 }
 
-/** How often each term occurs in the fact that is being analysed. */
+/** Counts how often each term occurs in the fact being analysed. */
 class TermCounts {
-  /** The distinct term ids, `size` of them, in order of their first occurrence. */
+  /** The first `size` entries are the distinct term ids, in order of first occurrence. */
   ids = new Uint32Array(64)
   size = 0
   #counts = new Uint32Array(1_024)
@@ -405,7 +404,7 @@ class TermCounts {
     this.ids[this.size++] = id
   }
 
-  /** Counts a term that has no count yet. */
+  /** Counts a term unless it has a count already. */
   addOnce(id: number): void {
     if (this.of(id) === 0) this.add(id)
   }
@@ -414,7 +413,7 @@ class TermCounts {
     return this.#counts[id] ?? 0
   }
 
-  /** To be called after each fact. */
+  /** Call this after each fact. */
   clear(): void {
     for (let at = 0; at < this.size; at++) this.#counts[this.ids[at] ?? 0] = 0
     this.size = 0
@@ -423,5 +422,5 @@ class TermCounts {
 
 const sharedCounts = new TermCounts()
 
-/** Empty counts, shared by the process: analysing a fact is synchronous. */
+/** Returns empty counts, which the process shares: analysing a fact is synchronous. */
 export const takeTermCounts = (): TermCounts => sharedCounts

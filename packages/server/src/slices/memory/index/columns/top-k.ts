@@ -1,8 +1,8 @@
-// The best of many slots, by score and then by ref.
+// Keeps the best of many slots, by score and then by ref.
 
 import { growArray } from './typed-arrays.ts'
 
-/** Most searches want fewer: their arrays never grow. */
+/** Most searches want fewer results, so their arrays never grow. */
 const SIZE_FIRST = 256
 
 /** A bounded heap whose root is the worst candidate kept. */
@@ -26,7 +26,7 @@ export class TopK {
     return this.#size >= this.#capacity
   }
 
-  /** The lowest score kept: once full, nothing below it can enter. */
+  /** The lowest score kept. Once the heap is full, no lower score can enter. */
   get lowest(): number {
     return this.#lowest
   }

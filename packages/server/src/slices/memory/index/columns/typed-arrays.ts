@@ -1,16 +1,16 @@
-// Collections in typed arrays, without an object for each entry: an arena of short runs, a table by
-// ref, a list of slots.
+// Collections in typed arrays, without an object per entry: an arena of short runs, a table by ref,
+// and a list of slots.
 
-/** Entries in a chunk at most; also the step between the addresses of two chunks. */
+/** Maximum entries of a chunk; also the distance between the addresses of two chunks. */
 const CHUNK = 0x10000
-/** Entries in the first chunk; each further chunk has twice as many, up to CHUNK. */
+/** Entries in the first chunk. Each further chunk has twice as many, up to CHUNK. */
 const FIRST_CHUNK = 256
-/** Longer runs have an array of their own. */
+/** Longer runs get an array of their own. */
 const RUN_MAX = 4_096
-/** The class of runs that have an array of their own. */
+/** The class of runs with an array of their own. */
 export const OWN_ARRAY = 255
 
-/** Room in a run by its class: whole numbers up to 8, then four steps to each doubling. */
+/** Room of a run by class: all whole numbers up to 8, then four steps per doubling. */
 const ROOMS = roomsUpTo(RUN_MAX)
 const CLASS_BY_LENGTH = classesOf(ROOMS)
 
@@ -25,13 +25,14 @@ export function findRunClass(length: number): number {
  */
 export class UintArena {
   readonly #chunks: Uint32Array[] = []
-  /** Entries of the last chunk that are used, and its length. */
+  /** Number of used entries in the last chunk, and its length. */
   #used = 0
   #room = 0
   readonly #own: (Uint32Array | undefined)[] = []
   readonly #freeOwn: number[] = []
   /**
-   * By class: 1 + the address of the first free run, whose first number is the next in the list.
+   * 1 + the address of the first free run, by class. The first number of a free run links to the
+   * next.
    */
   readonly #free = new Uint32Array(ROOMS.length)
   #bytes = 0
@@ -73,7 +74,7 @@ export class UintArena {
     return { array, start: runClass === OWN_ARRAY ? 0 : address & (CHUNK - 1) }
   }
 
-  /** How many numbers a run has room for. */
+  /** Number of entries that a run has room for. */
   roomOf(address: number, runClass: number): number {
     return runClass === OWN_ARRAY ? (this.#own[address]?.length ?? 0) : (ROOMS[runClass] ?? 0)
   }
@@ -121,12 +122,13 @@ function classesOf(rooms: readonly number[]): Uint8Array {
 export type NumberArray = Float64Array | Uint32Array | Int32Array | Uint8Array | Int8Array
 
 /**
- * The array itself when it has an entry `at`, else a copy half as long again, filled with `fill`.
+ * Returns the array itself if it has an entry `at`, else a copy half as long again, filled with
+ * `fill`.
  */
 export const growArray = <A extends NumberArray>(array: A, at: number, fill = 0): A =>
   at < array.length ? array : lengthen(array, at + (at >>> 1) + 16, fill)
 
-/** The array itself when it has `length` entries, else a copy with an eighth more. */
+/** Returns the array itself if it has `length` entries, else a copy with an eighth more. */
 export const reserveArray = <A extends NumberArray>(array: A, length: number, fill = 0): A =>
   length <= array.length ? array : lengthen(array, length + (length >>> 3) + 16, fill)
 
@@ -141,10 +143,10 @@ function lengthen<A extends NumberArray>(array: A, length: number, fill: number)
 const FREE = 0
 const DELETED = -1
 const FIRST_BUCKETS = 16
-/** Buckets of a smaller table that are moved with each change: growing is spread over many. */
+/** Buckets of the smaller table moved with each change, which spreads growth over many changes. */
 const BUCKETS_AT_ONCE = 8
 
-/** Keys are refs plus 1, so that a new array is free. */
+/** Keys are refs plus 1, so a new array is all free buckets. */
 interface RefBuckets {
   readonly keys: Float64Array
   readonly values: Uint32Array
@@ -156,12 +158,12 @@ const makeBuckets = (count: number): RefBuckets => ({
 })
 
 /**
- * A number by ref, in a third of the memory of a map: open addressing with linear probing, at most
- * two buckets in three used. A table that grows is moved bucket by bucket into one twice as large.
+ * Maps refs to numbers in a third of the memory of a Map: open addressing with linear probing, at
+ * most two thirds full. A table that grows is moved bucket by bucket into one twice as large.
  */
 export class RefTable {
   #table = makeBuckets(FIRST_BUCKETS)
-  /** The table that is being moved, and how many of its buckets have been. */
+  /** The table that is being moved, and the number of its buckets moved so far. */
   #smaller: RefBuckets | null = null
   #moved = 0
   #size = 0
@@ -184,7 +186,7 @@ export class RefTable {
     this.#move(BUCKETS_AT_ONCE)
   }
 
-  /** Makes room for `size` refs in all. */
+  /** Makes room for `size` refs in total. */
   reserve(size: number): void {
     while (size * 3 > this.#table.keys.length * 2) this.#grow()
     this.#move(Number.POSITIVE_INFINITY)
@@ -196,7 +198,7 @@ export class RefTable {
     closeBucket(this.#table, ref)
     if (this.#smaller !== null) {
       const bucket = findBucket(this.#smaller, ref)
-      // Its bucket is not reused: what was moved is found by going over it.
+      // The bucket is marked, not freed: probing finds later entries by passing over it.
       if (this.#smaller.keys[bucket] !== FREE) this.#smaller.keys[bucket] = DELETED
       this.#smaller.values[bucket] = 0
     }
@@ -222,7 +224,7 @@ export class RefTable {
     for (; this.#moved < end; this.#moved++) {
       const key = keys[this.#moved] ?? FREE
       if (key === FREE || key === DELETED) continue
-      // A ref that was set meanwhile has its number already.
+      // A ref that was set since the move began already has its number.
       if (readBucket(this.#table, key - 1) === undefined)
         writeBucket(this.#table, key - 1, values[this.#moved] ?? 0)
     }
@@ -230,7 +232,7 @@ export class RefTable {
   }
 }
 
-/** The bucket of the ref, or the free one where it would be. */
+/** Finds the bucket of the ref, or the free bucket where it would be. */
 function findBucket({ keys }: RefBuckets, ref: number): number {
   const mask = keys.length - 1
   let bucket = hashRef(ref, mask)
@@ -249,7 +251,7 @@ function writeBucket(table: RefBuckets, ref: number, value: number): void {
   table.values[bucket] = value
 }
 
-/** Frees the bucket of a ref. Entries behind it move up, so that no search ends too early. */
+/** Frees the bucket of a ref. Moves later entries up, so that no search ends too early. */
 function closeBucket(table: RefBuckets, ref: number): void {
   const { keys, values } = table
   const mask = keys.length - 1
@@ -267,7 +269,7 @@ function closeBucket(table: RefBuckets, ref: number): void {
   values[gap] = 0
 }
 
-/** Fibonacci hashing of both halves: refs are dense, or blocks with gaps between them. */
+/** Fibonacci hashing of both halves: refs are dense, or in blocks with gaps between them. */
 function hashRef(ref: number, mask: number): number {
   const low = Math.imul(ref | 0, 0x9e3779b1)
   const high = Math.imul((ref / 0x100000000) | 0, 0x85ebca6b)
@@ -275,12 +277,12 @@ function hashRef(ref: number, mask: number): number {
   return (mixed ^ (mixed >>> 15)) & mask
 }
 
-/** A list of slots that is reused for every term of a search: it never allocates or grows. */
+/** A list of slots that is reused for every term of a search; it never allocates or grows. */
 export class SlotList {
   readonly #slots: Int32Array
   size = 0
 
-  /** `capacity`: the number of slots is enough, as a list holds each slot once. */
+  /** A list holds each slot at most once, so the number of slots suffices as `capacity`. */
   constructor(capacity: number) {
     this.#slots = new Int32Array(capacity)
   }

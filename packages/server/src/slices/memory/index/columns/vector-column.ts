@@ -189,12 +189,12 @@ export function freeBlock({ bytes, place }: VectorBlock): void {
   if (!memory.isWorthKeeping) memories.splice(memories.indexOf(memory), 1)
 }
 
-/** Blocks that one step goes over. */
+/** Blocks processed per step. */
 const BLOCKS_A_STEP = 128
 
-/** The dot product of `query` and the vector in `block` from `start` on. */
+/** The dot product of `query` and the vector at `start` in `block`. */
 function dotProduct(block: Int8Array, start: number, query: Int8Array): number {
-  // Four sums do not wait for each other.
+  // Four independent sums, so that additions do not wait for each other.
   const whole = query.length & ~3
   let [first, second, third, fourth] = [0, 0, 0, 0]
   for (let dimension = 0, at = start; dimension < whole; dimension += 4, at += 4) {
@@ -208,7 +208,7 @@ function dotProduct(block: Int8Array, start: number, query: Int8Array): number {
   return first + second + third + fourth
 }
 
-/** Frees the blocks of columns that are collected as garbage. */
+/** Frees the blocks of columns that were garbage collected. */
 const collected = new FinalizationRegistry(freeAll)
 
 function freeAll(blocks: (VectorBlock | undefined)[]): void {
@@ -218,11 +218,11 @@ function freeAll(blocks: (VectorBlock | undefined)[]): void {
 
 /**
  * Holds int8 vectors of one length; the vector of an empty slot is zero. All blocks but the first
- * are of BLOCK_BYTES_MAX; the first grows, as most namespaces are small.
+ * have BLOCK_BYTES_MAX bytes. The first block grows on demand, as most namespaces are small.
  */
 export class VectorColumn {
   #dimensions = 0
-  /** Bytes from one vector to the next: the dimensions, rounded up to a multiple of STEP. */
+  /** Bytes from one vector to the next: the dimensions rounded up to a multiple of STEP. */
   #stride = 0
   #slotsPerBlock = 1
   readonly #blocks: (VectorBlock | undefined)[] = []
@@ -233,7 +233,7 @@ export class VectorColumn {
     collected.register(this, this.#blocks)
   }
 
-  /** Asserts that all vectors have one length: others are of another embedding space. */
+  /** Asserts that all vectors have one length: another length means another embedding space. */
   set(slot: number, vector: Int8Array): void {
     if (this.#dimensions === 0) {
       this.#dimensions = vector.length
@@ -244,7 +244,7 @@ export class VectorColumn {
     this.#blockFor(slot).set(vector, this.#startOf(slot))
   }
 
-  /** Removes all vectors; the next one may be of another space. */
+  /** Removes all vectors. The next vector may be of another space. */
   clearAll(): void {
     this.#dimensions = 0
     this.#stride = 0
@@ -256,13 +256,13 @@ export class VectorColumn {
     this.#blockOf(slot)?.fill(0, start, start + this.#stride)
   }
 
-  /** A copy of the vector in a slot that has one. */
+  /** Returns a copy of the vector of a slot that has one. */
   read(slot: number): Int8Array {
     const start = this.#startOf(slot)
     return (this.#blockOf(slot) ?? new Int8Array(0)).slice(start, start + this.#dimensions)
   }
 
-  /** 0: there is no vector. */
+  /** 0 if there are no vectors. */
   get dimensions(): number {
     return this.#dimensions
   }
@@ -276,7 +276,7 @@ export class VectorColumn {
     if (scratch.some((value) => value !== 0)) this.set(slot, scratch)
   }
 
-  /** To be called once in each search: `dot` and `denseScores` do not check again. */
+  /** Call this once in each search: `dot` and `denseScores` do not check again. */
   assertSameSpace(query: Int8Array): void {
     assert(!query.includes(-128), 'a query is scaled to length 127')
     if (this.#dimensions === 0) return
