@@ -1,5 +1,5 @@
-// Undoes what the tools of a run did, newest first: each call that has a compensation by another
-// call, through policies and people as any, at most once where its tool is `once`.
+// Undoes what the tools of a run did, newest first. Each call that has a compensation is undone by
+// another call, under the same policies and approvals, and at most once if its tool is `once`.
 
 import assert from 'node:assert/strict'
 import { orchestrator as contract, type RUN_REASONS } from '@custos/contract'
@@ -27,11 +27,11 @@ type Reason = (typeof RUN_REASONS)[number]
 
 const ID_BYTES = 16
 const LATER_MS = 1_000
-/** Calls that undo others are of no step. */
+/** The step number of compensating calls, which belong to no step. */
 const NO_STEP = 0
 
 interface UndoneCall {
-  /** That it is to undo, and its step. */
+  /** The call to undo, and its step. */
   readonly undone: CallRow
   readonly step: StepRow
 }
@@ -40,7 +40,7 @@ interface UndoPlan extends UndoneCall {
   readonly tool: OpenTool | null
   readonly name: string
   readonly args: JsonObject
-  /** Why it cannot be called; null: it can. */
+  /** Why the tool cannot be called, or `null` if it can. */
   readonly problem: Reason | null
 }
 
@@ -49,7 +49,7 @@ interface UndoCall {
   readonly step: StepRow
 }
 
-/** One thing at a time, so that any process can go on. */
+/** Makes one step of progress per call, so that any process can continue. */
 export async function compensate(worker: RunWorker, state: RunState): Promise<JobPause | null> {
   for (const undone of listActed(state.calls)) {
     if (undone.state !== 'done') continue
@@ -65,7 +65,7 @@ export async function compensate(worker: RunWorker, state: RunState): Promise<Jo
   return worker.undo((unit) => unit.finishUndo(), 'compensated')
 }
 
-/** Null: the call has no compensation. */
+/** Returns `null` if the call has no compensation. */
 function planUndo({ tools, texts }: RunState, { undone, step }: UndoneCall): UndoPlan | null {
   const called = tools.find(({ row }) => row.tool_id === undone.tool_id)
   const { compensation } = called?.words ?? {}
@@ -91,7 +91,7 @@ function planUndo({ tools, texts }: RunState, { undone, step }: UndoneCall): Und
 
 const undoProblem = (fits: boolean): Reason | null => (fits ? null : 'args_invalid')
 
-/** A result that is not JSON is a text. */
+/** A result that is not JSON is used as a string. */
 function parse(text: string): Json {
   try {
     return JSON.parse(text)
@@ -100,7 +100,7 @@ function parse(text: string): Json {
   }
 }
 
-/** A number that was changed when it was read would undo something else. */
+/** A number that lost precision when it was parsed would undo something else. */
 const exactOf = (value: Json | undefined): Json | undefined =>
   findValueProblem(value) === null ? value : undefined
 
@@ -111,7 +111,7 @@ function followPath(known: JsonObject, path: string): Json | undefined {
   return value
 }
 
-/** As any call: policies, a person where one wants one, and the intent on record. */
+/** Proposes a compensating call like any call: policies, approval, and the recorded intent. */
 async function proposeUndo(
   worker: RunWorker,
   state: RunState,
@@ -194,7 +194,7 @@ const undoOrigins = (state: RunState): string[] => [
   ...originsOf(state, state),
 ]
 
-/** Policies see it as a call that was made from all that the run has read. */
+/** Policies see all that the run has read as the origin of the call. */
 function gateUndo(
   { run_id }: RunWorker,
   call: Call,
@@ -229,7 +229,7 @@ const newUndo = (
   compensates: undone.call_id,
 })
 
-/** A call that never began: its tool, arguments or rights are not there. */
+/** Records a call that never began because its tool, arguments or rights are missing. */
 async function refuseUndo(
   worker: RunWorker,
   { undone, step, name, args }: UndoPlan,
@@ -264,7 +264,7 @@ async function refuseUndo(
   return null
 }
 
-/** Of a `once` tool that was sent before nobody knows whether it acted: it is never sent again. */
+/** Never resends a `once` tool: if no result came back, it may have acted. */
 async function executeUndo(
   worker: RunWorker,
   state: RunState,

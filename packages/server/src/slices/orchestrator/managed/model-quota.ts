@@ -1,4 +1,4 @@
-// The tokens of models that the plan of a tenant allows in a calendar month.
+// The monthly quota of model tokens in the plan of a tenant.
 
 import { parseTime } from '../../../platform/clock.ts'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -7,8 +7,8 @@ import { calendarMonth, planLimits } from '../../tenants/index.ts'
 import { sumManagedTokens } from '../runs/orchestrator.sql.ts'
 
 /**
- * Refuses `quota_exceeded` once the managed runs that began this month have used the tokens, with
- * what is reserved. What is above is at most what steps under way use.
+ * Refuses `quota_exceeded` once the managed runs begun in this calendar month have used or reserved
+ * the quota. Usage exceeds it by at most what the steps in flight use.
  */
 export async function requireModelTokens(kernel: Kernel, tenant_id: string): Promise<void> {
   const { start_at } = calendarMonth(kernel.clock.now(), 0)

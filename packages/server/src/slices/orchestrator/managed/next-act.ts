@@ -8,14 +8,14 @@ export type NextAct =
   /** The run has ended, or the turn has its answer. */
   | { readonly act: 'done' }
   | { readonly act: 'wait' }
-  /** Another step: for the input of the run, or for what tools have answered. Who may be asked. */
+  /** Begin another step, with the models that may be asked, best first. */
   | { readonly act: 'begin'; readonly models: readonly string[] }
   | { readonly act: 'ask'; readonly step: StepRow }
-  /** Its process ended after it asked: nobody will know the answer. */
+  /** The process ended after it asked, so the answer is lost. */
   | { readonly act: 'lose'; readonly step: StepRow }
-  /** Its model asked for calls. */
+  /** The model asked for calls. */
   | { readonly act: 'call'; readonly step: StepRow }
-  /** No model answers. */
+  /** No model has answered. */
   | { readonly act: 'fail' }
 
 export interface RunRows {
@@ -24,7 +24,7 @@ export interface RunRows {
   readonly calls: readonly CallRow[]
 }
 
-/** Steps in which one model does not answer, before the next model is asked. */
+/** Failed steps after which a model is skipped. */
 const TRIES = 3
 
 export const callsOf = ({ calls }: Pick<RunRows, 'calls'>, { step_no }: StepRow): CallRow[] =>
@@ -43,7 +43,7 @@ export function decideNext(rows: RunRows, models: readonly string[]): NextAct {
   return left.length === 0 ? { act: 'fail' } : { act: 'begin', models: left }
 }
 
-/** Models that have not failed at what is to be answered now. */
+/** The models that have not failed at the current input. */
 function listLeft(steps: readonly StepRow[], models: readonly string[]): string[] {
   const failed = steps.slice(steps.findLastIndex(({ state }) => state !== 'failed') + 1)
   return models.filter((model_id) => {

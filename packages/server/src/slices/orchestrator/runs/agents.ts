@@ -1,4 +1,4 @@
-// Agents: created, listed and shown; their words are sealed, their names found by HMAC.
+// Agents: created, listed and shown. Their texts are sealed; their names are found by HMAC.
 
 import {
   type AGENT_ROLES,
@@ -62,7 +62,7 @@ export const agentColumn = sealedColumn({
   payload: jsonPayload<AgentPayload>(),
 })
 
-/** A run quotes memory of every store. */
+/** Refuses a key limited to some stores, because a run may quote memories of any store. */
 export function refuseLimited({ principal }: { readonly principal: Principal }): void {
   if (principal.allowed_stores.length > 0)
     throw new Refusal('scope_missing', 'runs may read every store; the key is limited to some')
@@ -74,10 +74,10 @@ export const agentNameKey = async (
   name: string,
 ): Promise<string> => (await keyring.tenant(tenant_id)).label(`agent name\n${name}`)
 
-/** In place of the key of its name: the agent is being deleted, and its name is free. */
+/** Replaces the agent's `name_key` during its deletion, so that its name is free. */
 export const deletedNameKey = (agent_id: string): string => `deleted ${agent_id}`
 
-/** Without those whose deletion has destroyed their secret, also where a crash cut it off. */
+/** Omits agents whose secret is destroyed, even if a crash interrupted their deletion. */
 async function openAgents(
   kernel: Kernel,
   tenant_id: string,
@@ -92,7 +92,7 @@ async function openAgents(
   })
 }
 
-/** Null: there is no such agent. */
+/** Returns `null` if the agent does not exist. */
 export async function loadAgent(
   kernel: Kernel,
   db: TenantDb,
@@ -102,7 +102,7 @@ export async function loadAgent(
   return row ? ((await openAgents(kernel, db.tenant_id, [row]))[0] ?? null) : null
 }
 
-/** Null: deleted or redacted, so that nothing is left that says what it may use. */
+/** Returns `null` if the agent is deleted or redacted, as nothing says what it may use. */
 export const knownAgent = (agent: OpenAgent | null): OpenAgent | null =>
   agent?.row.secret_no === REDACTED_SECRET ? null : agent
 
@@ -165,7 +165,7 @@ export const createAgent: Handler<typeof contract.create_agent> = async (call, {
   return known ? showAgent(known, tenant_id) : call.refuse('unavailable')
 }
 
-/** Null: neither was given. Refuses both. */
+/** Returns `null` if neither is given. Refuses both. */
 export function storesOf({
   memory_stores,
   store_id,
@@ -178,7 +178,7 @@ export function storesOf({
   throw new Refusal('rejected', 'give either store_id or memory_stores')
 }
 
-/** What the audit log says of a whole definition. */
+/** The label digest of a whole definition, for the audit log. */
 export async function labelDefinition(
   { keyring }: Kernel,
   tenant_id: string,
@@ -238,7 +238,7 @@ export const getAgent: Handler<typeof contract.get_agent> = async (call, { param
   return agent ? showAgent(agent, call.tenant_id) : call.refuse('agent_not_found')
 }
 
-/** A redacted agent has no words and is disabled. */
+/** A redacted agent has no texts and is disabled. */
 export const agentTextSource = textSource<
   AgentRow,
   { readonly name: string; readonly description: string; readonly prompt: string }

@@ -1,8 +1,9 @@
-// What was answered under the same Idempotency-Key, before policies are asked and counted again.
+// Finds the earlier reply under the same Idempotency-Key before policies are asked and counted
+// again.
 
 import type { Call, ReplayIds } from '../../../platform/kernel/call.ts'
 
-/** No answer is stored under the key yet. */
+/** Aborts the replay when no reply is stored under the key. */
 class Unanswered extends Error {}
 
 export async function findEarlierIds(call: Call): Promise<ReplayIds | null> {

@@ -1,4 +1,5 @@
-// What became of a call: told by its caller, who acted, or by a person, where nobody knows.
+// Records the outcome of a call, reported by the client that acted, or by a person if it is
+// unknown.
 
 import assert from 'node:assert/strict'
 import type { orchestrator as contract, RunCall } from '@custos/contract'
@@ -108,7 +109,7 @@ interface Settlement {
   ): Promise<unknown>
 }
 
-/** Stores what is said of a call, bound to the memories of its step; the run goes on. */
+/** Stores the reported outcome, bound to the memories of the step, and lets the run continue. */
 async function settleCall(
   call: Call<typeof contract.report_call> | Call<typeof contract.resolve_call>,
   { run_id, call_id, text }: NamedCall & { readonly text: string },
@@ -127,7 +128,7 @@ async function settleCall(
       run: async (tx) => {
         const unit = await RunUnit.load(kernel, tx, run_id)
         const row = unit?.calls.find((one) => one.call_id === call_id)
-        // The receipt of a step that has ended says what was known of its calls.
+        // After the step has ended, its receipt already states what was known about its calls.
         const open = unit?.steps.some(
           ({ step_id, ended_us }) => step_id === step.step_id && ended_us === null,
         )

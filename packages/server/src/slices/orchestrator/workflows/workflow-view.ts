@@ -1,4 +1,4 @@
-// How workflows and their steps are shown: steps with their texts, where the caller may read them.
+// How workflows and their steps are shown. Texts are included if the caller may read them.
 
 import type { Workflow, WorkflowStep } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
@@ -82,5 +82,5 @@ export async function showSteps(
   })
 }
 
-/** Of an answer that asks for calls. Written by answered-step.ts. */
+/** The text of an answer that asks for calls, whose JSON answered-step.ts writes. */
 const textOfAnswer = (answer: string): string => JSON.parse(answer).text
