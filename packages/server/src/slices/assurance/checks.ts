@@ -1,4 +1,4 @@
-// Names of checks, and what their results amount to.
+// The names of checks, and the status that their results add up to.
 
 import {
   ASSURANCE_ALIASES,
@@ -14,7 +14,7 @@ export type CheckName = AssuranceCheck | AssuranceAlias
 
 const isAlias = (name: CheckName): name is AssuranceAlias => name in ASSURANCE_ALIASES
 
-/** The checks that names stand for, each once, in the order they are made. */
+/** Resolves names and aliases to checks, without duplicates, in the order they run. */
 export function checksOf(names: readonly CheckName[]): AssuranceCheck[] {
   const wanted = new Set<AssuranceCheck>()
   for (const name of names)
@@ -27,7 +27,7 @@ export type Results = Readonly<Partial<Record<AssuranceCheck, CheckResult>>>
 /** `metrics` is the only check that a caller can name and that has no implementation. */
 const NOT_MEASURED = notChecked('no error rates or latencies are measured of one tenant')
 
-/** Under the checks' own names, and under the others they were asked for by. */
+/** Results by check name, and also by each alias that was asked for. */
 export function resultsByName(
   names: readonly CheckName[],
   results: Results,
@@ -52,7 +52,7 @@ export function notChecked(detail: string): CheckResult {
   return { status: 'not_checked', passed: false, detail, ...nothing }
 }
 
-/** What failed outweighs what changed; what was asked for and not checked is not assured. */
+/** A failure outweighs drift. A requested check that could not be made counts as failed. */
 export function decideStatus(results: Results, drift: readonly DriftEvent[]): AssuranceStatus {
   const all = Object.values(results)
   if (all.length === 0 || !all.every(({ passed }) => passed)) return 'fail'

@@ -1,4 +1,4 @@
-// Converts rows of assurance to the members of answers.
+// Converts rows of assurance to members of replies.
 
 import type {
   AssuranceRun,
@@ -10,7 +10,7 @@ import { formatTime } from '../../platform/clock.ts'
 import type { RunRow, ScheduleRow } from './assurance.sql.ts'
 import { type CheckName, type Results, resultsByName } from './checks.ts'
 
-// Parses texts that this slice has written, with values from the contract.
+// Parses texts that this slice wrote from values of the contract.
 
 export function namesOf({ checks }: { readonly checks: string }): CheckName[] {
   const names: CheckName[] = JSON.parse(checks)

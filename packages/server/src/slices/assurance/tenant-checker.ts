@@ -1,23 +1,24 @@
-// What looks at a tenant's data: handed in by the composition root, with the consistency check.
+// The interface of the checker of a tenant's data. The composition root provides it, with the
+// consistency check.
 
 import type { AssuranceCheck, CheckResult } from '@custos/contract'
 import type { JsonObject } from '@custos/proof'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import type { AuditMeasure } from '../compliance/index.ts'
 
-/** Checks of the data itself. */
+/** Checks that read the tenant's data. */
 export type DataCheck = Exclude<AssuranceCheck, 'conformance'>
 
 export interface CheckTask {
   readonly tenant_id: string
   readonly checks: readonly DataCheck[]
-  /** Chooses the samples. */
+  /** The seed that selects the samples. */
   readonly seed: string
-  /** Entries of the log at the baseline, to tell whether the log still begins so. */
+  /** The log's size at the baseline, to check that the log still begins with the same entries. */
   readonly baseline_size: number | null
 }
 
-/** Counts and digests of a tenant at one moment; nothing a tenant stored. */
+/** Counts and digests of a tenant's data on one snapshot, without any stored content. */
 export interface TenantObservation {
   readonly log: {
     readonly tree_size: number
@@ -40,7 +41,7 @@ export type CountName =
 export interface CheckReport {
   readonly results: Partial<Record<DataCheck, CheckResult>>
   readonly observed: TenantObservation
-  /** Root of the first `baseline_size` entries; null: the log has fewer. */
+  /** The root of the first `baseline_size` entries. `null` if the log has fewer. */
   readonly baseline_root: string | null
 }
 
@@ -52,15 +53,15 @@ export interface AuditTask {
 }
 
 export interface AuditResult {
-  /** As the suite answers it. */
+  /** The result in the form that the suite reports it. */
   readonly result: JsonObject
   readonly measured: AuditMeasure
 }
 
 export interface TenantChecker {
-  /** In a thread of its own; nothing is written. Rejects with CheckStopped after `stop`. */
+  /** Runs in a thread of its own and writes nothing. Rejects with CheckStopped after `stop`. */
   look(task: CheckTask): Promise<CheckReport>
-  /** Runs the conformance suite against this service over HTTP; null: it does not listen yet. */
+  /** Runs the conformance suite against this service over HTTP. `null` if it does not listen yet. */
   audit(task: AuditTask): Promise<AuditResult | null>
   stop(): Promise<void>
 }
@@ -74,7 +75,7 @@ export function setChecker(kernel: Kernel, looker: TenantChecker): void {
   lookers(kernel).looker = looker
 }
 
-/** Throws where none was handed in: a kernel without a service checks nothing. */
+/** Throws if no checker was set: a kernel without a service checks nothing. */
 export function checkerOf(kernel: Kernel): TenantChecker {
   const { looker } = lookers(kernel)
   if (looker === null) throw new Error('nothing was handed in that looks at the data')

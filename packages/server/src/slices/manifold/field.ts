@@ -17,20 +17,20 @@ interface Field {
   readonly y_range: [number, number]
   readonly bandwidth: number
   readonly h_frac: number
-  /** Rows by rising y, in them columns by rising x: the expected share of `paid`. */
+  /** The expected share of `paid`, in rows by ascending y and columns by ascending x. */
   readonly grid: number[][]
-  /** How much evidence there is, in outcomes. */
+  /** The weight of the evidence at each node, in outcomes. */
   readonly support: number[][]
 }
 
 export const RESOLUTION = 40
 const H_FRAC = 0.06
 const PADDING = 0.05
-/** Weights are summed as whole multiples of this: their order then does not matter. */
+/** Weights are summed as integer multiples of 1 / GRAIN, so that their order does not matter. */
 const GRAIN = 2 ** 32
 const STRETCH = 16
 
-/** Over the bounding box of all `points`; only the `resolved` ones are evidence. */
+/** Spans the bounding box of all `points`; only the `resolved` points count as evidence. */
 export async function outcomeField(
   points: readonly PlanePoint[],
   resolved: readonly ResolvedPoint[],
@@ -62,7 +62,7 @@ export async function outcomeField(
   }
 }
 
-/** Nothing to show: fewer than three points. */
+/** The field of fewer than three points, which shows nothing. */
 export const emptyField = (): Omit<Field, 'h_frac'> => ({
   resolution: 0,
   x_range: [0, 0],
@@ -82,7 +82,7 @@ function padded(values: readonly number[]): [number, number] {
   return [low - padding, high + padding]
 }
 
-/** Both ends included. */
+/** The nodes of an axis, including both ends of the range. */
 const nodes = ([low, high]: readonly [number, number]): Float64Array =>
   Float64Array.from({ length: RESOLUTION }, (_, at) => low + ((high - low) * at) / (RESOLUTION - 1))
 

@@ -89,7 +89,7 @@ interface Cells {
 
 interface Hex {
   readonly id: string
-  /** Column and row; odd rows stand half a cell to the right. */
+  /** Column and row. Odd rows are shifted half a cell to the right. */
   readonly q: number
   readonly r: number
 }

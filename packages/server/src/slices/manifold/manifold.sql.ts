@@ -56,11 +56,11 @@ type GovernedRow = Pick<
   Tables['cgr_decisions'],
   'seq' | 'decision_id' | 'agent_no' | 'decision' | 'tag' | 'secret_no'
 > & {
-  /** Latest reported outcome of the referent; null: none yet. */
+  /** The latest reported outcome of the referent. `null` if there is none yet. */
   readonly outcome: string | null
 }
 
-/** The page of decisions, not yet of a dimension. */
+/** A page of governed decisions, before the filter by dimension. */
 const governedPage = (k: Builder, p: Page & { readonly tenant_id: string }) =>
   k
     .selectFrom('cgr_decisions as decided')
@@ -93,8 +93,8 @@ const governedStatement = statement<Page & { dimension: Uint8Array }>()(
       )
       .select('known.outcome')
       .where('agent.dimension', '=', p.dimension),
-  // Looks the agent of each decision up: planned for any values, a join compares every decision
-  // with every agent of the dimension.
+  // A lateral lookup of each decision's agent, because the generic plan of a join compares every
+  // decision with every agent of the dimension.
   (k, p) =>
     governedPage(k, p)
       .innerJoinLateral(
@@ -117,7 +117,7 @@ const governedStatement = statement<Page & { dimension: Uint8Array }>()(
       .select('known.outcome'),
 )
 
-/** GovernedRow decisions of a dimension that count, the newest first, with their outcomes. */
+/** Lists the current governed decisions of a dimension with their outcomes, newest first. */
 export const listGoverned = (
   db: TenantDb,
   dimension: Uint8Array,
@@ -164,6 +164,6 @@ const sealedGovernedStatement = statement<Range>()((k, p) =>
     .where((e) => e('decided.current', '=', e.lit(1))),
 )
 
-/** What is sealed of the governed decisions that count, with seqs in [first, last]. */
+/** The sealed parts of the current governed decisions with seqs in [first, last]. */
 export const listSealedGoverned = (db: TenantDb, range: Range) =>
   db.allOf(sealedGovernedStatement, range)

@@ -1,5 +1,5 @@
-// What stays of records and approval requests whose texts are erased, and how requests of data
-// subjects reach them.
+// What remains of records and approval requests whose texts are erased, and how subject requests
+// find their texts.
 
 import { isObject, type JsonObject, RECORD_KINDS, type RecordKind } from '@custos/proof'
 import { REDACTED_TEXT, type TextSource, textSource } from '../../platform/kernel/text-source.ts'
@@ -14,7 +14,7 @@ import { type RecordContent, recordColumn } from './open-record.ts'
 import { findRow, listRowsOfKind, type RecordRow, updateRedactedRecord } from './records.sql.ts'
 import { documentDigest } from './sign-record.ts'
 
-/** Ids and digests that a redacted record keeps of its request, by kind. */
+/** Returns the ids and digests that a redacted record keeps of its request, by kind. */
 type RedactRequest = (request: JsonObject, document: JsonObject | null) => JsonObject
 
 const REDACT: Readonly<Record<RecordKind, RedactRequest>> = {
@@ -65,7 +65,7 @@ const REDACT: Readonly<Record<RecordKind, RedactRequest>> = {
     authority: redactAuthority(authority),
     required_trust_tier,
   }),
-  // Ids, codes and a salted commitment: no text is in it.
+  // Contains only ids, codes and a salted commitment, and no text.
   agent_action: (request) => request,
 }
 
@@ -81,7 +81,7 @@ const listOf = (value: unknown): JsonObject[] =>
 const redactAuthority = (authority: JsonObject[string] | undefined): JsonObject =>
   isObject(authority) ? { ...authority, delegation_ref: null, human_principal: null } : {}
 
-/** Without the nonce, so that nobody can confirm a guess of the request by its digest. */
+/** Removes the nonce, so that nobody can confirm a guess of the request by its digest. */
 function redactRecordContent(kind: RecordKind, content: RecordContent): RecordContent {
   const { request, document, approval, evaluation_id, ceiling } = content
   return {
@@ -160,7 +160,7 @@ const approvalSource = textSource<ApprovalRow, ApprovalContent>({
   update: (tx, { request_id }, [sealed]) => updateRedactedApproval(tx, request_id, sealed),
 })
 
-/** Records of every registry, and approval requests. */
+/** The text sources of all registries and of approval requests. */
 export const recordTextSources: readonly TextSource[] = [
   ...RECORD_KINDS.map(recordSource),
   approvalSource,

@@ -4,13 +4,13 @@ import { canonicalize, isObject, type Json, type JsonObject } from '@custos/proo
 import Format from 'typebox/format'
 import type { CheckRun, SchemaTest } from './check-run.ts'
 
-/** `digits` times ten to the power of `power`. */
+/** The number `digits` × 10^`power`. */
 interface Decimal {
   readonly digits: bigint
   readonly power: number
 }
 
-/** From the shortest text of the number: 0.3 is three times 0.1, although not in binary. */
+/** Uses the shortest decimal text of the number: 0.3 is three times 0.1, but not in binary. */
 function decimalOf(value: number): Decimal {
   const [mantissa = '0', exponent = '0'] = value.toExponential().split('e')
   const [whole = '0', fraction = ''] = mantissa.split('.')
@@ -45,7 +45,7 @@ export interface KeywordReader {
   refuse(msg: string): never
 }
 
-/** Null: the test of another keyword includes it. */
+/** `null` if the test of another keyword covers this one. */
 type Keyword = (given: Json, reading: KeywordReader) => SchemaTest | null
 
 const TYPES = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null'] as const
@@ -88,7 +88,7 @@ const type: Keyword = (given, { refuse }) => {
   return (value, loc, run) => types.some((one) => isOfType(value, one)) || run.fail(loc, what)
 }
 
-/** Compared as canonical JSON: 1 is 1.0, and the order of members says nothing. */
+/** Compares canonical JSON, so that 1 equals 1.0 and the order of members is ignored. */
 const equals =
   (texts: ReadonlySet<string>, msg: string): SchemaTest =>
   (value, loc, run) => {
@@ -126,7 +126,7 @@ const multipleOf: Keyword = (divisor, { refuse }) => {
 const AT_LEAST = (count: number, limit: number): boolean => count >= limit
 const AT_MOST = (count: number, limit: number): boolean => count <= limit
 
-/** @param countOf undefined: the keyword does not apply to the value */
+/** @param countOf returns undefined if the keyword does not apply to the value */
 const counted =
   (
     countOf: (value: Json, run: CheckRun) => number | undefined,
@@ -166,7 +166,7 @@ const format: Keyword = (name, { refuse }) => {
 
 // Objects
 
-/** Tests by the names of members. */
+/** Compiles a schema for each member name. */
 function namedTests(given: Json, { read, refuse }: KeywordReader): ReadonlyMap<string, SchemaTest> {
   if (!isObject(given)) return refuse('must be an object of schemas')
   return new Map(Object.entries(given).map(([name, schema]) => [name, read(schema, name)]))
@@ -348,7 +348,7 @@ const conditional: Keyword = (given, { siblings, read }) => {
   return (value, loc, run) => (run.quietly(test, value, loc) ? met : unmet)(value, loc, run)
 }
 
-/** Read by `if`; without it they are read, so that mistakes are found, and test nothing. */
+/** Tests nothing by itself: `if` reads it. Without `if` it is read only to find mistakes. */
 const consequence: Keyword = (given, { siblings, read }) => {
   if (!Object.hasOwn(siblings, 'if')) read(given)
   return null

@@ -15,7 +15,7 @@ export const findNewestRow = (db: TenantDb, name_key: string): Promise<TypeRow |
       .where('live', '=', 1),
   )
 
-/** One version; without a number the newest. */
+/** Finds one version, or the newest if `version` is undefined. */
 export function findVersionRow(
   db: TenantDb,
   type_id: string,
