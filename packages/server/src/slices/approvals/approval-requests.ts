@@ -52,7 +52,7 @@ export const requests: Handler<typeof contract.requests> = async (call, { query 
   )
 }
 
-/** Refuses `request_not_found`. */
+/** Loads a request. Refuses `request_not_found`. */
 export async function loadRequest(call: Call, request_id: string): Promise<OpenApproval> {
   const { kernel, tenant_id } = call
   const row = await kernel.db.read(tenant_id, (db) => findApproval(db, request_id))
@@ -64,7 +64,7 @@ export async function loadRequest(call: Call, request_id: string): Promise<OpenA
 export const contextHex = ({ content }: OpenApproval): string =>
   toHex(canonicalBytes(content.context))
 
-/** The signed record of the decision, with its signed bytes; null before the decision. */
+/** The signed record of the decision with its signed bytes, or `null` before the decision. */
 export function signedRecordOf({ content: { record } }: OpenApproval): JsonObject | null {
   if (record === null) return null
   return { ...record, signed_bytes: toBase64(signedBytes('approval', record)) }
@@ -107,7 +107,7 @@ function policiesOf({ row, content }: OpenApproval): ApprovalRequestWithContext[
   })
 }
 
-/** The state of an approval request; past its deadline it is expired, whatever its row says. */
+/** The state of a request. Past its deadline it is expired, whatever its row says. */
 export function stateOf(
   { state, expires_us }: OpenApproval['row'],
   now_us: number,

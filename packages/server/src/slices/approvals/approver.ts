@@ -1,5 +1,5 @@
-// Approvers: what is sealed of them, how they are shown, their log entries, and how requests of
-// data subjects reach their names and roles.
+// Approvers: their sealed content, how they are shown, their log entries, and how subject requests
+// reach their names and roles.
 
 import { hash } from 'node:crypto'
 import type { Approver } from '@custos/contract'
@@ -17,12 +17,12 @@ import {
   updateRedactedApprover,
 } from './approvers.sql.ts'
 
-/** What a caller wrote about a person; sealed. */
+/** What a caller wrote about a person. Sealed. */
 export type ApproverContent = { readonly name: string; readonly role: string | null }
 
 export const approverColumn = sealedColumn({
   domain: 'approver',
-  // The empty text stands where records and approval requests name their kind.
+  // The empty text takes the place of the kind in the ids of records and approval requests.
   ids: (tenant_id, { approver_id }: Pick<ApproverRow, 'approver_id'>) => [
     tenant_id,
     '',
@@ -31,7 +31,7 @@ export const approverColumn = sealedColumn({
   payload: jsonPayload<ApproverContent>(),
 })
 
-/** Opens approvers in the order of `rows`. Refuses while one of them does not open. */
+/** Opens approvers in the order of `rows`. Refuses if one of them does not open. */
 export async function openApprovers(
   kernel: Kernel,
   tenant_id: string,
@@ -81,7 +81,7 @@ export const appendApproverEvent = (
     },
   })
 
-/** The key of a redacted approver stays: signatures that it made still verify. */
+/** A redacted approver keeps its key, so that its signatures still verify. */
 export const approverTextSource = textSource<ApproverRow, ApproverContent>({
   kind: 'approver',
   replaceable: true,

@@ -1,4 +1,4 @@
-// A decision by an enrolled approver's signature, and the record of a decision recomputed.
+// Decides a request with an enrolled approver's signature, and verifies the record of a decision.
 
 import assert from 'node:assert/strict'
 import type { approvals as contract, InputOf } from '@custos/contract'
@@ -60,7 +60,7 @@ export const attest: Handler<typeof contract.attest> = async (call, { params, bo
   }
 }
 
-/** Refuses, in the unit of work, an approver who was revoked meanwhile. */
+/** Refuses an approver who was revoked meanwhile. Runs in the unit of work. */
 const requireActive = (approver_id: string) => async (tx: Tx) => {
   const row = await findApprover(tx, approver_id)
   if (row?.active !== 1) throw new Refusal('approver_not_found')
@@ -100,14 +100,14 @@ const REGISTRIES: Readonly<Partial<Record<RecordKind, Registry>>> = {
   landing: landingRegistry,
 }
 
-/** The registry of a kind of record that waits. */
+/** The registry of a kind of record that can wait. */
 export function registryOf(kind: RecordKind): Registry {
   const registry = REGISTRIES[kind]
   assert(registry, `a ${kind} never waits`)
   return registry
 }
 
-/** GET /v1/hitl/requests/{request_id}/verify: the record of a decision, recomputed. */
+/** GET /v1/hitl/requests/{request_id}/verify: verifies the record of a decision. */
 export const verify: Handler<typeof contract.verify> = async (call, { params }) => {
   const opened = await loadRequest(call, params.request_id)
   const { row } = opened
@@ -147,7 +147,7 @@ const refuted = (name: string, detail: string): Check => ({ name, ok: false, det
 const checked = (name: string, ok: boolean, detail: string): Check =>
   ok ? { name, ok } : refuted(name, detail)
 
-/** The row, the sealed request and the signed record agree. */
+/** Whether the row, the sealed request and the signed record agree. */
 function checkRequest(
   tenant_id: string,
   { row, content }: OpenApproval,
@@ -173,7 +173,7 @@ const MEMBERS = [
   'proposal_digest',
 ] as const satisfies readonly (keyof ApprovalMember)[]
 
-/** What was approved is what was issued, and it names this decision. */
+/** Whether the issued record is the one that was approved, and names this decision. */
 async function checkIssued(
   { kernel, tenant_id }: Call,
   { row }: OpenApproval,
@@ -190,7 +190,7 @@ async function checkIssued(
   return [checked('issued_record', same, 'is not the one that was approved')]
 }
 
-/** The key that signed is the one the service knows of the approver. */
+/** Whether the signature was made with the approver's enrolled key. */
 async function checkKey({ kernel, tenant_id }: Call, record: JsonObject): Promise<Check[]> {
   const signer = attestedBy(record)
   if (signer === null) return []

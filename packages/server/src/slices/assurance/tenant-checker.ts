@@ -61,7 +61,7 @@ export interface AuditResult {
 export interface TenantChecker {
   /** Runs in a thread of its own and writes nothing. Rejects with CheckStopped after `stop`. */
   look(task: CheckTask): Promise<CheckReport>
-  /** Runs the conformance suite against this service over HTTP. `null` if it does not listen yet. */
+  /** Runs the conformance suite against this service over HTTP. `null` before it listens. */
   audit(task: AuditTask): Promise<AuditResult | null>
   stop(): Promise<void>
 }

@@ -1,4 +1,4 @@
-// Conformance audits of a tenant: records them, shows them and their badge.
+// Conformance audits of a tenant: records and shows them and their badge.
 
 import assert from 'node:assert/strict'
 import {
@@ -45,7 +45,7 @@ export interface SignedAudit {
   readonly measured: AuditMeasure
 }
 
-/** Signs before the unit of work that stores it, and verifies before anybody sees it. */
+/** Signs before the unit of work that stores the audit, and verifies before it is published. */
 export async function signAudit(
   kernel: Kernel,
   tenant_id: string,
@@ -76,7 +76,7 @@ export async function signAudit(
   return { audit_id, audited_us, record, record_digest, measured }
 }
 
-/** In the unit of work that ends the run. */
+/** Runs in the unit of work that ends the run. */
 export async function recordAudit(tx: Tx, run_id: string, audit: SignedAudit): Promise<void> {
   const { passed, tested, capabilities, store_ids } = audit.measured
   const rate_e6 = tested === 0 ? 0 : Math.round((passed * MILLION) / tested)
@@ -105,7 +105,7 @@ function show(
   row: AuditSummary,
   report_json: AuditRecord['report_json'],
 ): AuditRecord {
-  // Written by recordAudit.
+  // Written by `recordAudit`.
   const capabilities: string[] = JSON.parse(row.capabilities)
   return {
     id: row.audit_id,
@@ -142,10 +142,10 @@ const status: Handler<typeof contract.status> = async (call, { query }) => {
   return { ...page.envelope('tenants', tenants), next_cursor }
 }
 
-/** The form of every id there is: anything else is nobody's, and never reaches a query. */
+/** The format of tenant ids. Other values never reach a query. */
 const TENANT_ID = /^[\w-]{1,256}$/
 
-/** Null for a tenant that does not exist as for one without an audit. */
+/** Returns `null` both for a tenant that does not exist and for one without an audit. */
 async function newestRate(kernel: Kernel, tenant_id: string): Promise<number | null> {
   if (!TENANT_ID.test(tenant_id)) return null
   return (await kernel.db.read(tenant_id, findNewestAudit))?.rate_e6 ?? null

@@ -79,7 +79,7 @@ class Layouts {
     return cleared
   }
 
-  /** Runs one computation at a time, so that a waiting caller finds the result of the one before. */
+  /** Runs one computation at a time, so a waiting caller finds the result of an earlier one. */
   inTurn<T>(act: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(act, act)
     this.#last = turn.catch(() => undefined)

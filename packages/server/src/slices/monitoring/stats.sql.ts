@@ -1,4 +1,4 @@
-// Counts by index, one tenant at a time.
+// Counts answered from indexes, for one tenant at a time.
 
 import { sql } from 'kysely'
 import type { Builder } from '../../platform/db/builder.ts'
@@ -9,7 +9,7 @@ import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
 type Stores = readonly string[]
 
-/** Rows of the stores; of every store when none is named. */
+/** Counts rows of the named stores, or of all stores if none is named. */
 function countIn(db: TenantDb, table: 'stores' | 'facts' | 'decisions', store_ids: Stores) {
   const all = from(db, table).select((e) => e.fn.countAll<number>().as('count'))
   return store_ids.length === 0 ? all : all.where('store_id', 'in', store_ids)
@@ -19,13 +19,13 @@ export const countStores = (db: TenantDb, ids: Stores) => countIn(db, 'stores', 
 export const countFacts = (db: TenantDb, ids: Stores) => countIn(db, 'facts', ids)
 export const countDecisions = (db: TenantDb, ids: Stores) => countIn(db, 'decisions', ids)
 
-/** Without those of self-tests. */
+/** Counts certificates without those of self-tests. */
 export const countCertificates = (db: TenantDb) =>
   from(db, 'certificates')
     .select((e) => e.fn.countAll<number>().as('count'))
     .where('certificate_id', 'not in', from(db, 'self_test_certificates').select('certificate_id'))
 
-/** Entries of the tenant's log. */
+/** The number of entries in the tenant's log. */
 export async function logSize(db: TenantDb): Promise<number> {
   const row = await db.first(from(db, 'chain_heads').select('size'))
   return row?.size ?? 0
@@ -42,15 +42,15 @@ const lastEpoch = (k: Builder, tenant_id: string) =>
 
 const UNCOVERED = sql<number>`case when covered.tree_size is null then 0 else covered.tree_size end`
 
-/** A tenant without a log has nothing to count. */
+/** Returns no row for a tenant without a log, which has nothing to count. */
 const numbersStatement = statement<{ now_us: number }>()((k, p) =>
   k
     .selectFrom('chain_heads')
     .leftJoin(lastEpoch(k, p.tenant_id), (join) =>
       join.onRef('covered.tenant_id', '=', 'chain_heads.tenant_id'),
     )
-    // The oldest entry that no checkpoint covers. Under row-level security PostgreSQL looks up what
-    // a column or CASE says; with a subquery or COALESCE it would read the whole log.
+    // Joins the oldest entry that no checkpoint covers. Under row-level security, PostgreSQL uses
+    // the index for a column or CASE, but would read the whole log for a subquery or COALESCE.
     .leftJoin('breadcrumbs', (join) =>
       join
         .onRef('breadcrumbs.tenant_id', '=', 'chain_heads.tenant_id')

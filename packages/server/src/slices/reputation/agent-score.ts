@@ -1,4 +1,4 @@
-// A score and whose it is: computed from one agent's row and the rows of its reviewers.
+// Scores and their subjects, computed from one agent's row and the rows of its reviewers.
 
 import type { ScoreObject } from '@custos/contract'
 import { type AgentScore, didKeyOf, score } from '@custos/proof'
@@ -29,7 +29,7 @@ export function scoreOf(agent: AgentRow, weighed: readonly WeighedRow[]): AgentS
   return score({ n_success, n_failure, n_pending, reviews })
 }
 
-/** An agent with its score, as one snapshot shows them, still sealed. */
+/** An agent with its score, both from one snapshot, and still sealed. */
 export interface ScoredAgent {
   readonly agent: AgentRow
   readonly score: AgentScore
@@ -40,7 +40,7 @@ interface WithNames extends ScoredAgent {
   readonly chain: readonly RotationRow[]
 }
 
-/** In the order of `found`. */
+/** Adds the sealed names. Returns the agents in the order of `found`. */
 export async function nameAll(db: TenantDb, found: readonly ScoredAgent[]): Promise<WithNames[]> {
   const names = await listSealedNames(
     db,
@@ -57,7 +57,7 @@ export async function nameAll(db: TenantDb, found: readonly ScoredAgent[]): Prom
   })
 }
 
-/** The last entry of the log on this snapshot. */
+/** The position of the snapshot's last log entry, or `null` if the log is empty. */
 export async function lastSeq(db: TenantDb): Promise<number | null> {
   const head = await findHead(db)
   return head && head.size > 0 ? head.size - 1 : null
@@ -75,7 +75,7 @@ interface Frame {
   readonly log_seq: number | null
 }
 
-/** Opens what is sealed; in the order of `found`. */
+/** Opens the sealed names, in the order of `found`. */
 export async function showAll(frame: Frame, found: readonly WithNames[]): Promise<ScoreView[]> {
   const { kernel, tenant_id, dimension, log_seq } = frame
   const now_us = kernel.clock.now()
@@ -112,7 +112,7 @@ export async function showAll(frame: Frame, found: readonly WithNames[]): Promis
   })
 }
 
-/** The key in force now, and the did of the first one. */
+/** The key that is in force now, and the DID of the chain's first key. */
 async function subjectOf(
   { kernel, tenant_id }: Frame,
   chain: readonly RotationRow[],
@@ -127,7 +127,7 @@ async function subjectOf(
   return { subject_key: standing.at(-1)?.new_key ?? anchor, subject_did: didKeyOf(anchor) }
 }
 
-/** Finds the agent with the handle, the most trustworthy first; refuses when there is none. */
+/** Finds the agent with the handle, the most trustworthy first. Refuses `score_not_found`. */
 export async function findSubject(
   { kernel, tenant_id }: { kernel: Kernel; tenant_id: string },
   wanted: {
@@ -144,7 +144,7 @@ export async function findSubject(
     const named = await listNamed(db, name)
     const anchor = key && anchorOf(key, await findLinks(db, key))
     const meant = anchor ? named.filter((row) => sameLabel(row.anchor, anchor)) : named
-    // A rival who takes the handle later, or only names a key, does not come before its owner.
+    // The proven or oldest owner comes before rivals that took the handle later or only name a key.
     const agent = meant.find(({ kind }) => kind === 'proven') ?? meant[0]
     if (!agent) return null
     const weighed = await listWeighed(db, agent.agent_no, agent.agent_no)

@@ -35,16 +35,16 @@ interface LiveChange {
 
 const UNIT_E12 = 1_000_000_000_000n
 
-/** `1` adds what is there, `-1` takes it away. */
+/** `1` adds a contribution, `-1` removes it. */
 type Sign = 1 | -1
 
-/** Sums of changes; what adds up to nothing is not written. */
+/** Sums up changes. A sum of zero is not written. */
 export class Changes {
   readonly #agents = new Map<number, AgentChange>()
   readonly #live = new Map<string, LiveChange>()
   readonly #records = new Map<number, { observations: number; error_e12: bigint }>()
 
-  /** A judgment under what is known of its referent. */
+  /** A judgment, under the known outcome of its referent. */
   judgment(judgment: Judgment, effect: Effect, sign: Sign): void {
     if (!isScored(judgment)) return
     const change = this.#agent(judgment.agent_no)
@@ -54,7 +54,7 @@ export class Changes {
     if (effect === 'unscored') change.n_unscored += sign
   }
 
-  /** A review and a judgment on one referent. */
+  /** A review and a judgment of the same referent. */
   pair(review: Review, judgment: Judgment, { effect, sign }: { effect: Effect; sign: Sign }): void {
     if (resolves(effect) || !weighs(review, judgment)) return
     const { agent_no } = judgment
@@ -69,7 +69,7 @@ export class Changes {
     change.rating_sum_e6 += sign * rating_e6
   }
 
-  /** A review beside the outcome of its referent. */
+  /** A review, under the outcome of its referent. */
   observation({ reviewer_no, rating_e6 }: Review, effect: Effect, sign: Sign): void {
     if (!resolves(effect)) return
     let change = this.#records.get(reviewer_no)
@@ -103,7 +103,7 @@ export class Changes {
     return change
   }
 
-  // Read and set, since a sum of squared errors may be too large for the numbers of SQL drivers.
+  // Reads and then writes, because a sum of squared errors may exceed the numbers of SQL drivers.
   async #writeRecords(tx: Tx, pace: () => Promise<void> | undefined): Promise<void> {
     const changed = [...this.#records].filter(
       ([, { observations, error_e12 }]) => observations !== 0 || error_e12 !== 0n,

@@ -1,4 +1,5 @@
-// Reputation: attestations of scores, handlers, scores for other slices, recomputing from the log.
+// Reputation: attestations of scores, handlers, scores for other slices, and recomputing from the
+// log.
 
 import assert from 'node:assert/strict'
 import { type Attestation, DIMENSION_DEFAULT, type reputation } from '@custos/contract'
@@ -42,7 +43,7 @@ const ATTESTATION_ID_BYTES = 16
 /** `2026-01-31` */
 const DAY_CHARS = 10
 
-/** The row and the place on the log of its issue. */
+/** The row of an attestation and the id of the log entry that issued it. */
 interface StoredAttestation {
   readonly row: AttestationRow
   readonly evidence_ref: string | null
@@ -60,7 +61,7 @@ const issuer: Handler<typeof reputation.issuer> = async ({ kernel }) => {
 
 const signerOf = (kernel: Kernel): Signer => kernel.keyring.signer(ATTESTATION_PURPOSE)
 
-/** Signs what an agent's score is now. Reading signs nothing. */
+/** Signs the current score of an agent. Reading a score signs nothing. */
 const attest: Handler<typeof reputation.attest> = async (call, { body }) => {
   const { kernel, tenant_id } = call
   const { agent_handle, subject_key, dimension = DIMENSION_DEFAULT } = body
@@ -88,7 +89,7 @@ const saysTheSame = (before: Attestation, now: CgrAttestationBody): boolean => {
   return same && as_of.slice(0, DAY_CHARS) === as_of_now.slice(0, DAY_CHARS)
 }
 
-/** An attestation as it will be stored; its place is that of its entry on the log. */
+/** An attestation before it is stored. Its position will be that of its log entry. */
 interface NewAttestation {
   readonly row: Omit<AttestationRow, 'seq'>
   readonly record: string
@@ -121,7 +122,7 @@ async function sign(
 }
 
 interface Issue {
-  /** Null: the newest one says the same. */
+  /** `null` if the newest attestation already states the same. */
   readonly made: NewAttestation | null
   readonly newest: AttestationRow | undefined
 }
@@ -150,7 +151,7 @@ async function issue(tx: Tx, agent: AgentRow, { made, newest }: Issue): Promise<
     throw new Refusal('unavailable')
   }
   const found = await findNewestAttestation(tx, agent.agent_no)
-  // Another request has just issued one of the same score: one is enough.
+  // Another request has just attested the same score, and one attestation is enough.
   if (found && found.seq !== newest?.seq) return found
   const row = { ...made.row, seq: await nextSeq(tx) }
   tx.needs(insertAttestation(tx, row))

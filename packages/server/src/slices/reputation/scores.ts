@@ -20,7 +20,7 @@ import { type AgentRow, listWeighed } from './rows/aggregates.sql.ts'
 import { dimensionLabel, nameLabel } from './rows/labels.ts'
 
 const PAGE_DEFAULT = 500
-/** Agents whose scores are made in one turn of the event loop. */
+/** Agents scored per turn of the event loop. */
 const CHUNK = 100
 
 export const scores: Handler<typeof reputation.scores> = async (call, { query }) => {
@@ -54,7 +54,7 @@ export const scores: Handler<typeof reputation.scores> = async (call, { query })
 
 const order = ({ agent }: ScoredAgent): number => agent.agent_no
 
-/** In the order of scores, which are never negative. */
+/** The score's bits as hex, which sort like scores because scores are never negative. */
 function scoreBits({ score }: ScoredAgent): string {
   const bits = Buffer.alloc(8)
   bits.writeDoubleBE(score.cgr_score)
@@ -66,7 +66,7 @@ function isBehind(one: ScoredAgent, after: NonNullable<Page['after']>): boolean 
   return bits < after.id || (bits === after.id && order(one) > after.at)
 }
 
-/** The scores of a dimension, in pieces: others are answered in between. */
+/** Scores a dimension in chunks, so that other requests run in between. */
 async function scoreAll(db: TenantDb, dimension: Uint8Array): Promise<ScoredAgent[]> {
   const all: ScoredAgent[] = []
   for (let after = -1; ; ) {
@@ -79,7 +79,7 @@ async function scoreAll(db: TenantDb, dimension: Uint8Array): Promise<ScoredAgen
   }
 }
 
-/** @param agents in the order of their numbers */
+/** @param agents ordered by their numbers */
 async function scoreRows(db: TenantDb, agents: readonly AgentRow[]): Promise<ScoredAgent[]> {
   const [first, last] = [agents[0], agents.at(-1)]
   if (!first || !last) return []
@@ -99,7 +99,7 @@ export const score: Handler<typeof reputation.score> = async (call, { params, qu
   return { ...shown.object, score: shown.object, tiergate: tiergateOf(shown), same_handle }
 }
 
-/** The band of a score and why, in the words that an attestation signs. */
+/** The band of a score and its reasons, as an attestation signs them. */
 export function tiergateOf({ object, score }: ScoreView): AgentScore['tiergate'] {
   return {
     agent_handle: object.agent_handle,

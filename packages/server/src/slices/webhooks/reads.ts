@@ -1,4 +1,4 @@
-// Reads of endpoints, of deliveries and of the names of events.
+// Reads endpoints, deliveries and the names of events.
 
 import {
   type webhooks as contract,

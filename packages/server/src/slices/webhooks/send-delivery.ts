@@ -1,4 +1,4 @@
-// Sends one delivery: its payload is made again from the log for each attempt.
+// Sends one delivery. Its payload is rebuilt from the log for each attempt.
 
 import { toHex } from '../../platform/bytes.ts'
 import type { EgressReply } from '../../platform/egress/connection.ts'
@@ -10,7 +10,7 @@ import type { DeliveryRow, WebhookRow } from './webhooks.sql.ts'
 
 const SECOND_US = 1_000_000
 
-/** What is sent where. */
+/** A delivery with the endpoint it is sent to. */
 export interface OutgoingDelivery {
   readonly row: Pick<WebhookRow, 'signature' | 'compatibility'>
   readonly texts: EndpointTexts
@@ -18,7 +18,7 @@ export interface OutgoingDelivery {
   readonly payload: DeliveryPayload
 }
 
-/** The payload of an entry of the log; null: the entry is not there. */
+/** The payload of a log entry, or `null` if the log does not have it. */
 export async function loadPayload(
   kernel: Kernel,
   tenant_id: string,
@@ -37,7 +37,7 @@ export async function loadPayload(
   })
 }
 
-/** Rejects only once `signal` is aborted. */
+/** Sends the delivery. Rejects only once `signal` is aborted. */
 export function sendDelivery(
   kernel: Kernel,
   { row, texts, delivery, payload }: OutgoingDelivery,

@@ -1,4 +1,4 @@
-// SQL of recomputing: the entries of the log, and every row of reputation, in pages.
+// SQL of recomputing: the log entries, and every row of reputation, in pages.
 
 import { from, type TenantDb } from '../../../platform/db/tenant-db.ts'
 
@@ -67,7 +67,7 @@ export const listAllDecisions = (db: TenantDb, after: number, limit: number) =>
       .limit(limit),
   )
 
-/** In the order of the log. */
+/** A page of all outcomes, ordered by referent. */
 export const listAllOutcomes = (db: TenantDb, after: Uint8Array, limit: number) =>
   db.all(
     from(db, 'cgr_outcomes')
@@ -77,7 +77,7 @@ export const listAllOutcomes = (db: TenantDb, after: Uint8Array, limit: number) 
       .limit(limit),
   )
 
-/** Whole referents of a page, and what is left of the last one in the next. */
+/** Ordered by referent, then by reviewer, so that a page may end within a referent. */
 export const listAllReviews = (
   db: TenantDb,
   after: { referent: Uint8Array; reviewer_no: number },
@@ -95,7 +95,7 @@ export const listAllReviews = (
         'seq',
         'handle',
       ])
-      // This bound alone is one that an index finds.
+      // Redundant, but the only bound that an index can use.
       .where('referent', '>=', after.referent)
       .where((e) =>
         e.or([e('referent', '>', after.referent), e('reviewer_no', '>', after.reviewer_no)]),
