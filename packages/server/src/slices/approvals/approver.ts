@@ -22,7 +22,7 @@ export type ApproverContent = { readonly name: string; readonly role: string | n
 
 export const approverColumn = sealedColumn({
   domain: 'approver',
-  // The empty text takes the place of the kind in the ids of records and approval requests.
+  // The empty text is in the place where the ids of records and approval requests have the kind.
   ids: (tenant_id, { approver_id }: Pick<ApproverRow, 'approver_id'>) => [
     tenant_id,
     '',

@@ -127,7 +127,7 @@ function resultOf({ capabilities, passed, tested }: AuditMeasure): CheckResult {
   }
 }
 
-/** Deletes the stores that the suite left, as a caller would. Missing stores are skipped. */
+/** Deletes the stores that the suite left, as a caller would. The others are already gone. */
 export async function takeAway(
   kernel: Kernel,
   tenant_id: string,

@@ -32,7 +32,7 @@ interface ProviderCheckout {
 interface NewCheckout {
   readonly tenant_id: string
   readonly plan: string
-  /** `null` if the provider shall create one. */
+  /** `null` makes the provider create one. */
   readonly customer_id: string | null
   readonly success_url: string
   readonly cancel_url: string

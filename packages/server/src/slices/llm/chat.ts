@@ -185,7 +185,7 @@ const anthropicMessages: ChatForm = {
   },
 }
 
-/** Merges adjacent messages of one role: tool results and the text after them are one user turn. */
+/** Turns must alternate, so tool results and the text after them are merged into one user turn. */
 function joinTurns(messages: readonly ChatMessage[]): JsonObject[] {
   const turns: { role: string; content: JsonObject[] }[] = []
   for (const message of messages) {

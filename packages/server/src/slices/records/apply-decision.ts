@@ -95,7 +95,7 @@ export async function applyDecision<Q extends JsonObject>(
   return retryOnConflict(() => retryOnConflict(act, POLICY_RETRY), STORE_RETRY)
 }
 
-/** Whether this Idempotency-Key made the decision. Refuses records that were decided otherwise. */
+/** Whether this Idempotency-Key made the decision. Refuses a record decided by another request. */
 async function wasDecidedBefore(call: Call, { row }: OpenRecord): Promise<boolean> {
   if (row.status === 'waiting_hitl' || call.idempotency_key === null) return false
   return call.once<boolean>({
@@ -232,8 +232,8 @@ async function deny(
 }
 
 /**
- * What is signed is what was proposed: the digest follows from the stored request, and the row of
- * the approval request agrees with what was sealed when it was made.
+ * Requires that what is signed is what was proposed: the digest is derived from the stored request,
+ * and the row of the approval request agrees with its sealed content.
  */
 function requireUnchanged(tenant_id: string, { record, approval }: PendingDecision): void {
   const { row, content } = record

@@ -72,7 +72,7 @@ export async function appendRecordEvent(tx: Tx, event: RecordEvent): Promise<voi
   await appendCrumb(tx, { event_type, subject: row.record_id, payload })
 }
 
-/** Marks a registered artifact as certified. Returns false if it is not in that status. */
+/** Certifies a registered artifact. Returns false if it is not registered, or already certified. */
 export async function certifyArtifact(
   tx: Tx,
   artifact_id: string,

@@ -1,4 +1,4 @@
-// PUT and DELETE /v1/orchestrator/agents/{agent_id}: the next version of an agent, and its end.
+// PUT and DELETE /v1/orchestrator/agents/{agent_id}: stores an agent's next version, or deletes it.
 
 import type { Agent, orchestrator as contract } from '@custos/contract'
 import { Conflict, retryOnConflict } from '../../../platform/concurrency.ts'

@@ -1,5 +1,5 @@
-// POST /v1/orchestrator/agents/{agent_id}/propose: a run of one step with one call, by the
-// operations and with the rights of the caller. Nothing is executed.
+// POST /v1/orchestrator/agents/{agent_id}/propose: starts a run of one step with one call, through
+// the public operations and with the caller's rights. Nothing is executed.
 
 import { orchestrator } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'

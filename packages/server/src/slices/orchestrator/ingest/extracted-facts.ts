@@ -1,4 +1,4 @@
-// What a model is asked about a conversation, and its answer read strictly: from data to data.
+// Pure: builds the question to a model about a conversation, and parses its answer strictly.
 
 import { limits } from '@custos/contract'
 import { isObject } from '@custos/proof'

@@ -1,5 +1,5 @@
-// What a turn of a managed run does next: decided from its rows alone, so that any process can go
-// on with it.
+// Decides what a turn of a managed run does next, from its rows alone, so that any process can
+// continue it.
 
 import type { CallRow, RunRow, StepRow } from '../runs/orchestrator.sql.ts'
 import { isOver } from '../runs/run-view.ts'
@@ -30,7 +30,7 @@ const TRIES = 3
 export const callsOf = ({ calls }: Pick<RunRows, 'calls'>, { step_no }: StepRow): CallRow[] =>
   calls.filter((call) => call.step_no === step_no)
 
-/** @param models in the order in which they are asked */
+/** @param models in the order in which they are tried */
 export function decideNext(rows: RunRows, models: readonly string[]): NextAct {
   const { run, steps } = rows
   if (isOver(run)) return { act: 'done' }

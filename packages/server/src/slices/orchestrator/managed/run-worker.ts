@@ -200,8 +200,8 @@ export class RunWorker {
   }
 
   /**
-   * Ends the run if an operation of it is refused, or asks for a later retry.
-   * @param tries tries in this process, for an operation whose repetition would lose an answer
+   * Runs an operation of the run. Retries later after a temporary refusal; any other ends the run.
+   * @param tries attempts before the pause, more than one where a pause would lose an answer
    */
   async operate(operation: () => Promise<unknown>, tries = 1): Promise<JobPause | null> {
     try {
@@ -237,8 +237,7 @@ export class RunWorker {
         }
       })
       if (!run || isDone(run)) ended.abort()
-      // Ends the run, which the next poll notices, so that nothing derived from an erased memory
-      // shows.
+      // Ends the run, which the next poll notices: nothing derived from an erased memory is shown.
       else if (erased) await settleRun(this.kernel, this.tenant_id, this.run_id)
     }
     const timer = setInterval(() => void checkRun().catch(() => {}), LOOK_MS)

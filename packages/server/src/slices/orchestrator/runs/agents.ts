@@ -102,7 +102,7 @@ export async function loadAgent(
   return row ? ((await openAgents(kernel, db.tenant_id, [row]))[0] ?? null) : null
 }
 
-/** Returns `null` if the agent is deleted or redacted, as nothing says what it may use. */
+/** Returns `null` for a deleted or redacted agent: nothing is left that says what it may use. */
 export const knownAgent = (agent: OpenAgent | null): OpenAgent | null =>
   agent?.row.secret_no === REDACTED_SECRET ? null : agent
 

@@ -12,10 +12,7 @@ export interface Article {
   readonly title: string
   /** What the article asks for, in the words of this catalogue. */
   readonly requirement: string
-  /**
-   * A date such as `2026-08-02`, or a month if the day is unknown. `null` if unknown or not
-   * binding.
-   */
+  /** `2026-08-02`, or a month if the day is unknown. `null` if unknown, or never binding. */
   readonly in_force_from: string | null
   readonly in_force_to: string | null
   /** Where the official text is available. */
