@@ -1,5 +1,5 @@
-// Approvers: what is sealed of them, how they are shown, their log entries, and how requests of
-// data subjects reach their names and roles.
+// Approvers: their sealed content, how they are shown, their log entries, and how subject requests
+// reach their names and roles.
 
 import { hash } from 'node:crypto'
 import type { Approver } from '@custos/contract'
@@ -16,12 +16,12 @@ import {
   updateRedactedApprover,
 } from './approvers.sql.ts'
 
-/** What a caller wrote about a person; sealed. */
+/** What a caller wrote about a person. Sealed. */
 export type ApproverContent = { readonly name: string; readonly role: string | null }
 
 export const approverColumn = sealedColumn({
   domain: 'approver',
-  // The empty text stands where records and approval requests name their kind.
+  // The empty text is in the place where the ids of records and approval requests have the kind.
   ids: (tenant_id, { approver_id }: Pick<ApproverRow, 'approver_id'>) => [
     tenant_id,
     '',
@@ -70,7 +70,7 @@ export const appendApproverEvent = (
     },
   })
 
-/** The key of a redacted approver stays: signatures that it made still verify. */
+/** A redacted approver keeps its key, so that its signatures still verify. */
 export const approverTextSource = textSource<ApproverRow, ApproverContent>({
   kind: 'approver',
   replaceable: true,

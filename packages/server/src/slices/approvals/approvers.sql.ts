@@ -1,4 +1,4 @@
-// SQL of approvers: who may sign decisions, the revoked ones included.
+// SQL of approvers: the people who may sign decisions, including revoked ones.
 
 import { pageByTime } from '../../platform/db/page-by-time.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'
@@ -46,7 +46,7 @@ export async function countApprovers(db: TenantDb): Promise<number> {
   return Number(row?.count ?? 0)
 }
 
-/** False: the key is enrolled already. */
+/** Returns false if the key is already enrolled. */
 export async function insertApprover(tx: Tx, row: ApproverRow): Promise<boolean> {
   const inserted = await tx.run(
     insertInto(tx, 'approvers', row).onConflict((conflict) => conflict.doNothing()),
@@ -54,7 +54,7 @@ export async function insertApprover(tx: Tx, row: ApproverRow): Promise<boolean>
   return inserted === 1
 }
 
-/** A batch of all approvers by id. */
+/** A batch of all approvers, ordered by id. */
 export const listAllApprovers = (
   db: TenantDb,
   after: string,
@@ -74,7 +74,7 @@ export const updateRedactedApprover = (
   left: Pick<ApproverRow, 'secret_no' | 'sealed'>,
 ) => tx.run(update(tx, 'approvers').set(left).where('approver_id', '=', approver_id))
 
-/** False: it has changed since `before` was read. */
+/** Returns false if the row has changed since `before` was read. */
 export async function updateApproverRow(tx: Tx, before: ApproverRow, row: ApproverRow) {
   const { active, secret_no, sealed, changed_us } = row
   const changed = await tx.run(

@@ -1,4 +1,4 @@
-// Approvals: approvers are enrolled, listed, changed and revoked; handlers.
+// Approvals: enrolls, lists, changes and revokes approvers. Also the handlers.
 
 import {
   APPROVERS_MAX,
@@ -58,7 +58,7 @@ const enroll: Handler<typeof contract.enroll> = async (call, { body }) => {
       await appendApproverEvent(tx, 'approver.enrolled', { row, changed_by: principal.key_id })
       return { reply: approver_id, ids: { approver_id } }
     },
-    // Written by run above.
+    // Written by `run` above.
     replay: async (_, ids) => String(ids['approver_id']),
   })
   const row = await call.read((db) => findApprover(db, enrolled))
@@ -121,7 +121,7 @@ async function changeOnce(
   const event = eventOf({ before, known }, { content, active })
   if (event === null) return { approver: showApprover(before, known), event }
 
-  // Under the same secret, so that one redaction reaches every copy of the name.
+  // Sealed under the same secret, so that one redaction destroys every copy of the name.
   const again = await approverColumn.sealAgain(kernel, tenant_id, before, content)
   const sealed = again
     ? { secret_no: before.secret_no, sealed: again }
@@ -135,7 +135,7 @@ async function changeOnce(
   })
 }
 
-/** Null: nothing changes. */
+/** The event that a change logs, or `null` if nothing changes. */
 function eventOf(
   { before, known }: { before: ApproverRow; known: ApproverContent },
   { content, active }: { content: ApproverContent; active: boolean },

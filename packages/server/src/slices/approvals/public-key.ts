@@ -1,7 +1,8 @@
-// Whether 32 bytes are a public key of Ed25519 that only its owner can sign with (RFC 8032, 5.1.3).
+// Checks that 32 bytes are an Ed25519 public key that only its owner can sign with (RFC 8032,
+// section 5.1.3).
 
 const P = 2n ** 255n - 19n
-/** The order of the group that every honestly made key is in. */
+/** The order of the prime-order subgroup, which contains every properly generated key. */
 const L = 2n ** 252n + 27742317777372353535851937790883648493n
 const Y_MASK = 2n ** 255n - 1n
 
@@ -22,7 +23,7 @@ function power(base: bigint, exponent: bigint): bigint {
 const D = mod(-121665n * power(121666n, P - 2n))
 const ROOT_OF_MINUS_ONE = power(2n, (P - 1n) / 4n)
 
-/** In extended coordinates: x = X/Z, y = Y/Z, T = XY/Z. */
+/** A point in extended coordinates: x = X/Z, y = Y/Z, T = XY/Z. */
 interface Point {
   readonly X: bigint
   readonly Y: bigint
@@ -33,8 +34,8 @@ interface Point {
 const IDENTITY: Point = { X: 0n, Y: 1n, Z: 1n, T: 0n }
 
 /**
- * Encoded as the standard says, on the curve, and of the one large order: under a point of small
- * order, all zeros for example, signatures verify that nobody made.
+ * Whether the key is canonically encoded, on the curve, and of order L. Under a key of small order,
+ * such as all zeros, forged signatures verify.
  */
 export function isSoundPublicKey(bytes: Uint8Array): boolean {
   const point = decode(bytes)
@@ -63,7 +64,7 @@ function rootOf(u: bigint, v: bigint): bigint | null {
   return found === mod(-u) ? mod(x * ROOT_OF_MINUS_ONE) : null
 }
 
-// RFC 8032 5.1.4; complete, so that doubling needs no formula of its own.
+// RFC 8032, section 5.1.4. The formula is complete, so doubling needs no formula of its own.
 function add(p: Point, q: Point): Point {
   const a = mod((p.Y - p.X) * (q.Y - q.X))
   const b = mod((p.Y + p.X) * (q.Y + q.X))

@@ -58,7 +58,7 @@ export const artifactRegistry: Registry<ArtifactRequest> = {
 
 const hashesOf = (layers: readonly ArtifactLayer[]): string[] => layers.map(({ digest }) => digest)
 
-/** The request of an artifact record; only this registry writes them. */
+/** The request of an artifact record, which only this registry writes. */
 const requestOf = ({ request }: OpenRecord): ArtifactRequest => request as ArtifactRequest
 
 function showArtifact(record: OpenRecord, tenant_id: string) {
@@ -77,7 +77,7 @@ function showArtifact(record: OpenRecord, tenant_id: string) {
   }
 }
 
-/** Omits large documents: two hundred with a thousand layers each would not fit on a page. */
+/** Omits large documents: a page of two hundred with a thousand layers each would be too large. */
 function showListed(record: OpenRecord, tenant_id: string) {
   const shown = showArtifact(record, tenant_id)
   return isDocumentLarger(record, LISTED_ARTIFACT_BYTES_MAX) ? { ...shown, document: null } : shown
@@ -90,7 +90,7 @@ const artifactView = {
   showListed,
 } as const
 
-/** Why a certificate does not certify an artifact; null: it does. */
+/** Returns why a certificate does not certify an artifact, or `null` if it does. */
 function findCertificateFault({ row, document }: OpenRecord, artifact: OpenRecord): string | null {
   if (row.status !== 'issued' || document === null) return 'the certificate was not issued'
   const { layers, ...request } = requestOf(artifact)
@@ -99,7 +99,7 @@ function findCertificateFault({ row, document }: OpenRecord, artifact: OpenRecor
   return 'the certificate is about another artifact'
 }
 
-/** The artifact content that a certificate names; null: it names none. */
+/** The artifact content that a certificate names, or `null` if it names none. */
 function certifiedContent({ artifact }: JsonObject): string | null {
   if (!isObject(artifact)) return null
   const { artifact_ref, base_model_ref, kind, layer_hashes } = artifact

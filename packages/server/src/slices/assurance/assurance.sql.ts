@@ -55,7 +55,7 @@ export const insertSchedule = (tx: Tx, row: ScheduleRow) =>
 export const findSchedule = (db: TenantDb, schedule_id: string) =>
   db.first(from(db, 'assurance_schedules').select(SCHEDULE).where('schedule_id', '=', schedule_id))
 
-/** Oldest first; bounded by how many a tenant may have. */
+/** Oldest first. Needs no page, because the number per tenant is limited. */
 export const listSchedules = (db: TenantDb) =>
   db.all(
     from(db, 'assurance_schedules').select(SCHEDULE).orderBy('created_us').orderBy('schedule_id'),
@@ -96,7 +96,7 @@ const abandonedStatement = statement<{ now_us: number }>()((k, p) =>
     .limit((e) => e.lit(1)),
 )
 
-/** Those of `tenants` with a schedule that is due, or a run whose process is gone. */
+/** Returns those of `tenants` with a due schedule, or with a run whose lease has ended. */
 export function findTenants(
   db: Database,
   what: 'due' | 'abandoned',
@@ -141,7 +141,7 @@ export const countRuns = (db: TenantDb) =>
       .groupBy('status'),
   )
 
-/** A run under way; 0: it was given up meanwhile. */
+/** Updates a run that is still under way. Returns 0 if it was given up meanwhile. */
 export const updateRunning = (tx: Tx, run_id: string, change: Partial<RunRow>) =>
   tx.run(
     update(tx, 'assurance_runs')
@@ -150,7 +150,7 @@ export const updateRunning = (tx: Tx, run_id: string, change: Partial<RunRow>) =
       .where('status', '=', 'running'),
   )
 
-/** Takes away the oldest beyond `kept`. */
+/** Deletes the oldest runs beyond `kept`. */
 export async function pruneRuns(tx: Tx, kept: number): Promise<void> {
   const oldest = await tx.first(
     from(tx, 'assurance_runs')

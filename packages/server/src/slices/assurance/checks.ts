@@ -19,7 +19,7 @@ export type CheckName = AssuranceCheck | AssuranceAlias
 
 const isAlias = (name: CheckName): name is AssuranceAlias => name in ASSURANCE_ALIASES
 
-/** The checks that names stand for, each once, in the order they are made. */
+/** Resolves names and aliases to checks, without duplicates, in the order they run. */
 export function checksOf(names: readonly CheckName[]): AssuranceCheck[] {
   const wanted = new Set<AssuranceCheck>()
   for (const name of names)
@@ -54,7 +54,7 @@ export function notChecked(detail: string): CheckResult {
   return { status: 'not_checked', passed: false, detail, ...nothing }
 }
 
-/** What failed outweighs what changed; what was asked for and not checked is not assured. */
+/** A failure outweighs drift. A requested check that could not be made counts as failed. */
 export function decideStatus(results: Results, drift: readonly DriftEvent[]): AssuranceStatus {
   const all = Object.values(results)
   if (all.length === 0 || !all.every(({ passed }) => passed)) return 'fail'

@@ -1,4 +1,4 @@
-// Carries a run out: looks at the data, compares with the baseline, writes down what was found.
+// Executes a run: checks the data, compares it with the baseline, and stores the findings.
 
 import {
   ASSURANCE_CHECKS,
@@ -48,7 +48,7 @@ const SEED_BYTES = 16
 
 const leaseUntil = (kernel: Kernel): number => kernel.clock.now() + kernel.settings.lease_ms * 1_000
 
-/** Null: another one is under way. */
+/** Returns `null` if another run of the tenant is under way. */
 export async function beginRun(
   kernel: Kernel,
   tx: Tx,
@@ -92,15 +92,15 @@ interface Outcome {
   readonly results: Readonly<Partial<Record<AssuranceCheck, CheckResult>>>
   readonly drift: readonly DriftEvent[]
   readonly baseline_id: string | null
-  /** The snapshot that a baseline would store; null: nothing was checked. */
+  /** The snapshot that a baseline would store. `null` if no data was checked. */
   readonly snapshot: Snapshot | null
   readonly audit: Awaited<ReturnType<typeof auditTenant>>['audit']
 }
 
-/** One run after another in a process: each may read all of a tenant's data. */
+/** Runs are serialised per process, because each may read all of a tenant's data. */
 const turns = perKernel((): { last: Promise<unknown> } => ({ last: Promise.resolve() }))
 
-/** Returns the row as it is afterwards; what goes wrong is written down as a failed run. */
+/** Returns the row after the run. An error is stored as a failed run. */
 export function executeRun(kernel: Kernel, tenant_id: string, run: RunRow): Promise<RunRow> {
   const letGo = keepLease(kernel, tenant_id, run.run_id)
   const turn = turns(kernel)
@@ -120,7 +120,7 @@ function keepLease(kernel: Kernel, tenant_id: string, run_id: string): () => voi
       updateRunning(tx, run_id, { lease_until_us: leaseUntil(kernel) }),
     )
   const timer = setInterval(() => {
-    // One that fails is the next one's to make up for.
+    // A failed renewal is made up for by the next.
     extend().catch(() => kernel.logger.warn('assurance.lease_not_extended', {}))
   }, kernel.settings.lease_ms / EXTENSIONS)
   timer.unref()
@@ -142,8 +142,8 @@ async function lookAndSettle(kernel: Kernel, tenant_id: string, run: RunRow): Pr
   try {
     return await settle(kernel, tenant_id, run, { outcome, not_logged: null })
   } catch (error) {
-    // A log that does not hold may take no entry either, whatever was asked for: what was found
-    // is kept all the same, and that it is not on the log is a failure.
+    // A damaged log may also refuse this entry. The findings are stored anyway, and the missing log
+    // entry makes the run fail.
     const not_logged = error instanceof Error ? error.name : 'unknown'
     const reason = { run_id: run.run_id, reason: not_logged }
     kernel.logger.error('assurance.run_not_logged', reason)
@@ -155,7 +155,7 @@ async function lookAndSettle(kernel: Kernel, tenant_id: string, run: RunRow): Pr
 async function look(kernel: Kernel, tenant_id: string, run: RunRow): Promise<Outcome> {
   const checks = checksOf(namesOf(run))
   const kept = await kernel.db.read(tenant_id, findBaseline)
-  // Written by settle.
+  // Written by `keepBaseline`.
   const baseline: Snapshot | null = kept ? JSON.parse(kept.snapshot) : null
   const data = checks.filter((check): check is DataCheck => check !== 'conformance')
   const looked: CheckReport | null =
@@ -186,7 +186,7 @@ async function look(kernel: Kernel, tenant_id: string, run: RunRow): Promise<Out
   }
 }
 
-/** SHA-256 of the canonical form of a text of JSON, lower hex. */
+/** The SHA-256 of the canonical form of JSON text, in lowercase hex. */
 function digestOf(text: string): string {
   const value: Json = JSON.parse(text)
   return Buffer.from(sha256(Buffer.from(canonicalize(value)))).toString('hex')
@@ -213,7 +213,7 @@ function settle(
       completed_us: tx.now(),
       log_seq: logged ? await nextSeq(tx) : null,
     })
-    // Given up meanwhile, by a process that took this one for dead.
+    // `written` is 0 if another process took this one for dead and gave the run up.
     if (written === 1) {
       if (logged) await log(tx, run, outcome)
       if (logged && outcome.audit) await recordAudit(tx, run_id, outcome.audit)
@@ -262,7 +262,7 @@ async function keepBaseline(
   })
 }
 
-/** A run that ends without having looked: it failed, and says why. */
+/** Ends a run that has no result as failed, with the reason. */
 export function giveUp(
   kernel: Kernel,
   tenant_id: string,
@@ -282,7 +282,7 @@ export interface Snapshot extends TenantObservation {
   readonly checks: Readonly<Partial<Record<AssuranceCheck, CheckStatus>>>
 }
 
-/** What this process was started with and what follows for every answer it gives. */
+/** The settings of this process that affect all of its answers. */
 const settingsOf = ({ settings }: Kernel) => ({
   version: settings.version,
   origin: settings.origin,
@@ -295,7 +295,7 @@ function snapshotOf(kernel: Kernel, { observed }: CheckReport, results: Results)
   return { ...observed, settings: settingsOf(kernel), checks: Object.fromEntries(checks) }
 }
 
-/** In the order: what fails now, then what is another. */
+/** Lists failing checks first, then what differs from the baseline. */
 export function driftBetween(
   baseline: Snapshot,
   now: Snapshot,

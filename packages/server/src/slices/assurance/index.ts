@@ -1,4 +1,5 @@
-// Assurance: schedules and their due runs, reads, handlers, and what the service around it uses.
+// Assurance: schedules and their due runs, reads, handlers, and the functions that the service
+// calls around them.
 
 import {
   ASSURANCE_CHECKS_DEFAULT,
@@ -59,7 +60,7 @@ const ID_BYTES = 12
 const MINUTE_US = 60_000_000
 const INTERVAL_MIN = 60
 
-/** Without waiting, returns where to read the result. */
+/** Runs checks. If the caller does not wait, returns where to read the result. */
 const run: Handler<typeof assurance.run> = async (call, { body }) => {
   refuseLimited(call)
   const checks = body.checks ?? ASSURANCE_CHECKS_DEFAULT
@@ -89,7 +90,7 @@ function begin(
 }
 
 async function later(done: Promise<RunRow>): Promise<null> {
-  // What could not even be written down is found again when its lease is over.
+  // A run whose failure could not be stored is found again once its lease ends.
   done.catch(() => {})
   return null
 }
@@ -234,7 +235,7 @@ export async function assureDue(kernel: Kernel): Promise<void> {
   await runDue(kernel)
 }
 
-/** Runs each schedule that is due, once however often it was missed. */
+/** Runs each due schedule once, however many times it was missed. */
 export async function runDue(kernel: Kernel): Promise<void> {
   const now_us = kernel.clock.now()
   const tenants = await findTenants(kernel.db, 'due', { tenants: await tenantsOf(kernel), now_us })
@@ -248,8 +249,8 @@ export async function runDue(kernel: Kernel): Promise<void> {
   }
 }
 
-// The next time is durable before the run begins: a run that ends the process is not begun again
-// and again.
+// Stores the next due time before the run begins, so that a run that crashes the process is not
+// started over and over.
 function beginDue(
   kernel: Kernel,
   tenant_id: string,
@@ -264,7 +265,7 @@ function beginDue(
       requested_by: row.created_by,
       schedule_id,
     })
-    // Another one is under way: it stays due.
+    // Another run is under way, so the schedule stays due.
     if (run === null) return null
     const next_due_us = tx.now() + row.interval_min * MINUTE_US
     await updateSchedule(tx, schedule_id, { next_due_us, last_run_id: run.run_id })
@@ -273,8 +274,8 @@ function beginDue(
 }
 
 /**
- * Runs whose process has ended are marked as failed, and what they had made is taken away.
- * @param all at the start of a process that alone serves its data: nobody is at any run
+ * Marks runs whose process has ended as failed, and deletes the stores they created.
+ * @param all every run is abandoned: set at the start of the only process that serves the data
  */
 export async function interruptAbandoned(kernel: Kernel, all = false): Promise<void> {
   const now_us = all ? Number.MAX_SAFE_INTEGER : kernel.clock.now()
@@ -288,7 +289,7 @@ export async function interruptAbandoned(kernel: Kernel, all = false): Promise<v
   }
 }
 
-/** Before the process stops: what is under way ends as stopped. */
+/** Cancels running checks before the process ends; their runs end as stopped. */
 export const stopChecking = (kernel: Kernel): Promise<void> => checkerOf(kernel).stop()
 
 const schedules: Handler<typeof assurance.schedules> = async (call) => {
@@ -316,7 +317,7 @@ const baseline: Handler<typeof assurance.baseline> = async (call) => {
   const row = await call.read(findBaseline)
   if (!row) return call.refuse('baseline_not_found')
   const { baseline_id, run_id, captured_us } = row
-  // Written by carryOut.
+  // Written by `keepBaseline`.
   const snapshot: Record<string, unknown> = JSON.parse(row.snapshot)
   return { baseline_id, run_id, captured_at: formatTime(captured_us), snapshot }
 }

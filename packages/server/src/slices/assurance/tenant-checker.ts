@@ -10,19 +10,19 @@ import { withMomentaryKey } from '../tenants/index.ts'
 import { type RunRow, updateRunning } from './assurance.sql.ts'
 import { notChecked } from './checks.ts'
 
-/** Checks of the data itself. */
+/** Checks that read the tenant's data. */
 export type DataCheck = Exclude<AssuranceCheck, 'conformance'>
 
 export interface CheckTask {
   readonly tenant_id: string
   readonly checks: readonly DataCheck[]
-  /** Chooses the samples. */
+  /** The seed that selects the samples. */
   readonly seed: string
-  /** Entries of the log at the baseline, to tell whether the log still begins so. */
+  /** The log's size at the baseline, to check that the log still begins with the same entries. */
   readonly baseline_size: number | null
 }
 
-/** Counts and digests of a tenant at one moment; nothing a tenant stored. */
+/** Counts and digests of a tenant's data on one snapshot, without any stored content. */
 export interface TenantObservation {
   readonly log: {
     readonly tree_size: number
@@ -42,18 +42,18 @@ export interface TenantObservation {
 export interface CheckReport {
   readonly results: Partial<Record<DataCheck, CheckResult>>
   readonly observed: TenantObservation
-  /** Root of the first `baseline_size` entries; null: the log has fewer. */
+  /** The root of the first `baseline_size` entries. `null` if the log has fewer. */
   readonly baseline_root: string | null
 }
 
 export interface AuditResult {
-  /** As the suite answers it. */
+  /** The result in the form that the suite reports it. */
   readonly result: JsonObject
   readonly measured: AuditMeasure
 }
 
 export interface TenantChecker {
-  /** In a thread of its own; nothing is written. Rejects with CheckStopped after `stop`. */
+  /** Runs in a thread of its own and writes nothing. Rejects with CheckStopped after `stop`. */
   look(task: CheckTask): Promise<CheckReport>
   /**
    * Runs the conformance suite against this service over HTTP; null: it does not listen yet.
@@ -76,7 +76,7 @@ export function setChecker(kernel: Kernel, looker: TenantChecker): void {
   lookers(kernel).looker = looker
 }
 
-/** Throws where none was handed in: a kernel without a service checks nothing. */
+/** Throws if no checker was set: a kernel without a service checks nothing. */
 export function checkerOf(kernel: Kernel): TenantChecker {
   const { looker } = lookers(kernel)
   if (looker === null) throw new Error('nothing was handed in that looks at the data')

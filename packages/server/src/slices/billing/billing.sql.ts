@@ -1,4 +1,4 @@
-// SQL of subscriptions and of the usage reported of them.
+// SQL of subscriptions and of their usage reports.
 
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../../platform/db/tenant-db.ts'
@@ -38,7 +38,7 @@ const REPORT = [
   'state',
 ] as const
 
-/** Of the reports that are not settled the first. */
+/** The first report that is not settled yet. */
 export const findOpenReport = (db: TenantDb, meter: string): Promise<ReportRow | undefined> =>
   db.first(
     from(db, 'meter_reports')
@@ -58,7 +58,7 @@ export const findLastReport = (db: TenantDb, meter: string): Promise<ReportRow |
       .limit(1),
   )
 
-/** Reports of usage in a time that the provider has confirmed. */
+/** Lists the confirmed reports of usage in a period. */
 export const listConfirmed = (
   db: TenantDb,
   meter: string,

@@ -9,10 +9,10 @@ export type SubscriptionRow = Row<'subscriptions'>
 /** Grace period: how long a plan stays in force after a payment failed. */
 const GRACE_US = 7 * 86_400_000_000
 
-/** The plan without a subscription. */
+/** The plan of a tenant without a subscription. */
 const FREE: PlanName = 'starter'
 
-/** Our status for each status of the provider. */
+/** The subscription status for each status of the provider. */
 const STATUSES: Readonly<Record<string, SubscriptionStatus>> = {
   trialing: 'trialing',
   active: 'active',
@@ -25,9 +25,9 @@ const STATUSES: Readonly<Record<string, SubscriptionStatus>> = {
 }
 
 /**
- * The row of a subscription after a query of the provider. The status depends on that answer alone,
- * so events may arrive in any order and repeatedly.
- * @param fetched null: the provider no longer knows the subscription
+ * The subscription's row after a query of the provider. The status depends on that answer alone, so
+ * events may arrive in any order and repeatedly.
+ * @param fetched `null` if the provider no longer knows the subscription
  */
 export function decideSubscription(
   stored: SubscriptionRow,
@@ -56,17 +56,17 @@ function statusOf(fetched: ProviderSubscription | null): SubscriptionStatus {
   return status === 'active' && fetched.cancel_at_period_end ? 'canceling' : status
 }
 
-/** End of the grace period; null: payment has not failed. */
+/** The end of the grace period, or `null` if no payment has failed. */
 export const graceUntil = ({ past_due_us }: Pick<SubscriptionRow, 'past_due_us'>): number | null =>
   past_due_us === null ? null : past_due_us + GRACE_US
 
-/** The plan that a subscription grants at a time. */
+/** The plan that a subscription grants at the given time. */
 export function planInForce(row: SubscriptionRow, now_us: number): PlanName {
   const { status, plan } = row
   if (status === 'trialing' || status === 'active' || status === 'canceling') return plan
   return status === 'past_due' && now_us < (graceUntil(row) ?? 0) ? plan : FREE
 }
 
-/** Whether the tenant already pays: with another checkout it would pay twice. */
+/** Whether the tenant already pays, so that a second checkout would charge it twice. */
 export const isPaidFor = ({ status }: SubscriptionRow): boolean =>
   ['trialing', 'active', 'canceling', 'past_due', 'unpaid'].includes(status)

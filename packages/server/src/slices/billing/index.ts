@@ -1,4 +1,4 @@
-// Billing: its operations (interface 4.2), the job that follows the provider, and its timers.
+// Billing: its operations (interface 4.2), the handling of provider events, and its timers.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { billing as contract } from '@custos/contract'
@@ -42,7 +42,7 @@ export const billingHandlers: HandlersOf<typeof contract> = {
     const { kernel, principal } = call
     const tenant_id = body.tenant_id ?? call.tenant_id
     if (tenant_id === '') throw new Refusal('rejected', 'an operator names the tenant')
-    // The reply for another tenant is that for one that does not exist.
+    // The same reply for another tenant and for one that does not exist.
     if (principal.kind !== 'operator' && tenant_id !== call.tenant_id)
       throw new Refusal('tenant_not_found')
     const { plan = 'pro' } = body
@@ -52,7 +52,7 @@ export const billingHandlers: HandlersOf<typeof contract> = {
       return (await findSubscription(db)) ?? NEW
     })
     if (isPaidFor(stored)) throw new Refusal('wrong_state', 'the tenant has a subscription already')
-    // Of two open pages both could be paid. A subscription that is known has used up its page.
+    // Two open checkout pages could both be paid. A known subscription has used up its page.
     const page = stored.subscription_id === null ? stored.session_id : null
     if (page !== null && !(await provider.closeCheckout(page))) {
       await syncSubscription(kernel, tenant_id)
@@ -67,7 +67,7 @@ export const billingHandlers: HandlersOf<typeof contract> = {
       await requireLive(tx)
       const before = (await findSubscription(tx)) ?? NEW
       if (isPaidFor(before)) throw new Refusal('wrong_state', 'the tenant has a subscription now')
-      // What is paid on a page that is not noted would be lost: nobody is told of this one.
+      // A payment on a page that is not recorded would be lost, so this page's URL is not returned.
       if (before.session_id !== stored.session_id)
         throw new Refusal('wrong_state', 'another page was opened meanwhile: ask again')
       if (!(await bindObject(tx, session_id))) throw new Refusal('payment_unavailable')
@@ -133,7 +133,7 @@ async function requireLive(db: TenantDb): Promise<void> {
   if ((await loadTenant(db)).requested_us !== null) throw new Refusal('tenant_destroyed')
 }
 
-/** An address on an origin of a console; without one, where the provider's page has to lead. */
+/** Checks that a return URL is on a console origin. Defaults to the first console's root. */
 function returnUrl({ settings }: Kernel, given: string | null = null): string {
   const { console_origins } = settings
   const [first] = console_origins
@@ -147,13 +147,13 @@ function returnUrl({ settings }: Kernel, given: string | null = null): string {
   throw new Refusal('rejected', 'a page of payment leads back to an origin of a console only')
 }
 
-/** Of the two headers; null: none, or two that differ. */
+/** The signature from one of two headers. `null` if neither is sent, or they differ. */
 function signatureOf(call: Pick<Call, 'header'>): string | null {
   const [own, stripe] = [call.header('payment-signature'), call.header('stripe-signature')]
   return own !== null && stripe !== null && own !== stripe ? null : (own ?? stripe)
 }
 
-/** An event that was taken before changes nothing; one of nobody is kept as such. */
+/** Takes an event. A repeated event changes nothing; one without a tenant is only recorded. */
 async function takeEvent(
   kernel: Kernel,
   tenant_id: string | null,
@@ -163,7 +163,7 @@ async function takeEvent(
   const isTaken =
     tenant_id !== null &&
     (await kernel.db.transact(tenant_id, async (tx) => {
-      // Nothing is written of a tenant that is being off-boarded, or was.
+      // Nothing is written for a tenant that is being off-boarded, or was.
       const tenant = await findTenant(tx, tenant_id)
       if (!tenant || tenant.requested_us !== null) return false
       if ((await insertEvent(tx, { ...row, tenant_id })) > 0)
@@ -189,10 +189,10 @@ function showSubscription(row: SubscriptionRow) {
 }
 
 const TOLERANCE_S = 300
-/** A header with more signatures than this is not of a provider. */
+/** The most signatures accepted in a header; no provider sends more. */
 const SIGNATURES_MAX = 16
 
-/** Whether the header signs the body with one of the secrets, at most five minutes from `now_s`. */
+/** Whether the header signs the body with one of the secrets, within five minutes of `now_s`. */
 function isSigned(
   header: string,
   body: Uint8Array,
@@ -209,7 +209,7 @@ function isSigned(
   const expected = secrets.map((secret) =>
     createHmac('sha256', secret).update(`${time}.`).update(body).digest(),
   )
-  // Every pair is compared: the time tells nothing of which secret it was.
+  // Compares every pair, so that the timing does not reveal which secret matched.
   const matches = signatures.flatMap((one) => expected.map((other) => timingSafeEqual(one, other)))
   return matches.includes(true)
 }
@@ -257,7 +257,7 @@ const HOUR_US = 3_600_000_000
 const RECONCILED_EVERY_US = 6 * HOUR_US
 const EVENTS_KEPT_US = 30 * 24 * HOUR_US
 
-/** Asks about subscriptions that nothing was heard of for hours, and reports usage. */
+/** Queries the provider about subscriptions without news for hours, and reports usage. */
 export async function reconcileBilling(kernel: Kernel, stopping?: AbortSignal): Promise<void> {
   if (kernel.settings.billing === null) return
   const now_us = kernel.clock.now()
@@ -268,13 +268,13 @@ export async function reconcileBilling(kernel: Kernel, stopping?: AbortSignal): 
     try {
       await reconcileTenant(kernel, tenant_id, now_us)
     } catch (error) {
-      // The next round asks again; what fails for one tenant holds up no other.
+      // A failing tenant does not delay the others; the next round tries again.
       kernel.logger.warn('billing.not_reconciled', { tenant_id, code: codeOf(error) })
     }
   }
 }
 
-/** A tenant that was off-boarded pays no longer, also where the provider was away then. */
+/** Ends the payments of off-boarded tenants that the provider could not end at the time. */
 async function cancelLeft(kernel: Kernel): Promise<void> {
   const left = await kernel.db.read(PLATFORM, async (db) => [
     ...(await listLeftObjects(db, 'cs')),
@@ -296,7 +296,7 @@ async function endSubscription(provider: PaymentProvider, subscription_id: strin
   if (left !== null && left.status !== 'canceled') await provider.cancel(subscription_id, 'now')
 }
 
-/** Nobody pays on its page any longer; what somebody has paid for there ends. */
+/** Closes a checkout page. If it was already paid, cancels the subscription. */
 async function endCheckout(provider: PaymentProvider, session_id: string): Promise<void> {
   const known = await provider.findCheckout(session_id)
   if (known === null || known.expired || (await provider.closeCheckout(session_id))) return

@@ -6,7 +6,7 @@ import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { lookupKeyOf, METER_EVENT, openProvider, type PaymentProvider } from './provider.ts'
 
-/** Accepted by the loopback provider, which holds nobody's money. */
+/** The key that the loopback provider accepts; it protects no money. */
 const LOOPBACK_KEY = 'sk_test_loopback'
 
 class Payments {
@@ -31,7 +31,7 @@ class Payments {
     await this.#loopback?.stop()
   }
 
-  /** Events of the loopback provider go to the service itself. */
+  /** Makes the loopback provider send its events to this service. */
   async sendEventsTo(url: string): Promise<void> {
     const { billing } = this.#kernel.settings
     if (billing?.provider !== 'loopback') return
@@ -54,16 +54,16 @@ class Payments {
 
 const payments = perKernel((kernel) => new Payments(kernel))
 
-/** Refuses `billing_not_configured`; throws OperatorError where a package is missing. */
+/** Refuses `billing_not_configured`. Throws OperatorError if a package is missing. */
 export const paymentProvider = (kernel: Kernel): Promise<PaymentProvider> =>
   payments(kernel).provider()
 
-/** Before the service listens, so that a missing package ends the start. */
+/** Runs before the service listens, so that a missing package aborts the start. */
 export async function openPayments(kernel: Kernel): Promise<void> {
   if (kernel.settings.billing !== null) await paymentProvider(kernel)
 }
 
-/** The loopback provider sends its events to this service. */
+/** Makes the loopback provider send its events to this service. */
 export const sendPaymentEventsTo = (kernel: Kernel, url: string): Promise<void> =>
   payments(kernel).sendEventsTo(url)
 

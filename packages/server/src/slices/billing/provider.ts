@@ -6,15 +6,15 @@ import { loadOnce } from '../../platform/concurrency.ts'
 import { OperatorError } from '../../platform/operator-error.ts'
 import { Refusal } from '../../platform/refusal.ts'
 
-/** Name of the usage event that a meter at the provider sums by customer. */
+/** The usage event that a meter at the provider sums up by customer. */
 export const METER_EVENT = 'custos_governed_decisions'
-/** Lookup key of a plan's price at the provider. */
+/** The lookup key of a plan's price at the provider. */
 export const lookupKeyOf = (plan: string): string => `custos_${plan}`
 
 export interface ProviderSubscription {
   readonly subscription_id: string
   readonly customer_id: string
-  /** Status in the provider's words. */
+  /** The status as the provider names it. */
   readonly status: string
   readonly cancel_at_period_end: boolean
   readonly period_start_us: number | null
@@ -24,7 +24,7 @@ export interface ProviderSubscription {
 interface ProviderCheckout {
   readonly session_id: string
   readonly customer_id: string | null
-  /** Null: not paid yet. */
+  /** `null` if the checkout is not paid yet. */
   readonly subscription_id: string | null
   readonly expired: boolean
 }
@@ -32,7 +32,7 @@ interface ProviderCheckout {
 interface NewCheckout {
   readonly tenant_id: string
   readonly plan: string
-  /** Null: the provider creates one. */
+  /** `null` makes the provider create one. */
   readonly customer_id: string | null
   readonly success_url: string
   readonly cancel_url: string
@@ -52,14 +52,14 @@ export interface PaymentProvider {
     checkout: NewCheckout,
   ): Promise<{ readonly session_id: string; readonly url: string; readonly expires_us: number }>
   findCheckout(session_id: string): Promise<ProviderCheckout | null>
-  /** Expires the checkout page, so that nobody can pay there; false: somebody already has. */
+  /** Expires the checkout page, so that nobody can pay there. False: somebody already has. */
   closeCheckout(session_id: string): Promise<boolean>
   findSubscription(subscription_id: string): Promise<ProviderSubscription | null>
   cancel(subscription_id: string, at: 'period_end' | 'now'): Promise<void>
   openPortal(customer_id: string, return_url: string): Promise<string>
-  /** False: the provider rejects the report permanently. A duplicate counts as accepted. */
+  /** Returns false if the provider rejects the report for good. A duplicate counts as accepted. */
   reportUsage(report: UsageReport): Promise<boolean>
-  /** Sum of the reported usage of a customer in a period; its bounds are whole minutes. */
+  /** The reported usage of a customer in a period, whose bounds are whole minutes. */
   sumReported(customer_id: string, from_us: number, until_us: number): Promise<number>
 }
 
@@ -76,7 +76,7 @@ const loadStripe = loadOnce(async () => {
   }
 })
 
-/** Throws OperatorError if the package is missing. `address`: a loopback provider, not Stripe. */
+/** Throws OperatorError if the package is missing. `address` selects a loopback provider. */
 export async function openProvider(
   secret_key: string,
   address?: { readonly host: string; readonly port: number },
@@ -225,7 +225,7 @@ async function refuseFailure<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns null if the provider knows no such object. */
+/** Returns `null` if the provider knows no such object. */
 async function nullIfMissing<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask()
@@ -235,7 +235,7 @@ async function nullIfMissing<T>(ask: () => Promise<T>): Promise<T | null> {
   }
 }
 
-/** Whether a meter event was a duplicate or is refused for good; null: a retry can succeed. */
+/** Whether a meter event is a duplicate or rejected for good. `null` if a retry can succeed. */
 function meterAnswerOf(error: unknown): 'duplicate' | 'refused' | null {
   if (!(error instanceof Error) || !('statusCode' in error)) return null
   const { statusCode } = error

@@ -45,7 +45,7 @@ export async function syncSubscription(
   })
 }
 
-/** Null: the provider no longer knows it; `unpaid`: the checkout is not paid yet. */
+/** `null`: the provider no longer knows it. `unpaid`: the checkout is not paid yet. */
 async function fetchSubscription(
   provider: PaymentProvider,
   { subscription_id, session_id }: SubscriptionRow,

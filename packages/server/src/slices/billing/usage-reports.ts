@@ -1,5 +1,5 @@
-// Tells the payment provider how much a tenant has used: each report is durable before it is sent,
-// and goes from the total of the last one to a later total, so that none is counted twice or lost.
+// Reports a tenant's usage to the payment provider. Each report is durable before it is sent, and
+// spans from the total of the last one to a later total, so that no usage is counted twice or lost.
 
 import { createHash } from 'node:crypto'
 import type { Tx } from '../../platform/db/tenant-db.ts'
@@ -22,18 +22,18 @@ import type { PaymentProvider } from './provider.ts'
 const METER = 'governed_decisions'
 
 const HOUR_US = 3_600_000_000
-/** The provider knows identifiers for 24 hours: before that a report may be sent again. */
+/** The provider forgets identifiers after 24 hours; before that, a report can be resent safely. */
 const RESEND_US = 20 * HOUR_US
 const REPORTED: readonly string[] = ['trialing', 'active', 'canceling', 'past_due']
 const MINUTE_US = 60_000_000
-/** The provider takes no usage that is older. */
+/** The provider rejects older usage. */
 const TAKEN_US = 35 * 24 * HOUR_US
 
 const isReportable = ({ status }: SubscriptionRow): boolean => REPORTED.includes(status)
 
 /**
- * In the unit that changes a subscription: what was used until its end is reported, and what was
- * used while there was none is never billed.
+ * Runs in the unit of work that changes a subscription. Usage up to its end is reported, and usage
+ * while there was no subscription is never billed.
  */
 export async function boundUsage(
   tx: Tx,
@@ -48,7 +48,7 @@ export async function boundUsage(
   }
 }
 
-/** A report that is never sent: the next one goes on from here. */
+/** Inserts a report that is never sent, from which the next one continues. */
 async function skipUsage(tx: Tx): Promise<void> {
   const last = await findLastReport(tx, METER)
   const from_total = last?.to_total ?? (await findMarks(tx))[0]?.total ?? null
@@ -74,7 +74,7 @@ const ROUNDS_MAX = 12
 
 /** Reports what a tenant has used since its last report. Refuses `payment_unavailable`. */
 export async function reportUsage(kernel: Kernel, tenant_id: string): Promise<void> {
-  // Each period that ended since the last report is a report of its own.
+  // Each period that has ended since the last report gets its own report.
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const prepared = await kernel.db.transact(tenant_id, prepareReport)
     if (prepared === null) return
@@ -87,7 +87,7 @@ interface OpenReport {
   readonly customer_id: string
 }
 
-/** The report that is open, or a new one; null: there is nothing to report. */
+/** Returns the open report or a new one, or `null` if there is nothing to report. */
 async function prepareReport(tx: Tx): Promise<OpenReport | null> {
   const subscription = await findSubscription(tx)
   const customer_id = subscription?.customer_id ?? null
@@ -107,14 +107,14 @@ async function nextReport(
   last: ReportRow | undefined,
 ): Promise<ReportRow | null> {
   const marks = await findMarks(tx)
-  // What was used before the first paid period is not billed.
+  // Usage before the first paid period is not billed.
   const from_total = last?.to_total ?? marks[0]?.total ?? null
   if (from_total === null || period_start_us === null) return null
   const now_us = tx.now()
   const ended = marks.find(({ total }) => total > from_total)
   const to_total = ended?.total ?? (await countGovernedEver(tx))
   if (to_total <= from_total) return null
-  // The tail of a period belongs to it, whenever it is told.
+  // The rest of a period is dated within that period, even if it is reported later.
   const at_us = ended === undefined ? now_us : ended.period_start_us - 1_000_000
   const identifier = identifierOf(tx, to_total)
   const state = 'prepared'
@@ -131,7 +131,7 @@ async function sendReport(
   if (state === 'refused') kernel.logger.error('billing.usage_refused', { tenant_id })
   await kernel.db.transact(tenant_id, async (tx) => {
     const open = await findOpenReport(tx, METER)
-    // Another process has settled it.
+    // Another process has settled the report.
     if (open?.to_total !== to_total) return
     await updateReport(tx, { meter: METER, to_total, state })
     if (state === 'refused') return
@@ -143,7 +143,7 @@ async function sendReport(
   })
 }
 
-/** `refused`: the provider never takes it; the reports after it go on. */
+/** Sends a report. `refused` means that the provider never accepts it; later reports still go. */
 async function deliverReport(
   kernel: Kernel,
   tenant_id: string,
@@ -160,7 +160,7 @@ async function deliverReport(
   return isTaken ? 'confirmed' : 'refused'
 }
 
-/** Whether the provider has summed up a report that it may have forgotten the identifier of. */
+/** Whether the provider has counted a report whose identifier it may have forgotten. */
 async function isReported(
   kernel: Kernel,
   tenant_id: string,
@@ -172,7 +172,7 @@ async function isReported(
 ): Promise<boolean> {
   const { report, customer_id, provider } = given
   const { at_us, from_total, to_total } = report
-  // The provider sums whole minutes: what is known must be of the same ones.
+  // The provider sums whole minutes, so the confirmed reports of the same minutes are summed.
   const minute_us = Math.floor(at_us / MINUTE_US) * MINUTE_US
   const [from_us, until_us] = [minute_us - 24 * HOUR_US, minute_us + 24 * HOUR_US]
   const confirmed = await kernel.db.read(tenant_id, (db) =>

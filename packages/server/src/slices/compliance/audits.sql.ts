@@ -5,7 +5,7 @@ import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
 import type { Row } from '../../platform/db/schema/tables.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, insertInto, type TenantDb, type Tx } from '../../platform/db/tenant-db.ts'
-/** Without the signed result. */
+/** An audit without its signed result. */
 export type AuditSummary = Omit<Row<'conformance_audits'>, 'record' | 'seq' | 'run_id'>
 
 export const insertAudit = (tx: Tx, row: Row<'conformance_audits'>) =>
@@ -41,7 +41,7 @@ const newestStatement = statement<object>()((k, p) =>
 export const findNewestAudit = (db: TenantDb): Promise<AuditSummary | undefined> =>
   db.firstOf(newestStatement, {})
 
-/** The newest of each of `tenants` that has one. */
+/** The newest audit of each of `tenants` that has one. */
 export const findNewestAudits = (
   db: Database,
   tenants: readonly string[],

@@ -1,4 +1,4 @@
-// The badge of conformance: what it says, and how it is drawn. Pure.
+// Pure: the text and the drawing of the conformance badge.
 
 import type { compliance, ReplyOf } from '@custos/contract'
 
@@ -19,7 +19,7 @@ export function badgeJson(rate_e6: number | null): ReplyOf<typeof compliance.bad
   const badge = { schemaVersion: 1, label: LABEL } as const
   if (rate_e6 === null) return { ...badge, message: 'not audited', color: 'lightgrey' }
   const passed = rate_e6 >= PASS_E6
-  // Cut, not rounded: 0.9496 is no 0.950 that failed.
+  // Truncates instead of rounding, so that a failing 0.9496 is not shown as 0.950.
   const rate = (Math.floor(rate_e6 / 1_000) / (MILLION / 1_000)).toFixed(3)
   return {
     ...badge,
@@ -50,7 +50,7 @@ ${text(message, LABEL_WIDTH + right / 2, right)}
 `
 }
 
-// As wide as its box lets it be, whatever font there is.
+// Scales the text to the width of its box, whatever font is available.
 function text(words: string, x: number, box: number): string {
   const fit = `textLength="${box - PADDING}" lengthAdjust="spacingAndGlyphs"`
   return `<text x="${x}" y="14" ${fit}>${escapeXml(words)}</text>`

@@ -1,4 +1,4 @@
-// Conformance audits of a tenant: records them, shows them and their badge.
+// Conformance audits of a tenant: records and shows them and their badge.
 
 import assert from 'node:assert/strict'
 import {
@@ -101,7 +101,7 @@ function show(
   row: AuditSummary,
   report_json: AuditRecord['report_json'],
 ): AuditRecord {
-  // Written by recordAudit.
+  // Written by `recordAudit`.
   const capabilities: string[] = JSON.parse(row.capabilities)
   return {
     id: row.audit_id,
@@ -138,10 +138,10 @@ const status: Handler<typeof contract.status> = async (call, { query }) => {
   return { ...page.envelope('tenants', tenants), next_cursor }
 }
 
-/** The form of every id there is: anything else is nobody's, and never reaches a query. */
+/** The format of tenant ids. Other values never reach a query. */
 const TENANT_ID = /^[\w-]{1,256}$/
 
-/** Null for a tenant that does not exist as for one without an audit. */
+/** Returns `null` both for a tenant that does not exist and for one without an audit. */
 async function newestRate(kernel: Kernel, tenant_id: string): Promise<number | null> {
   if (!TENANT_ID.test(tenant_id)) return null
   return (await kernel.db.read(tenant_id, findNewestAudit))?.rate_e6 ?? null

@@ -45,7 +45,7 @@ const OPERATION = 'compositions.compose'
 const TIERS: readonly string[] = TRUST_TIERS
 const rankOf = (tier: string): number => TIERS.indexOf(tier)
 
-/** Why the trust tier is too low; undefined: it is high enough. */
+/** Returns why the trust tier is too low, or undefined if it is high enough. */
 function tierReason({ authority, required_trust_tier }: CompositionRequest): string | undefined {
   const { claimed_tier, trust_tier } = authority
   if (rankOf(trust_tier) >= rankOf(required_trust_tier)) return undefined
@@ -53,7 +53,7 @@ function tierReason({ authority, required_trust_tier }: CompositionRequest): str
   return `the trust tier is ${trust_tier} (${claimed}), and ${required_trust_tier} is required`
 }
 
-/** Examines the members again, as they are now; refuses what no longer holds. */
+/** Examines the members again in their current state. Refuses what no longer holds. */
 async function fields(proposal: AdmittedProposal<CompositionRequest>): Promise<RegistryFields> {
   const { request } = proposal
   const { members, license_verdict, reasons } = await examineMembers(proposal, request.members)
@@ -72,7 +72,7 @@ async function fields(proposal: AdmittedProposal<CompositionRequest>): Promise<R
   }
 }
 
-/** What policies read: docs/registries/compositions.md shows rules over it. */
+/** The policy context. docs/registries/compositions.md has example rules over it. */
 function context(request: CompositionRequest) {
   const { composition_kind: kind, target_ref: target, authority, required_trust_tier } = request
   const tiers = { trust_tier: authority.trust_tier, required_trust_tier }
@@ -103,7 +103,7 @@ function context(request: CompositionRequest) {
   }
 }
 
-/** As claimed, and as the member's record states them. */
+/** The claimed licence and those that the member's record states. */
 const licensesOf = ({ license, found }: ProposedMember): string[] => [
   license,
   ...(found?.licenses ?? []),
@@ -118,10 +118,10 @@ export const compositionRegistry: Registry<CompositionRequest> = {
   not_found: 'composition_not_found',
   operation: () => OPERATION,
   context,
-  // Members cannot be redacted: what they are would be lost.
+  // Policies cannot redact members, because a composition without them would be meaningless.
   names: { kind: 'composition_kind', target: 'target_ref', members: 'member_ids' },
   content: compositionContent,
-  // An artifact of this artifact_ref inherits the licences.
+  // An artifact with this artifact_ref inherits the licences.
   name: ({ target_ref }) => target_ref,
   fields,
   denial: ({ policy_id, name, reason }, composition_id) =>
@@ -135,10 +135,10 @@ export const compositionRegistry: Registry<CompositionRequest> = {
         }),
 }
 
-/** Only this registry proposes compositions. */
+/** The request of a composition record, which only this registry writes. */
 const requestOf = ({ request }: OpenRecord): CompositionRequest => request as CompositionRequest
 
-/** Null: nothing was signed. */
+/** The signed document, or `null` if nothing was signed. */
 const documentOf = ({ document }: OpenRecord): CompositionDocument | null =>
   document as CompositionDocument | null
 
@@ -155,7 +155,7 @@ function showComposition(record: OpenRecord, tenant_id: string): Composition {
   }
 }
 
-/** Two hundred documents of two hundred members do not fit on a page. */
+/** Omits large documents: a page of two hundred with as many members each would be too large. */
 function showListed(record: OpenRecord, tenant_id: string): Composition {
   const shown = showComposition(record, tenant_id)
   if (!isDocumentLarger(record, LISTED_COMPOSITION_BYTES_MAX)) return shown
@@ -187,7 +187,7 @@ const showVerdict = ({ terms, reasons, reported, ...verdict }: LicenseVerdict) =
 
 /** POST /v1/compositions: examines members and licences, compares the tier, then proposes. */
 const compose: Handler<typeof contract.compose> = async (call, { body }) => {
-  // A retry gets the first answer, whatever the registries contain now.
+  // A retry gets the first answer, even if the registries have changed.
   const before = await findEarlierAnswer(call, compositionRegistry)
   if (before) return answerProposal(call, before, compositionView)
   const claimed = body.members.map(({ license }) => Buffer.byteLength(license))

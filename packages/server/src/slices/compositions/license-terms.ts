@@ -6,7 +6,7 @@ import parse, { type Info } from 'spdx-expression-parse'
 import deprecated from 'spdx-license-ids/deprecated.json' with { type: 'json' }
 import licenses from 'spdx-license-ids/index.json' with { type: 'json' }
 
-/** The number of alternatives can grow as 2 to the length of the text. */
+/** The limit on alternatives, whose number can grow as 2 to the length of the text. */
 export const ALTERNATIVES_MAX = 64
 
 /** Deprecated ids that are now written with an exception. */
@@ -24,13 +24,13 @@ const KNOWN: ReadonlyMap<string, string> = new Map(
   [...licenses, ...deprecated, ...exceptions].map((id) => [id.toLowerCase(), id]),
 )
 
-// Ids are matched in any case (SPDX 2.3, annex D.2); the parser knows the listed spelling alone.
+// Ids match in any case (SPDX 2.3, annex D.2), but the parser knows only the listed spelling.
 const WORD = /[A-Za-z0-9.-]+/g
 const EXPRESSION = /^[A-Za-z0-9.\-+:() ]+$/
 const OPERATOR = /^(?:AND|OR|WITH)$/i
 const REFERENCE = /^(?:LicenseRef|DocumentRef)-/
 
-/** The alternatives, each sorted; null where there are too many of them. */
+/** Returns the alternatives, each sorted, or `null` if there are too many. */
 export function licenseTerms(text: string): LicenseTerms | null {
   const info = readExpression(text.trim())
   return info === null ? [[NOT_SPDX + text.trim()]] : alternativesOf(info)
@@ -54,8 +54,8 @@ function readExpression(text: string): Info | null {
   }
 }
 
-// Within an expression an unlisted id counts as a reference of the caller's own, so that the rest
-// of the expression is read. A single unknown word is no expression.
+// Within an expression, an unlisted id is read as a `LicenseRef`, so that the rest of the
+// expression is understood. A single unknown word is not an expression.
 function readWithUnknown(text: string): Info | null {
   if (!/[ (]/.test(text)) return null
   const named = text.replace(WORD, (word) =>
@@ -79,7 +79,7 @@ function alternativesOf(info: Info): LicenseTerms | null {
   for (const terms of joined) {
     const sorted = [...new Set(terms)].sort()
     distinct.set(JSON.stringify(sorted), sorted)
-    // Counted while they are generated, which ends before they are all in memory.
+    // Counts while generating, so that an excess stops before all are in memory.
     if (distinct.size > ALTERNATIVES_MAX) return null
   }
   return [...distinct.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, terms]) => terms)
@@ -91,7 +91,7 @@ function* products(left: LicenseTerms, right: LicenseTerms): Generator<readonly 
 
 const GNU = /^((?:A|L)?GPL-\d\.\d)(?:-only|-or-later)?$/
 
-/** GNU licences have an id for each case, so that they never have a `+`. */
+/** GNU licences have an explicit id for each case, so they never carry a `+`. */
 function termOf({ license, plus, exception }: Exclude<Info, { conjunction: string }>): string {
   const gnu = GNU.exec(license)?.[1]
   const later = plus === true || license.endsWith('-or-later')

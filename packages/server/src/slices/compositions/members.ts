@@ -41,7 +41,7 @@ export async function examineMembers(tenant: TenantRecords, claims: readonly Cla
   const findMember = memberLookup(tenant)
   const pace = yieldBetweenChunks()
   const sorted = sortMembers(dropDuplicates(claims, reasons))
-  // Without its licences a member agrees with everything, or names none.
+  // If a member's licences are unread, the verdict's reasons are meaningless and are omitted.
   let unread = false
   let left = COMPOSITION_LICENSES_BYTES_MAX
   for (const claim of sorted) {
@@ -77,7 +77,7 @@ const overLimit = (reasons: readonly string[]) => ({
   reasons,
 })
 
-/** A member with its licences in the form that the rules read. */
+/** A member with its licences in the form that the rules evaluate. */
 function withTerms(member: ProposedMember): { member: CompositionMember; fault: string | null } {
   const read = [member.license, ...(member.found?.licenses ?? [])].map(licenseTerms)
   const [license_terms = [], ...found_terms] = read.map((terms): LicenseTerms => terms ?? [])
@@ -85,11 +85,11 @@ function withTerms(member: ProposedMember): { member: CompositionMember; fault: 
   return { member: { ...member, license_terms, found_terms }, fault }
 }
 
-/** What the rules say of members as they were proposed. */
+/** The rules' verdict on the members as they were proposed. */
 export const verdictOf = (members: readonly ProposedMember[]): LicenseVerdict =>
   compositionVerdict(members.map((member) => withTerms(member).member))
 
-/** Which members differ from what they were when they were proposed. */
+/** A reason for each member that has changed since it was proposed. */
 export function findChanges(
   proposed: readonly ProposedMember[],
   members: readonly CompositionMember[],
@@ -101,7 +101,7 @@ export function findChanges(
   )
 }
 
-/** Claims that are repeated count once; different claims for one member are a reason. */
+/** Merges repeated claims. Different claims for one member are a reason for refusal. */
 function dropDuplicates(claims: readonly ClaimedMember[], reasons: string[]): ClaimedMember[] {
   const once = new Map<string, ClaimedMember>()
   for (const { ref_id, license, certified } of claims) {
@@ -135,7 +135,7 @@ const quoted = (text: string): string => JSON.stringify(text)
 
 interface MemberLookup {
   readonly found: MemberSnapshot | null
-  /** The licence that its own record states; null where it states none. */
+  /** The licence that the member's own record states. `null` if it states none. */
   readonly license: string | null
 }
 
@@ -144,7 +144,7 @@ const KINDS = ['artifact', 'landing', 'corpus', 'composition'] as const
 
 const RECORD_ID = /^[0-9a-f]{32}$/
 
-/** What several members refer to is opened once. */
+/** Opens records that several members refer to only once. */
 function memberLookup(tenant: TenantRecords): (ref_id: string) => Promise<MemberLookup> {
   const statedBy = statedLicenses(tenant)
   return async (ref_id) => {
@@ -169,25 +169,25 @@ async function findById(
   return null
 }
 
-/** An artifact by its artifact_ref, or else a composition by its target_ref. */
+/** Finds an artifact by its artifact_ref, or else a composition by its target_ref. */
 async function findNamed(
   { kernel, tenant_id }: TenantRecords,
   name: string,
 ): Promise<{ readonly kind: (typeof KINDS)[number]; readonly record: OpenRecord } | null> {
   for (const kind of ['artifact', 'composition'] as const) {
     const named = await findByName(kernel, tenant_id, { kind, name })
-    // Many may have the name: the newest that was signed counts.
+    // Several records may have the name; the newest signed one counts.
     const record = named.find(({ document }) => document !== null) ?? named[0]
     if (record) return { kind, record }
   }
   return null
 }
 
-/** Whether the record has the status that certifies a member of its kind. */
+/** Whether the record's status certifies a member of its kind. */
 const isStanding = ({ kind, status }: MemberSnapshot): boolean => MEMBER_STANDING[kind] === status
 
 interface StatedLicenses {
-  /** The record's own licence, which a claim must equal; null: the record states none. */
+  /** The record's own licence, which a claim must equal. `null` if it states none. */
   readonly license: string | null
   /** All licences that apply in addition to a claim; includes `license`. */
   readonly licenses: readonly string[]
@@ -195,14 +195,14 @@ interface StatedLicenses {
 
 const NOTHING: StatedLicenses = { license: null, licenses: [] }
 
-/** Reads the licences of many records; opens a record that several of them refer to only once. */
+/** Reads the licences of many records, and opens a shared record only once. */
 function statedLicenses({ kernel, tenant_id }: TenantRecords) {
   const find = (kind: 'artifact' | 'landing' | 'corpus', record_id: unknown) =>
     typeof record_id === 'string' ? findRecord(kernel, tenant_id, { kind, record_id }) : null
   const corpora = memoize(async (record_id: string) =>
     ofCorpus((await find('corpus', record_id))?.document ?? {}),
   )
-  // The artifact may have been registered from any of these compositions, so all of them count.
+  // The artifact may come from any of these compositions, so the licences of all of them apply.
   const composed = memoize(async (name: string) => {
     const named = await findByName(kernel, tenant_id, { kind: 'composition', name })
     return named.flatMap(({ document }) => ofComposition(document ?? {}))
@@ -285,7 +285,7 @@ function ofCorpus({ sources }: JsonObject): readonly string[] {
   return [...new Set(listed.map(({ license }) => textOf(license) ?? NO_LICENSE))]
 }
 
-/** The licences of a composition's verdict, in the spelling of the caller. */
+/** The licences of a composition's verdict, in the caller's spelling. */
 function ofComposition({ license_verdict }: JsonObject): string[] {
   const terms = isObject(license_verdict) ? license_verdict['terms'] : undefined
   const texts = Array.isArray(terms) ? terms.filter((term) => typeof term === 'string') : []

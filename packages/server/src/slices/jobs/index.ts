@@ -1,4 +1,4 @@
-// Shows a job, cancels it, and makes PDFs in threads; the queue and its worker are in the platform.
+// Shows and cancels jobs, and makes PDFs in threads. The queue and its worker are in the platform.
 
 import assert from 'node:assert/strict'
 import type { Job, jobs } from '@custos/contract'
@@ -33,8 +33,8 @@ function showJob({ jobs: queue }: Kernel, row: JobRow): Static<typeof Job> {
 }
 
 const cancel: Handler<typeof jobs.cancel> = (call, { params }) => {
-  // Cancellable jobs concern all stores, so a key that is limited to some can neither start nor
-  // cancel one.
+  // Cancellable jobs concern all stores, so a key limited to some can neither start nor cancel
+  // them.
   if (call.principal.allowed_stores.length > 0)
     return call.refuse('scope_missing', 'the job is about all stores; the key is limited to some')
   return call.transact(async (tx) => {
@@ -54,7 +54,7 @@ export const jobsHandlers = { get, cancel } satisfies HandlersOf<typeof jobs>
 
 const printer = perKernel(() => new PdfPrinter())
 
-/** Refuses `unavailable` when too many files wait. */
+/** Prints a PDF. Refuses `unavailable` if too many files are queued. */
 export async function printPdf(
   { kernel, tenant_id, gone }: Pick<Call, 'kernel' | 'tenant_id' | 'gone'>,
   source: Parameters<PdfPrinter['print']>[0]['source'],

@@ -1,4 +1,4 @@
-// Computes conformance: what the request and the tenant's registries show of a model.
+// Computes conformance: what the request and the tenant's registries show about a model.
 
 import {
   artifactContent,
@@ -20,7 +20,7 @@ import {
 
 interface ArtifactLayers {
   readonly artifact_ref: string
-  /** Null: any. */
+  /** `null` matches any base model. */
   readonly base_model_ref: string | null
   readonly kind: string | null
   readonly layer_hashes: readonly string[]
@@ -58,9 +58,9 @@ export async function checkConformance(
   }
 }
 
-/** What a registry shows; both null: it has no such record. */
+/** What a registry shows about a request. Both are `null` if it has no such record. */
 interface EvidenceFinding {
-  /** The record that agrees. */
+  /** The id of the record that agrees. */
   readonly id: string | null
   /** How the registry contradicts the request. */
   readonly fault: string | null
@@ -72,7 +72,7 @@ const fault = (reason: string): EvidenceFinding => ({ id: null, fault: reason })
 
 const REGISTERED: ReadonlySet<string> = new Set(['registered', 'certified'])
 
-/** A registered artifact of this name must have these layers. */
+/** Requires that a registered artifact of this name has these layers. */
 async function findArtifactEvidence(
   kernel: Kernel,
   tenant_id: string,
@@ -86,12 +86,12 @@ async function findArtifactEvidence(
   if (same) return found(same.row.record_id)
   if (named.some(isRegistered))
     return fault('layer_hashes, base_model_ref or kind are not those registered for artifact_ref')
-  // Older ones were not read, and may be registered.
+  // Older records of the name were not read, and one of them may be registered.
   if (named.length >= NAMED_MAX) return fault('too many artifacts wait under artifact_ref')
   return UNKNOWN
 }
 
-/** By its content, where all of it is given: many records may have the name. */
+/** Finds the artifact by its whole content, if given, because many records may share a name. */
 async function findExact(
   kernel: Kernel,
   tenant_id: string,
@@ -119,12 +119,12 @@ const isRegistered = ({ row, document }: OpenRecord): boolean =>
 
 const RECORD_ID = /^[0-9a-f]{32}$/i
 
-/** The reason where a provenance has no root. */
+/** The reason given for a provenance without a root. */
 export const UNSEALED = 'data_provenance is unsealed: its merkle_root is not 64 hex characters'
 
 /**
- * The corpus of this id, or else of this root, must have the given root, hash and source ids. Ids
- * that are not ids of records are of other registries and are not read.
+ * Requires that the corpus of this id, or else of this root, has the given root, hash and source
+ * ids. Ids in another format belong to other registries and are not looked up.
  */
 async function findCorpusEvidence(
   kernel: Kernel,
@@ -139,7 +139,7 @@ async function findCorpusEvidence(
   }
   const named = await findByName(kernel, tenant_id, { kind: 'corpus', name: merkle_root })
   const judged = named.map((record) => compareCorpus(record, provenance))
-  // Corpora of the same sources have one root: one that agrees is enough.
+  // Corpora of the same sources share a root, so one that agrees is enough.
   return judged.find(({ id }) => id !== null) ?? judged[0] ?? UNKNOWN
 }
 
@@ -166,6 +166,6 @@ function sourceIds({ sources }: JsonObject): string[] {
   return textsOf(Array.isArray(sources) ? sources.map((source) => source?.id) : [])
 }
 
-// Lengths first: the beginning of a list is not the list.
+// Compares lengths first, so that a prefix is not equal.
 const sameTexts = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((text, i) => text === b[i])

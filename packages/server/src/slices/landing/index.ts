@@ -56,8 +56,8 @@ const isDigest = (value: unknown): value is string =>
   typeof value === 'string' && DIGEST.test(value)
 
 /**
- * One spelling for each digest, no null members, no bytes. Refuses what is unsealed, or too long to
- * be signed.
+ * Normalizes a request: one spelling of each digest, no null members, no bytes. Refuses a request
+ * that is unsealed or too long to be signed.
  */
 export function normalizeLanding(body: IssueLandingRequest): NormalLandingRequest {
   const { artifact_ref, base_model_ref, kind, conformance, permitted_actions } = body
@@ -65,7 +65,7 @@ export function normalizeLanding(body: IssueLandingRequest): NormalLandingReques
   const { merkle_root } = subject.data_provenance
   if (typeof merkle_root !== 'string') throw rejection([UNSEALED])
   const given = isObject(conformance) ? conformance : {}
-  // A caller who claims nothing checked nothing: certificates always carry a result.
+  // A caller that claims nothing has checked nothing, and every certificate carries a result.
   const claimed_conformance = { ...given, result: given['result'] ?? 'not_checked' }
   if (jsonByteLength(claimed_conformance) > limits.metadata_bytes)
     throw rejection([`conformance is longer than ${limits.metadata_bytes} bytes`])
@@ -95,7 +95,7 @@ function normalizeSubject({
   }
 }
 
-/** Without a root where none is given, or what is given is not one. */
+/** Omits the root if it is missing or malformed. */
 function normalizeProvenance(given: ConformanceRequest['data_provenance']): JsonObject {
   const { merkle_root, corpus_hash, ...more } = given
   const stated = Object.entries(more).filter(([, value]) => value !== null && value !== undefined)
@@ -110,7 +110,7 @@ function normalizeProvenance(given: ConformanceRequest['data_provenance']): Json
   return provenance
 }
 
-/** Another number of layers than of digests never matches. */
+/** Compares the digests of the sent layers. A different number of layers never matches. */
 function compareBytes(hashes: readonly string[], sent: readonly string[] | null): LayerBytes {
   if (sent === null) return 'not_sent'
   if (sent.length !== hashes.length) return 'differ'
@@ -133,7 +133,7 @@ export const landingRegistry: Registry<NormalLandingRequest> = {
   fields,
 }
 
-/** Refuses what does not conform now, and what its own claim contradicts. */
+/** Refuses what does not conform now, and what contradicts the caller's own claim. */
 async function fields(proposal: AdmittedProposal<NormalLandingRequest>): Promise<RegistryFields> {
   const { kernel, tenant_id, request } = proposal
   const { artifact_ref, base_model_ref, kind, layer_hashes, data_provenance } = request
@@ -162,24 +162,24 @@ async function fields(proposal: AdmittedProposal<NormalLandingRequest>): Promise
       permitted_actions: request.permitted_actions,
       not_checked,
     },
-    // The artifact that is named as evidence is certified in the same unit of work; one that was
-    // registered since is not named. A certified artifact keeps its first certificate.
+    // Certifies the artifact named as evidence in the same unit of work. An artifact registered
+    // later is not named, and a certified artifact keeps its first certificate.
     async effect(tx, record_id) {
       if (artifact_id !== null) await certifyArtifact(tx, artifact_id, record_id)
     },
   }
 }
 
-/** The signed document. Refuses where nothing was issued. */
+/** The signed document. Refuses if nothing was issued. */
 function documentOf({ document }: OpenRecord): LandingDocument {
   if (document === null) throw new Refusal('not_waiting')
-  // Signed by this registry, and verified by its rules before it was stored.
+  // This registry signed it, and verified it by its rules before it was stored.
   return document as unknown as LandingDocument
 }
 
 function showLanding(record: OpenRecord, tenant_id: string): LandingCertificate {
   const { row, content } = record
-  // Proposed by this slice, in its normal form.
+  // Proposed by this slice in its normal form.
   const request = record.request as NormalLandingRequest
   const document = record.document === null ? null : documentOf(record)
   return {
@@ -197,7 +197,7 @@ function showLanding(record: OpenRecord, tenant_id: string): LandingCertificate 
   }
 }
 
-/** Two hundred certificates of corpora with ten thousand sources do not fit on a page. */
+/** Omits large parts: a page of two hundred with ten thousand sources each would be too large. */
 function showListed(record: OpenRecord, tenant_id: string): LandingCertificate {
   const shown = showLanding(record, tenant_id)
   if (record.row.sealed.length <= LISTED_CERTIFICATE_BYTES_MAX) return shown
@@ -215,14 +215,14 @@ const landingView = {
 /** POST /v1/landing/issue: a certificate, signed, or waiting for a person. */
 const issue: Handler<typeof contract.issue> = async (call, { body }) => {
   const record = await proposeRecord(call, landingRegistry, normalizeLanding(body))
-  // A retry may find it decided.
+  // A retry may find the certificate already decided.
   if (record.document !== null) return documentOf(record)
   return answerWaiting(call.kernel, call.tenant_id, record, landingView.id)
 }
 
-/** POST /v1/landing/{certificate_id}/approve: answers the signed document. */
+/** POST /v1/landing/{certificate_id}/approve: returns the signed document. */
 const approve: Handler<typeof contract.approve> = async (call, { params, body }) => {
-  // By name: no other member of the body may become a part of the decision.
+  // Members are named one by one, so that no other member of the body enters the decision.
   const { approver, reason } = body
   const decision = { decision: 'approve', approver, reason } as const
   return documentOf(await applyDecision(call, landingRegistry, params.certificate_id, decision))
@@ -253,7 +253,7 @@ const conformance: Handler<typeof contract.conformance> = async (call, { body })
   }
 }
 
-/** The checks that fail where nothing was issued. */
+/** The checks that count as failed if nothing was issued. */
 export const CHECKS = [
   ...['signature', 'key_known', 'record_kind', 'schema_version', 'signed_bytes', 'version'],
   ...['proposal_digest', 'certificate_id', 'layer_hashes', 'manifest_consistent'],
@@ -285,7 +285,7 @@ const verify: Handler<typeof contract.verify> = async (call, { params }) => {
   }
 }
 
-/** Compares the certificate with the records that it names as evidence, as they are now. */
+/** Compares the certificate with the current state of the records it names as evidence. */
 async function evidenceOf(
   { kernel, tenant_id }: Call,
   record: OpenRecord,

@@ -1,4 +1,4 @@
-// Tools whose schema and effect are fixed: what a model may send, and what repeating it does.
+// Tools with a fixed schema and effect: the arguments a model may send, and what a repeat does.
 
 import type { TOOL_EFFECTS, TOOL_KINDS } from '@custos/contract'
 import type { JsonObject } from '@custos/proof'
@@ -6,7 +6,7 @@ import type { JsonObject } from '@custos/proof'
 export type MemoryKind = Exclude<(typeof TOOL_KINDS)[number], 'http' | 'client' | 'action'>
 
 interface MemoryTool {
-  /** As `seed-builtins` names it; reserved. Null: it is never made there. */
+  /** The reserved name that `seed-builtins` creates it under. `null` if it is never seeded. */
   readonly name: string | null
   readonly description: string
   readonly effect: (typeof TOOL_EFFECTS)[number]
@@ -65,7 +65,7 @@ export const MEMORY_TOOLS: Readonly<Record<MemoryKind, MemoryTool>> = {
 export const isMemoryKind = (kind: (typeof TOOL_KINDS)[number]): kind is MemoryKind =>
   Object.hasOwn(MEMORY_TOOLS, kind)
 
-/** What a model sends of an action: its subjects, and parameters that fit `params`. */
+/** The JSON schema of a model's arguments for an action: subjects, and parameters per `params`. */
 export const actionSchema = (params: JsonObject): JsonObject => ({
   type: 'object',
   properties: {
@@ -94,5 +94,5 @@ const names = new Set(Object.values(MEMORY_TOOLS).flatMap(({ name }) => name ?? 
 
 export const isBuiltinName = (name: string): boolean => names.has(name)
 
-/** The tool by which the supervisor of a workflow gives tasks to the others. */
+/** The tool with which the supervisor of a workflow delegates tasks to the other agents. */
 export const DELEGATE = 'delegate'

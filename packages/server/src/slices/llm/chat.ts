@@ -1,5 +1,5 @@
-// One question to a model in the two forms that providers speak, and the answer, whole or in parts:
-// pure, from data to data.
+// Converts one question to a model, and its answer (whole or streamed), to and from the two wire
+// formats of providers. Pure functions from data to data.
 
 import type { PROVIDER_KINDS } from '@custos/contract'
 import { isObject, type JsonObject } from '@custos/proof'
@@ -28,7 +28,7 @@ export interface ModelQuestion {
     readonly description: string
     readonly input_schema: JsonObject
   }[]
-  /** Of the answer. */
+  /** The most tokens of the answer. */
   readonly max_tokens: number
   readonly temperature: number
 }
@@ -36,7 +36,7 @@ export interface ModelQuestion {
 export interface ModelAnswer {
   readonly text: string
   readonly calls: readonly ToolRequest[]
-  /** Null: the provider did not say. */
+  /** `null` if the provider did not report it. */
   readonly tokens_in: number | null
   readonly tokens_out: number | null
   readonly model_version: string | null
@@ -46,22 +46,22 @@ interface ChatForm {
   readonly path: string
   headers(api_key: string | null): Record<string, string>
   body(question: ModelQuestion): JsonObject
-  /** Null: it is not an answer of this form. */
+  /** Returns `null` if `reply` is not an answer in this format. */
   parse(reply: unknown): ModelAnswer | null
 }
 
-/** What one answer can count: sums of it stay whole. */
+/** The largest token count accepted of one answer, so that sums of counts stay exact. */
 const COUNT_MAX = 1_000_000_000
 
 const countOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= COUNT_MAX
     ? value
     : null
-/** A receipt shows it in clear, so it is a name and never a sentence. */
+/** Receipts show the version in clear, so only a name is accepted, never a sentence. */
 const versionOf = (value: unknown): string | null =>
   typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,63}$/.test(value) ? value : null
 
-/** Null: no object. */
+/** Returns `null` if `value` is no object, or not the JSON of one. */
 function argsOf(value: unknown): JsonObject | null {
   if (typeof value !== 'string') return isObject(value) ? value : null
   try {
@@ -72,7 +72,7 @@ function argsOf(value: unknown): JsonObject | null {
   }
 }
 
-/** The name under which arguments that are no object are kept: no tool takes them. */
+/** The key under which arguments that are not an object are kept; no tool declares it. */
 export const UNREADABLE = 'unreadable'
 
 const requestOf = (name: unknown, args: unknown): ToolRequest | null =>
@@ -155,7 +155,7 @@ const anthropicMessages: ChatForm = {
     system,
     messages: joinTurns(messages),
     max_tokens,
-    // Their scale ends at 1.
+    // The scale of Anthropic temperatures ends at 1.
     temperature: Math.min(1, temperature),
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, input_schema }) => ({
@@ -185,7 +185,7 @@ const anthropicMessages: ChatForm = {
   },
 }
 
-/** Turns alternate: what tools answered and what follows it is one turn of the user. */
+/** Turns must alternate, so tool results and the text after them are merged into one user turn. */
 function joinTurns(messages: readonly ChatMessage[]): JsonObject[] {
   const turns: { role: string; content: JsonObject[] }[] = []
   for (const message of messages) {
@@ -218,11 +218,11 @@ export const CHAT_FORMS: Readonly<Record<(typeof PROVIDER_KINDS)[number], ChatFo
   anthropic: anthropicMessages,
 }
 
-/** Text and arguments together, in characters. */
+/** The limit of a streamed answer: text and arguments together, in characters. */
 const ANSWER_CHARS = 1024 * 1024
 const DONE = '[DONE]'
 
-/** What is added to a question for an answer in parts. */
+/** The members that a request adds to ask for a streamed answer. */
 export const STREAMING: Readonly<Record<(typeof PROVIDER_KINDS)[number], JsonObject>> = {
   openai: { stream: true, stream_options: { include_usage: true } },
   anthropic: { stream: true },
@@ -231,13 +231,13 @@ export const STREAMING: Readonly<Record<(typeof PROVIDER_KINDS)[number], JsonObj
 export class AnswerStream {
   readonly #kind: keyof typeof STREAMING
   readonly #decoder = new TextDecoder()
-  /** Of a line that has not ended; of a reply that is sent whole after all, everything. */
+  /** The unfinished last line, or the whole reply so far if the provider does not stream. */
   #rest = ''
   #isWhole: boolean | null = null
   #text = ''
   #model: unknown = null
   #usage: JsonObject = {}
-  /** By their index in the answer. */
+  /** Tool calls by their index in the answer. */
   readonly #calls = new Map<number, { name: string; args: string }>()
   #ended = false
   #failed = false
@@ -246,7 +246,7 @@ export class AnswerStream {
     this.#kind = kind
   }
 
-  /** The text that came with it. */
+  /** Takes the next chunk and returns the text that it added to the answer. */
   push(chunk: Uint8Array): string {
     const before = this.#text.length
     this.#rest += this.#decoder.decode(chunk, { stream: true })
@@ -263,7 +263,7 @@ export class AnswerStream {
     return this.#failed ? '' : this.#text.slice(before)
   }
 
-  /** As the form sends it whole; null: it was cut, or is no answer. */
+  /** Returns the answer in the non-streamed format, or `null` if it was cut off or is invalid. */
   finish(): unknown {
     if (this.#failed) return null
     if (this.#isWhole) return parse(this.#rest)
@@ -289,7 +289,7 @@ export class AnswerStream {
     return { model, usage, content: [{ type: 'text', text }, ...used] }
   }
 
-  // Each event of both forms is one line of data; names and ids repeat what is in it.
+  // Each event of both formats is one `data:` line, so `event:` and `id:` lines can be ignored.
   #takeLine(line: string): void {
     if (!line.startsWith('data:') || this.#failed) return
     const data = line.slice('data:'.length).trim()

@@ -1,5 +1,5 @@
-// Models and tools: one question to a model through guarded egress, bounded in time and bytes and
-// asked again where the provider says "later"; handlers, and one call of a tool.
+// Models and tools: asks a model one question through guarded egress, with limits of time and bytes
+// and retries where the provider says "later"; the handlers, and one call of a tool.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { llm } from '@custos/contract'
@@ -18,19 +18,19 @@ import {
 import { createProvider, deleteProvider, listProviderPage, type OpenProvider } from './providers.ts'
 import { createTool, deleteTool, listTools, seedBuiltins } from './tools.ts'
 
-/** `unsent`: it was never asked, or it said that it did not answer. `lost`: nobody knows. */
+/** `unsent`: not asked, or the provider said that it did not answer. `lost`: nobody knows. */
 export type AskResult =
   | { readonly answer: ModelAnswer }
   | {
       readonly fault: string
       readonly spent: 'unsent' | 'lost'
-      /** When the provider wants to be asked again. */
+      /** How long the provider asks to wait before the next try. */
       readonly again_ms?: number
     }
 
 const CALL_MS = 120_000
 const ANSWER_BYTES = 1024 * 1024
-/** Each part of an answer is an event with some hundred bytes around a word. */
+/** Larger than `ANSWER_BYTES`, because each streamed event wraps one word in hundreds of bytes. */
 const STREAM_BYTES = 32 * ANSWER_BYTES
 const TRIES = 3
 const WAIT_MS = 500
@@ -42,35 +42,35 @@ const OVERLOADED = 529
 const saysLater = (status: number): boolean =>
   status === 429 || status === UNAVAILABLE || status === OVERLOADED
 
-/** Questions in a row that a provider does not answer before it is left alone for a while. */
+/** Consecutive failures after which the circuit breaker of a provider opens. */
 const FAILURES = 5
 const BREAKERS_MAX = 10_000
 
 const breakersOf = perKernel(() => new LruCache<string, Breaker>({ max: BREAKERS_MAX }))
 
-/** Of one provider of one tenant, in this process: tenants do not stop each other. */
+/** The circuit breaker of one provider of one tenant in this process; tenants are independent. */
 function breakerOf(kernel: Kernel, { row: { provider_id } }: OpenProvider): Breaker {
   const breakers = breakersOf(kernel)
   return breakers.get(provider_id) ?? breakers.set(provider_id, new Breaker(FAILURES))
 }
 
-/** A refusal is about the question, or the key: the provider works. */
+/** A 4xx status is the fault of the question or the key, so it does not count as a failure. */
 const isFailure = (fault: string): boolean =>
   fault !== 'refused_address' && (fault === 'status_429' || !fault.startsWith('status_4'))
 
-/** Milliseconds that a provider is not asked, since it has failed again and again; 0: it is. */
+/** Milliseconds until a provider that keeps failing may be asked again; 0 if it may be now. */
 export const heldMs = (kernel: Kernel, provider: OpenProvider): number =>
   breakerOf(kernel, provider).held_ms
 
 interface AskOptions {
   readonly signal: AbortSignal
-  /** Told what comes, of a provider that streams. */
+  /** Receives each piece of the answer of a provider that streams. */
   readonly on_text?: ((text: string) => void) | undefined
 }
 
 /**
- * Lets one question to a provider through where `held_ms` is 0: then either `ask` it, or tell
- * `gaveUp` that nothing is asked after all.
+ * Admits one question to a provider if the returned `held_ms` is 0. The caller must then either
+ * call `ask`, or `gaveUp` if it asks nothing after all.
  */
 export function admit(kernel: Kernel, provider: OpenProvider) {
   const breaker = breakerOf(kernel, provider)
@@ -91,7 +91,7 @@ export function admit(kernel: Kernel, provider: OpenProvider) {
   return { held_ms: breaker.enter(), ask, gaveUp: () => breaker.gaveUp() }
 }
 
-/** Rejects only once `signal` is aborted. */
+/** Asks through the circuit breaker. Rejects only once `signal` is aborted. */
 export async function askModel(
   kernel: Kernel,
   provider: OpenProvider,
@@ -147,12 +147,12 @@ async function send(
   }
 }
 
-/** Null: it is no answer, or none that can be kept. */
+/** Returns `null` if the reply is not an answer, or one that has no canonical JSON. */
 function parseAnswer(form: (typeof CHAT_FORMS)[keyof typeof CHAT_FORMS], reply: unknown) {
   try {
     const answer = form.parse(reply)
     if (answer) canonicalize(answer.calls.map((one) => ({ ...one })))
-    // A lone surrogate has no UTF-8 bytes to hash: it is replaced.
+    // A lone surrogate has no UTF-8 bytes to hash, so it is replaced.
     return answer && { ...answer, text: answer.text.toWellFormed() }
   } catch {
     return null

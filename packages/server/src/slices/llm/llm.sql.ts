@@ -1,4 +1,4 @@
-// SQL of providers of models.
+// SQL of model providers and tools.
 
 import { pageByTime } from '../../platform/db/page-by-time.ts'
 import type { Tables } from '../../platform/db/schema/tables.ts'

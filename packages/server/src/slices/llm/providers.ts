@@ -34,7 +34,7 @@ interface ProviderWords {
   readonly model_id: string
   readonly base_url: string
   readonly api_key: string | null
-  /** Whether it is asked for its answers in parts; absent: it is not. */
+  /** Whether the provider is asked for a streamed answer. Absent means no. */
   readonly streams?: boolean
 }
 
@@ -52,13 +52,13 @@ const providerColumn = sealedColumn({
 const labelOf = async ({ keyring }: Kernel, tenant_id: string, model_id: string): Promise<string> =>
   (await keyring.tenant(tenant_id)).label(`llm model\n${model_id}`)
 
-/** A model answers with what it was told of every store. */
+/** Refuses a key limited to some stores, because an answer may quote memories of any store. */
 export function refuseLimited({ principal }: { readonly principal: Principal }): void {
   if (principal.allowed_stores.length > 0)
     throw new Refusal('scope_missing', 'models serve every store; the key is limited to some')
 }
 
-/** Who answers for a model; null: nobody is configured, or nobody who is enabled. */
+/** Finds the provider of a model. Returns `null` if none is configured and enabled. */
 export async function findModel(
   kernel: Kernel,
   db: TenantDb,
@@ -132,7 +132,7 @@ export const createProvider: Handler<typeof contract.create_provider> = async (c
       return showProvider(row, opened)
     },
   })
-  // Of the row that was replaced, or of one that a repeated request did not store.
+  // The secret of the row that was replaced, or the new one if a repeated request did not store it.
   const unused = shown.config_id === provider_id ? replaced.secret_no : given.secret_no
   if (unused !== null && unused !== REDACTED_SECRET)
     await kernel.keyring.destroySecrets(tenant_id, 'decision', [unused])
@@ -191,7 +191,7 @@ export const listProviderPage: Handler<typeof contract.list_providers> = async (
   )
 }
 
-// The secret first: a crash leaves a row that nobody can read and that can be deleted again.
+// Destroys the secret first: a crash then leaves an unreadable row that can be deleted again.
 export const deleteProvider: Handler<typeof contract.delete_provider> = async (
   call,
   { params },
@@ -214,7 +214,7 @@ export const deleteProvider: Handler<typeof contract.delete_provider> = async (
   })
 }
 
-/** A provider without its address is disabled. */
+/** A provider whose address is redacted is disabled. */
 export const providerTextSource = textSource<
   ProviderRow,
   { readonly model_id: string; readonly base_url: string }

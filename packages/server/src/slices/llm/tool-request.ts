@@ -1,17 +1,18 @@
-// The one request of a tool: its host is fixed, a model fills declared parameters only.
+// The one HTTP request of a tool. Its host is fixed, and a model fills only declared parameters.
 
 import type { Json, JsonObject } from '@custos/proof'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 
 export interface HttpTarget {
   readonly method: 'GET' | 'POST'
-  /** With `{name}` for arguments in its path and query. */
+  /** May contain `{name}` placeholders for arguments in its path and query. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
 }
 
 /**
- * `refs`: memories that the result tells. `unsent`: the tool did not act. `unknown`: it may have.
+ * The result of a call. `refs`: memories that the result quotes. `unsent`: the tool did not act.
+ * `unknown`: it may have acted.
  */
 export type ToolOutcome =
   | { readonly result: string; readonly refs?: readonly number[] }
@@ -20,7 +21,7 @@ export type ToolOutcome =
 const CALL_MS = 30_000
 const RESULT_BYTES = 64 * 1024
 const PARAMETER = /\{(\w+)\}/g
-/** What a request says about itself: not for those who define tools. */
+/** Headers that a tool may not define, because they describe the request itself. */
 const RESERVED: ReadonlySet<string> = new Set([
   'host',
   'content-length',
@@ -36,7 +37,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   'keep-alive',
 ])
 
-/** Why the template cannot be used; null: it can. */
+/** Returns why the template cannot be used, or `null` if it can. */
 export function checkTemplate({ url, headers }: HttpTarget): string | null {
   const end = /^https?:\/\/[^/?#{}]+(?=[/?]|$)/i.exec(url)?.[0].length
   if (end === undefined) return 'url: the host must be fixed, and follow https://'
@@ -49,10 +50,10 @@ export function checkTemplate({ url, headers }: HttpTarget): string | null {
 const textOf = (value: Json | undefined): string =>
   value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 
-/** A segment of dots would change the path. */
+/** A path segment of one or two dots would change the path. */
 const isDots = (text: string): boolean => /^\.{1,2}$/.test(text)
 
-/** Null: an argument cannot be part of the path. */
+/** Returns `null` if an argument cannot be part of the path. */
 function buildRequest(
   { method, url }: HttpTarget,
   args: JsonObject,

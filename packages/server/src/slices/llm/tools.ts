@@ -1,4 +1,4 @@
-// Tools of managed runs: defined, listed and deleted. Their words and headers are sealed.
+// Tools of managed runs: defined, listed and deleted. Their names, texts and headers are sealed.
 
 import assert from 'node:assert/strict'
 import { type llm as contract, llmLimits, TOOL_KINDS, type Tool } from '@custos/contract'
@@ -43,9 +43,9 @@ interface ToolWords extends HttpTarget {
   readonly name: string
   readonly description: string
   readonly input_schema: JsonObject
-  /** Of the world model, that it invokes. */
+  /** The action of the world model that the tool invokes. */
   readonly action_name?: string
-  /** How a call of it is undone. */
+  /** The tool that undoes a call, and how its arguments are filled. */
   readonly compensation?: { readonly tool: string; readonly map: Readonly<Record<string, string>> }
 }
 
@@ -63,7 +63,7 @@ const toolColumn = sealedColumn({
 const labelOf = async ({ keyring }: Kernel, tenant_id: string, name: string): Promise<string> =>
   (await keyring.tenant(tenant_id)).label(`llm tool\n${name}`)
 
-/** Those that managed runs may call, oldest first. */
+/** Lists the tools that managed runs may call, oldest first. */
 export async function listEnabledTools(kernel: Kernel, db: TenantDb): Promise<OpenTool[]> {
   const all = await listToolPage(db, { limit: llmLimits.tools_per_tenant, offset: 0, after: null })
   const rows = all.filter(({ enabled }) => enabled === 1)
@@ -74,9 +74,9 @@ export async function listEnabledTools(kernel: Kernel, db: TenantDb): Promise<Op
   })
 }
 
-/** Why arguments are not those of the tool, in one line without their values; null: they are. */
+/** Why arguments do not fit the tool, in one line without their values; `null` if they fit. */
 export function findArgsProblem({ words }: OpenTool, args: JsonObject): string | null {
-  // A number that was changed when it was read would name something else.
+  // A number that lost precision when it was parsed would name something else.
   const changed = findValueProblem(args)
   if (changed) return showProblem(changed)
   const { properties } = words.input_schema
@@ -132,7 +132,7 @@ export const createTool: Handler<typeof contract.create_tool> = async (call, { b
       return showTool(row, opened)
     },
   })
-  // Of the row that was replaced, or of one that a repeated request did not store.
+  // The secret of the row that was replaced, or the new one if a repeated request did not store it.
   const unused = shown.tool_id === tool_id ? replaced.secret_no : given.secret_no
   if (unused !== null && unused !== REDACTED_SECRET)
     await kernel.keyring.destroySecrets(tenant_id, 'decision', [unused])
@@ -215,7 +215,7 @@ async function prepareTool(
   }
 }
 
-/** Those that are not there, all or none. */
+/** Creates the built-in tools that are missing, all or none. */
 export const seedBuiltins: Handler<typeof contract.seed_builtins> = async (call) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
@@ -239,7 +239,7 @@ export const seedBuiltins: Handler<typeof contract.seed_builtins> = async (call)
       const seeded = stored.length
       return { reply: { seeded }, ids: { seeded } }
     },
-    // Written by run above.
+    // The ids were written by `run` above.
     replay: async (_, ids) => ({ seeded: Number(ids['seeded']) }),
   })
   const secrets = unused.map(({ secret_no }) => secret_no)
@@ -310,7 +310,7 @@ export const listTools: Handler<typeof contract.list_tools> = async (call, { que
   )
 }
 
-// The secret first: a crash leaves a row that nobody can read and that can be deleted again.
+// Destroys the secret first: a crash then leaves an unreadable row that can be deleted again.
 export const deleteTool: Handler<typeof contract.delete_tool> = async (call, { params }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
@@ -330,7 +330,7 @@ export const deleteTool: Handler<typeof contract.delete_tool> = async (call, { p
   })
 }
 
-/** A tool without its words is disabled. */
+/** A tool whose texts are redacted is disabled. */
 export const toolTextSource = textSource<
   ToolRow,
   { readonly name: string; readonly description: string; readonly url: string }

@@ -15,11 +15,11 @@ export interface ResolvedPoint extends PlanePoint {
 export const RESOLUTION = 40
 const H_FRAC = 0.06
 const PADDING = 0.05
-/** Weights are summed as whole multiples of this: their order then does not matter. */
+/** Weights are summed as integer multiples of 1 / GRAIN, so that their order does not matter. */
 const GRAIN = 2 ** 32
 const STRETCH = 16
 
-/** Over the bounding box of all `points`; only the `resolved` ones are evidence. */
+/** Spans the bounding box of all `points`; only the `resolved` points count as evidence. */
 export async function outcomeField(
   points: readonly PlanePoint[],
   resolved: readonly ResolvedPoint[],
@@ -71,7 +71,7 @@ function padded(values: readonly number[]): [number, number] {
   return [low - padding, high + padding]
 }
 
-/** Both ends included. */
+/** The nodes of an axis, including both ends of the range. */
 const nodes = ([low, high]: readonly [number, number]): Float64Array =>
   Float64Array.from({ length: RESOLUTION }, (_, at) => low + ((high - low) * at) / (RESOLUTION - 1))
 

@@ -83,7 +83,7 @@ const ROW_PX = (HEX_PX * Math.sqrt(3)) / 2
 
 interface Hex {
   readonly id: string
-  /** Column and row; odd rows stand half a cell to the right. */
+  /** Column and row. Odd rows are shifted half a cell to the right. */
   readonly q: number
   readonly r: number
 }

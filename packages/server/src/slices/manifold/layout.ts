@@ -26,13 +26,13 @@ import {
 } from './selection.ts'
 import { EMBEDDER_NAME, vectorsOf } from './vectors.ts'
 
-/** Layouts kept in memory, the last ones asked for: some 6 MB each of 20,000 points. */
+/** The capacity of the LRU cache of layouts. A layout of 20,000 points takes about 6 MB. */
 const KEPT_MAX = 8
-/** A plane needs three points. */
+/** The fewest points that a plane can be computed from. */
 const POINTS_MIN = 3
 
 interface Layout {
-  /** What was selected, in the order of the points: of fewer than three there are none. */
+  /** The selected decisions in the order of the points. Fewer than three have no points. */
   readonly items: readonly SelectedDecision[]
   readonly field: ManifoldField
 }
@@ -44,7 +44,7 @@ interface CachedLayout extends Layout {
   readonly plane: Plane
 }
 
-/** Numbers, ids and handles; no text of a decision and no vector stays. */
+/** An LRU cache of layouts. It holds numbers, ids and handles, but no texts and no vectors. */
 class Layouts {
   readonly #kept = new Map<string, CachedLayout>()
   #last: Promise<unknown> = Promise.resolve()
@@ -71,7 +71,7 @@ class Layouts {
     return cleared
   }
 
-  /** One after the other: what one has computed the next one finds. */
+  /** Runs one computation at a time, so a waiting caller finds the result of an earlier one. */
   inTurn<T>(act: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(act, act)
     this.#last = turn.catch(() => undefined)
@@ -81,7 +81,7 @@ class Layouts {
 
 export const layouts = perKernel(() => new Layouts())
 
-/** As the log stands now. */
+/** Computes the layout at the current log position, or returns it from the cache. */
 export async function layOut(
   caller: {
     readonly kernel: Kernel
@@ -208,7 +208,7 @@ function judgmentOf(
   }
 }
 
-/** Agents whose scores are made in one go. */
+/** The number of agents whose scores are computed in one batch. */
 const CHUNK = 500
 
 /** By the number of the agent: those among `wanted`. */
@@ -237,13 +237,13 @@ async function scoreAgents(
   return scores
 }
 
-/** A point, and the agent it is one of. */
+/** A point and the number of its agent. */
 interface Judgment {
   readonly agent_no: number
   readonly point: ManifoldPoint
 }
 
-/** The best score first; of equal ones the agent that was there first. */
+/** Agents by descending score; equal scores keep the order of registration. */
 function overlay(
   judgments: readonly Judgment[],
   scores: ReadonlyMap<number, ScoreObject>,
@@ -258,7 +258,7 @@ function overlay(
 }
 
 function agentOf(score: ScoreObject, own: readonly Judgment[]): ManifoldAgent {
-  // Places have four digits: as whole numbers their sum is the same in any order.
+  // Coordinates have four decimals; as integers, their sum is the same in any order.
   const mean = (place: (point: ManifoldPoint) => number) =>
     round4(
       own.reduce((sum, { point }) => sum + Math.round(place(point) * 1e4), 0) / own.length / 1e4,

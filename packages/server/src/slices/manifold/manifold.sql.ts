@@ -71,8 +71,8 @@ const governedStatement = statement<Page & { dimension: Uint8Array }>()(
       )
       .select('known.outcome')
       .where('agent.dimension', '=', p.dimension),
-  // Looks the agent of each decision up: planned for any values, a join compares every decision
-  // with every agent of the dimension.
+  // A lateral lookup of each decision's agent, because the generic plan of a join compares every
+  // decision with every agent of the dimension.
   (k, p) =>
     governedPage(k, p)
       .innerJoinLateral(

@@ -4,9 +4,9 @@ import type { ManifoldField, ManifoldPoint } from '@custos/contract'
 import type { PlanePoint } from './field.ts'
 
 const [WIDTH, HEIGHT] = [1_060, 760]
-/** Where the plane is drawn, at most. */
+/** The largest area of the drawn plane. */
 const BOX = { left: 90, top: 96, side: 580 }
-/** The most marks drawn, with and without an outcome each; the newest are chosen. */
+/** The most marks drawn with an outcome, and again without one; the newest are chosen. */
 const MARKS_MAX = 1_000
 /** The most agents that the picture shows. */
 const AGENTS_MAX = 12
@@ -14,7 +14,7 @@ const AGENTS_MAX = 12
 const SUPPORT_MIN = 0.5
 const TICKS = 5
 
-/** From the units of the plane to pixels; both axes have one scale. */
+/** Converts plane units to pixels. Both axes have the same scale. */
 interface Frame {
   readonly left: number
   readonly top: number
@@ -81,7 +81,7 @@ function drawPlane(shown: ManifoldField, listed: ManifoldField['agents']): strin
   ]
 }
 
-/** A square around each node that has evidence; one path for each shade. */
+/** Draws a square around each node that has evidence, with one path per shade. */
 function drawShades({ field }: ManifoldField, frame: Frame): string[] {
   const { resolution, x_range, y_range, grid, support } = field
   const step = (range: readonly number[]) => ((range[1] ?? 0) - (range[0] ?? 0)) / (resolution - 1)
@@ -114,7 +114,7 @@ function marksOf({ points }: ManifoldField) {
   }
 }
 
-/** The unresolved first: what is known lies on top. */
+/** Draws unresolved points first, so that known outcomes lie on top. */
 function drawMarks(shown: ManifoldField, frame: Frame): string[] {
   const { paid, failed, others } = marksOf(shown)
   const spots = (points: readonly ManifoldPoint[]) =>
@@ -156,7 +156,7 @@ function drawAxes(shown: ManifoldField, frame: Frame): string[] {
   ]
 }
 
-/** Round numbers inside the range, as far apart on both axes. */
+/** Round tick values inside the range, with the same step on both axes. */
 function ticksOf(
   [low, high]: readonly [number, number],
   extent: number,
@@ -189,7 +189,7 @@ const COLUMNS = { score: 210, resolved: 262, decisions: 322 }
 interface Place {
   readonly x: number
   readonly y: number
-  /** Outcomes nearby from which on a shade is drawn. */
+  /** The least support from which a shade is drawn. */
   readonly support: number
 }
 
@@ -274,7 +274,7 @@ function agentList(
   ]
 }
 
-/** Expected share of `paid`, in fifths: the darker the more defaults. */
+/** Shades by the expected share of `paid`, in fifths: darker means more defaults. */
 const SHADES = ['#5a5a5a', '#8c8c8c', '#b4b4b4', '#d6d6d6', '#f6f6f6'] as const
 
 const shadeOf = (share: number): number =>
@@ -291,14 +291,14 @@ const CROSS_PX = 3.5
 
 const path = (d: string, look: string): string => (d === '' ? '' : `<path d="${d}" ${look}/>`)
 
-/** Of unknown outcome. */
+/** The marks of decisions without a known outcome. */
 const dots = (spots: readonly PlanePoint[]): string =>
   path(
     spots.map(({ x, y }) => `M${x} ${y}h0`).join(''),
     'stroke="#000" stroke-width="2.4" stroke-linecap="round" fill="none"',
   )
 
-/** Paid. */
+/** The marks of paid decisions. */
 const rings = (spots: readonly PlanePoint[]): string => {
   const half = `a${RING_PX} ${RING_PX} 0 1 0`
   const ring = ({ x, y }: PlanePoint) =>
@@ -306,7 +306,7 @@ const rings = (spots: readonly PlanePoint[]): string => {
   return path(spots.map(ring).join(''), 'stroke="#000" stroke-width="1.2" fill="#fff"')
 }
 
-/** In default; white around it, so that it shows on the darkest shade. */
+/** The marks of defaults, with a white outline that shows on the darkest shade. */
 const crosses = (spots: readonly PlanePoint[]): string => {
   const wide = 2 * CROSS_PX
   const stroke = `l${wide} ${wide}m0 ${-wide}l${-wide} ${wide}`
@@ -336,7 +336,7 @@ interface TextStyle {
   readonly size?: number
   readonly bold?: boolean
   readonly anchor?: 'middle' | 'end'
-  /** Read from below. */
+  /** Rotated to be read from bottom to top. */
   readonly turned?: boolean
 }
 
@@ -358,20 +358,20 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
 }
 
-/** Handles are callers' words: here they are text and never markup. */
+/** Escapes handles, which callers control, so that they are text and never markup. */
 const escapeText = (words: string): string =>
   words
-    // What XML 1.0 has no place for, not even escaped.
+    // Characters that XML 1.0 forbids, even escaped.
     .replaceAll(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\ufffd')
     .replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? '')
 
 const CLIPPED = 22
 
-/** As much of a handle as there is room for. */
+/** Shortens a handle to the available room. */
 function clip(words: string): string {
   const characters = [...words]
   return characters.length <= CLIPPED ? words : `${characters.slice(0, CLIPPED - 1).join('')}…`
 }
 
-/** With a comma between thousands. */
+/** Formats a number with commas between thousands. */
 const number = (value: number): string => String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')

@@ -1,7 +1,7 @@
-// Pure: the plane in which vectors differ most (principal components), and where each lies on it.
-// Only + − × ÷ and square roots are used: the same matrix gives the same bits on every machine.
+// Pure: the plane of the first two principal components of vectors, and each vector's position.
+// Uses only + − × ÷ and square roots, so the same matrix gives the same bits on every machine.
 
-/** Rows of whole numbers, one behind the other: unit vectors times 127 (platform/embed). */
+/** Row-major integer vectors: unit vectors times 127 (platform/embed). */
 export interface Vectors {
   readonly rows: Int8Array
   readonly count: number
@@ -9,7 +9,7 @@ export interface Vectors {
 }
 
 export interface Plane {
-  /** In the order of the rows, rounded: what follows can be computed again from what is shown. */
+  /** In row order, and rounded, so that later results can be recomputed from what is shown. */
   readonly xs: Float64Array
   readonly ys: Float64Array
   readonly variance_explained: readonly [number, number]
@@ -18,20 +18,20 @@ export interface Plane {
 type Pace = () => Promise<void> | undefined
 
 const UNIT = 127
-/** Columns on each side of a tile of products, and rows that are summed in one go. */
+/** The side of a tile of products, in columns, and the rows summed per group. */
 const TILE = 4
 const GROUP = 64
-/** Rows between two looks at the clock. */
+/** The rows processed between two calls of `pace`. */
 const STRETCH = 64
-/** Of the variance; a component with less is rounding, and is shown as none. */
+/** A component with a smaller share of the variance is rounding error, and is dropped. */
 const NOTHING = 1e-12
 
-/** With more, sums of products times their number might not be exact any more. */
+/** The most rows for which the integer sums stay exact in a double. */
 const ROWS_MAX = 500_000
 
 /**
- * Sums of products are whole numbers, so their order does not matter: the same rows give the same
- * bits in any order.
+ * Computes the principal plane. Sums of products are integers, so the rows give the same bits in
+ * any order.
  */
 export async function principalPlane(vectors: Vectors, pace: Pace): Promise<Plane> {
   const { count, dimensions } = vectors
@@ -57,7 +57,7 @@ function sumRows({ rows, dimensions }: Vectors): Float64Array {
   return sums
 }
 
-/** The scatter matrix times the number of rows: whole numbers below 2^53. */
+/** The scatter matrix times the number of rows, in integers below 2^53. */
 async function scatterOf(vectors: Vectors, sums: Float64Array, pace: Pace): Promise<Float64Array> {
   const { count, dimensions } = vectors
   const width = Math.ceil(dimensions / TILE) * TILE
@@ -78,7 +78,7 @@ async function scatterOf(vectors: Vectors, sums: Float64Array, pace: Pace): Prom
   return scatter
 }
 
-/** Column by column; columns and rows of zeros, which add nothing, fill the last group up. */
+/** Copies a group of rows column by column, padded with zeros, which add nothing. */
 function groupAt({ rows, count, dimensions }: Vectors, first: number, width: number): Float64Array {
   const group = new Float64Array(width * GROUP)
   for (let row = 0; row < Math.min(GROUP, count - first); row += 1) {
@@ -88,7 +88,7 @@ function groupAt({ rows, count, dimensions }: Vectors, first: number, width: num
   return group
 }
 
-// Two columns with four: eight sums in registers, several times as fast as one at a time.
+// Multiplies two columns by four at once: eight sums in registers are several times as fast.
 function addProducts(
   gram: Float64Array,
   group: Float64Array,
@@ -130,7 +130,7 @@ function add(gram: Float64Array, start: number, sums: readonly number[]): void {
   for (let at = 0; at < TILE; at += 1) gram[start + at] = (gram[start + at] ?? 0) + (sums[at] ?? 0)
 }
 
-/** Where the rows lie along an axis, from their mean; 0 for all where there is no axis. */
+/** The position of each row along the axis, from the mean. All 0 if there is no axis. */
 async function projectRows(
   { rows, count, dimensions }: Vectors,
   sums: Float64Array,
@@ -150,36 +150,37 @@ async function projectRows(
   return places
 }
 
-/** An axis has no direction of its own: its largest part is made positive. */
+/** The sign that makes the axis's largest component positive, since an axis has no direction. */
 function signOf(axis: Float64Array): 1 | -1 {
   let largest = 0
   for (const value of axis) if (Math.abs(value) > Math.abs(largest)) largest = value
   return largest < 0 ? -1 : 1
 }
 
-/** Never -0. */
+/** Rounds to four decimals, and never returns -0. */
 export const round4 = (value: number): number => Math.round(value * 10_000) / 10_000 + 0
 
-/** More columns than are wanted: the ratio to the first one left out is what converges. */
+/** More columns than needed: the speed of convergence depends on the first one left out. */
 const WIDTH = 16
 const ROUNDS_MAX = 400
 const RESIDUAL = 1e-10
-/** A column that loses this much to the ones before it had nothing of its own. */
+/** A column that shrinks below this factor depended on the columns before it. */
 const INDEPENDENT = 1e-9
 const SWEEPS_MAX = 40
 
 interface EigenPair {
   readonly value: number
-  /** Of length 1; zeros where the matrix has no such direction. */
+  /** A unit vector, or zeros if the matrix has no further direction. */
   readonly vector: Float64Array
 }
 
 type Columns = Float64Array[]
 
 /**
- * The first `count` pairs, by falling value. Where two values are closer than the iteration can
- * tell, any plane is as good as another: what is answered is still a function of the matrix alone.
- * @param matrix row by row, `size` × `size`
+ * The first `count` eigenpairs, by descending eigenvalue. If two eigenvalues are too close for the
+ * iteration to separate, any plane is equally good, but the result still depends on the matrix
+ * only.
+ * @param matrix row-major, `size` × `size`
  */
 export async function leadingPairs(
   matrix: Float64Array,
@@ -202,7 +203,7 @@ export async function leadingPairs(
   }
 }
 
-/** Any columns will do that depend on nothing and lean on no axis. */
+/** Fixed pseudo-random start columns, so that no axis is preferred. */
 function startColumns(size: number, width: number): Columns {
   let state = 1
   return Array.from({ length: width }, () =>
@@ -236,7 +237,7 @@ function addTimes(target: Float64Array, factor: number, other: Float64Array): vo
     target[at] = (target[at] ?? 0) + factor * (other[at] ?? 0)
 }
 
-/** Gram and Schmidt, twice over; a column without a direction of its own becomes zeros. */
+/** Gram–Schmidt, applied twice. A column that depends on the others becomes zeros. */
 function orthonormal(columns: Columns): Columns {
   const done: Columns = []
   for (const column of columns) {
@@ -256,7 +257,7 @@ function products(basis: Columns, image: Columns): Columns {
   return table.map((row, i) => row.map((value, j) => (value + (table[j]?.[i] ?? 0)) / 2))
 }
 
-/** Jacobi's rotations; values fall, and equal ones stay in their order. */
+/** Diagonalises by Jacobi rotations. Eigenvalues descend; equal ones keep their order. */
 function diagonalise(table: Columns): { values: number[]; rotation: Columns } {
   const size = table.length
   const turned = table.map((_, i) => Float64Array.from({ length: size }, (_, j) => +(i === j)))
@@ -268,7 +269,7 @@ function diagonalise(table: Columns): { values: number[]; rotation: Columns } {
   return { values: order.map(value), rotation: order.map((at) => turned[at] ?? new Float64Array()) }
 }
 
-/** What is left beside the diagonal; 0 once it is lost in rounding. */
+/** The size of the off-diagonal elements, or 0 once it is lost in rounding. */
 function offDiagonal(table: Columns): number {
   let [off, all] = [0, 0]
   for (const [i, row] of table.entries())
@@ -319,7 +320,7 @@ function rotate(columns: Columns, rotation: Columns): Columns {
   })
 }
 
-/** Whether the matrix does to the vectors what it does to eigenvectors. */
+/** Whether the pairs satisfy the eigenvector equation within the residual. */
 function settled(pairs: readonly EigenPair[], images: Columns): boolean {
   const largest = pairs[0]?.value ?? 0
   return pairs.every(({ value, vector }, at) => {

@@ -22,18 +22,18 @@ export interface SelectedDecision {
 export interface Selection {
   /** By descending seq. */
   readonly items: readonly SelectedDecision[]
-  /** Number of decisions that match, selected or not. */
+  /** The number of matching decisions, selected or not. */
   readonly total: number
   /** Changes when a decision is added, replaced or resealed. */
   readonly fingerprint: string
-  /** Position of the last log entry on the snapshot; null: the log is empty. */
+  /** The position of the snapshot's last log entry. `null` if the log is empty. */
   readonly log_seq: number | null
 }
 
 export interface SelectionQuery {
   /** Label digest of the dimension. */
   readonly dimension: Uint8Array
-  /** Empty: every store, and governed decisions, which belong to none. */
+  /** Empty means every store, and also governed decisions, which belong to no store. */
   readonly store_ids: readonly string[]
 }
 
@@ -43,7 +43,7 @@ interface SelectionOptions {
   readonly pace: () => Promise<void> | undefined
 }
 
-/** Rows of one query: longer queries would delay others. */
+/** Rows per query; longer queries would delay others. */
 const PAGE_ROWS = 1_000
 
 export async function selectDecisions(

@@ -1,4 +1,4 @@
-// Vectors of decisions, made from what they say at present. They live for one computation.
+// Vectors of decisions, embedded from their current texts. They live for one computation.
 
 import { canonicalize, type JsonObject } from '@custos/proof'
 import { createStaticEmbedder } from '../../platform/embed/static-embedder.ts'
@@ -14,12 +14,12 @@ import { listSealedGoverned } from './manifold.sql.ts'
 import type { Vectors } from './plane.ts'
 import type { SelectedDecision, SelectionQuery } from './selection.ts'
 
-/** The same for every store and every configuration: vectors of two spaces cannot be compared. */
+/** One embedder for all stores and settings, as vectors of two spaces cannot be compared. */
 const embedder = createStaticEmbedder()
 export const EMBEDDER_NAME = `${embedder.model}/${embedder.version}`
 export const EMBEDDER_DIMENSIONS = embedder.dimensions
 
-/** Characters of the question and of the answer that count: a decision may be megabytes. */
+/** The characters embedded of a question and of an answer, because a decision may be megabytes. */
 const CHARS_MAX = 4_096
 const CHUNK_ROWS = 100
 
@@ -30,13 +30,13 @@ interface Frame {
   readonly pace: () => Promise<void> | undefined
 }
 
-/** A text of a decision at a place of the log. */
+/** The text of a decision at a log position. */
 interface DecisionText {
   readonly seq: number
   readonly text: string
 }
 
-/** In the order of `items`; zeros for what cannot be opened any more. */
+/** Returns vectors in the order of `items`, with zeros for what can no longer be opened. */
 export async function vectorsOf(
   frame: Frame,
   items: readonly SelectedDecision[],
@@ -72,7 +72,7 @@ async function trailTexts(
 ): Promise<DecisionText[]> {
   const [newest, oldest] = [chunk[0], chunk.at(-1)]
   if (!newest || !oldest) return []
-  // No decision ever comes in between two that are there.
+  // The range selects exactly the chunk, since no decision is ever inserted between two others.
   const filter: DecisionFilter = {
     ...(asked.store_ids.length === 0 ? {} : { store_ids: asked.store_ids }),
     after_seq: oldest.seq - 1,

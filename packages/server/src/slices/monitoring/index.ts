@@ -29,14 +29,14 @@ export const uptimeSeconds = (): number => Math.floor(performance.now() / 100) /
 
 export const startedAt = (): string => formatTime(Math.floor(performance.timeOrigin * 1000))
 
-/** What can be told apart by store. */
+/** Counts that can be limited to some stores. */
 interface Counts {
   readonly stores: number
   readonly memories: number
   readonly decisions: number
 }
 
-/** What belongs to a tenant as a whole. */
+/** Totals of a whole tenant. */
 interface TenantTotals {
   readonly certificates: number
   readonly log_size: number
@@ -166,16 +166,16 @@ export const platformHandlers: HandlersOf<typeof platform> = {
         members: { checks },
         retry_after_s: 5,
       })
-    // Reported, and no reason to send requests elsewhere: the service works with such a clock.
+    // Reported without failing readiness, because the service works with such a clock.
     const clock_ahead = ahead_s > 0 ? { seconds: ahead_s, advice: CLOCK_ADVICE } : null
     return { status: 'ok', checks, clock_ahead, uptime_seconds: uptimeSeconds() }
   },
 }
 
-/** By name: probes behind a database that hangs do not take all its connections. */
+/** Running checks by name, shared so that probes of a hanging database do not use up its pool. */
 const checksUnderWay = perKernel((): Partial<Record<string, Promise<string>>> => ({}))
 
-// The reason goes to the log: the answer is public.
+// The reply is public, so the reason is only logged.
 async function check(
   kernel: Kernel,
   name: string,
@@ -199,18 +199,18 @@ async function check(
 
 export const monitoringHandlers: HandlersOf<typeof monitoring> = { stats }
 
-/** Scrapes in between share one answer. */
+/** The least interval between readings; scrapes in between share one result. */
 const EVERY_MS = 5_000
-/** Of the time, at most this part goes to reading, however many tenants there are. */
+/** The largest share of time that readings may take, however many tenants there are. */
 const SHARE_MAX = 0.05
-/** Tenants read before other requests have their turn. */
+/** Tenants per chunk; other requests run between chunks. */
 const CHUNK = 50
 const SECOND_US = 1_000_000
 
 interface StoredNumbers {
   readonly approvals_pending: number
   readonly approval_oldest_s: number
-  /** Undefined: none is pending. */
+  /** Undefined if none is pending. */
   readonly approval_expires_s: number | undefined
   readonly overdue: number
   readonly log_size: number
@@ -229,7 +229,7 @@ function storedNumbers(kernel: Kernel): Promise<StoredNumbers | null> {
   const last = readings(kernel)
   const begun_ms = performance.now()
   if (begun_ms < last.again_ms) return last.numbers
-  // Nobody begins another while this one runs.
+  // Prevents a second reading while this one runs.
   last.again_ms = Number.POSITIVE_INFINITY
   last.numbers = readNumbers(kernel)
     .catch((error: unknown) => {
@@ -250,7 +250,7 @@ async function readNumbers(kernel: Kernel): Promise<StoredNumbers> {
   const sum = { approvals_pending: 0, overdue: 0, log_size: 0, stores: 0 }
   let [oldest_us, uncovered_us, expires_us] = [now_us, now_us, Number.POSITIVE_INFINITY]
   const rest = yieldBetweenChunks()
-  // A database across a network takes the questions of all tenants in a few messages.
+  // In a shared database, one chunk takes few round trips for the queries of all tenants.
   const chunk = kernel.db.shared ? Math.max(1, tenants.length) : CHUNK
   for (let at = 0; at < tenants.length; at += chunk) {
     for (const row of await listTenantNumbers(kernel.db, tenants.slice(at, at + chunk), now_us)) {
@@ -272,7 +272,7 @@ async function readNumbers(kernel: Kernel): Promise<StoredNumbers> {
   }
 }
 
-/** When an entry of the log was appended. */
+/** The time at which a log entry was appended. */
 function timeOf(record: string): number {
   const { created_at }: { created_at: string } = JSON.parse(record)
   const time_us = parseTime(created_at)
@@ -280,7 +280,7 @@ function timeOf(record: string): number {
   return time_us
 }
 
-/** Never rejects: a value that cannot be read now has no sample. */
+/** Never rejects. A value that cannot be read now has no sample. */
 export async function renderMetrics(kernel: Kernel, epoch_seconds: number): Promise<string> {
   const reading = waitAtMost(storedNumbers(kernel), PROBE_WAIT_MS, () => null)
   const [stored, storage] = await Promise.all([reading, probeStorage(kernel)])
@@ -310,12 +310,12 @@ export async function renderMetrics(kernel: Kernel, epoch_seconds: number): Prom
 }
 
 const MARK = 'readiness'
-/** Probes in between share one answer: a flood of them does not become a flood of writes. */
+/** The least interval between probes, so that a flood of requests is no flood of writes. */
 const PROBE_EVERY_MS = 1_000
-/** With less, the next write to the keyring may fail although this one did not. */
+/** With less free space, the keyring's next write may fail although this one succeeded. */
 const FREE_BYTES_MIN = 1024 * 1024
 
-/** A database that hangs answers nothing for longer than a scrape waits. */
+/** The wait for a hanging database, shorter than the timeout of a scrape. */
 const PROBE_WAIT_MS = 3_000
 
 const lastProbes = perKernel(() => ({
@@ -323,12 +323,12 @@ const lastProbes = perKernel(() => ({
   state: Promise.resolve<Awaited<ReturnType<typeof probe>>>('ok'),
 }))
 
-/** Never rejects: the reason of a failure goes to the log. */
+/** Never rejects. The reason of a failure is logged. */
 function probeStorage(kernel: Kernel): ReturnType<typeof probe> {
   const last = lastProbes(kernel)
   const begun_ms = performance.now()
   if (begun_ms < last.again_ms) return last.state
-  // Nobody begins another while this one runs.
+  // Prevents a second probe while this one runs.
   last.again_ms = Number.POSITIVE_INFINITY
   const ended = probe(kernel).finally(() => {
     last.again_ms = begun_ms + PROBE_EVERY_MS
@@ -343,7 +343,7 @@ async function probe(kernel: Kernel): Promise<'ok' | 'full' | 'failing'> {
     const until_us = kernel.clock.now()
     await kernel.db.transact(PLATFORM, (tx) => saveMark(tx, { name: MARK, holder, until_us }))
     const found = await kernel.db.read(PLATFORM, (db) => findMark(db, MARK))
-    // In a shared database another process may have written its own since.
+    // In a shared database, another process may have overwritten the row since.
     const stored = kernel.db.shared ? found !== null : found === holder
     if (!stored) throw new Error('what was written is not what is read')
     await takeFileDescriptor()
@@ -356,12 +356,12 @@ async function probe(kernel: Kernel): Promise<'ok' | 'full' | 'failing'> {
   }
 }
 
-/** Files of the database are open already; what is loaded on first use needs another one. */
+/** Fails if no file descriptor is free, because files loaded on first use need one. */
 async function takeFileDescriptor(): Promise<void> {
   await (await open(process.execPath)).close()
 }
 
-/** SQLite writes over the old part of its log while the file system has no room for the keyring. */
+/** SQLite reuses old parts of its WAL even when the file system has no room for the keyring. */
 async function hasSpace({ db: { source } }: Kernel): Promise<boolean> {
   if (source.engine !== 'sqlite') return true
   const { bfree, bsize } = await statfs(source.path)

@@ -1,4 +1,4 @@
-// Counts by index, one tenant at a time.
+// Counts answered from indexes, for one tenant at a time.
 
 import { sql } from 'kysely'
 import type { Builder } from '../../platform/db/builder.ts'
@@ -22,13 +22,13 @@ export const countFacts = (db: TenantDb, ids: readonly string[]) => countIn(db, 
 export const countDecisions = (db: TenantDb, ids: readonly string[]) =>
   countIn(db, 'decisions', ids)
 
-/** Without those of self-tests. */
+/** Counts certificates without those of self-tests. */
 export const countCertificates = (db: TenantDb) =>
   from(db, 'certificates')
     .select((e) => e.fn.countAll<number>().as('count'))
     .where('certificate_id', 'not in', from(db, 'self_test_certificates').select('certificate_id'))
 
-/** Entries of the tenant's log. */
+/** The number of entries in the tenant's log. */
 export async function logSize(db: TenantDb): Promise<number> {
   const row = await db.first(from(db, 'chain_heads').select('size'))
   return row?.size ?? 0
@@ -45,15 +45,15 @@ const lastEpoch = (k: Builder, tenant_id: string) =>
 
 const UNCOVERED = sql<number>`case when covered.tree_size is null then 0 else covered.tree_size end`
 
-/** A tenant without a log has nothing to count. */
+/** Returns no row for a tenant without a log, which has nothing to count. */
 const numbersStatement = statement<{ now_us: number }>()((k, p) =>
   k
     .selectFrom('chain_heads')
     .leftJoin(lastEpoch(k, p.tenant_id), (join) =>
       join.onRef('covered.tenant_id', '=', 'chain_heads.tenant_id'),
     )
-    // The oldest entry that no checkpoint covers. Under row-level security PostgreSQL looks up what
-    // a column or CASE says; with a subquery or COALESCE it would read the whole log.
+    // Joins the oldest entry that no checkpoint covers. Under row-level security, PostgreSQL uses
+    // the index for a column or CASE, but would read the whole log for a subquery or COALESCE.
     .leftJoin('breadcrumbs', (join) =>
       join
         .onRef('breadcrumbs.tenant_id', '=', 'chain_heads.tenant_id')

@@ -1,4 +1,5 @@
-// The orchestrator: ingestion of turns, roles and numbers of runs, handlers, the timer of runs.
+// The orchestrator: ingestion of conversations, roles and statistics of runs, the handlers, and the
+// timer of runs.
 
 import {
   AGENT_ROLES,
@@ -53,7 +54,7 @@ import {
   listWorkflows,
 } from './workflows/workflows.ts'
 
-/** The turns of a conversation become memories, word for word; with `extract` also their facts. */
+/** Stores each turn of a conversation as a memory, word for word; with `extract` also its facts. */
 const ingest: Handler<typeof memoryIngestion.ingest> = async (call, { params, body }) => {
   const { messages, session_id, metadata, namespace, tenant_id } = body
   const shared = { ...metadata, ...(session_id != null && { session_id }) }
@@ -66,7 +67,7 @@ const ingest: Handler<typeof memoryIngestion.ingest> = async (call, { params, bo
   return writeAll(call, { ...params, items, loc: ['body', 'messages'] })
 }
 
-/** A message of the future is a wrong clock: its memory is not hidden until then. */
+/** A timestamp in the future means a wrong clock, so it does not delay the memory's validity. */
 function toMemory(
   {
     content,
@@ -79,7 +80,7 @@ function toMemory(
   shared: Readonly<Record<string, unknown>>,
   now_us: number,
 ): WriteRequest {
-  // The names under which retrieval looks for them.
+  // Retrieval looks for them under these names.
   const said = { speaker: speaker ?? name, role, timestamp, message_id }
   const known = Object.entries(said).filter(([, value]) => value != null)
   // The schema has checked the timestamp.
@@ -98,7 +99,7 @@ const listRoles: Handler<typeof contract.list_roles> = async () => ({
   })),
 })
 
-/** PostgreSQL answers sums as texts. */
+/** PostgreSQL returns sums as strings. */
 function sumOf<R>(rows: readonly R[], member: (row: R) => number | string | null): number {
   return rows.reduce((sum, row) => sum + Number(member(row) ?? 0), 0)
 }

@@ -49,11 +49,11 @@ const corpusIdentity: RegistryIdentity = {
   denial: ({ name, reason }) => rejection([`sealing was denied by the policy ${name}: ${reason}`]),
 }
 
-/** Other requests run between its steps. */
+/** Derives the digests in steps, so that other requests run in between. */
 const deriveInSteps = (corpus: CorpusContent): Promise<CorpusDerived> =>
   runInSteps(derivation(corpus, sha256))
 
-/** The registry for one corpus: its sources are too many to be part of the proposal. */
+/** The registry for one corpus, whose sources are too large to be part of the proposal. */
 function corpusRegistry(corpus: CorpusContent, derived: CorpusDerived): Registry<CorpusRequest> {
   const content = canonicalize(corpusRequest(corpus, derived))
   return {
@@ -62,9 +62,9 @@ function corpusRegistry(corpus: CorpusContent, derived: CorpusDerived): Registry
     approvable: false,
     operation: () => 'provenance.register',
     context: ({ name, source_count }) => ({ name, sources: source_count }),
-    // Before any redaction: the next request comes without it again.
+    // Computed before any redaction, because a repeated request arrives unredacted.
     content: () => content,
-    // Landing certificates find it by its root.
+    // Landing certificates find the corpus by its root.
     name: ({ merkle_root }) => merkle_root,
     async fields({ request }) {
       // A policy may have redacted the name.
@@ -76,7 +76,7 @@ function corpusRegistry(corpus: CorpusContent, derived: CorpusDerived): Registry
   }
 }
 
-/** Returns what the steps return; other requests run between two of them. */
+/** Runs a generator to its end and returns its result. Other requests run between two steps. */
 async function runInSteps<T>(steps: Generator<void, T>): Promise<T> {
   for (;;) {
     const { done, value } = steps.next()
@@ -85,7 +85,7 @@ async function runInSteps<T>(steps: Generator<void, T>): Promise<T> {
   }
 }
 
-/** The document of a sealed corpus. */
+/** The signed document. Refuses `corpus_not_found` if there is none. */
 function documentOf({ document }: OpenRecord): JsonObject {
   if (document === null) throw new Refusal('corpus_not_found')
   return document
@@ -93,7 +93,7 @@ function documentOf({ document }: OpenRecord): JsonObject {
 
 function showCorpus(record: OpenRecord, tenant_id: string): Corpus {
   const { redacted, request } = record
-  // Of a redacted corpus the request keeps the digests.
+  // The request of a redacted corpus keeps the digests.
   const document = redacted ? request : documentOf(record)
   const text = (member: string): string => String(document[member])
   return {
@@ -110,7 +110,7 @@ function showCorpus(record: OpenRecord, tenant_id: string): Corpus {
   }
 }
 
-/** Two hundred documents of ten thousand sources do not fit on a page. */
+/** Omits large documents: a page of two hundred with 10,000 sources each would be too large. */
 function showListed(record: OpenRecord, tenant_id: string): Corpus {
   const shown = showCorpus(record, tenant_id)
   return isDocumentLarger(record, LISTED_DOCUMENT_BYTES_MAX) ? { ...shown, document: null } : shown
@@ -135,7 +135,7 @@ const register: Handler<typeof contract.register> = async (call, { body }) => {
   return corpusView.show(record, call.tenant_id)
 }
 
-/** GET /v1/provenance/stats; only cleared corpora are sealed, and clients read `cleared`. */
+/** GET /v1/provenance/stats. Only cleared corpora are sealed, and clients read `cleared`. */
 const stats: Handler<typeof contract.stats> = async (call) => {
   const { sealed = 0 } = await call.read((db) => countByStatus(db, corpusIdentity.kind))
   return { sealed, cleared: sealed }
@@ -144,7 +144,7 @@ const stats: Handler<typeof contract.stats> = async (call) => {
 /** GET /v1/provenance/corpora/{corpus_id}/verify: by the rules that an offline verifier uses. */
 const verify: Handler<typeof contract.verify> = async (call, { params }) => {
   const document = documentOf(await loadRecord(call, corpusIdentity, params.corpus_id))
-  // Up to ten thousand sources are hashed in steps; the rest is short.
+  // Hashes up to ten thousand sources in steps; the rest is quick.
   const derived = await runInSteps(derivation(corpusPartsOf(document), sha256))
   const rules = corpusRulesWith(() => derived)
   const keys = call.kernel.keyring.publishedKeys()
@@ -184,7 +184,7 @@ const proof: Handler<typeof contract.proof> = async (call, { params, query }) =>
   }
 }
 
-/** The members of a corpus that landing certificates repeat. */
+/** The members of a corpus in the form that landing certificates repeat. */
 const block: Handler<typeof contract.block> = async (call, { params }) => {
   const record = await loadRecord(call, corpusIdentity, params.corpus_id)
   const document = documentOf(record)

@@ -12,8 +12,8 @@ import {
 const DIGEST_CHARS = 64
 
 /**
- * Digests become 64 lower-case hex characters. Members of the contract that are null are left out,
- * so that an absent value has one form. Other members stay as they are.
+ * Normalizes a corpus. Digests become 64 lowercase hex characters. Null members of the contract are
+ * dropped, so that an absent value has one form. Other members stay unchanged.
  */
 export function normalizeCorpus(body: RegisterCorpusRequest): CorpusContent {
   const { name, sources, attestations, processing, metadata } = body
@@ -41,5 +41,5 @@ function normalizeSource(source: RegisterCorpusRequest['sources'][number]): Corp
 const optionalMember = (name: string, value: Json | undefined): JsonObject =>
   value === undefined || value === null ? {} : { [name]: value }
 
-// Parsed from a body, so all it holds is JSON.
+// The value was parsed from a JSON body, so a list contains only JSON.
 const isJsonList = (value: unknown): value is readonly Json[] => Array.isArray(value)

@@ -1,4 +1,4 @@
-// Answers and refusals that registries share: waiting, rejected, denied, verified.
+// Replies and refusals that registries share: waiting, rejected, denied, verified.
 
 import type { Verdict } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
@@ -27,17 +27,17 @@ export async function answerWaiting<K extends string>(
   return accepted({ detail: { status, request_id, expires_at, ...id } })
 }
 
-/** A record's id under the name that its registry has for it. */
+/** A record's id under the member name that its registry uses. */
 export const idMember = <K extends string>(id_field: K, record_id: string) =>
   ({ [id_field]: record_id }) as { [P in K]: string }
 
-/** 422 `rejected`, with every reason. */
+/** The 422 `rejected` with all reasons. */
 export const rejection = (reasons: readonly string[], more: object = {}): Refusal =>
   new Refusal('rejected', undefined, { detail: { status: 'rejected', reasons, ...more } })
 
 /**
- * Verifies the document against the keys published now, and compares the row with it; null without
- * a document.
+ * Verifies the document against the currently published keys, and compares the row with it. Returns
+ * `null` if there is no document.
  */
 export async function verifyDocument(
   kernel: Kernel,
@@ -72,13 +72,13 @@ export function denyingPolicy({ policies, verdict }: GateResult): DenyingPolicy 
   return { policy_id, name, reason }
 }
 
-/** What the policies refuse: nothing is stored, or the record stays as it is. */
+/** The refusal for a proposal that the policies do not allow. Nothing changes. */
 export function refusalOfGate(
   registry: RegistryIdentity,
   gated: GateResult,
   record_id: string,
 ): Refusal {
-  // A rate limit denies for a while: that is no answer of the registry.
+  // A denial by a rate limit is temporary, so the registry's own denial is not used.
   const denied = gated.verdict === 'denied' && gated.exceeded === null
   return (denied && registry.denial?.(denyingPolicy(gated), record_id)) || refusalOf(gated)
 }
@@ -86,7 +86,7 @@ export function refusalOfGate(
 /** The refusal of a record that is stored as denied. */
 export function refusalOfDenied(registry: RegistryIdentity, { row, content }: OpenRecord): Refusal {
   const { denied_by, reason, approval } = content
-  // Says that a person decided; the reason stays in the record.
+  // Tells that a person decided; the reason stays in the record.
   if (approval !== null) {
     const decided = { status: 'denied', [registry.id_field]: row.record_id }
     return new Refusal('policy_denied', 'a person rejected it', { detail: decided })

@@ -1,4 +1,5 @@
-// Applies the decision of a person to a waiting record: once, by somebody else, as proposed.
+// Applies a person's decision to a waiting record: once, by somebody other than the proposer, and
+// to exactly what was proposed.
 
 import { type Attestation, canonicalize, foldName, type JsonObject } from '@custos/proof'
 import { formatTime } from '../../platform/clock.ts'
@@ -39,12 +40,12 @@ import { deriveIds, documentDigest, signDocument, signRecord } from './sign-reco
 
 export interface ApprovalDecision {
   readonly decision: 'approve' | 'deny'
-  /** A name as given, or that of an enrolled approver. */
+  /** The given name, or the name of an enrolled approver. */
   readonly approver: string
   readonly reason?: string | undefined
-  /** Of an enrolled approver, already verified. */
+  /** The attestation of an enrolled approver, already verified. */
   readonly attested?: { readonly approver_id: string; readonly attestation: Attestation }
-  /** Runs in the unit of work, before anything is written. */
+  /** Runs in the unit of work before anything is written. May refuse. */
   readonly require?: (tx: Tx) => Promise<void>
 }
 
@@ -64,7 +65,7 @@ const STORE_RETRY = {
 
 /**
  * Returns the decided record. Refuses a record that does not wait, a person who may not decide it,
- * and what the policies of now deny.
+ * and what the current policies deny.
  */
 export async function applyDecision<Q extends JsonObject>(
   call: Call,
@@ -80,7 +81,7 @@ export async function applyDecision<Q extends JsonObject>(
   const pending = { record, approval, decision }
   await requireOtherPerson(call, pending)
   requireUnchanged(tenant_id, pending)
-  // Proposed through the same registry.
+  // Proposals of this registry have this type.
   const request = record.request as Q
   if (decision.decision === 'deny')
     return deny(call, pending, registry.onRejection?.(request, kernel) ?? null)
@@ -88,7 +89,7 @@ export async function applyDecision<Q extends JsonObject>(
   return retryOnConflict(() => retryOnConflict(act, POLICY_RETRY), STORE_RETRY)
 }
 
-/** Whether the same Idempotency-Key decided it; refuses every other decided record. */
+/** Whether this Idempotency-Key made the decision. Refuses a record decided by another request. */
 async function wasDecidedBefore(call: Call, { row }: OpenRecord): Promise<boolean> {
   if (row.status === 'waiting_hitl' || call.idempotency_key === null) return false
   return call.once<boolean>({
@@ -116,7 +117,7 @@ async function loadPendingApproval(
     return call.refuse('not_waiting')
   const approval = await kernel.db.read(tenant_id, (db) => findApproval(db, request_id))
   if (!approval) return call.refuse('unavailable')
-  // One that expired before its time was withdrawn: what it was for has ended.
+  // A request marked as expired before its time was withdrawn, because its purpose has ended.
   if (approval.state === 'expired')
     return call.refuse(
       approval.expires_us > kernel.clock.now() ? 'not_waiting' : 'approval_expired',
@@ -128,7 +129,7 @@ async function loadPendingApproval(
   return opened ?? call.refuse('unavailable')
 }
 
-/** Refuses the principal and the credential of the proposal, however they are spelled. */
+/** Refuses the proposing principal and credential, in any spelling. */
 async function requireOtherPerson(
   call: Call,
   { record, approval, decision }: PendingDecision,
@@ -147,7 +148,7 @@ async function requireOtherPerson(
       call.refuse('self_approval')
 }
 
-/** The tenant's settings, as they are in the unit of work. */
+/** Applies the tenant's settings as they are in the unit of work. */
 async function requireSettings(
   tx: Tx,
   call: Call,
@@ -156,7 +157,7 @@ async function requireSettings(
   const settings = settingsOf(await findSettings(tx))
   if (settings.attestation_required && !decision.attested) call.refuse('attestation_required')
   const { principal } = call
-  // A person is one, whatever key they use.
+  // A signed-in user counts as one person, whichever credential they use.
   const others = settings.different_credential || principal.user_id !== undefined
   if (others && actorOf(principal) === approval.row.requested_by)
     call.refuse('self_approval', 'the tenant requires another credential to decide')
@@ -225,8 +226,8 @@ async function deny(
 }
 
 /**
- * What is signed is what was proposed: the digest follows from the stored request, and the row of
- * the approval request agrees with what was sealed when it was made.
+ * Requires that what is signed is what was proposed: the digest is derived from the stored request,
+ * and the row of the approval request agrees with its sealed content.
  */
 function requireUnchanged(tenant_id: string, { record, approval }: PendingDecision): void {
   const { row, content } = record
@@ -243,9 +244,8 @@ function requireUnchanged(tenant_id: string, { record, approval }: PendingDecisi
 }
 
 /**
- * Evaluates the policies of now; those that escalated the proposal are answered by the approval.
- * Returns the number of the policies.
- * @param proposed `policy_set`: the number when the record was proposed
+ * Evaluates the current policies. Those that escalated the proposal are satisfied by the approval.
+ * Returns the version of the policy set.
  */
 async function evaluateAgain<Q extends JsonObject>(
   { kernel, tenant_id }: Call,
@@ -254,7 +254,7 @@ async function evaluateAgain<Q extends JsonObject>(
 ): Promise<number> {
   const { request, approval } = proposed
   const met = escalationsOf(approval.row)
-  // Without the number in the credential: it may be old, and the unit compares with this one.
+  // Omits the stale policy set number of the credential: the unit of work checks the one returned.
   const caller = { kernel, tenant_id, principal: {} }
   const { context_origins } = approval.content
   const context = {
@@ -263,8 +263,8 @@ async function evaluateAgain<Q extends JsonObject>(
   }
   const gated = await gate(caller, registry.operation(request), context, { met })
   if (gated.verdict !== 'allowed') throw refusalOfGate(registry, gated, approval.row.record_id)
-  // What a person approved is signed unchanged, or not at all. What the same policies redact was
-  // redacted before a person saw it.
+  // What a person approved is signed unchanged or not at all. Redactions by the same policies were
+  // made before the person saw it.
   const redacts = Object.keys(gated.redactions[0] ?? {}).length > 0
   if (redacts && gated.policy_set !== proposed.policy_set)
     throw new Refusal('policy_denied', 'a newer policy redacts what was approved')
@@ -276,7 +276,7 @@ async function signDecision(call: Call, pending: PendingDecision) {
   const { kernel, principal } = call
   const { approval, decision } = pending
   const { attested, approver, reason = null } = decision
-  // The clock of another process may be ahead: a decision is later than its request.
+  // A decision is always later than its request, even if another process's clock is ahead.
   const decided_us = Math.max(kernel.clock.now(), approval.row.issued_us + 1)
   const made = {
     approver,
@@ -339,9 +339,9 @@ async function storeDecision(
 }
 
 interface SealedDecision extends DecidedRecord {
-  /** As it is after the decision. */
+  /** The row after the decision. */
   readonly row: RecordRow
-  /** As it was before the decision. */
+  /** The approval request before the decision. */
   readonly approval: OpenApproval
   readonly sealedApproval: Uint8Array
   readonly approver_label: string

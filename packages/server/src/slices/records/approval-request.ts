@@ -11,17 +11,17 @@ import type { GateResult, PolicyVersion } from '../governance/index.ts'
 import { type ApprovalRow, findSettings, insertApproval } from './approvals.sql.ts'
 import { kindOf, type RecordContent } from './open-record.ts'
 
-/** What an approval request keeps sealed. */
+/** The sealed content of an approval request. */
 export type ApprovalContent = {
-  /** The operation that policies name: a caller's word where it names an action. */
+  /** The operation as policies name it. Callers control it where it names an action. */
   readonly operation: string
-  /** What is to be approved: a row that differs from it was altered. */
+  /** The context to approve. A row that differs from it was altered. */
   readonly context: JsonObject
-  /** What policies read of the proposal beside its request: where its text comes from. */
+  /** The origins of the proposal's text, which policies read beside its request. */
   readonly context_origins?: readonly string[]
   /** Why policies escalated. */
   readonly reasons: readonly { policy_id: string; name: string; reason: string }[]
-  /** The signed approval record; null before the decision. */
+  /** The signed approval record. `null` before the decision. */
   readonly record: JsonObject | null
   /** Of a redacted request: what was signed. Absent in all others. */
   readonly signed?: NonNullable<RecordContent['signed']> | null
@@ -64,7 +64,7 @@ interface ApprovalSubject {
   readonly proposal_digest: string
   readonly operation: string
   readonly requested_by: string
-  /** The human principal, as the request names it. */
+  /** The human principal that the request names. */
   readonly principal: string | null
 }
 
@@ -140,14 +140,14 @@ export async function insertApprovalRequest(tx: Tx, row: ApprovalRow): Promise<v
 
 /** The policies that escalated, in the versions that did. */
 export function escalationsOf(row: Pick<ApprovalRow, 'escalations'>): PolicyVersion[] {
-  // Written by prepareApproval.
+  // Written by `prepareApproval`.
   const pairs: [string, number][] = JSON.parse(row.escalations)
   return pairs.map(([policy_id, version]) => ({ policy_id, version }))
 }
 
 /**
- * What an approver decides about. An enrolled approver signs it together with the decision, and the
- * signed approval record repeats it.
+ * The context that an approver decides on. An enrolled approver signs it together with the
+ * decision, and the signed approval record repeats it.
  */
 export function contextOf(
   row: Omit<ApprovalRow, 'secret_no' | 'sealed'>,

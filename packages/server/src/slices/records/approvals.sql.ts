@@ -36,7 +36,7 @@ export const findApproval = (db: TenantDb, request_id: string): Promise<Approval
   db.first(from(db, 'approvals').select(COLUMNS).where('request_id', '=', request_id))
 
 interface ApprovalPage extends Pick<Page, 'limit' | 'offset' | 'after'> {
-  /** `pending` and `expired` are decided by `now_us`; the row's `state` may lag behind. */
+  /** `pending` and `expired` are relative to `now_us`, because the row's `state` may lag behind. */
   readonly state: 'pending' | 'approved' | 'denied' | 'expired' | 'all'
   readonly now_us: number
 }
@@ -47,7 +47,7 @@ export function listApprovals(db: TenantDb, page: ApprovalPage): Promise<Approva
   let query = from(db, 'approvals').select(COLUMNS)
   if (state === 'pending')
     query = query.where('state', '=', 'pending').where('expires_us', '>', now_us)
-  // `updateExpired` changes the state of an overdue row only later.
+  // An overdue row keeps its old state until `updateExpired`.
   else if (state === 'expired')
     query = query.where((e) =>
       e.or([
@@ -89,7 +89,8 @@ interface ApprovalDecisionRow {
 }
 
 /**
- * Records the decision; one conditional update decides races. False: already decided, or overdue.
+ * Records the decision; one conditional update decides races. Returns false if the request is
+ * already decided or overdue.
  */
 export async function updateDecided(tx: Tx, decided: ApprovalDecisionRow): Promise<boolean> {
   const { request_id, secret_no, ...row } = decided
@@ -105,8 +106,8 @@ export async function updateDecided(tx: Tx, decided: ApprovalDecisionRow): Promi
 }
 
 /**
- * Marks a request as expired. False: it was decided, or is not overdue.
- * @param due_us requests whose time ends by then are overdue
+ * Marks a request as expired. Returns false if it was decided, or is not overdue.
+ * @param due_us requests that expire by this time are overdue
  */
 export async function updateExpired(tx: Tx, request_id: string, due_us: number): Promise<boolean> {
   const changed = await tx.run(
@@ -162,7 +163,7 @@ const overdueStatement = statement<{ now_us: number }>()((k, p) =>
     .limit((e) => e.lit(1)),
 )
 
-/** Those of `tenants` that have an overdue approval request. */
+/** Returns those of `tenants` that have an overdue approval request. */
 export const findOverdueTenants = (
   db: Database,
   tenants: readonly string[],

@@ -12,8 +12,8 @@ import type { Kernel } from '../../platform/kernel/kernel.ts'
 export const tierRank = (tier: TrustTier): number => TRUST_TIERS.indexOf(tier)
 
 /**
- * The claim within the credential's ceiling; without a claim `untrusted`.
- * @param ceiling of the credential; null: none was set
+ * Caps the claim at the credential's ceiling. Without a claim, the tier is `untrusted`.
+ * @param ceiling of the credential. `null` means no limit.
  */
 export function effectiveTier(
   ceiling: TrustTier | null | undefined,
@@ -38,7 +38,7 @@ export const claimedAuthority = (authority: Authority | undefined): ClaimedAutho
   trust_tier: authority?.trust_tier ?? null,
 })
 
-/** An authority as a record states it. */
+/** The authority in the form that a record states it. */
 export const recordedAuthority = (
   claimed: ClaimedAuthority,
   ceiling: TrustTier | null | undefined,
@@ -49,14 +49,14 @@ export const recordedAuthority = (
   trust_tier: effectiveTier(ceiling, claimed.trust_tier),
 })
 
-/** The human principal that a request names; null: none. */
+/** The human principal that a request names, or `null`. */
 export function principalOf({ authority }: JsonObject): string | null {
   if (!isObject(authority)) return null
   const human = authority['human_principal']
   return isText(human) ? human : null
 }
 
-/** An HMAC of the folded name: it is comparable also where a policy redacted the name. */
+/** The HMAC of the folded name, comparable even where a policy redacted the name. */
 export async function principalLabel(
   kernel: Kernel,
   tenant_id: string,

@@ -160,7 +160,7 @@ const REDACT: Readonly<
     authority: redactAuthority(authority),
     required_trust_tier,
   }),
-  // Ids, codes and a salted commitment: no text is in it.
+  // Contains only ids, codes and a salted commitment, and no text.
   agent_action: (request) => request,
 }
 
@@ -176,7 +176,7 @@ const listOf = (value: unknown): JsonObject[] =>
 const redactAuthority = (authority: JsonObject[string] | undefined): JsonObject =>
   isObject(authority) ? { ...authority, delegation_ref: null, human_principal: null } : {}
 
-/** Without the nonce, so that nobody can confirm a guess of the request by its digest. */
+/** Removes the nonce, so that nobody can confirm a guess of the request by its digest. */
 function redactRecordContent(kind: RecordKind, content: RecordContent): RecordContent {
   const { request, document, approval, evaluation_id, ceiling } = content
   return {
@@ -255,7 +255,7 @@ const approvalSource = textSource<ApprovalRow, ApprovalContent>({
   update: (tx, { request_id }, [sealed]) => updateRedactedApproval(tx, request_id, sealed),
 })
 
-/** Records of every registry, and approval requests. */
+/** The text sources of all registries and of approval requests. */
 export const recordTextSources: readonly TextSource[] = [
   ...RECORD_KINDS.map(recordSource),
   approvalSource,

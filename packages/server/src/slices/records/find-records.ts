@@ -14,7 +14,7 @@ import {
   type RecordRow,
 } from './records.sql.ts'
 
-/** How many records of one name are read, newest first. */
+/** The most records of one name that are read, newest first. */
 export const NAMED_MAX = 50
 
 export async function findRecord(
@@ -44,7 +44,7 @@ export async function nameKey(
   return (await kernel.keyring.tenant(tenant_id)).label(`${kind} name\n${name}`)
 }
 
-/** The live record of this content. */
+/** Finds the live record with this content. */
 export async function findByContent(
   kernel: Kernel,
   tenant_id: string,
@@ -55,7 +55,7 @@ export async function findByContent(
   return openOne(kernel, tenant_id, row)
 }
 
-/** Newest first, at most 50: issued and waiting records. */
+/** The newest issued and waiting records of the name, at most 50. */
 export async function findByName(
   kernel: Kernel,
   tenant_id: string,
@@ -67,7 +67,7 @@ export async function findByName(
   return openRecordsInBatches(kernel, tenant_id, { kind, ids }, (record) => record)
 }
 
-/** A page of records as `show` shows them, newest first, and where it ends. */
+/** Lists a page of records in the form of `show`, newest first, and its end. */
 export async function listRecords<T>(
   kernel: Kernel,
   tenant_id: string,
@@ -86,9 +86,9 @@ export async function listRecords<T>(
 const BATCH = 10
 
 /**
- * What `show` returns for each record, in the order of the ids. Records are opened in small
- * batches: only what is shown stays in memory, and other requests run in between.
- * @param options `batch`: how many records are open at once
+ * Returns the result of `show` for each record, in the order of `ids`. Opens records in small
+ * batches: only results stay in memory, and other requests run in between.
+ * @param options `batch` is the number of records open at once
  */
 export async function openRecordsInBatches<T>(
   kernel: Kernel,

@@ -1,4 +1,4 @@
-// The face of the records kit: what registries are built from.
+// The public interface of the records kit, from which registries are built.
 
 export {
   answerWaiting,

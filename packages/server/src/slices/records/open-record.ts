@@ -1,4 +1,4 @@
-// Opens records: a row, the request that it was proposed with, and the signed document.
+// Opens records: a row, the request it was proposed with, and the signed document.
 
 import { RECORD_STATUSES, type RecordStatus, type TrustTier } from '@custos/contract'
 import {
@@ -15,22 +15,22 @@ import { jsonPayload, REDACTED_SECRET, sealedColumn } from '../../platform/kerne
 import type { RecordRow } from './records.sql.ts'
 import type { DenyingPolicy } from './registry.ts'
 
-/** What a record keeps sealed. */
+/** The sealed content of a record. */
 export type RecordContent = {
   readonly request: JsonObject
   readonly nonce: string
-  /** The evaluation by the policies when it was proposed. */
+  /** The policies' evaluation of the proposal. */
   readonly evaluation_id: string | null
-  /** The most trust that the proposer may claim; null: no limit. */
+  /** The highest trust tier that the proposer may claim. `null` means no limit. */
   readonly ceiling: TrustTier | null
-  /** See principalLabel: of the principal as given, before any policy redacted it. */
+  /** The `principalLabel` of the principal as given, before any redaction by policies. */
   readonly principal_label: string | null
-  /** The signed document without its signed bytes, which follow from it. */
+  /** The signed document without its signed bytes, which are derived from it. */
   readonly document: JsonObject | null
-  /** The decision of a person, where one was needed. */
+  /** A person's decision, if one was required. */
   readonly approval: ApprovalMember | null
   readonly denied_by: DenyingPolicy | null
-  /** Why it was not issued; for people. */
+  /** Why the record was not issued, in words for people. */
   readonly reason: string | null
   /**
    * Of a redacted record: the signature over the document that was erased, and its digest on the
@@ -46,11 +46,11 @@ export type RecordContent = {
 
 export interface OpenRecord {
   readonly row: RecordRow
-  /** Its texts are erased: the request holds ids and digests only, and there is no document. */
+  /** Whether the texts are erased. If so, the request holds only ids and digests. */
   readonly redacted: boolean
   readonly content: RecordContent
   readonly request: JsonObject
-  /** With its signed bytes. */
+  /** Includes the signed bytes. */
   readonly document: JsonObject | null
   readonly approval: ApprovalMember | null
   readonly reason: string | null
@@ -79,7 +79,7 @@ function addSignedBytes(row: RecordRow, document: JsonObject | null): JsonObject
   return { ...document, signed_bytes: Buffer.from(message).toString('base64') }
 }
 
-/** Opens records in the order of `rows`. Refuses while one of them does not open. */
+/** Opens records in the order of `rows`. Refuses if one of them does not open. */
 export async function openRecords(
   kernel: Kernel,
   tenant_id: string,
@@ -89,7 +89,7 @@ export async function openRecords(
   return opened.map(({ row, content }) => toOpenRecord(row, content))
 }
 
-/** The members that every registry shows of its rows. */
+/** The members of a row that every registry shows. */
 export function showRow(record: OpenRecord, tenant_id: string) {
   const { row, redacted, content, document, approval, reason } = record
   const signed: JsonObject | null = document ?? content.signed ?? null
@@ -117,7 +117,7 @@ export function showRow(record: OpenRecord, tenant_id: string) {
 
 const BYTES_PER_BASE64_CHAR = 3 / 4
 
-/** Whether the signed bytes are more than `bytes_max`; without a document they are none. */
+/** Whether the signed bytes exceed `bytes_max`. False without a document. */
 export function isDocumentLarger({ document }: OpenRecord, bytes_max: number): boolean {
   const signed = String(document?.['signed_bytes'] ?? '')
   return signed.length * BYTES_PER_BASE64_CHAR > bytes_max
@@ -137,8 +137,8 @@ export function statusOf({ status }: { readonly status: string }): RecordStatus 
 }
 
 /**
- * Compares a row with the signed document, so that a changed row is never read as a fact. Returns
- * the first column that differs, or null.
+ * Compares a row with the signed document, so that an altered row is never trusted. Returns the
+ * first column that differs, or `null`.
  * @param issued_status the status of an issued record of its kind
  */
 export function findRowFault(

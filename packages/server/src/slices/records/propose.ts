@@ -1,4 +1,4 @@
-// Proposes records: policies evaluate a proposal, and one unit of work stores the result.
+// Proposes records: the policies evaluate a proposal, and one unit of work stores the result.
 
 import type { JsonObject } from '@custos/proof'
 import { Conflict, retryOnConflict } from '../../platform/concurrency.ts'
@@ -37,20 +37,20 @@ import type {
 } from './registry.ts'
 import { deriveIds, signRecord } from './sign-record.ts'
 
-/** A record that is signed and sealed, and not yet stored. */
+/** A record that is signed and sealed, but not yet stored. */
 export interface PreparedRecord {
   readonly registry: RegistryIdentity
   readonly row: RecordRow
   readonly content: RecordContent
   readonly effect: RecordEffect | null
   readonly approval: ApprovalRow | null
-  /** The live version that this one follows. */
+  /** The live version that this one replaces. */
   readonly follows: string | null
-  /** A code, where it is denied. */
+  /** A code, if the record is denied. */
   readonly reason: string | null
 }
 
-/** Versions of one type that are proposed at once follow one another. */
+/** Concurrent proposals for one type are retried, so that their versions follow one another. */
 export const RECORD_RETRY = {
   on: 'record',
   attempts: 25,
@@ -58,8 +58,8 @@ export const RECORD_RETRY = {
 } as const
 
 /**
- * Returns the new record, issued or waiting, or the live one of the same content. Throws the
- * refusal of a denied proposal; it is stored where the registry lets proposals wait.
+ * Returns the new record, issued or waiting, or the live one with the same content. Throws the
+ * refusal of a denied proposal, which is stored if the registry lets proposals wait.
  */
 export async function proposeRecord<Q extends JsonObject>(
   call: Call,
@@ -77,12 +77,12 @@ export async function proposeRecord<Q extends JsonObject>(
   }, RECORD_RETRY)
 }
 
-/** No answer is stored under the Idempotency-Key yet. */
+/** Aborts the replay when no reply is stored under the Idempotency-Key. */
 class Unanswered extends Error {}
 
 /**
- * The record that was answered under the same Idempotency-Key, as it is now; null: none. Runs
- * before anything else is read: a retry gets the first answer, whatever has changed since.
+ * Returns the current state of the record answered under the same Idempotency-Key, or `null`. Must
+ * run before any other read: a retry gets the first answer, whatever has changed since.
  */
 export async function findEarlierAnswer(
   call: Call,
@@ -108,7 +108,7 @@ export async function findEarlierAnswer(
   }
 }
 
-/** Binds the Idempotency-Key to a record that exists already. */
+/** Binds the Idempotency-Key to an existing record. */
 async function answerExisting(
   call: Call,
   { kind }: RegistryIdentity,
@@ -122,14 +122,14 @@ async function answerExisting(
       meter(tx, operation.id)
       return { reply: existing_id, ids: { record_id: existing_id } }
     },
-    // Written by run above, or with the record.
+    // Written by `run` above, or with the record.
     replay: async (_, ids) => String(ids['record_id']),
   })
   if (record_id === existing_id) return existing
   return (await findRecord(kernel, tenant_id, { kind, record_id })) ?? call.refuse('unavailable')
 }
 
-/** Stores and logs a refusal that no policy decided. Returns the denied record. */
+/** Stores and logs a refusal that no policy made. Returns the denied record. */
 export async function recordRefusal<Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
@@ -138,7 +138,7 @@ export async function recordRefusal<Q extends JsonObject>(
 ): Promise<OpenRecord> {
   const before = await findEarlierAnswer(call, registry)
   if (before) return before
-  // What policies redact in a request is redacted in its refusal as well.
+  // The refusal redacts what the policies redact in the request.
   const options = { dry_run: true }
   const gated = await gate(
     call,
@@ -168,15 +168,15 @@ interface ProposalDraft<Q extends JsonObject> {
   readonly registry: Registry<Q>
   readonly proposal: AdmittedProposal<Q>
   readonly gated: Pick<GateResult, 'evaluation_id' | 'policy_set'>
-  /** The live version that this one follows. */
+  /** The live version that this one replaces. */
   readonly follows: string | null
-  /** The human principal as given, before any policy redacted it. */
+  /** The human principal as given, before any redaction by policies. */
   readonly principal: string | null
 }
 
 /**
- * Prepares all that one unit of work stores, or finds the live record of the same content. Throws
- * what a policy refuses where the registry lets no proposal wait.
+ * Prepares everything that one unit of work stores, or finds the live record with the same content.
+ * Throws a policy's refusal if the registry lets no proposal wait.
  * @param evaluated keeps the evaluation for another attempt at the same request
  */
 export async function prepareRecord<Q extends JsonObject>(
@@ -202,7 +202,7 @@ export async function prepareRecord<Q extends JsonObject>(
   const draft = { call, registry, proposal, gated, follows, principal: principalOf(given) }
   if (gated.verdict === 'allowed') return prepareIssued(draft)
   if (gated.verdict === 'denied') {
-    // Nothing is stored of a request that only came too soon.
+    // A request that only exceeds a rate limit stores nothing.
     if (!registry.approvable || gated.exceeded)
       throw refusalOfGate(registry, gated, proposal.record_id)
     const denied_by = denyingPolicy(gated)
@@ -222,12 +222,12 @@ async function findExisting<Q extends JsonObject>(
   const request_id = found?.row.status === 'waiting_hitl' ? found.row.request_id : null
   if (request_id === null) return found
   const approval = await kernel.db.read(tenant_id, (db) => findApproval(db, request_id))
-  // Nobody decided in time, so this proposal replaces the expired one.
+  // The waiting record has expired undecided, so this proposal replaces it.
   const expired = approval !== undefined && (await expireRequest(kernel, tenant_id, approval))
   return expired ? null : found
 }
 
-/** Redacts the request before anything of it is stored. */
+/** Redacts the request before any part of it is stored. */
 function redactRequest<Q extends JsonObject>(
   { names = {} }: Registry<Q>,
   request: Q,
@@ -310,7 +310,7 @@ async function prepareWaiting<Q extends JsonObject>(
   draft: ProposalDraft<Q>,
   gated: GateResult,
 ): Promise<PreparedRecord> {
-  // What would be refused after an approval is refused before a person sees it.
+  // Refuses before a person is asked what would be refused after the approval.
   await draft.registry.fields(draft.proposal)
   return sealWaiting(draft, gated)
 }
@@ -337,7 +337,7 @@ async function sealWaiting<Q extends JsonObject>(
   return sealDraft(draft, { status: 'waiting_hitl', approval })
 }
 
-/** A record that waits for a person, of a proposal that its registry's owner gated itself. */
+/** Prepares a record that waits for a person, of a proposal that the registry's owner has gated. */
 export const prepareWaitingRecord = <Q extends JsonObject>(
   call: Call,
   registry: Registry<Q>,
@@ -348,7 +348,7 @@ export const prepareWaitingRecord = <Q extends JsonObject>(
   }: {
     readonly request: Q
     readonly gated: GateResult
-    /** That policies were told; they are told them again on approval. */
+    /** The origins that policies were given. They are given again on approval. */
     readonly context_origins?: readonly string[]
   },
 ): Promise<PreparedRecord> => {
@@ -424,7 +424,7 @@ async function sealDraft<Q extends JsonObject>(
   }
 }
 
-/** Stores rows, log entries and the effect. Throws Conflict `record` where another one is live. */
+/** Stores rows, log entries and the effect. Throws Conflict `record` if another record is live. */
 export async function insertPrepared(tx: Tx, prepared: PreparedRecord): Promise<void> {
   const { registry, row, content, effect, approval, follows, reason } = prepared
   if (follows !== null && !(await endLiveVersion(tx, follows))) throw new Conflict('record')
@@ -436,7 +436,7 @@ export async function insertPrepared(tx: Tx, prepared: PreparedRecord): Promise<
   await appendRecordEvent(tx, { kind, status: statusOf(row), row, document, evaluation_id, reason })
 }
 
-/** Throws the refusal of a denied record once it is stored. */
+/** Stores the record. Throws the refusal of a denied record after storing it. */
 async function storeRecord(call: Call, prepared: PreparedRecord): Promise<OpenRecord> {
   const record = await insertOnce(call, prepared)
   if (record.row.status === 'denied') throw refusalOfDenied(prepared.registry, record)
@@ -453,7 +453,7 @@ async function insertOnce(call: Call, prepared: PreparedRecord): Promise<OpenRec
       const ids = { record_id: row.record_id }
       return { reply: { ...ids, replayed: false }, ids }
     },
-    // Written by run above.
+    // Written by `run` above.
     replay: async (_, ids) => ({ record_id: String(ids['record_id']), replayed: true }),
   })
   if (!stored.replayed) return toOpenRecord(row, content)

@@ -61,7 +61,7 @@ interface RecordEvent {
   readonly row: Pick<RecordRow, 'record_id' | 'proposal_digest' | 'policy_set' | 'request_id'>
   readonly document: JsonObject | null
   readonly evaluation_id: string | null
-  /** A code. */
+  /** A code, or `null`. */
   readonly reason: string | null
 }
 
@@ -80,7 +80,7 @@ export async function appendRecordEvent(tx: Tx, event: RecordEvent): Promise<voi
   await appendCrumb(tx, { event_type, subject: row.record_id, payload })
 }
 
-/** Changes the status of a registered artifact; false: it is not registered, or certified. */
+/** Certifies a registered artifact. Returns false if it is not registered, or already certified. */
 export async function certifyArtifact(
   tx: Tx,
   artifact_id: string,

@@ -28,7 +28,7 @@ const COLUMNS = [
   'created_us',
 ] as const
 
-/** `taken`: another live record has its content or name. */
+/** Returns `taken` if another live record has its content or name. */
 export async function insertRecord(tx: Tx, row: RecordRow): Promise<'inserted' | 'taken'> {
   const inserted = await tx.run(
     insertInto(tx, 'records', row).onConflict((conflict) => conflict.doNothing()),
@@ -58,7 +58,7 @@ export const findLiveByContent = (
       .where('live', '=', 1),
   )
 
-/** The live record of a name: the newest version. */
+/** Finds the live record of a name, which is the newest version. */
 export const findLiveByName = (
   db: TenantDb,
   kind: RecordKind,
@@ -124,7 +124,7 @@ export async function listIdsByName(
   return rows.map(({ record_id }) => record_id)
 }
 
-/** In any order. */
+/** In no particular order. */
 export const findRows = (
   db: TenantDb,
   kind: RecordKind,
@@ -167,14 +167,14 @@ export async function countByStatus(
 
 interface StatusChange {
   readonly record_id: string
-  /** Where it is given, the secret that the row was opened with: a redaction replaces it. */
+  /** The secret that the row was opened with, if given: a redaction replaces it. */
   readonly secret_no?: number
   readonly from: string
   readonly to: string
   readonly live: 0 | 1
 }
 
-/** False: its status is not `from`. */
+/** Returns false if the status is not `from`. */
 export async function updateStatus(
   tx: Tx,
   { record_id, secret_no, from: before, to, live }: StatusChange,
@@ -190,7 +190,7 @@ export async function updateStatus(
   return changed === 1
 }
 
-/** Before the next version is inserted; false: another request inserted it. */
+/** Runs before the next version is inserted. Returns false if another request inserted it. */
 export async function endLiveVersion(tx: Tx, record_id: string): Promise<boolean> {
   const changed = await tx.run(
     update(tx, 'records').set({ live: 0 }).where('record_id', '=', record_id).where('live', '=', 1),
@@ -198,7 +198,7 @@ export async function endLiveVersion(tx: Tx, record_id: string): Promise<boolean
   return changed === 1
 }
 
-/** A batch of the records of a kind by id. */
+/** A batch of records of a kind, ordered by id. */
 export const listRowsOfKind = (
   db: TenantDb,
   kind: RecordKind,
@@ -213,7 +213,7 @@ export const listRowsOfKind = (
       .limit(limit),
   )
 
-/** No name and no content leads to it any more. */
+/** Clears the keys, so that neither name nor content finds the record any more. */
 export const updateRedactedRecord = (tx: Tx, record_id: string, sealed: Uint8Array) =>
   tx.run(
     update(tx, 'records')

@@ -13,12 +13,12 @@ import type { Registry, RegistryIdentity } from './registry.ts'
 
 /** How a registry shows its records. */
 interface RegistryView<Id extends string, Key extends string, Shown, Listed> {
-  /** The name of a record's id, in paths and answers. */
+  /** The name of a record's id in paths and replies. */
   readonly id: Id
-  /** The member of a list's answer that holds the records. */
+  /** The member of a list reply that holds the records. */
   readonly listKey: Key
   show(record: OpenRecord, tenant_id: string): Shown
-  /** In a list: without what would make a page too large. */
+  /** The form in a list, without members that would make a page too large. */
   showListed(record: OpenRecord, tenant_id: string): Listed
 }
 
@@ -27,7 +27,7 @@ interface DecisionInput<Id extends string> {
   readonly body: { readonly approver: string; readonly reason?: string | undefined }
 }
 
-/** Refuses where the registry has no such record. */
+/** Loads a record. Refuses if the registry does not have it. */
 export const loadRecord = async (
   call: Call,
   { kind, not_found }: RegistryIdentity,
@@ -35,7 +35,7 @@ export const loadRecord = async (
 ): Promise<OpenRecord> =>
   (await findRecord(call.kernel, call.tenant_id, { kind, record_id })) ?? call.refuse(not_found)
 
-/** For a registry whose records never wait. */
+/** The reading operations of a registry, which suffice if its records never wait. */
 export function registryReads<Id extends string, Key extends string, Shown, Listed>(
   registry: RegistryIdentity,
   { id, listKey, show, showListed }: RegistryView<Id, Key, Shown, Listed>,
@@ -68,7 +68,7 @@ export function registryHandlers<Q extends JsonObject, Id extends string, K exte
     { params, body }: DecisionInput<Id>,
     decision: ApprovalDecision['decision'],
   ): Promise<OpenRecord> => {
-    // By name: no other member of the body may become a part of the decision.
+    // Members are named one by one, so that no other member of the body enters the decision.
     const { approver, reason } = body
     return applyDecision(call, registry, params[id], { decision, approver, reason })
   }
@@ -86,7 +86,7 @@ export function registryHandlers<Q extends JsonObject, Id extends string, K exte
   }
 }
 
-/** The answer to a proposal: the record as it is shown, or 202 while it waits. */
+/** The reply to a proposal: the record as shown, or 202 while it waits. */
 export const answerProposal = async <Id extends string, K extends string, S, L>(
   { kernel, tenant_id }: Call,
   record: OpenRecord,

@@ -1,4 +1,4 @@
-// The description of a kind of record, which each registry gives to the shared code.
+// The description of a kind of record that each registry passes to the shared code.
 
 import type { RecordStatus, RefusalCode, TrustTier } from '@custos/contract'
 import type { JsonObject, RecordKind } from '@custos/proof'
@@ -27,9 +27,9 @@ export interface AdmittedProposal<Q extends JsonObject = JsonObject> extends Ten
   readonly proposal_digest: string
   readonly created_us: number
   readonly nonce: string
-  /** The most trust that the proposer may claim; null: no limit. */
+  /** The highest trust tier that the proposer may claim. `null` means no limit. */
   readonly ceiling: TrustTier | null
-  /** 1, or one more than the version it follows. */
+  /** 1, or one more than the version it replaces. */
   readonly version: number
   /** The id of the first version. */
   readonly series_id: string
@@ -52,30 +52,29 @@ export interface RegistryIdentity {
   /** The status of an issued record. */
   readonly issued_status: RecordStatus
   readonly not_found: RefusalCode
-  /** The answer to a denial; default: 403 `policy_denied`. */
+  /** The reply to a denial. Defaults to 403 `policy_denied`. */
   denial?(by: DenyingPolicy, record_id: string): Refusal
 }
 
-/** A kind of registry. `Q`: the normalised request of a proposal. */
+/** A kind of registry. `Q` is the normalised request of a proposal. */
 export interface Registry<Q extends JsonObject = JsonObject> extends RegistryIdentity {
   readonly schema_version: string
-  /** Whether escalated proposals wait for approval; false: they are refused, nothing is stored. */
+  /** Whether escalated proposals wait for approval. If not, they are refused and not stored. */
   readonly approvable: boolean
-  /** Records of one name are versions of one thing; the newest is live. */
+  /** Whether records of one name are versions of one thing, of which the newest is live. */
   readonly series?: true
-  /** The operation that policies name. */
+  /** The operation as policies name it. */
   operation(request: Q): string
   /** The context that policies evaluate. */
   context(request: Q, tenant: TenantRecords): Context | Promise<Context>
-  /** Context keys that have another name in the request. */
+  /** Context keys that the request stores under another name. */
   readonly names?: Readonly<Record<string, string>>
-  /** No two live records have the same content. */
+  /** The content, which no two live records share. */
   content?(request: Q): string
-  /** The name under which other registries find it. */
+  /** The name under which other registries find the record. */
   name?(request: Q): string
   /**
-   * Runs after the policies, when the record is proposed and again when it is approved; may read,
-   * and refuse.
+   * Runs after the policies, at the proposal and again at its approval. May read, and may refuse.
    */
   fields(proposal: AdmittedProposal<Q>): Promise<RegistryFields>
   /** A further effect in the unit of work that rejects the proposal. */

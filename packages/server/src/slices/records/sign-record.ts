@@ -17,7 +17,7 @@ import { formatTime } from '../../platform/clock.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import type { AdmittedProposal, RecordEffect, Registry } from './registry.ts'
 
-/** The id and the digest that follow from a proposal as it was stored. */
+/** The id and the digest that are derived from a proposal as it was stored. */
 export function deriveIds(stored: {
   readonly tenant_id: string
   readonly kind: Proposal['kind']
@@ -41,7 +41,7 @@ interface RecordSigning<Q extends JsonObject> {
   readonly issued_us: number
 }
 
-/** The signed document and its effect. Throws the refusals of the registry. */
+/** Returns the signed document and its effect. Throws the refusals of the registry. */
 export async function signRecord<Q extends JsonObject>(
   signing: RecordSigning<Q>,
 ): Promise<{ document: JsonObject; effect: RecordEffect | null }> {
@@ -66,7 +66,7 @@ export async function signRecord<Q extends JsonObject>(
   return { document: await signDocument(kernel, registry.kind, document), effect }
 }
 
-/** Signs and verifies before anybody sees it. */
+/** Signs a document and verifies it before it leaves this function. */
 export async function signDocument(
   kernel: Kernel,
   kind: SignedKind,
@@ -84,7 +84,7 @@ export async function signDocument(
   return signed
 }
 
-/** Against the keys published now. */
+/** Verifies a document against the currently published keys. */
 export const verifySignedDocument = (
   kernel: Kernel,
   kind: SignedKind,
@@ -95,6 +95,6 @@ export const verifySignedDocument = (
     { keys: kernel.keyring.publishedKeys() },
   )
 
-/** Lower hex SHA-256 of the signed bytes: what the log carries about a record. */
+/** The SHA-256 of the signed bytes in lowercase hex, which the log carries about a record. */
 export const documentDigest = (kind: SignedKind, document: JsonObject): string =>
   Buffer.from(sha256(signedBytes(kind, document))).toString('hex')

@@ -1,4 +1,4 @@
-// The content of a report: a function of tenant, framework, period and position of the log.
+// The content of a report, a function of tenant, framework, period and log position.
 
 import {
   REPORT_FRAMEWORKS,
@@ -35,7 +35,7 @@ export interface ReportContent {
   readonly overall_finding: ReportFinding
 }
 
-/** What no report of this service can say. */
+/** What no report of this service can state. */
 const LIMITS = [
   'A finding says whether evidence is on record. Whether a law is kept is for people to judge.',
   'Evidence is what the log of the tenant names up to log_seq, within the period by its times.',
@@ -149,7 +149,7 @@ function described(article: Article, { period_start, period_end }: Subject): Jso
   }
 }
 
-/** Days and times of RFC 3339 compare as texts. */
+/** Compares dates as texts, because RFC 3339 days and times sort alphabetically. */
 function forceIn({ in_force_from, in_force_to }: Article, start: string, end: string): string {
   if (in_force_from === null) return 'not_known'
   if (in_force_from >= end) return 'not_yet'
@@ -194,7 +194,7 @@ function detailOf(
   return `${results[finding]} Not covered: ${not_covered}`
 }
 
-/** All kinds of evidence, some, or none of them. */
+/** Judges by whether all kinds of evidence, some or none are found. */
 function judge({ automation, evidence }: Article, found: FoundByName): ReportFinding {
   if (automation === 'manual') return 'NOT_AUTOMATABLE'
   const there = evidence.filter((query) => found[query].count > 0).length
@@ -202,7 +202,7 @@ function judge({ automation, evidence }: Article, found: FoundByName): ReportFin
   return there === evidence.length ? 'EVIDENCE_FOUND' : 'PARTIAL'
 }
 
-/** What is not automatable has no part in it, unless there is nothing else. */
+/** Ignores articles that are not automatable, unless there are no others. */
 function overall(findings: readonly ReportFinding[]): ReportFinding {
   const judged = findings.filter((finding) => finding !== 'NOT_AUTOMATABLE')
   if (judged.length === 0) return 'NOT_AUTOMATABLE'
@@ -223,14 +223,14 @@ const any =
 
 const models: Read = (_, { decided }) => decided.models.map(({ model_id }) => model_id)
 const latency: Read = (_, { decided }) => decided.average_latency_ms
-/** Of a period without entries there is nothing to say. */
+/** False for a period without entries, about which nothing can be said. */
 const intact: Read = any('log_verified')
 const erasedAt =
   (end: 'first_seq' | 'last_seq'): Read =>
   (found) =>
     found.erasures_certified[end]
 
-/** By section. What a client reads and nothing on the log shows is left out. */
+/** Client fields by section. Fields that clients read but no log can show are left out. */
 const FIELDS: Readonly<Record<string, Readonly<Record<string, Read>>>> = {
   article_13_transparency: {
     decision_trail_active: any('decisions_logged'),
@@ -281,7 +281,7 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, Read>>>> = {
   },
 }
 
-/** The flat members of a section; of others the counts by kind of evidence. */
+/** The flat members of a section: its client fields, and a count per kind of evidence. */
 function clientFields(
   key: string,
   evidence: readonly EvidenceName[],
@@ -302,14 +302,14 @@ type EvidenceFinding = {
   readonly count: number
   readonly first_seq: number | null
   readonly last_seq: number | null
-  /** The newest, oldest first. */
+  /** The newest samples, in ascending order. */
   readonly samples: readonly { readonly seq: number; readonly id: string }[]
 }
 
 const NONE = { count: 0, first_seq: null, last_seq: null, samples: [] } as const
 type Amount = Omit<EvidenceFinding, 'query' | 'about'>
 
-/** Every kind of evidence, by name. Of a log that does not hold nothing was found. */
+/** Findings for every kind of evidence. Nothing counts as found on a log that does not verify. */
 function findAll(walked: LogWalk): Record<EvidenceName, EvidenceFinding> {
   const holds = walked.log.status === 'intact'
   const names = Object.keys(EVIDENCE) as EvidenceName[]

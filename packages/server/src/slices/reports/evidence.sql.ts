@@ -15,7 +15,7 @@ export const findLogSize = async (db: TenantDb): Promise<number> => (await findL
 const entriesStatement = statement<{ first: number; end: number }>()((k, p) =>
   k
     .selectFrom('breadcrumbs')
-    // Hex in SQL: a byte array for each entry would cost more than the rest of the read.
+    // Hex is made in SQL, because a byte array per entry would cost more than the rest of the read.
     .select((e) => [
       'seq',
       'record',
@@ -27,7 +27,7 @@ const entriesStatement = statement<{ first: number; end: number }>()((k, p) =>
     .orderBy('seq'),
 )
 
-/** Entries with seq in [first, end), oldest first; `id` is the leaf hash in lower-case hex. */
+/** Entries with seq in [first, end), oldest first. `id` is the leaf hash in lowercase hex. */
 export const listEntries = (db: TenantDb, first: number, end: number) =>
   db.allOf(entriesStatement, { first, end })
 
@@ -68,13 +68,13 @@ const decisionsStatement = statement<{ after: number; last: number; limit: numbe
     .limit(p.limit),
 )
 
-/** Decisions with seq in (after, last]; the selected columns never change. */
+/** Decisions with seq in (after, last]. The selected columns never change. */
 export const listDecisions = (
   db: TenantDb,
   range: { after: number; last: number; limit: number },
 ) => db.allOf(decisionsStatement, range)
 
-/** Seq of the decision that is `skip` decisions before the newest one up to `last`. */
+/** The seq of the decision that is `skip` decisions before the newest one up to `last`. */
 export async function findDecisionBefore(
   db: TenantDb,
   last: number,

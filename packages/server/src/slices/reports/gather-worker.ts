@@ -1,4 +1,4 @@
-// The thread that gathers: walks the log of one tenant and makes the content of one report.
+// The worker thread that walks the log of one tenant and gathers the content of one report.
 
 import { parentPort } from 'node:worker_threads'
 import type { RefusalCode } from '@custos/contract'
@@ -17,7 +17,7 @@ export interface GatherRequest {
   readonly signed: WalkTask['signed']
   readonly keys: readonly PublishedKey[]
   readonly origin: string
-  /** Of a WalkControl. */
+  /** The buffer of a WalkControl. */
   readonly control: SharedArrayBuffer
 }
 
@@ -29,9 +29,9 @@ export interface GatheredReport extends ReportContent {
 
 export interface GatherReply {
   readonly gathered?: GatheredReport | 'beyond'
-  /** Name of what went wrong. */
+  /** The name of the error. */
   readonly error?: string
-  /** The refusal for the caller when the database could not answer. */
+  /** The refusal for the caller, if the database could not answer. */
   readonly refusal?: { readonly code: RefusalCode; readonly extras: RefusalExtras }
 }
 

@@ -1,4 +1,4 @@
-// Generates a report: asks for it, and makes it in a job.
+// Generates a report, in the request or in a background job.
 
 import { Worker } from 'node:worker_threads'
 import type { GenerateReportRequest, Report, ReportType, reports } from '@custos/contract'
@@ -44,7 +44,7 @@ type Generate = Call<typeof reports.generate>
 export const generate: Handler<typeof reports.generate> = async (call, { body }) => {
   refuseLimited(call)
   const { kernel, tenant_id } = call
-  // Without its key nothing would come of the work.
+  // Fails early without a signing key, which the report needs.
   kernel.keyring.signer('record')
   const report_type = typeOf(call, body)
   const period = periodOf(body, kernel.clock.now())
@@ -66,7 +66,7 @@ export const generate: Handler<typeof reports.generate> = async (call, { body })
   return call.once(writeOnce(call, await writeReport(kernel, writing)))
 }
 
-/** Stops the walk when the client has disconnected: it may take minutes. */
+/** Refuses when the client has disconnected, because a walk may take minutes. */
 async function gatherFor<T>(call: Generate, act: () => Promise<T>): Promise<T> {
   try {
     return await act()
@@ -94,7 +94,7 @@ function writeOnce(call: Generate, written: ReportDraft): IdempotentUnit<Report>
     async run(tx) {
       meter(tx, call.operation.id)
       const report_id = await insertWritten(tx, written, call.principal.key_id)
-      // Made to the schema by writeReport; the row has its bytes.
+      // `writeReport` builds it by the schema, and the row stores its bytes.
       const reply = written.report as unknown as Report
       return { reply, ids: { report_id } }
     },
@@ -113,7 +113,7 @@ export const remove: Handler<typeof reports.delete> = async (call, { params }) =
   const { answer, secret_no } = await call.transact(async (tx) => {
     const row = await findReport(tx, id)
     const deleted_us = tx.now()
-    // Of two at once, one finds it gone.
+    // Of two concurrent deletions, one finds the report already gone.
     if (!row || (await deleteReport(tx, id, deleted_us)) !== 1)
       return call.refuse('report_not_found')
     meter(tx, call.operation.id)
@@ -129,7 +129,7 @@ export const remove: Handler<typeof reports.delete> = async (call, { params }) =
     const answer = { deleted: true as const, report_id, deleted_at: formatTime(deleted_us) }
     return { answer, secret_no: row.secret_no }
   })
-  // After the end is durable: what older copies of the row hold opens no more.
+  // Runs after the deletion is durable, so that copies of the row in backups cannot be opened.
   await call.kernel.keyring.destroySecrets(call.tenant_id, 'decision', [secret_no])
   return answer
 }
@@ -145,19 +145,19 @@ export const REPORT_TRAITS: JobTraits = {
   result: (job) => ({ report_id: orderOf(job).report_id }),
 }
 
-/** The log has become shorter since the report was asked for: a backup was restored. */
+/** The log is shorter than when the report was ordered, because a backup was restored. */
 class LogShorter extends Error {
   override readonly name = 'LogShorter'
 }
 
-/** Safe to run again from the start: until the last unit of work there is nothing of a report. */
+/** Safe to restart, because only the last unit of work stores anything of the report. */
 export const reportMaker =
   (kernel: Kernel): JobRunner =>
   async (context) => {
     const { tenant_id } = context.job
     const order = orderOf(context.job)
     const request = await kernel.db.read(tenant_id, (db) => findRequest(db, idOf(order)))
-    // It was made, or cancelled.
+    // The report was made or cancelled.
     if (!request) return undefined
     try {
       const gathered = await gathering(kernel, context, order)
@@ -215,7 +215,7 @@ async function finish(
     period: order,
   })
   await kernel.db.transact(tenant_id, async (tx) => {
-    // Refuses where it was cancelled or made meanwhile, and nothing of this unit remains.
+    // Throws if the job was cancelled or the report made meanwhile, which rolls this unit back.
     await context.finishIn(tx)
     await deleteRequest(tx, idOf(order))
     await insertWritten(tx, written, order.requested_by)
@@ -223,19 +223,19 @@ async function finish(
 }
 
 interface WalkOptions {
-  /** Aborted: the walk stops, and `gather` throws WalkStopped. */
+  /** When aborted, the walk stops, and `gather` throws WalkStopped. */
   readonly signal: AbortSignal
   /** Called at intervals with the number of entries read and their total. */
   readonly progress?: (done: number, total: number) => Promise<void>
 }
 
-/** Young garbage of one page after another; what is kept of a log is little. */
+/** The thread allocates page after page of short-lived objects, and keeps little. */
 const THREAD_LIMITS = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 }
-/** A thread that waits for a database looks at nothing: after so long it is ended. */
+/** A thread that waits for the database cannot notice a stop, so it is terminated after this. */
 const STOP_MS = 1_000
 const PROGRESS_MS = 500
 
-/** `beyond`: the log is shorter than `log_seq`. */
+/** Returns `beyond` if the log is shorter than `log_seq`. */
 async function gather(
   kernel: Kernel,
   subject: Subject,
@@ -243,8 +243,8 @@ async function gather(
   following: WalkOptions,
 ): Promise<GatheredReport | 'beyond'> {
   const { tenant_id } = subject
-  // First the position, then its epochs: no later epoch covers fewer entries, so a repeated
-  // request counts the same.
+  // Reads the position before its epochs: later epochs cover more entries, so a repeated request
+  // counts the same.
   const at = log_seq ?? (await kernel.db.read(tenant_id, findLogSize)) - 1
   const signed = await storePendingEpochs(kernel, tenant_id)
   const control = new WalkControl()
@@ -262,12 +262,12 @@ async function gather(
 
 const gatherer = perKernel(() => new Gatherer())
 
-/** One thread, started at the first report: starting it costs more than most logs do. */
+/** One worker thread, started by the first report: starting it costs more than most walks. */
 class Gatherer {
   #worker: Worker | undefined
   #last: Promise<unknown> = Promise.resolve()
 
-  /** One after another: each reads a whole log, and takes a connection. */
+  /** Runs one report at a time, because each reads a whole log and takes a connection. */
   gather(
     request: GatherRequest,
     control: WalkControl,
@@ -305,7 +305,7 @@ class Gatherer {
     try {
       return readReply(await replyOf(worker, request))
     } catch (error) {
-      // However it ended: it was to.
+      // The thread ended because it was told to stop, whatever its error says.
       throw signal.aborted ? new WalkStopped() : error
     } finally {
       signal.removeEventListener('abort', stop)
@@ -320,7 +320,7 @@ class Gatherer {
       execArgv: ['--disable-warning=ExperimentalWarning'],
       resourceLimits: THREAD_LIMITS,
     })
-    // The next report starts another.
+    // The next report starts a new thread.
     worker.once('exit', () => {
       if (this.#worker === worker) this.#worker = undefined
     })
@@ -328,7 +328,7 @@ class Gatherer {
   }
 }
 
-/** Stops waiting in the queue when aborted; work that has begun runs to its end. */
+/** Leaves the queue when aborted. Work that has begun runs to its end. */
 async function unlessAborted<T>(
   turn: Promise<T>,
   signal: AbortSignal,
@@ -358,7 +358,7 @@ function reportProgress(control: WalkControl, progress: NonNullable<WalkOptions[
     if (done === told || telling) return
     told = done
     telling = progress(done, total)
-      // The next one makes up for it.
+      // A failed update is made up for by the next.
       .catch(() => {})
       .finally(() => {
         telling = null

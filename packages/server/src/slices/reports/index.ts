@@ -1,4 +1,5 @@
-// Reports: the catalogue, counts, lists, one report, one as a file; handlers and the job.
+// Reports: the catalogue, statistics, lists, one report, and its files. Also the handlers and the
+// job.
 
 import {
   type FileReply,
@@ -48,7 +49,7 @@ const stats: Handler<typeof reports.stats> = async (call) => {
     total_reports: total - deleted,
     complete: total - deleted,
     deleted,
-    // Written by writeReport only.
+    // Written by `writeReport` only.
     frameworks_used: rows.map(({ report_type }) => report_type as ReportType),
     last_report: newest === 0 ? null : formatTime(newest),
   }
@@ -92,10 +93,10 @@ async function makeFile(
 ): Promise<FileReply> {
   const day = report.generated_at.slice(0, 'YYYY-MM-DD'.length).replaceAll('-', '')
   const name = `custos_${report.report_type}_${day}`
-  // The form its signature is over.
+  // The canonical form, which the signature covers.
   const signed = canonicalize(report as unknown as JsonObject)
   switch (format) {
-    // Loaded when first used.
+    // Loaded on first use.
     case 'html': {
       const { htmlReport } = await import('@custos/report-files')
       return fileReply({ file: htmlReport(report), type: HTML, filename: `${name}.html` })
@@ -129,7 +130,7 @@ export const reportsHandlers = {
   delete: remove,
 } satisfies HandlersOf<typeof reports>
 
-/** Before the jobs are started. */
+/** Must run before the jobs start. */
 export function registerReportJobs(kernel: Kernel): void {
   kernel.jobs.register(REPORT_GENERATE, reportMaker(kernel), REPORT_TRAITS)
 }

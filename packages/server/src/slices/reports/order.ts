@@ -1,4 +1,4 @@
-// Orders a report in the background: fixes its subject now; a job generates it.
+// Orders a background report. The order fixes its subject now, and a job generates it.
 
 import assert from 'node:assert/strict'
 import {
@@ -58,7 +58,7 @@ export async function orderReport(
   return accepted(ordered)
 }
 
-/** Repeats the first answer, whatever the job's state is now. */
+/** Repeats the first reply, whatever the state of the job. */
 async function answerAgain(tx: Tx, job_id: string): Promise<ReportJobReply> {
   const row = await findJob(tx, job_id)
   assert(row, 'jobs stay on record')
@@ -88,7 +88,7 @@ export interface Period {
   readonly period_end: string
 }
 
-/** Refuses a period that is none, or too long. */
+/** Refuses a period that is empty, invalid, or too long. */
 export function periodOf(request: GenerateReportRequest, now_us: number): Period {
   const { from, to, period_days } = request
   if (from !== undefined && period_days !== undefined)
@@ -96,7 +96,7 @@ export function periodOf(request: GenerateReportRequest, now_us: number): Period
   const to_us = to === undefined ? now_us : endOf(to, now_us)
   const days = period_days ?? DAYS_DEFAULT
   const from_us = from === undefined ? to_us - days * DAY_US : parse(from).us
-  // The events and policies of a future period are not known yet.
+  // A future period's events and policies are not known yet.
   if (to_us > now_us) throw new Refusal('rejected', 'the period ends in the future')
   if (from_us >= to_us) throw new Refusal('rejected', 'the period ends before it begins')
   if (to_us - from_us > REPORT_PERIOD_DAYS_MAX * DAY_US)
@@ -104,7 +104,7 @@ export function periodOf(request: GenerateReportRequest, now_us: number): Period
   return { from_us, to_us, period_start: formatTime(from_us), period_end: formatTime(to_us) }
 }
 
-/** The first microsecond after the period; a day that is not over yet ends now. */
+/** The first microsecond after the period. A day that is not over ends now. */
 function endOf(to: string, now_us: number): number {
   const { us, is_day } = parse(to)
   const isToday = is_day && us <= now_us
@@ -124,15 +124,15 @@ export interface Order {
   readonly report_type: ReportType
   readonly from_us: number
   readonly to_us: number
-  /** Fixed, so that a job that is started again produces the same content. */
+  /** Fixed, so that a restarted job produces the same content. */
   readonly log_seq: number
-  /** Key id. */
+  /** The id of the ordering credential. */
   readonly requested_by: string
 }
 
 const payloadOf = (order: Order): Readonly<Record<string, unknown>> => ({ ...order })
 
-/** Payloads are written by order.ts only. */
+/** Payloads are written by this file only. */
 export function orderOf({ payload }: Pick<Job, 'payload'>): Order {
   const report_type = REPORT_TYPES.find((type) => type === payload['report_type'])
   assert(report_type, 'a report is of a type')

@@ -1,4 +1,4 @@
-// The signed document of a report, made and verified before anybody sees it; what rows show of it.
+// The signed document of a report, verified before it is stored, and what rows show of it.
 
 import assert from 'node:assert/strict'
 import type { Report, ReportSummary, ReportType } from '@custos/contract'
@@ -83,7 +83,7 @@ export async function writeReport(kernel: Kernel, writing: ReportInput): Promise
   return { ...signed, row }
 }
 
-/** Its row and its entry on the log. Returns its id. */
+/** Inserts the row and its log entry. Returns the report's id. */
 export async function insertWritten(
   tx: Tx,
   { record_digest, row }: ReportDraft,
@@ -106,7 +106,7 @@ export async function insertWritten(
   return report_id
 }
 
-/** The document of a row that has one. */
+/** Opens the document of a report that is not deleted. */
 export async function openReport(
   kernel: Kernel,
   tenant_id: string,
@@ -115,7 +115,7 @@ export async function openReport(
   const part: Part = { ...partOf(row), column: 'document', sealed: row.sealed }
   const [text] = await openReports(kernel, tenant_id, [part])
   if (typeof text !== 'string') throw new Refusal('unavailable')
-  // Authenticated, and written by writeReport.
+  // Authenticated by the seal, and written by `writeReport`.
   return JSON.parse(text) as Report
 }
 
@@ -137,7 +137,7 @@ export async function showSummaries(
 }
 
 function shownOf(row: SummaryRow, tenant_id: string): ReportSummary {
-  // ReportDraft by writeReport only.
+  // Written by `writeReport` only.
   const report_type = row.report_type as ReportType
   const overall_finding = row.overall_finding as ReportSummary['overall_finding']
   const created_at = formatTime(row.created_us)

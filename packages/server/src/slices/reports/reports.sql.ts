@@ -1,4 +1,4 @@
-// SQL of reports: their rows, and the tombstones of those deleted.
+// SQL of reports: their rows, and the tombstones of deleted reports.
 
 import type { Row } from '../../platform/db/schema/tables.ts'
 import {
@@ -13,7 +13,7 @@ import { REDACTED_SECRET } from '../../platform/kernel/sealed-column.ts'
 import type { Page } from '../../platform/page.ts'
 
 export type ReportRow = Row<'reports'>
-/** Without the document itself. */
+/** A report without its document. */
 export type SummaryRow = Omit<ReportRow, 'sealed'>
 
 const SUMMARY = [
@@ -57,7 +57,7 @@ export function listReports(
   return db.all(paged.orderBy('seq', 'desc').limit(limit))
 }
 
-/** Deletes the content of a report; its time, subject and digest remain. */
+/** Deletes the content of a report. Its time, subject and digest remain. */
 export const deleteReport = (tx: Tx, report_id: Uint8Array, deleted_us: number): Promise<number> =>
   tx.run(
     update(tx, 'reports')
@@ -66,7 +66,7 @@ export const deleteReport = (tx: Tx, report_id: Uint8Array, deleted_us: number):
       .where('deleted_us', 'is', null),
   )
 
-/** A batch of the reports that are not deleted, in the order of the log. */
+/** A batch of the reports that are not deleted, in log order. */
 export const listSealedReports = (db: TenantDb, seq: number, limit: number): Promise<ReportRow[]> =>
   db.all(
     from(db, 'reports')

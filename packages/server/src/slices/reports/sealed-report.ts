@@ -33,7 +33,7 @@ export async function sealTitle(
   return { secret_no, sealed_title: sealed }
 }
 
-/** Under the secret that its title was sealed with. */
+/** Seals the document under the secret of the title. */
 export async function sealDocument(
   kernel: Kernel,
   tenant_id: string,
@@ -50,14 +50,14 @@ export interface Part extends ReportColumn {
   readonly sealed: Uint8Array | null
 }
 
-/** In the order of `parts`; null where there is nothing, or nothing that can be opened. */
+/** Opens parts in the order given. `null` for each that is missing or cannot be opened. */
 export const openReports = (
   kernel: Pick<Kernel, 'keyring'>,
   tenant_id: string,
   parts: readonly Part[],
 ): Promise<(string | null)[]> => reportColumns.openAll(kernel, tenant_id, parts)
 
-/** A title is a part of the signed report: its content goes too, as when a report is deleted. */
+/** The signed report contains its title, so redacting the title deletes the content too. */
 export const reportTextSource = textSource<ReportRow, { readonly title: string }>({
   kind: 'report',
   list: (db, after, limit) => listSealedReports(db, after?.seq ?? -1, limit),

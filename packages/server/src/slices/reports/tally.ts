@@ -1,9 +1,9 @@
-// Counts the entries of a log, one after another: what happened in a period, and what then held.
+// Counts the entries of a log in order: what happened in a period, and what is in force at its end.
 
 import { REPORT_SAMPLES_MAX } from '@custos/contract'
 import type { JsonObject } from '@custos/proof'
 
-/** An entry as far as a report looks at it. */
+/** The members of a log entry that a report reads. */
 export interface Entry {
   readonly seq: number
   readonly event_type: string
@@ -17,14 +17,14 @@ export interface Sample {
   readonly id: string
 }
 
-/** Of one type of entry, in the period. */
+/** The counts of one type of entry in the period. */
 export interface EventCounts {
   entries: number
-  /** Things: an entry may be about several. */
+  /** The number of things the entries are about; an entry may be about several. */
   things: number
   first_seq: number
   last_seq: number
-  /** The newest, oldest first. */
+  /** The newest samples, in ascending order. */
   readonly samples: Sample[]
 }
 
@@ -45,9 +45,9 @@ export class Tally {
   >()
   /** The place on the log where each was enrolled. */
   readonly approvers = new Map<string, number>()
-  /** The place on the log where each was created. */
+  /** The log position at which each store was created. */
   readonly stores = new Map<string, number>()
-  /** The place on the log of the limit of each store that has one. */
+  /** The log position of each store's retention limit, if it has one. */
   readonly timeLimits = new Map<string, number>()
   readonly #selfTestStores = new Set<string>()
   /** The entries of the period. */
@@ -59,7 +59,7 @@ export class Tally {
   readonly #from: string
   readonly #to: string
 
-  /** @param period times as the log writes them; `to` is the first that is outside. */
+  /** @param period in the log's time format. `to` is exclusive. */
   constructor(period: { readonly from: string; readonly to: string }) {
     this.#from = period.from
     this.#to = period.to
@@ -71,7 +71,7 @@ export class Tally {
     if (this.covers(entry.created_at)) this.#count(entry)
   }
 
-  /** Whether a time is of the period. */
+  /** Whether a time is in the period. */
   covers(time: string): boolean {
     return time >= this.#from && time < this.#to
   }
@@ -86,7 +86,7 @@ export class Tally {
     return true
   }
 
-  /** What stands at the end of the period follows from all before it. */
+  /** Follows the state from the beginning of the log, because it holds at the end of the period. */
   #keepState({ seq, event_type, subject, payload }: Entry): void {
     switch (event_type) {
       case 'policy.created':
@@ -133,7 +133,7 @@ export class Tally {
     seen.things += thingsOf(event_type, payload)
     seen.last_seq = seq
     seen.samples.push({ seq, id: subject })
-    // Now and then, not each time: shifting a list by one costs its length.
+    // Trims in batches, because removing the first element of a list costs its length.
     if (seen.samples.length >= 8 * REPORT_SAMPLES_MAX)
       seen.samples.splice(0, seen.samples.length - REPORT_SAMPLES_MAX)
     const day = this.#dayOf(created_at.slice(0, DAY_CHARS))
@@ -161,7 +161,7 @@ export class Tally {
   }
 }
 
-/** Entries whose subject is the id of a store. */
+/** Types of entries whose subject is the id of a store. */
 const ABOUT_STORES = /^(?:memory|store|retention|hold)\./
 /** `2026-01-31` */
 const DAY_CHARS = 10

@@ -1,4 +1,4 @@
-// Walks a log from its beginning to a position: verifies it and counts what it says.
+// Walks a log from its beginning to a position, verifies it, and counts what it contains.
 
 import { hash } from 'node:crypto'
 import { type PublishedKey, parseCheckpoint, verifyCheckpoint } from '@custos/proof'
@@ -14,18 +14,18 @@ import {
 import { type Entry, type EventCounts, Tally } from './tally.ts'
 
 export interface WalkTask {
-  /** Null: all there is. */
+  /** `null` means the whole log. */
   readonly log_seq: number | null
   readonly from: string
   readonly to: string
   readonly keys: readonly PublishedKey[]
-  /** Origin without tenant and generation. */
+  /** The origin without tenant and generation. */
   readonly origin: string
-  /** What the keyring signed last, by the time the walk begins: a log shorter than it was cut. */
+  /** The newest checkpoint signed before the walk. A shorter log was truncated. */
   readonly signed: { readonly generation: number; readonly tree_size: number } | null
 }
 
-/** What is known of the log as a whole. */
+/** The verified state of the whole log. */
 interface LogState {
   readonly status: 'intact' | 'tampered' | 'empty'
   readonly entries_verified: number
@@ -42,17 +42,17 @@ export interface LogWalk {
   readonly log_seq: number
   readonly log: LogState
   readonly tally: Tally
-  /** Over entries of the period. */
+  /** The checkpoints that cover entries of the period. */
   readonly checkpoints: { readonly count: number; readonly last_seq: number | null }
   readonly decided: Awaited<ReturnType<typeof decidedIn>>
 }
 
 const PAGE = 2_000
 const MODELS_SHOWN = 20
-/** Decisions that are looked at one by one for their model and duration: the newest. */
+/** The most decisions read for their model and duration; the newest are chosen. */
 const DECISIONS_MAX = 100_000
 
-/** `beyond`: the log is shorter than what was asked for. Throws WalkStopped when told to stop. */
+/** Returns `beyond` if the log is shorter than requested. Throws WalkStopped when told to stop. */
 export async function walkLog(
   db: TenantDb,
   task: WalkTask,
@@ -98,7 +98,7 @@ const isCut = (
   signed !== null &&
   (signed.generation > generation || (signed.generation === generation && signed.tree_size > size))
 
-/** The next page is on its way while one is looked at: a database elsewhere works meanwhile. */
+/** Reads the next page while one is processed, so that a remote database works meanwhile. */
 async function* pagesOf(db: TenantDb, entries: number) {
   const ask = (first: number) => {
     const end = Math.min(first + PAGE, entries)
@@ -187,7 +187,7 @@ async function* newestDecisions(db: TenantDb, { first_seq, last_seq }: EventCoun
   }
 }
 
-/** Two megabytes; each lot costs a look at all epochs. */
+/** Epochs per query, about two megabytes. Each query scans all epochs. */
 const LOT = 4_000
 
 export class EpochFeed {
@@ -197,13 +197,13 @@ export class EpochFeed {
   #last = { tree_size: -1, epoch_number: 0 }
   #ended = false
 
-  /** @param size only epochs over fewer entries are handed out */
+  /** @param size only epochs over fewer entries are returned */
   constructor(db: TenantDb, size: number) {
     this.#db = db
     this.#size = size
   }
 
-  /** Those over at most `entries` that were not handed out before. */
+  /** The epochs over at most `entries` that were not returned before. */
   async upTo(entries: number): Promise<readonly EpochRow[]> {
     while (!this.#ended && this.#last.tree_size <= entries) await this.#load()
     const beyond = this.#waiting.findIndex(({ tree_size }) => tree_size > entries)
@@ -229,7 +229,7 @@ const DONE = 1
 const TOTAL = 2
 const CELLS = 3
 
-/** A thread that reads rows looks at no messages; this it looks at after every page. */
+/** Shared memory that a thread checks after each page, as it handles no messages while reading. */
 export class WalkControl {
   readonly buffer: SharedArrayBuffer
   readonly #cells: BigInt64Array
@@ -250,7 +250,7 @@ export class WalkControl {
     if (Atomics.load(this.#cells, STOP) === 1n) throw new WalkStopped()
   }
 
-  /** Entries of the log; both are 0 before it has begun. */
+  /** The entries read and their total. Both are 0 before the walk begins. */
   get progress(): { readonly done: number; readonly total: number } {
     const done = Number(Atomics.load(this.#cells, DONE))
     return { done, total: Number(Atomics.load(this.#cells, TOTAL)) }
@@ -261,25 +261,25 @@ const HASH_BYTES = 32
 const HASH_HEX = 2 * HASH_BYTES
 
 /**
- * A million entries take two million hashes. As texts they cost a third of what they do as byte
- * arrays, each of which is memory of its own.
+ * An incremental Merkle tree. A million entries take two million hashes, and hex strings cost a
+ * third of byte arrays, each of which is allocated separately.
  */
 export class EntryTree {
   #size = 0
-  /** Roots of perfect subtrees of falling size. */
+  /** The roots of perfect subtrees, by descending size. */
   readonly #nodes: string[] = []
-  /** Byte 0x01 and two hashes. */
+  /** The byte 0x01 and two hashes. */
   readonly #pair = Buffer.alloc(1 + 2 * HASH_BYTES, 1)
-  /** Byte 0x00 and an entry. */
+  /** The byte 0x00 and an entry. */
   #leaf = Buffer.alloc(4_096)
 
   get size(): number {
     return this.#size
   }
 
-  /** What an entry is in the tree, and its id on the log. */
+  /** The leaf hash of an entry, which is also its id on the log. */
   leafOf(record: string): string {
-    // UTF-8 takes at most three bytes for each unit of UTF-16.
+    // UTF-8 needs at most three bytes per UTF-16 unit.
     if (this.#leaf.length <= 3 * record.length) this.#leaf = Buffer.alloc(4 * record.length)
     const length = this.#leaf.write(record, 1)
     return hash('sha256', this.#leaf.subarray(0, length + 1), 'hex')
@@ -287,14 +287,14 @@ export class EntryTree {
 
   append(leaf: string): void {
     let node = leaf
-    // Each trailing 1 bit of the size is a waiting left sibling, as carries are in an addition.
+    // Each trailing 1 bit of the size is a waiting left sibling, like a carry in an addition.
     for (let waiting = this.#size; waiting % 2 === 1; waiting = (waiting - 1) / 2)
       node = this.#join(this.#nodes.pop() ?? '', node)
     this.#nodes.push(node)
     this.#size += 1
   }
 
-  /** Null: there is nothing in it. */
+  /** `null` if the tree is empty. */
   get root(): string | null {
     return this.#nodes.length === 0
       ? null
@@ -311,20 +311,20 @@ export class EntryTree {
 /** An epoch whose root the entries reproduce. */
 interface VerifiedEpoch {
   readonly epoch: EpochRow
-  /** The newest entry it covers is of the period. */
+  /** Whether the newest entry that the epoch covers is in the period. */
   readonly inPeriod: boolean
 }
 
-/** Each is hashed, linked to the one before, and the tree compared with what was signed of it. */
+/** Verifies each entry's hash and link, and compares the tree with the signed epochs. */
 class EntryVerifier {
   readonly tally: Tally
-  /** The first thing that does not hold. */
+  /** The first problem found. */
   problem: string | null = null
-  /** The first entry that does not. */
+  /** The position of the first entry with a problem. */
   problemAt: number | null = null
   epochsVerified = 0
   lastEpoch: EpochRow | null = null
-  /** The checkpoints of the period that were verified so far. */
+  /** The verified checkpoints of the period so far. */
   readonly checkpoints: { count: number; last_seq: number | null } = { count: 0, last_seq: null }
   readonly #tree = new EntryTree()
   #epochs: readonly EpochRow[] = []
@@ -337,7 +337,7 @@ class EntryVerifier {
     this.tally = tally
   }
 
-  /** Those over the entries to be taken next, in the order of the sizes of their trees. */
+  /** Sets the epochs over the next entries, ordered by tree size. */
   expect(epochs: readonly EpochRow[]): void {
     this.#epochs = epochs
     this.#next = 0
@@ -348,7 +348,7 @@ class EntryVerifier {
     this.problemAt = at
   }
 
-  /** Since the last time: their signatures are still to be checked. */
+  /** Returns the epochs reached since the last call, whose signatures are not checked yet. */
   takeReached(): readonly VerifiedEpoch[] {
     const reached = this.#reached
     this.#reached = []
@@ -368,7 +368,7 @@ class EntryVerifier {
     return this.#tree.size
   }
 
-  /** Lower hex; null: nothing holds, or there is nothing. */
+  /** Lowercase hex. `null` if the tree is empty. */
   get root(): string | null {
     return this.#tree.root
   }

@@ -103,7 +103,7 @@ export async function showAll(
   })
 }
 
-/** The key in force now, and the did of the first one. */
+/** The key that is in force now, and the DID of the chain's first key. */
 async function subjectOf(
   { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
   chain: readonly RotationRow[],
@@ -118,7 +118,7 @@ async function subjectOf(
   return { subject_key: standing.at(-1)?.new_key ?? anchor, subject_did: didKeyOf(anchor) }
 }
 
-/** Finds the agent with the handle, the most trustworthy first; refuses when there is none. */
+/** Finds the agent with the handle, the most trustworthy first. Refuses `score_not_found`. */
 export async function findSubject(
   { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
   wanted: {
@@ -135,7 +135,7 @@ export async function findSubject(
     const named = await listNamed(db, name)
     const anchor = key && anchorOf(key, await findLinks(db, key))
     const meant = anchor ? named.filter((row) => sameLabel(row.anchor, anchor)) : named
-    // A rival who takes the handle later, or only names a key, does not come before its owner.
+    // The proven or oldest owner comes before rivals that took the handle later or only name a key.
     const agent = meant.find(({ kind }) => kind === 'proven') ?? meant[0]
     if (!agent) return null
     const weighed = await listWeighed(db, agent.agent_no, agent.agent_no)

@@ -1,4 +1,5 @@
-// Outcomes in a unit of work: compared with what is there, put on the log, counted for the agents.
+// Applies outcomes in a unit of work: compares them with stored ones, logs them, and updates the
+// agents' counts.
 
 import {
   CGR_BULK_PAIRS_MAX,
@@ -94,7 +95,7 @@ async function record(
       for (const _ of items) meter(tx, call.operation.id)
       return { reply: ids, ids }
     },
-    // A repeated request has the same items; only their results are stored.
+    // A repeated request has the same items, so only their results are stored.
     replay: async (_tx, ids) => readIds(ids),
   }
   const ids = await call.once(once)
@@ -114,21 +115,21 @@ interface NewOutcome {
   readonly pseudonym: string
   readonly referent: Buffer
   readonly outcome: Outcome
-  /** Null: now. */
+  /** `null` means now. */
   readonly event_us: number | null
   readonly amount: number | null
   readonly content: Buffer
   /** The label of the key that the reporter names. */
   readonly reporter_key: Buffer | null
-  /** When it signed; null: it did not. */
+  /** When the reporter signed. `null` if it did not. */
   readonly signed_us: number | null
 }
 
 export interface WriteContext {
   readonly now_us: number
-  /** Id of the key of the request. */
+  /** The id of the credential that sent the request. */
   readonly recorded_by: string
-  /** Of the unit: it writes thousands of rows, and others are answered in between. */
+  /** Yields to other requests, because a unit of work may write thousands of rows. */
   readonly pace: ReturnType<typeof yieldBetweenChunks>
 }
 
@@ -139,7 +140,7 @@ interface Item {
   readonly reviews: readonly Review[]
 }
 
-/** One item for each referent. */
+/** Expects at most one item per referent. */
 async function applyOutcomes(
   tx: Tx,
   given: readonly NewOutcome[],
@@ -188,7 +189,7 @@ async function lookAround(
   return mapInChunks(given, gather, pace)
 }
 
-/** Rows by the referent they are about. */
+/** Groups rows by their referent. */
 export const byReferent = <T extends { referent: Uint8Array | null }>(
   rows: readonly T[],
 ): Map<string, T[]> => Map.groupBy(rows, ({ referent }) => hexOrNull(referent) ?? '')
@@ -213,7 +214,7 @@ async function refuseOwn(
   }
 }
 
-// A statement of a reporter that was overtaken by a later one may be sent again by anybody.
+// Refuses replays: anybody could resend a reporter's statement that a later one has replaced.
 function refuseOlder({ given, stored }: Item): void {
   const [before, now] = [stored?.signed_us ?? null, given.signed_us]
   if (before === null || now === null || now > before) return

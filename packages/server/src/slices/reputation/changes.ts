@@ -94,7 +94,7 @@ export class Changes {
     return change
   }
 
-  // Read and set, since a sum of squared errors may be too large for the numbers of SQL drivers.
+  // Reads and then writes, because a sum of squared errors may exceed the numbers of SQL drivers.
   async #writeRecords(tx: Tx, pace: () => Promise<void> | undefined): Promise<void> {
     const changed = [...this.#records].filter(
       ([, { observations, error_e12 }]) => observations !== 0 || error_e12 !== 0n,

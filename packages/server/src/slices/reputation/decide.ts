@@ -1,5 +1,5 @@
-// POST /v1/governed/decisions and verify-batch: decisions, sealed, on the log, in their agents'
-// counts, each with a receipt.
+// POST /v1/governed/decisions and verify-batch: seals decisions, logs them, counts them for their
+// agents, and issues a receipt for each.
 
 import {
   CGR_CONTEXT_BYTES_MAX,
@@ -59,7 +59,7 @@ import {
 import { anchorOf, findLinks } from './rows/rotations.sql.ts'
 import { openPayload, sealPayload } from './rows/sealed-payload.ts'
 
-/** Where the decision is; another request may have recorded it. */
+/** The log position of a decision, which another request may have recorded. */
 interface DecisionPosition {
   readonly [key: string]: unknown
   readonly seq: number
@@ -80,7 +80,8 @@ export const decide: Handler<typeof reputation.decide> = async (call, { body }) 
       await meterDecision(call, tx, { parts, placed })
       return { reply: placed, ids: placed }
     },
-    // Opening what is sealed needs the keyring, which a unit of work must not wait for.
+    // Returns only the position, because opening sealed texts needs the keyring, and a unit of work
+    // must not wait for it.
     replay: async (_tx, ids) => ({
       seq: Number(ids['seq']),
       superseded_prior: ids['superseded_prior'] === true,
@@ -91,7 +92,7 @@ export const decide: Handler<typeof reputation.decide> = async (call, { body }) 
   return { ...(await showDecision(call, seq)), superseded_prior, idempotent }
 }
 
-/** POST /v1/governed/verify-batch: a decision for each invoice by fixed rules, all or none. */
+/** POST /v1/governed/verify-batch: decides on each invoice by fixed rules, all or none. */
 export const verifyBatch: Handler<typeof reputation.verify_batch> = async (call, { body }) => {
   const { kernel, tenant_id } = call
   const keys = await kernel.keyring.tenant(tenant_id)
@@ -101,7 +102,7 @@ export const verifyBatch: Handler<typeof reputation.verify_batch> = async (call,
   const prepared = await mapInChunks(ruled, async ({ answer, invoice_id, context }) => {
     const { decision, reason, reason_code } = answer
     const made = { decision, reason, invoice_id, context, verifiability_tag: 'rule' } as const
-    // A duplicate must not replace the decision on the invoice that it repeats.
+    // A duplicate must not replace the decision on the invoice that it duplicates.
     const rule = { reason_code, joined: reason_code !== 'duplicate' }
     const decided = await prepareDecision(kernel, keys, { ...agent, ...made }, rule)
     return partsOf(call, keys, decided)
@@ -117,7 +118,7 @@ export const verifyBatch: Handler<typeof reputation.verify_batch> = async (call,
       }
       return { reply: seqs, ids: { seqs } }
     },
-    // Written by run above.
+    // Written by `run` above.
     replay: async (_tx, { seqs }) => (Array.isArray(seqs) ? seqs.map(Number) : []),
   }
   const seqs = await call.once(once)
@@ -134,7 +135,7 @@ interface Parts {
   readonly keys: TenantKeys
   readonly given: NewDecision
   readonly signer: Signer
-  /** Id of the key that sent the decision. */
+  /** The id of the credential that sent the decision. */
   readonly recorded_by: string
 }
 
@@ -145,7 +146,7 @@ const partsOf = ({ kernel, principal }: Call, keys: TenantKeys, given: NewDecisi
   recorded_by: principal.key_id,
 })
 
-/** Refuses `free_ceiling_reached`. A repeated decision adds nothing to the log. */
+/** Refuses `free_ceiling_reached`. A repeated decision logs nothing, so it is not metered. */
 async function meterDecision(
   { kernel, operation }: Pick<Call, 'kernel' | 'operation'>,
   tx: Tx,
@@ -216,7 +217,7 @@ async function loadReferentState(tx: Tx, { keys, given }: Parts) {
   return { anchor, identity, agent, previous, effect, judgments, reviews }
 }
 
-/** The first key of the chain; refuses a proven key that does not stand now. */
+/** Returns the first key of the chain. Refuses a proven key that is not in force. */
 async function standing(tx: Tx, key: Uint8Array, proven: boolean): Promise<Uint8Array> {
   const links = await findLinks(tx, key)
   const now_us = tx.now()
@@ -235,8 +236,7 @@ async function refuseLate(
   const { words, signed_us } = given
   const matters =
     isScored(previous) || isScored({ decision: words.decision, tag: words.verifiability_tag })
-  // Where the tenant says so, a failure does not go away because its agent says afterwards that it
-  // never certified.
+  // If the tenant requires it, an agent cannot remove a known failure by revising its decision.
   if (matters && resolves(scene.effect) && (await findSettings(tx)).judgments_final)
     throw new Refusal('outcome_known')
   if (signed_us !== null && previous.signed_us !== null && signed_us <= previous.signed_us)

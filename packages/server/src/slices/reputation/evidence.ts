@@ -1,4 +1,4 @@
-// Pure rules: how judgments, outcomes and reviews count towards a score.
+// Pure rules: how judgments, outcomes and reviews count in a score.
 
 import type { Outcome, reputation } from '@custos/contract'
 import type { Handler } from '../../platform/kernel/call.ts'
@@ -18,13 +18,13 @@ export interface Judgment {
   readonly recorded_by: string
 }
 
-/** A review with who made it. */
+/** A review with its reviewer. */
 export interface Review {
   readonly reviewer_no: number
   readonly name: Uint8Array
   readonly anchor: Uint8Array | null
   readonly rating_e6: number
-  /** The agent whose decision it is limited to; both null: every agent's. */
+  /** The agent whose decision the review is limited to. Both `null` if it covers every agent. */
   readonly agent_no: number | null
   readonly handle: Uint8Array | null
 }
@@ -44,17 +44,17 @@ export function effectOf(outcome: string | undefined): Effect {
 export const resolves = (effect: Effect): effect is 'success' | 'failure' =>
   effect === 'success' || effect === 'failure'
 
-/** Only these earn or lose anything. */
+/** Whether the judgment affects the score. Others neither earn nor lose anything. */
 export const isScored = ({ decision, tag }: Pick<Judgment, 'decision' | 'tag'>): boolean =>
   decision === 'certify' && tag === 'judgment'
 
-/** Whether reviewer and agent of the judgment are one. */
+/** Whether the reviewer is the agent that made the judgment. */
 export const isOwn = (
   { name, anchor }: Pick<Review, 'name' | 'anchor'>,
   judgment: Pick<Judgment, 'handle' | 'anchor'>,
 ): boolean => sameLabel(name, judgment.handle) || sameLabel(anchor, judgment.anchor)
 
-/** Whether the review names this judgment, or none. */
+/** Whether the review covers this judgment, by name or by naming none. */
 export function isAbout(
   { agent_no, handle }: Pick<Review, 'agent_no' | 'handle'>,
   judgment: Pick<Judgment, 'agent_no' | 'handle'>,
@@ -63,7 +63,7 @@ export function isAbout(
   return handle === null || sameLabel(handle, judgment.handle)
 }
 
-/** Whether the review weighs on the agent of the judgment while there is no outcome. */
+/** Whether the review affects the agent's score while the outcome is unknown. */
 export const weighs = (review: Review, judgment: Judgment): boolean =>
   isScored(judgment) && isAbout(review, judgment) && !isOwn(review, judgment)
 
@@ -80,7 +80,7 @@ export const settings: Handler<typeof reputation.settings> = async (call) => ({
 })
 
 export const changeSettings: Handler<typeof reputation.change_settings> = (call, { body }) =>
-  // Units of a tenant run one after another: what is read here is what is changed.
+  // Units of work of a tenant run one after another, so nothing changes between read and write.
   call.transact(async (tx) => {
     const before = await findSettings(tx)
     const wanted = {

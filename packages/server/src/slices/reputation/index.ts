@@ -1,4 +1,5 @@
-// Reputation: attestations of scores, handlers, scores for other slices, recomputing from the log.
+// Reputation: attestations of scores, handlers, scores for other slices, and recomputing from the
+// log.
 
 import assert from 'node:assert/strict'
 import { type Attestation, DIMENSION_DEFAULT, type reputation } from '@custos/contract'
@@ -41,7 +42,7 @@ const ATTESTATION_ID_BYTES = 16
 /** `2026-01-31` */
 const DAY_CHARS = 10
 
-/** The row and the place on the log of its issue. */
+/** The row of an attestation and the id of the log entry that issued it. */
 interface StoredAttestation {
   readonly row: AttestationRow
   readonly evidence_ref: string | null
@@ -59,7 +60,7 @@ const issuer: Handler<typeof reputation.issuer> = async ({ kernel }) => {
 
 const signerOf = (kernel: Kernel): Signer => kernel.keyring.signer(ATTESTATION_PURPOSE)
 
-/** Signs what an agent's score is now. Reading signs nothing. */
+/** Signs the current score of an agent. Reading a score signs nothing. */
 const attest: Handler<typeof reputation.attest> = async (call, { body }) => {
   const { kernel, tenant_id } = call
   const { agent_handle, subject_key, dimension = DIMENSION_DEFAULT } = body
@@ -143,7 +144,7 @@ async function issue(tx: Tx, agent: AgentRow, { made, newest }: Issue): Promise<
     throw new Refusal('unavailable')
   }
   const found = await findNewestAttestation(tx, agent.agent_no)
-  // Another request has just issued one of the same score: one is enough.
+  // Another request has just attested the same score, and one attestation is enough.
   if (found && found.seq !== newest?.seq) return found
   const row = { ...made.row, seq: await nextSeq(tx) }
   tx.needs(insertAttestation(tx, row))

@@ -19,22 +19,22 @@ import {
 } from './rows/aggregates.sql.ts'
 import { hexOf, hexOrNull } from './rows/labels.ts'
 
-/** Two values that are to be one. */
+/** Two values that should be equal but are not. */
 interface Difference {
   readonly table: string
-  /** A label, or a place on the log. */
+  /** A label, or a log position. */
   readonly id: string
   readonly what: string
 }
 
 export interface RecomputeResult {
-  /** Entries of the log that were replayed. */
+  /** The number of log entries that were replayed. */
   readonly entries: number
   readonly decisions: number
   readonly outcomes: number
   readonly reviews: number
   readonly agents: number
-  /** SHA-256 over the score of every agent as the log gives it: equal logs, equal digests. */
+  /** The SHA-256 over every agent's replayed score: equal logs have equal digests. */
   readonly scores_digest: string
   readonly differences: readonly Difference[]
 }
@@ -42,7 +42,7 @@ export interface RecomputeResult {
 const PAGE = 2_000
 const DIFFERENCES_MAX = 100
 
-/** On one snapshot. */
+/** Recomputes on one snapshot. */
 export async function recompute(
   db: TenantDb,
   progress: (entry: number) => void = () => {},
@@ -86,7 +86,7 @@ async function replayLog(
   }
 }
 
-/** Each score with all of its numbers, in the order of the agents' labels. */
+/** Hashes each score with all of its inputs, ordered by the agents' labels. */
 function digestScores(totals: Totals): string {
   const hash = createHash('sha256')
   for (const [identity, agent] of [...totals.agents].sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -129,7 +129,7 @@ async function* compareAll(
   yield* compareReviews(db, { replay, totals, reviewerOf })
 }
 
-/** The names of members in which the two differ. */
+/** Reports the members in which the two rows differ. */
 function* unequal(
   at: { table: string; id: string },
   stored: Readonly<Record<string, unknown>>,
@@ -346,11 +346,11 @@ interface LiveTotals {
   rating_sum_e6: number
 }
 
-/** Every aggregate, by label in hex. */
+/** All aggregates, keyed by hex label. */
 interface Totals {
   readonly agents: ReadonlyMap<string, AgentTotals>
   readonly reviewers: ReadonlyMap<string, ReviewerTotals>
-  /** By agent, then by reviewer. */
+  /** Keyed by agent, then by reviewer. */
   readonly live: ReadonlyMap<string, ReadonlyMap<string, LiveTotals>>
 }
 
@@ -404,12 +404,12 @@ class Replay {
     reviews.set(reviewer, { seq, referent, ...payload })
   }
 
-  /** The agent of the decision that a review is limited to; null: of none. */
+  /** The agent of the decision that a review is limited to, or `null` if it is not limited. */
   agentOf({ decision_id }: LoggedReview): string | null {
     return decision_id === null ? null : (this.#agentOf.get(decision_id) ?? '')
   }
 
-  /** Recomputes the totals from the records that are valid at the end. */
+  /** Computes the totals from the records that are valid at the end of the log. */
   totals(): Totals {
     const live = new Map<string, Map<string, LiveTotals>>()
     for (const decision of this.decisions.values())
@@ -433,7 +433,7 @@ class Replay {
       if (this.#weighs(review, decision)) addLive(live, decision.agent, review)
   }
 
-  // The rule of evidence.ts over labels in hex: the two are held against each other by a test.
+  // The rule of evidence.ts, for labels in hex. A test compares the two.
   #weighs(review: LoggedReview, decision: LoggedDecision): boolean {
     const { reviewer, reviewer_key, handle } = review
     const agent = this.agentOf(review)

@@ -1,4 +1,5 @@
-// POST /v1/governed/reviews and its bulk form: parses reviews, applies them together, answers each.
+// POST /v1/governed/reviews and its bulk form: parses reviews, applies them together, and replies
+// for each.
 
 import {
   CGR_BULK_PAIRS_MAX,
@@ -107,7 +108,7 @@ async function record(
       for (const _ of items) meter(tx, call.operation.id)
       return { reply: ids, ids }
     },
-    // A repeated request has the same items; only their results are stored.
+    // A repeated request has the same items, so only their results are stored.
     replay: async (_tx, ids) => readIds(ids),
   }
   const ids = await call.once(once)
@@ -129,22 +130,22 @@ interface NewReview {
   readonly reviewer_handle: string
   readonly referent: Buffer
   readonly reviewer: Buffer
-  /** Where the reviewer's handle is a key. */
+  /** The key, if the reviewer's handle is one. */
   readonly reviewer_key: Buffer | null
   readonly rating_e6: number
   readonly decision_id: string | null
   readonly handle: Buffer | null
-  /** Null: now. */
+  /** `null` means now. */
   readonly event_us: number | null
   readonly content: Buffer
 }
 
 interface Reviewer {
-  /** Null: this is the first review. */
+  /** `null` if this is the reviewer's first review. */
   reviewer_no: number | null
   readonly name: Uint8Array
   readonly anchor: Uint8Array | null
-  /** Numbers of agents that go by the same name. */
+  /** The numbers of the agents with the same name. */
   readonly agents: ReadonlySet<number>
 }
 
@@ -158,7 +159,7 @@ interface Item {
   readonly judgments: readonly Judgment[]
 }
 
-/** One item for each referent and reviewer. */
+/** Expects at most one item per referent and reviewer. */
 async function applyReviews(
   tx: Tx,
   given: readonly NewReview[],
@@ -208,7 +209,7 @@ async function lookAround(
   return items
 }
 
-/** Bounds what one outcome of the referent will have to count later. */
+/** Limits how much one later outcome of the referent has to count. */
 function refuseCrowds(items: readonly Item[], reviewsOf: ReadonlyMap<string, unknown[]>): void {
   const more = new Map<string, number>()
   let pairs = 0
@@ -224,7 +225,7 @@ function refuseCrowds(items: readonly Item[], reviewsOf: ReadonlyMap<string, unk
   }
 }
 
-/** By item: the agent of the decision it names. */
+/** The agent of the decision that each item names. */
 async function findAgents(
   tx: Tx,
   given: readonly NewReview[],
@@ -268,7 +269,7 @@ async function findReviewers(
   return reviewers
 }
 
-/** @param credential of the request, where the tenant compares it */
+/** @param credential of the request, if the tenant compares credentials */
 function refuseOwn(item: Item, credential: string | null): void {
   const { given, reviewer, agent_no, judgments } = item
   const own = judgments

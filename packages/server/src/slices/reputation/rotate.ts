@@ -1,4 +1,4 @@
-// POST and GET /v1/cgr/rotation(s): verifies that one key replaces another, and records it.
+// POST and GET /v1/cgr/rotation(s): verifies that one key replaces another, and records the link.
 
 import { CGR_ROTATIONS_PER_CHAIN_MAX, type Rotation, type reputation } from '@custos/contract'
 import { canonicalize, type JsonObject, type RotationLink, readRotation } from '@custos/proof'
@@ -147,7 +147,7 @@ export const rotations: Handler<typeof reputation.rotations> = async (call, { qu
   const [first, member] = [label(query?.anchor), label(query?.current)]
   const rows = await call.read(async (db) => {
     const anchor = member && anchorOf(member, await findLinks(db, member))
-    // The two labels belong to different chains, and no link is in both.
+    // The labels belong to different chains, and no link is in both.
     if (first && anchor && !sameLabel(first, anchor)) return []
     return listRotations(db, first ?? anchor, page)
   })

@@ -1,31 +1,31 @@
-// Frames of server-sent events (WHATWG HTML, 9.2), rendered once for all streams that show them.
+// Frames of server-sent events (WHATWG HTML, section 9.2), rendered once for all streams.
 
 import { type EventType, eventPayloads, type StepDelta } from '@custos/contract'
 import { type Kernel, perKernel } from '../../platform/kernel/kernel.ts'
 import { type LogEnd, type LogPage, readLogPage } from '../gcrumbs/index.ts'
 import { formatMark } from './start-position.ts'
 
-/** `message`: without the name of the event, so that browsers give all to one listener. */
+/** `message` omits the event's name, so that browsers pass all frames to one listener. */
 export type FrameFormat = 'named' | 'message'
 
 const PAGE_ENTRIES = 100
 
 export const isEvent = (name: string): name is EventType => Object.hasOwn(eventPayloads, name)
 
-/** The entry that ends a run. */
+/** The events that end a run. */
 export const RUN_ENDS = ['run.completed', 'run.denied', 'run.failed', 'run.terminated'] as const
 
 export interface RenderedPage extends Pick<LogPage, 'next_seq' | 'end'> {
-  /** The frames of the page; empty where no entry of it was asked for. */
+  /** The frames of the page. Empty if no entry of it was requested. */
   render(format: FrameFormat): string
-  /** Those about one run, and whether the entry that ends it is among them. */
+  /** The frames of one run, and whether they include the entry that ends it. */
   renderRun(
     run_id: string,
     format: FrameFormat,
   ): { readonly frames: string; readonly over: boolean }
 }
 
-/** Streams that wait for the same entries read them together. */
+/** Page reads shared by the streams that wait for the same entries. */
 class RenderedPages {
   readonly #kernel: Kernel
   readonly #reading = new Map<string, Promise<RenderedPage>>()
@@ -60,7 +60,7 @@ function renderable({ entries, next_seq, end }: LogPage): RenderedPage {
     format: FrameFormat,
   ) => {
     const id = Buffer.from(breadcrumb_id).toString('hex')
-    // A record is canonical JSON: one line, and an object with members.
+    // The record is canonical JSON of an object with members, so it is one line.
     const data = `{"type":"${event_type}","breadcrumb_id":"${id}",${record.slice(1)}`
     return frameOf({ generation: end.generation, seq, event: event_type, data }, format)
   }
@@ -79,7 +79,7 @@ function renderable({ entries, next_seq, end }: LogPage): RenderedPage {
   return { next_seq, end, render, renderRun }
 }
 
-/** An entry about a run names it, as its subject or in its payload; no other holds its id. */
+/** Selects entries of a run. They contain its id as subject or in the payload; others do not. */
 export const entriesOfRun = <E extends { readonly record: string }>(
   entries: readonly E[],
   run_id: string,
@@ -88,7 +88,7 @@ export const entriesOfRun = <E extends { readonly record: string }>(
 const endsRun = ({ event_type }: { readonly event_type: string }): boolean =>
   RUN_ENDS.some((event) => event === event_type)
 
-/** Tells a client where it is: its next connection continues from there. */
+/** Tells a client its position, from which its next connection continues. */
 export function renderMark(
   event: 'position' | 'reset',
   { generation, size }: LogEnd,
@@ -98,7 +98,7 @@ export function renderMark(
   return frameOf({ generation, seq: size - 1, event, data }, format)
 }
 
-/** Without an id: a client that reconnects does not get it again. */
+/** Has no id, because a client that reconnects does not get it again. */
 export function renderDelta(delta: StepDelta, format: FrameFormat): string {
   const name = format === 'named' ? `event: ${delta.type}\n` : ''
   return `${name}data: ${JSON.stringify(delta)}\n\n`

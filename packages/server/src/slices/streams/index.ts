@@ -1,4 +1,4 @@
-// Event streams: their handlers, tickets for the edge, and the end of all streams.
+// Event streams: their handlers, the tickets that the edge redeems, and the end of all streams.
 
 import { hash } from 'node:crypto'
 import {
@@ -29,7 +29,7 @@ import { entriesOfRun, isEvent, RUN_ENDS } from './frames.ts'
 import { openStreams } from './open-streams.ts'
 import { parseMark } from './start-position.ts'
 
-/** 256 bits and more. */
+/** At least 256 bits of base64url. */
 const TICKET_CHARS = 43
 const SECOND_US = 1_000_000
 
@@ -56,8 +56,8 @@ const createTicket: Handler<typeof contract.ticket> = async (call, { body }) => 
 }
 
 /**
- * What made the ticket, which is used up by this; null: there is no such ticket, it was used or has
- * expired, or it is for another path.
+ * Consumes a ticket and returns what issued it. Returns `null` if the ticket does not exist, was
+ * used, has expired, or is for another path.
  */
 export async function redeemTicket(
   kernel: Kernel,
@@ -70,7 +70,7 @@ export async function redeemTicket(
   return kernel.clock.now() < taken.expires_us ? taken : null
 }
 
-/** Removes tickets nobody used. */
+/** Deletes expired tickets. */
 export const sweepTickets = (kernel: Kernel): Promise<number> =>
   kernel.db.transact(PLATFORM, (tx) => deleteExpiredTickets(tx, kernel.clock.now()))
 
@@ -78,7 +78,7 @@ const RUN_EVENTS = Object.keys(eventPayloads)
   .filter(isEvent)
   .filter((event) => /^(run|step|tool)\./.test(event))
   .sort()
-/** The unit that ends a run appends few entries. */
+/** Log entries searched after the last frame; the unit of work that ends a run appends fewer. */
 const END_SPAN = 1_000
 
 const streamRun: Handler<typeof contract.run> = (call, { params, query }) => {
@@ -87,7 +87,7 @@ const streamRun: Handler<typeof contract.run> = (call, { params, query }) => {
   return openRun(call, params.run_id, { ...query, last })
 }
 
-/** A client that has frames of an earlier run gets all of the newest. */
+/** A client with frames of an earlier run gets all frames of the newest run. */
 const streamWorkflow: Handler<typeof contract.workflow> = async (call, given) => {
   refuseLimited(call)
   const { params, query } = given
@@ -97,7 +97,7 @@ const streamWorkflow: Handler<typeof contract.workflow> = async (call, given) =>
   return openRun(call, run_id, { ...query, last })
 }
 
-/** Whether the frame with this id is one of the run. */
+/** Whether the frame with this id belongs to the run. */
 async function isOf(db: TenantDb, run_id: string, last: string | null): Promise<boolean> {
   const mark = last === null ? null : parseMark(last)
   if (mark === null || mark.seq < 0) return false
@@ -105,7 +105,7 @@ async function isOf(db: TenantDb, run_id: string, last: string | null): Promise<
   return entriesOfRun(page.entries, run_id).some(({ seq }) => seq === mark.seq)
 }
 
-/** @param given `last`: id of the last frame that the client has; null: it has none */
+/** @param given `last` is the id of the client's last frame, or `null` if it has none */
 async function openRun(
   call: Call,
   run_id: string,
@@ -140,7 +140,7 @@ async function openRun(
   return eventStream({ frames: stream.frames(), cut: stream.cut })
 }
 
-/** Whether the frame with this id is the last of a run that has ended, or comes after it. */
+/** Whether the run has ended and the client has its last frame, so nothing is left to send. */
 async function isAllKnown(
   db: TenantDb,
   { run_id, ended_us }: { readonly run_id: string; readonly ended_us: number | null },
@@ -172,7 +172,7 @@ const events: Handler<typeof streams.events> = async (call, { query }) => {
   return eventStream({ frames: stream.frames(), cut: stream.cut })
 }
 
-/** In order, so that streams that ask for the same share what they read. */
+/** Sorts the names, so that streams with the same events share their reads. */
 function parseEvents(text: string): readonly EventType[] {
   const names = [...new Set(text.split(',').map((name) => name.trim()))].sort()
   if (names.every(isEvent)) return names
@@ -186,5 +186,5 @@ export const streamsHandlers: HandlersOf<typeof streams> = {
   ticket: createTicket,
 }
 
-/** Ends every open stream of the process and opens none from then on. */
+/** Ends every open stream of the process. From then on, no stream opens. */
 export const stopStreams = (kernel: Kernel): void => openStreams(kernel).stop()

@@ -1,4 +1,4 @@
-// The streams a process has open: how many there may be, their heartbeats, and when they end.
+// The open streams of a process: their limits, their heartbeats, and their end.
 
 import { type EventType, limits } from '@custos/contract'
 import type { Principal } from '../../platform/kernel/call.ts'
@@ -30,11 +30,11 @@ class OpenStreams {
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel
-    // A key that was revoked here ends its streams at once; those of others at a heartbeat.
+    // Streams of a key revoked in this process end at once; for other processes, at a heartbeat.
     onCredentialChange(kernel, () => void this.#check([...this.#streams]))
   }
 
-  /** Refuses `rate_limited` where there are too many, `unavailable` once the process stops. */
+  /** Refuses `rate_limited` beyond a limit, and `unavailable` once the process stops. */
   open(request: StreamRequest, gone: AbortSignal): LogStream {
     if (this.#stopping) throw new Refusal('unavailable', 'The process is stopping')
     this.#requirePlace(request)
@@ -84,7 +84,7 @@ class OpenStreams {
     })
   }
 
-  /** Ends those whose credential has ended; each credential is looked up once. */
+  /** Ends the streams whose credential is no longer valid. Looks up each credential once. */
   async #check(streams: readonly LogStream[]): Promise<void> {
     const stored = streams.filter(({ request }) => request.principal.kind === 'tenant')
     const byCredential = Map.groupBy(
@@ -96,11 +96,11 @@ class OpenStreams {
       if (first && (await this.#isInForce(first))) return
       for (const stream of same) stream.end('over')
     })
-    // Where credentials cannot be read, the log cannot be either: the next heartbeat looks again.
+    // If credentials cannot be read, neither can the log. The next heartbeat checks again.
     await Promise.allSettled(checks)
   }
 
-  /** The key of a tenant that another cluster serves is refused, and not in force here. */
+  /** A key whose tenant moved to another cluster is refused, and so not valid here. */
   async #isInForce({ request: { principal } }: LogStream): Promise<boolean> {
     try {
       return await isInForce(this.#kernel, principal)
@@ -114,30 +114,30 @@ class OpenStreams {
 export const openStreams = perKernel((kernel) => new OpenStreams(kernel))
 
 const BEAT_US = 15_000_000
-/** Of frames of text that wait for their reader. */
+/** The limit, in characters, of text frames that wait for their reader. */
 const DELTA_CHARS = 256 * 1024
-/** A client that is still there connects again. */
+/** The lifetime of a stream; a client that is still there reconnects. */
 const LENGTH_US = 3_600_000_000
 
-/** How long a client waits before it connects again, in milliseconds. */
+/** Tells the client to wait this long before it reconnects, in milliseconds. */
 const RETRY = 'retry: 2000\n\n'
-/** The process stops, and another may be there already. */
+/** Sent when the process stops, as another may already have taken over. */
 const RETRY_SOON = 'retry: 1000\n\n'
 const BEAT = ': hb\n\n'
 
 interface StreamRequest {
   readonly principal: Principal
   readonly tenant_id: string
-  /** Null: every kind. */
+  /** `null` means every event. */
   readonly events: readonly EventType[] | null
   readonly format: FrameFormat
   readonly from: string
   readonly last_event_id: string | null
-  /** The only run whose entries are shown, to its end, and where they begin; null: all entries. */
+  /** The only run to show, from its first entry to its end. `null` means all entries. */
   readonly run: {
     readonly run_id: string
     readonly first_seq: number
-    /** Whether text of answers is shown as it comes. */
+    /** Whether the text of answers is streamed. */
     readonly deltas: boolean
   } | null
 }
@@ -148,13 +148,13 @@ class LogStream {
   readonly #cut = new AbortController()
   readonly #ends_us: number
   #beats_us: number
-  /** Since when the connection has not asked for the next frame; null: it waits for one. */
+  /** When the current frame was handed to the connection, or `null` if it waits for a frame. */
   #waited_for_us: number | null = null
   #ended: 'over' | 'stopping' | null = null
   #beatDue = false
   #end: LogEnd = { generation: 0, size: 0 }
   #wake: () => void = () => {}
-  /** Frames of text that came since the last was taken; a slow reader misses some. */
+  /** Text frames since the last read. Frames beyond the limit are dropped. */
   #deltas = ''
 
   constructor(kernel: Kernel, request: StreamRequest) {
@@ -165,19 +165,19 @@ class LogStream {
     this.#beats_us = now + BEAT_US
   }
 
-  /** Aborted once nobody waits for the client any longer. */
+  /** Aborted when the stream ends, so that nobody waits for the client any longer. */
   get cut(): AbortSignal {
     return this.#cut.signal
   }
 
-  /** `stopping`: the process stops. The stream ends as soon as its reader lets it. */
+  /** Ends the stream as soon as its reader lets it. `stopping` means that the process stops. */
   end(why: 'over' | 'stopping'): void {
     this.#ended ??= why
     this.#cut.abort()
     this.#wake()
   }
 
-  /** Ends what is too old or stuck; whether a heartbeat is due. */
+  /** Ends a stream that is too old or stuck. Returns whether a heartbeat is due. */
   tick(now_us: number): boolean {
     const stuck = this.#waited_for_us !== null && now_us - this.#waited_for_us > BEAT_US
     if (stuck || now_us >= this.#ends_us) this.end('over')
@@ -193,7 +193,7 @@ class LogStream {
 
   async *frames(): AsyncGenerator<string> {
     yield RETRY
-    // Before the first look at the log, so that nothing falls between.
+    // Follows the log before the first read, so that no entry is missed.
     const stop = followLog(this.#kernel, this.request.tenant_id, (end) => {
       this.#learn(end)
       this.#wake()
@@ -238,7 +238,7 @@ class LogStream {
     if (start.told !== null && !run) yield renderMark(start.told, end, format)
     const pause = yieldBetweenChunks()
     const { generation } = end
-    // Of what a client of a run had and is not known here, all of the run is shown again.
+    // If the client's position is unknown here, the whole run is shown again.
     const known = start.told === null ? start.first_seq : 0
     let next_seq = run ? Math.max(run.first_seq, known) : start.first_seq
     while (this.#ended === null && this.#end.generation === generation) {
@@ -246,7 +246,7 @@ class LogStream {
         this.#beatDue = false
         yield BEAT
       }
-      // Before the entry that completes their step.
+      // Sent before the entry that completes their step.
       const deltas = this.#takeDeltas()
       if (deltas !== '') yield deltas
       if (next_seq >= this.#end.size) {
@@ -270,7 +270,7 @@ class LogStream {
     return renderedPages(this.#kernel).read(tenant_id, first_seq, events)
   }
 
-  /** Until there is an entry at the position, a heartbeat is due, or the stream ends. */
+  /** Waits until an entry exists at the position, a heartbeat is due, or the stream ends. */
   async #news(next_seq: number): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#wake = () => {
@@ -290,7 +290,7 @@ class LogStream {
     return this.#kernel.db.read(this.request.tenant_id, (db) => readLogPage(db, options))
   }
 
-  /** The first entry before `end_seq` that opened a later generation than this one. */
+  /** The first entry before `end_seq` that opened a generation later than the given one. */
   async #findRestored(generation: number, end_seq: number): Promise<number | null> {
     const pause = yieldBetweenChunks()
     for (let first_seq = 0; first_seq < end_seq; ) {

@@ -1,8 +1,8 @@
-// Where a stream of the log begins: what a client says it has, against the log as it is.
+// Decides where a stream starts, from the position that a client claims and the log itself.
 
 import type { LogEnd } from '../gcrumbs/index.ts'
 
-/** A place in the log: everything up to `seq` is before it; -1: nothing is. */
+/** A position in the log: the client has everything up to `seq`. -1 means nothing. */
 interface LogMark {
   readonly generation: number
   readonly seq: number
@@ -10,19 +10,19 @@ interface LogMark {
 
 const MARK = /^(\d{1,15})\.(-1|\d{1,15})$/
 
-/** The id of a frame. */
+/** Formats the id of a frame. */
 export const formatMark = ({ generation, seq }: LogMark): string => `${generation}.${seq}`
 
-/** Null: it is no id of a frame. */
+/** Returns `null` if the text is not the id of a frame. */
 export function parseMark(text: string): LogMark | null {
   const match = MARK.exec(text)
   return match ? { generation: Number(match[1]), seq: Number(match[2]) } : null
 }
 
 interface ResumeRequest {
-  /** The header; null or empty: it was not sent. */
+  /** The header. `null` or empty if it was not sent. */
   readonly last_event_id: string | null
-  /** `head`, `start`, a position or the id of a frame. */
+  /** `head`, `start`, a position, or the id of a frame. */
   readonly from: string
 }
 

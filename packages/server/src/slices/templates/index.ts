@@ -53,7 +53,7 @@ const install: Handler<typeof contract.install> = async (call, { body }) => {
   }, RECORD_RETRY)
 }
 
-/** The types of a template, compared with those of the tenant. */
+/** The types of a template, compared with the tenant's types. */
 interface TemplateComparison {
   readonly installed: readonly TemplateType[]
   readonly already_there: readonly TemplateType[]
@@ -78,7 +78,7 @@ async function compareTypes(
   }
 }
 
-/** Without the source and the description of the type. */
+/** Compares specs without their template source and description. */
 function isSame(a: JsonObject, b: JsonObject): boolean {
   const bare = ({ template_source: _, description: __, ...spec }: JsonObject) => canonicalize(spec)
   return bare(a) === bare(b)
@@ -92,7 +92,7 @@ function conflictRefusal(conflicts: readonly TemplateType[]): Refusal {
 
 const nameOf = ({ kind, name }: TemplateType) => ({ kind, name })
 
-/** In one unit of work; a retry gets the answer of the first run. */
+/** Registers the types in one unit of work. A retry gets the answer of the first run. */
 async function registerTypes(
   call: Call<typeof contract.install>,
   types: readonly TemplateType[],
@@ -119,7 +119,7 @@ async function registerTypes(
   })
 }
 
-/** Each passes the policies before any is written. */
+/** Passes every type through the policies before any is written. */
 async function prepareAll(
   call: Call<typeof contract.install>,
   types: readonly TemplateType[],
@@ -129,7 +129,7 @@ async function prepareAll(
   const prepared: PreparedRecord[] = []
   for (const { kind, name, spec } of types) {
     const one = await prepareRecord(call, registry, { kind, name, spec })
-    // Another request registered it since it was compared.
+    // Another request has registered the type since it was compared.
     if ('existing' in one || one.row.version !== 1) throw new Conflict('record')
     prepared.push(one)
   }
@@ -159,7 +159,7 @@ function answer(
 /** A type of a template. */
 type TemplateType = WorldTypeRequest & TypeName
 
-/** The types of a template; objects first, because the others name them. */
+/** The types of a template, with objects first, because the others name them. */
 function typesOf({ id, objects, links, actions }: TemplateSource): TemplateType[] {
   const type = (kind: TypeName['kind'], name: string, spec: JsonObject): TemplateType => ({
     kind,
@@ -193,7 +193,7 @@ const readProperties = (properties: Readonly<Record<string, PropertyText>>): Jso
 
 export const templatesHandlers = { list, install } satisfies HandlersOf<typeof templates>
 
-/** `number!`: a type, with `!` where the property is required. */
+/** A JSON type, followed by `!` if the property is required. */
 type PropertyText = `${'string' | 'integer' | 'number' | 'boolean'}${'' | '!'}`
 
 interface TemplateSource {

@@ -27,13 +27,13 @@ import {
 } from './webhooks.sql.ts'
 
 const SENDS_AT_ONCE = 8
-/** What waits beyond these waits in the log. */
+/** The most open deliveries; further entries stay in the log. */
 export const OPEN_MAX = 500
-/** How long a send may keep the endpoint from what is due beside it. */
+/** The poll interval for due deliveries while others are in flight. */
 const LOOK_MS = 100
-/** After this time a busy endpoint makes room for others of its tenant. */
+/** After this time, a busy endpoint yields to others of its tenant. */
 const RUN_MS = 500
-/** How long a process that stops waits for answers. */
+/** How long a stopping process waits for answers in flight. */
 const STOP_MS = 2_000
 
 interface EndpointState {
@@ -43,7 +43,7 @@ interface EndpointState {
   readonly behind: boolean
 }
 
-/** Runs until nothing is due, and then pauses until something is, or until it is woken. */
+/** Runs until nothing is due, then pauses until the next delivery is due or the job is woken. */
 export const endpointDeliverer =
   (kernel: Kernel): JobRunner =>
   async (context) => {
@@ -75,7 +75,8 @@ class EndpointRun {
     let until = performance.now() + RUN_MS
     let started = 0
     while (!this.#context.stopping) {
-      // Before the snapshots below: they show as open what ends while they are read.
+      // Taken before the snapshots below, which show deliveries as open that end while they are
+      // read.
       const sending = new Set(this.#sending.keys())
       const state = await this.#load()
       if (state === null) return undefined
@@ -86,13 +87,13 @@ class EndpointRun {
       const took = state.behind && room
       if (took) {
         await this.#take()
-        // A long log would keep the place, and what is due, for its whole length.
+        // Without a time limit, a long log would block this job and the due deliveries.
         if (performance.now() <= until) continue
       }
       if (started > 0 && performance.now() > until) {
         await this.#settledWithin(RUN_MS)
         if (this.#sending.size === 0) return { again_ms: 0 }
-        // What hangs keeps the place in any case.
+        // A hanging send keeps this job running anyway, so it continues with what is due.
         until = performance.now() + RUN_MS
       }
       const due = await this.#listDue(state.row, sending)
@@ -104,19 +105,19 @@ class EndpointRun {
     return { again_ms: 0 }
   }
 
-  /** What is under way when the process stops has a moment to be answered. */
+  /** Waits for sends in flight, and aborts them; a stopping process first gives them some time. */
   async settled(): Promise<void> {
     const late = setTimeout(() => this.#abort.abort(), this.#context.stopping ? STOP_MS : 0)
     await Promise.allSettled(this.#sending.values())
     clearTimeout(late)
   }
 
-  /** Rejects where an outcome could not be noted. */
+  /** Rejects if the outcome of a send could not be stored. */
   async #settledWithin(ms: number): Promise<void> {
     await Promise.race([Promise.all(this.#sending.values()), sleep(ms)])
   }
 
-  /** Opened again only when it has changed. */
+  /** Opens the sealed texts, and again only after they have changed. */
   async #open(row: WebhookRow): Promise<EndpointTexts | null> {
     const sealed = Buffer.from(row.sealed ?? [])
     if (!this.#opened?.sealed.equals(sealed)) {
@@ -126,7 +127,7 @@ class EndpointRun {
     return this.#opened.texts
   }
 
-  /** Null: it was deleted or disabled, or another job delivers to it. */
+  /** Returns `null` if the endpoint was deleted or disabled, or if another job delivers to it. */
   #load(): Promise<EndpointState | null> {
     return this.#kernel.db.read(this.#tenant_id, async (db) => {
       const row = await findWebhook(db, this.#webhook_id)
@@ -144,7 +145,7 @@ class EndpointRun {
     })
   }
 
-  /** What is due and not under way, as far as there is room to send it. */
+  /** The due deliveries that are not in flight, up to the free send slots. */
   #listDue(row: WebhookRow, sending: ReadonlySet<string>): Promise<readonly DeliveryRow[]> {
     const now_us = this.#kernel.clock.now()
     return this.#kernel.db.read(this.#tenant_id, async (db) => {
@@ -170,14 +171,14 @@ class EndpointRun {
     const { delivery_id } = delivery
     const sent = this.#send(row, texts, delivery).finally(() => this.#sending.delete(delivery_id))
     this.#sending.set(delivery_id, sent)
-    // The loop waits for it too; here nothing is to be reported twice.
+    // The loop awaits the same promise, so the error is handled there.
     sent.catch(() => {})
   }
 
   async #send(row: WebhookRow, texts: EndpointTexts, delivery: DeliveryRow): Promise<void> {
     const payload = await loadPayload(this.#kernel, this.#tenant_id, delivery)
     const outgoing = payload && { row, texts, delivery, payload }
-    // An entry that a restored log no longer has.
+    // The log was restored and no longer has this entry.
     if (!outgoing) return this.#drop(delivery)
     const reply = await sendDelivery(this.#kernel, outgoing, this.#abort.signal)
     await this.#kernel.step('webhook.sent')
@@ -226,7 +227,7 @@ async function recordOutcome(
     chance,
     now_us: tx.now(),
   })
-  // It was given up meanwhile, or sent by another process too.
+  // The delivery was given up meanwhile, or also sent by another process.
   if ((await updateDelivery(tx, delivery, outcome.delivery)) === 0) return
   const { status } = outcome.delivery
   if (status === 'delivered' || status === 'retrying' || status === 'failed')
@@ -238,7 +239,7 @@ async function recordOutcome(
   if (outcome.webhook.state === 'disabled') await endDeliveries(tx, { ...row, ...outcome.webhook })
 }
 
-/** The endpoint is disabled: what is open is given up, and the log says why. */
+/** Gives up the open deliveries of an endpoint that is disabled, and logs why. */
 async function endDeliveries(tx: Tx, row: WebhookRow): Promise<void> {
   const { webhook_id, disabled_reason, failing_since_us } = row
   await failOpenDeliveries(tx, webhook_id)

@@ -1,4 +1,4 @@
-// An endpoint: its URL, description and secrets are sealed; it is shown without the secrets.
+// An endpoint. Its URL, description and secrets are sealed; it is shown without the secrets.
 
 import { createHash } from 'node:crypto'
 import {
@@ -39,7 +39,7 @@ export const endpointColumn = sealedColumn({
   payload: jsonPayload<EndpointTexts>(),
 })
 
-/** Null: it was redacted, or its secret is not in the keyring. */
+/** Returns `null` if the endpoint was redacted, or its secret is not in the keyring. */
 export async function openEndpoint(
   kernel: Pick<Kernel, 'keyring'>,
   tenant_id: string,
@@ -74,13 +74,13 @@ export function showWebhook(row: WebhookRow, texts: EndpointTexts | null, size: 
 
 export const logSize = async (db: TenantDb): Promise<number> => (await findHead(db))?.size ?? 0
 
-/** An endpoint is sent entries about every store. */
+/** Refuses a key limited to some stores, because an endpoint gets entries about every store. */
 export function refuseLimited({ principal }: { readonly principal: Principal }): void {
   if (principal.allowed_stores.length > 0)
     throw new Refusal('scope_missing', 'webhooks are of all stores; the key is limited to some')
 }
 
-/** Refuses names that are no events, and events whose records the caller may not read. */
+/** Refuses unknown events, and events whose records the caller may not read. */
 export function requireEvents({ scopes }: Principal, events: readonly string[]): void {
   const [unknown] = findUnknownEvents(events)
   if (unknown) {
@@ -100,7 +100,7 @@ type Operation = (typeof contract)[Exclude<
   'create' | 'list' | 'event_types'
 >]
 
-/** Refuses what is not there and keys that may not use webhooks. */
+/** Loads an endpoint. Refuses one that does not exist, and keys that may not use webhooks. */
 export async function loadWebhook(
   call: Pick<Call<Operation>, 'principal' | 'refuse'>,
   db: TenantDb,
@@ -127,7 +127,7 @@ export async function appendChange(
   })
 }
 
-/** An endpoint without its URL gets nothing more: it is disabled. */
+/** An endpoint whose URL is redacted is disabled, and gets nothing more. */
 export const webhookTextSource = textSource<
   WebhookRow,
   { readonly [member: string]: string; readonly url: string; readonly description: string }

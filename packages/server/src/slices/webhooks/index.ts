@@ -1,4 +1,4 @@
-// Webhooks: deliveries on request (one again, a part of the log again, a test), handlers, jobs.
+// Webhooks: deliveries on request (a retry, a replay of part of the log, a test), handlers, jobs.
 
 import { type webhooks as contract, limits, type webhooks } from '@custos/contract'
 import { formatTime, parseTime } from '../../platform/clock.ts'
@@ -48,7 +48,7 @@ import {
 const WEBHOOK_REPLAY = 'webhook.replay'
 
 const MINUTE_US = 60_000_000
-/** A test whose process has ended stands in the way of no other for longer. */
+/** How long an unfinished test blocks another one, if its process has ended. */
 const TEST_US = 20_000_000
 const TEST_QUOTA = 'webhook_tests'
 const TEST_WAIT_MS = 10_000
@@ -123,11 +123,11 @@ interface ReplayPlan {
   readonly events: readonly string[] | null
 }
 
-/** Notes deliveries as fast as the endpoint takes them. */
+/** Creates deliveries as fast as the endpoint takes them. */
 const logReplayer =
   (kernel: Kernel): JobRunner =>
   async ({ job, progress, ...context }) => {
-    // Written by replayLog.
+    // Written by `replayLog`.
     const plan = job.payload as unknown as ReplayPlan
     const total = plan.to_seq + 1 - plan.from_seq
     let next_seq = plan.from_seq + job.progress_done
@@ -144,7 +144,7 @@ const logReplayer =
     return undefined
   }
 
-/** The position after it; `full`: what was noted before is not sent yet; `over`: nobody gets it. */
+/** Returns the next position, `full` if too many deliveries are open, `over` if none goes out. */
 async function replayPage(
   kernel: Kernel,
   tx: Tx,
@@ -154,7 +154,7 @@ async function replayPage(
   const row = await findWebhook(tx, webhook_id)
   if (!row || row.state === 'disabled') return 'over'
   if ((await summariseOpen(tx, webhook_id)).count >= OPEN_MAX) return 'full'
-  // After a crash some may be noted beyond the progress.
+  // After a crash, deliveries may exist beyond the stored progress.
   const replayed = await findReplayed(tx, webhook_id, job_id)
   const first_seq = Math.max(plan.next_seq, (replayed ?? -1) + 1)
   const { matched, next_seq } = await walkEntries(tx, {
@@ -190,7 +190,7 @@ const testWebhook: Handler<typeof contract.test> = async (call, { params }) => {
       previous_seq: null,
       generation: 0,
     })
-    // Sent here and now: the standing job does not see it.
+    // The test is sent right here, so `next_us` hides it from the standing job.
     const test: DeliveryRow = { ...planned, seq: null, next_us: null }
     await insertDeliveries(tx, [test])
     meter(tx, call.operation.id)
@@ -229,7 +229,7 @@ async function refuseHasty(
   })
 }
 
-/** What changed of the delivery. Never rejects: the answer may be late, and nobody waits for it. */
+/** Returns how the delivery changed. Never rejects, as the caller may no longer wait. */
 async function sendTest(
   kernel: Kernel,
   tenant_id: string,
@@ -245,7 +245,7 @@ async function sendTest(
     probe: false,
     now_us,
     chance: 0,
-    // There is no other attempt.
+    // Counts as the last attempt, so that no retry follows.
     delivery: { attempts: Number.MAX_SAFE_INTEGER - 1 },
   })
   const change = { ...outcome.delivery, attempts: 1 }

@@ -1,4 +1,4 @@
-// Pure: what follows for a delivery and its endpoint from the answer of the receiver.
+// Pure: the effect of a receiver's answer on a delivery and its endpoint.
 
 import type { EgressReply } from '../../platform/egress/connection.ts'
 import type { DeliveryRow, WebhookRow } from './webhooks.sql.ts'
@@ -7,7 +7,7 @@ const SECOND_US = 1_000_000
 const MINUTE_US = 60 * SECOND_US
 const HOUR_US = 60 * MINUTE_US
 
-/** How long after the attempt before; the first is at once. */
+/** The delay after the previous attempt. The first attempt is made at once. */
 const SCHEDULE_US = [
   0,
   5 * SECOND_US,
@@ -21,10 +21,10 @@ const SCHEDULE_US = [
   24 * HOUR_US,
 ] as const
 const RETRY_AFTER_MAX_US = 24 * HOUR_US
-/** Failures in a row after which one delivery at a time probes the endpoint. */
+/** Consecutive failures after which the endpoint is probed with one delivery at a time. */
 const FAILING_AFTER = 5
 const DISABLED_AFTER_US = 5 * 24 * HOUR_US
-/** ± of each delay: receivers that fail together are not tried together. */
+/** The relative jitter of each delay, so that receivers that fail together are retried apart. */
 const SPREAD = 0.2
 
 const HTTP_GONE = 410
@@ -33,10 +33,10 @@ interface Attempt {
   readonly webhook: Pick<WebhookRow, 'state' | 'failures' | 'failing_since_us'>
   readonly delivery: Pick<DeliveryRow, 'attempts'>
   readonly reply: EgressReply
-  /** Sent alone because the endpoint was failing. */
+  /** Whether the delivery was sent alone because the endpoint was failing. */
   readonly probe: boolean
   readonly now_us: number
-  /** From 0 to 1. */
+  /** A random number from 0 to 1. */
   readonly chance: number
 }
 
@@ -86,7 +86,7 @@ function decideEndpoint(attempt: Attempt): Partial<WebhookRow> {
     return { state: 'disabled', disabled_reason: 'gone', failing_since_us }
   if (now_us - failing_since_us >= DISABLED_AFTER_US)
     return { state: 'disabled', disabled_reason: 'failing', failing_since_us }
-  // What was under way beside the last of them says nothing new.
+  // An answer that was in flight when the endpoint began to fail adds no information.
   if (webhook.state === 'failing' && !probe) return {}
   const failures = webhook.failures + 1
   if (failures < FAILING_AFTER) return { failures, failing_since_us }
@@ -95,7 +95,7 @@ function decideEndpoint(attempt: Attempt): Partial<WebhookRow> {
   return { state: 'failing', failures, failing_since_us, next_probe_us: now_us + delay_us }
 }
 
-/** Null: that was the last attempt. */
+/** Returns `null` after the last attempt. */
 function delayAfter({ reply, chance }: Attempt, attempts: number): number | null {
   const planned = SCHEDULE_US[attempts]
   if (planned === undefined) return null

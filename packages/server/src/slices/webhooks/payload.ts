@@ -1,11 +1,11 @@
-// Pure: the body of a delivery, made from a log entry, and its signatures.
+// Pure: the body of a delivery, built from a log entry, and its signatures.
 
 import { createHmac } from 'node:crypto'
 import { limits, WEBHOOK_ALIASES, WEBHOOK_EVENTS, type WEBHOOK_SIGNATURES } from '@custos/contract'
 import type { DeliveryRow } from './webhooks.sql.ts'
 
 export interface DeliveryPayload {
-  /** The `webhook-id`: the same for every attempt, retry and replay of an entry. */
+  /** The `webhook-id`, which is the same for every attempt, retry and replay of an entry. */
   readonly id: string
   readonly body: string
 }
@@ -86,13 +86,13 @@ export const formatSecret = (bytes: Buffer): string => SECRET_PREFIX + bytes.toS
 export const formatPublicKey = (public_key: Uint8Array): string =>
   PUBLIC_KEY_PREFIX + Buffer.from(public_key).toString('base64')
 
-/** Standard Webhooks `v1`: HMAC-SHA256 of the message under the bytes of the secret. */
+/** The Standard Webhooks `v1` signature: HMAC-SHA256 of the message under the secret's bytes. */
 const signSymmetric = (secret: string, message: string): string =>
   `v1,${createHmac('sha256', Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64'))
     .update(message)
     .digest('base64')}`
 
-/** Standard Webhooks `v1a`: Ed25519 of the message. */
+/** The Standard Webhooks `v1a` signature: Ed25519 of the message. */
 const signAsymmetric = (
   signer: { sign(message: Uint8Array): Uint8Array },
   message: string,
@@ -100,14 +100,14 @@ const signAsymmetric = (
 
 interface SigningOptions {
   readonly kind: (typeof WEBHOOK_SIGNATURES)[number]
-  /** `whsec_…`, the current one first. */
+  /** `whsec_…`, current secret first. */
   readonly secrets: readonly string[]
   readonly signer: () => { sign(message: Uint8Array): Uint8Array }
   /** Seconds since 1970. */
   readonly timestamp_s: number
 }
 
-/** The headers by which a receiver verifies a body. */
+/** The headers with which a receiver verifies a body. */
 export function signPayload(
   { id, body }: DeliveryPayload,
   { kind, secrets, signer, timestamp_s }: SigningOptions,
@@ -124,7 +124,7 @@ export function signPayload(
   }
 }
 
-/** The headers that verifiers of earlier clients read: the text of the secret is the key. */
+/** The headers that verifiers of earlier clients read. Their key is the secret as text. */
 export function compatibilityHeaders(
   { event_type, delivery_id }: { readonly event_type: string; readonly delivery_id: string },
   { secret, timestamp_s, body }: { secret: string; timestamp_s: number; body: string },
@@ -140,8 +140,8 @@ export function compatibilityHeaders(
 const known = new Set([...WEBHOOK_EVENTS, '*'])
 
 /**
- * The name under which an entry goes to an endpoint; null: it does not. An alias counts where the
- * endpoint does not subscribe to the event itself.
+ * The name under which an endpoint gets an entry, or `null` if it does not. An alias applies only
+ * if the endpoint does not subscribe to the event itself.
  */
 export function matchEvent(
   events: readonly string[],
@@ -159,7 +159,7 @@ export function matchEvent(
   return null
 }
 
-/** The positions of names that are no events, each with the nearest name that is one. */
+/** The positions of unknown event names, each with the nearest known name. */
 export const findUnknownEvents = (
   events: readonly string[],
 ): { readonly position: number; readonly nearest: string }[] =>
@@ -172,7 +172,7 @@ function nearestEvent(name: string): string {
   return ranked.reduce((best, next) => (next.distance < best.distance ? next : best)).event
 }
 
-/** Levenshtein distance of two short texts. */
+/** The Levenshtein distance of two short texts. */
 function editDistance(one: string, other: string): number {
   let previous = Array.from({ length: other.length + 1 }, (_, i) => i)
   for (const [i, character] of [...one].entries()) {

@@ -1,4 +1,4 @@
-// Moves an endpoint along the log: deliveries for the entries it subscribed to, and its cursor.
+// Advances an endpoint's cursor along the log, and creates deliveries for matching entries.
 
 import { type EventType, WEBHOOK_ALIASES } from '@custos/contract'
 import type { Tx } from '../../platform/db/tenant-db.ts'
@@ -20,10 +20,10 @@ type Position = Pick<DeliveryRow, 'previous_seq' | 'generation'>
 
 interface LogWalk {
   readonly events: readonly string[]
-  /** Before the first entry. */
+  /** The position before the first entry. */
   readonly position: Position
   readonly first_seq: number
-  /** Not included. */
+  /** Exclusive. */
   readonly end_seq: number
 }
 
@@ -32,16 +32,16 @@ interface MatchedEntry extends Position {
   readonly event_type: string
 }
 
-/** Kinds of entries that must be looked at; null: all. */
+/** The event types that may match, or `null` for all. */
 function eventTypesOf(events: readonly string[]): EventType[] | null {
   if (events.includes('*')) return null
   const aliases: Readonly<Record<string, { event: EventType }>> = WEBHOOK_ALIASES
-  // Checked against the list of names when they were stored.
+  // The names were checked against the list when they were stored.
   const natural = events.map((event) => aliases[event]?.event ?? (event as EventType))
   return [...new Set([...natural, 'log.restored' as const])]
 }
 
-/** A bounded number of entries from `first_seq` on; those that match, each with its position. */
+/** Reads a bounded number of entries from `first_seq`. Returns the matching ones with positions. */
 export async function walkEntries(
   tx: Tx,
   walk: LogWalk,
@@ -70,7 +70,7 @@ export async function walkEntries(
   return { matched, position, next_seq: Math.min(page.next_seq, end_seq) }
 }
 
-/** A delivery that is due now. */
+/** Creates a delivery that is due now. */
 export const newDelivery = (
   { ids }: { readonly ids: Ids },
   tx: Tx,
@@ -90,7 +90,7 @@ export const newDelivery = (
   }
 }
 
-/** In one unit: what is noted as a delivery is behind the cursor, and nothing else is. */
+/** Creates deliveries and advances the cursor in one unit of work, so that both agree. */
 export async function takeEntries(
   parts: { readonly ids: Ids },
   tx: Tx,
@@ -101,7 +101,7 @@ export async function takeEntries(
   const { matched, position, next_seq } = await walkEntries(tx, {
     events: eventsOf(row),
     position: { previous_seq: row.previous_seq, generation: row.generation },
-    // The log was replaced by a shorter one: its newest entry says so.
+    // The log was replaced by a shorter one, whose newest entry says so.
     first_seq: row.cursor_seq > size ? size - 1 : row.cursor_seq,
     end_seq: size,
   })

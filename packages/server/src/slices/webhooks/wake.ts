@@ -1,4 +1,4 @@
-// Wakes the jobs of endpoints when the log of their tenant has grown.
+// Wakes the jobs of endpoints when their tenant's log has grown.
 
 import { listServedIds } from '../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../platform/db/database.ts'
@@ -14,12 +14,12 @@ import {
   updateWebhook,
 } from './webhooks.sql.ts'
 
-/** A tenant's endpoints are woken once in this time. */
+/** A tenant's endpoints are woken at most once in this time. */
 const PAUSE_MS = 250
 const KEPT_US = 30 * 86_400_000_000
 const DELETED_AT_ONCE = 500
 
-/** The tenants whose logs this process follows because they have endpoints. */
+/** Follows the logs of tenants that have endpoints. */
 class EndpointWaker {
   readonly #kernel: Kernel
   readonly #followed = new Map<string, () => void>()
@@ -62,7 +62,7 @@ class EndpointWaker {
   async #wake(tenant_id: string): Promise<void> {
     const waking = { again: false }
     this.#waking.set(tenant_id, waking)
-    // A wake that fails is the next one's to make up for, or the timer's.
+    // A failed wake is made up for by the next one, or by the timer.
     await wakeBehind(this.#kernel, tenant_id).catch(() => {})
     setTimeout(() => {
       this.#waking.delete(tenant_id)
@@ -73,14 +73,14 @@ class EndpointWaker {
 
 const wakers = perKernel((kernel) => new EndpointWaker(kernel))
 
-/** For a process that made an endpoint; see `followNewEndpoints` for others. */
+/** Follows a tenant whose endpoint this process created. For others see `followNewEndpoints`. */
 export const followTenant = (kernel: Kernel, tenant_id: string): void =>
   wakers(kernel).follow(tenant_id)
 
 export const stopFollowing = (kernel: Kernel): void => wakers(kernel).stop()
 
 async function wakeBehind(kernel: Kernel, tenant_id: string): Promise<void> {
-  // Every process hears of an entry: the first wakes the jobs, the others find them awake.
+  // Every process hears of an entry. The first one wakes the jobs; the others find them awake.
   const asleep = await kernel.db.read(tenant_id, async (db) => {
     const behind = await listBehind(db)
     const awake = await listAwake(
@@ -95,7 +95,7 @@ async function wakeBehind(kernel: Kernel, tenant_id: string): Promise<void> {
   })
 }
 
-/** A job that failed too often has ended: another takes its place. */
+/** Wakes a job, or replaces it if it has failed too often and ended. */
 async function wakeOrReplace(
   { jobs }: Kernel,
   tx: Tx,
@@ -108,8 +108,8 @@ async function wakeOrReplace(
 }
 
 /**
- * For the timer of each process: follows the tenants that have endpoints by now, and wakes what a
- * process left behind that ended between a commit and its wake.
+ * Run by a timer of each process: follows the tenants that now have endpoints, and wakes jobs that
+ * a process did not wake because it ended after its commit.
  */
 export async function followEndpoints(kernel: Kernel): Promise<void> {
   const tenants = await listTenantsWithWebhooks(kernel)
@@ -118,15 +118,15 @@ export async function followEndpoints(kernel: Kernel): Promise<void> {
 }
 
 /**
- * For the timer of processes that share a database: follows tenants whose first endpoint another
- * process made, which may have ended since.
+ * Run by a timer of processes that share a database: follows tenants whose first endpoint was
+ * created by another process, which may have ended since.
  */
 export async function followNewEndpoints(kernel: Kernel): Promise<void> {
   const tenants = await kernel.db.read(PLATFORM, (db) => listTenantsWithJob(db, WEBHOOK_DELIVER))
   for (const tenant_id of tenants) wakers(kernel).follow(tenant_id)
 }
 
-/** For the timer: deletes deliveries that ended long ago. */
+/** Run by a timer: deletes deliveries that ended long ago. */
 export async function deleteEndedDeliveries(kernel: Kernel): Promise<void> {
   const before_us = kernel.clock.now() - KEPT_US
   for (const tenant_id of await listTenantsWithWebhooks(kernel))

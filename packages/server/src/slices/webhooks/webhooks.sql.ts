@@ -1,4 +1,4 @@
-// SQL of webhooks: endpoints, and deliveries under way or ended.
+// SQL of webhooks: endpoints, and their open and ended deliveries.
 
 import type { Database } from '../../platform/db/database.ts'
 import { listTenantsWith } from '../../platform/db/engines/first-of-each.ts'
@@ -70,7 +70,7 @@ export const listWebhooks = (db: TenantDb, page: Pick<Page, 'limit' | 'offset' |
     ),
   )
 
-/** In the order of their ids, after `after`. */
+/** Ordered by id, after `after`. */
 export const listWebhooksAfter = (db: TenantDb, after: string, limit: number) =>
   db.all(
     from(db, 'webhooks')
@@ -87,7 +87,7 @@ export async function countWebhooks(db: TenantDb): Promise<number> {
   return Number(row?.count ?? 0)
 }
 
-/** No change is no statement: SQL has none for it. */
+/** Does nothing for an empty change, for which SQL has no statement. */
 export async function updateWebhook(
   tx: Tx,
   webhook_id: string,
@@ -102,7 +102,7 @@ export async function deleteWebhook(tx: Tx, webhook_id: string): Promise<void> {
   await tx.run(deleteFrom(tx, 'webhooks').where('webhook_id', '=', webhook_id))
 }
 
-/** Enabled endpoints with log entries that they have not looked at. */
+/** Enabled endpoints whose cursor is behind the end of the log. */
 export const listBehind = (db: TenantDb) =>
   db.all(
     from(db, 'webhooks')
@@ -120,7 +120,7 @@ const anyStatement = statement<object>()((k, p) =>
     .limit((e) => e.lit(1)),
 )
 
-/** Those of the tenants that have an endpoint. */
+/** Returns those of `tenants` that have an endpoint. */
 export const tenantsWithWebhooks = (db: Database, tenants: readonly string[]): Promise<string[]> =>
   listTenantsWith(db, tenants, { statement: anyStatement, params: {} })
 
@@ -135,8 +135,8 @@ export const findDelivery = (db: TenantDb, webhook_id: string, delivery_id: stri
   db.first(deliveriesOf(db, webhook_id).select(DELIVERY).where('delivery_id', '=', delivery_id))
 
 /**
- * Whether a retry of the entry is open, or any delivery of it is due: it may be under way, and a
- * failing endpoint gets it with a later probe.
+ * Whether a retry of the entry is open, or any delivery of it is due. The delivery may be in
+ * flight, and a failing endpoint gets it with a later probe.
  */
 export const isDue = async (
   db: TenantDb,
@@ -167,7 +167,7 @@ export function listDeliveries(
   return db.all(pageByTime(query, { time: 'created_us', order: 'newest', id: 'delivery_id' }, page))
 }
 
-/** Due at `now_us`, the longest first. */
+/** Deliveries due at `now_us`, longest overdue first. */
 export const listDue = (
   db: TenantDb,
   webhook_id: string,
@@ -181,7 +181,7 @@ export const listDue = (
       .limit(limit),
   )
 
-/** The open delivery that was tried least: what one receiver cannot take blocks no other. */
+/** The open delivery with the fewest attempts, so that one bad delivery does not block others. */
 export const findProbe = (db: TenantDb, webhook_id: string) =>
   db.first(
     deliveriesOf(db, webhook_id)
@@ -206,7 +206,7 @@ export async function summariseOpen(db: TenantDb, webhook_id: string) {
   return { count: Number(row?.count ?? 0), next_us: next_us === null ? null : Number(next_us) }
 }
 
-/** Changes one that has not ended and was not tried since; 0: it was. */
+/** Changes a delivery that has not ended and had no attempt since it was read; else returns 0. */
 export const updateDelivery = (
   tx: Tx,
   { webhook_id, delivery_id, attempts }: DeliveryRow,
@@ -221,7 +221,7 @@ export const updateDelivery = (
       .where('completed_us', 'is', null),
   )
 
-/** Gives up what is open. */
+/** Gives up all open deliveries. */
 export const failOpenDeliveries = (tx: Tx, webhook_id: string) =>
   tx.run(
     update(tx, 'webhook_deliveries')
@@ -230,7 +230,7 @@ export const failOpenDeliveries = (tx: Tx, webhook_id: string) =>
       .where('next_us', 'is not', null),
   )
 
-/** Makes what waits for a later attempt due now. */
+/** Makes deliveries that wait for a later attempt due now. */
 export const hastenDeliveries = (tx: Tx, webhook_id: string) =>
   tx.run(
     update(tx, 'webhook_deliveries')
@@ -240,8 +240,8 @@ export const hastenDeliveries = (tx: Tx, webhook_id: string) =>
   )
 
 /**
- * Deletes up to `limit` that ended, or were tests, before a time; how many. Endpoint by endpoint:
- * an index has the deliveries of one in the order of time, and nothing those of all.
+ * Deletes up to `limit` deliveries that ended, or were tests, before a time. Returns how many.
+ * Works per endpoint, because the index orders only one endpoint's deliveries by time.
  */
 export async function deleteOldDeliveries(
   tx: Tx,
@@ -265,7 +265,7 @@ export async function deleteOldDeliveries(
   return deleted
 }
 
-/** When tests after a time began, newest first, and whether each has ended. */
+/** The start times of tests after a time, newest first, and whether each has ended. */
 export const listTests = (db: TenantDb, webhook_id: string, after_us: number) =>
   db.all(
     deliveriesOf(db, webhook_id)
@@ -275,7 +275,7 @@ export const listTests = (db: TenantDb, webhook_id: string, after_us: number) =>
       .orderBy('created_us', 'desc'),
   )
 
-/** The last log position that a replay has made a delivery for; null: none yet. */
+/** The last log position that a replay has created a delivery for. `null` if none. */
 export async function findReplayed(
   db: TenantDb,
   webhook_id: string,

@@ -49,10 +49,10 @@ type CreatedWebhook = Static<(typeof contract)['create']['reply']>
 const ID_BYTES = 12
 const SECRET_BYTES = 32
 const HOUR_US = 3_600_000_000
-/** Secrets that sign at once, the current one included. */
+/** The most secrets that sign at the same time, including the current one. */
 const SECRETS_MAX = 5
 
-/** A URL that is refused where it is given is not stored; each request checks it again. */
+/** Refuses a URL that requests would not be sent to. Each request checks it again. */
 async function requireUrl(
   call: Call<(typeof contract)['create' | 'update']>,
   url: string,
@@ -98,7 +98,7 @@ export const createWebhook: Handler<typeof contract.create> = async (call, { bod
     })
     return created
   } finally {
-    // Refused or repeated: nothing is sealed under it.
+    // The request was refused or repeated, so nothing is sealed under the new secret.
     if (created?.webhook_id !== webhook_id)
       await kernel.keyring.destroySecrets(tenant_id, 'decision', [secret_no])
   }
@@ -148,7 +148,7 @@ const credentials = (kernel: Kernel, { signature }: WebhookRow, texts: EndpointT
   public_key: signature === 'v1a' ? publicKeyOf(kernel) : null,
 })
 
-/** Null: there is none until the next rotation. */
+/** Returns `null` if there is no key until the next rotation. */
 function publicKeyOf({ keyring }: Kernel): string | null {
   const current = keyring
     .publishedKeys()
@@ -156,7 +156,7 @@ function publicKeyOf({ keyring }: Kernel): string | null {
   return current ? formatPublicKey(fromHex(current.public_key)) : null
 }
 
-/** Only the first answer shows the secret. */
+/** Shows a created endpoint again without its secret, which only the first reply contains. */
 async function showAgain(
   call: Call<typeof contract.create>,
   tx: Tx,
@@ -184,11 +184,11 @@ export const updateWebhookById: Handler<typeof contract.update> = async (
   const { url, description } = body
   return call.transact(async (tx) => {
     const row = await loadWebhook(call, tx, params.webhook_id)
-    // Who leads its events elsewhere, or makes them flow, must be allowed to read them.
+    // A caller who redirects or extends an endpoint's events must be allowed to read them.
     if (url || events !== null || body.enabled)
       requireEvents(call.principal, events ?? eventsOf(row))
     const current = await openEndpoint(kernel, tenant_id, row)
-    // A request of a data subject may have come since the first look.
+    // A subject request may have redacted the endpoint since the first check.
     if (!current || row.disabled_reason === 'redacted')
       return call.refuse('wrong_state', 'its URL was erased: delete it')
     const changed = {
@@ -213,7 +213,7 @@ export const updateWebhookById: Handler<typeof contract.update> = async (
   })
 }
 
-/** Enabling starts at the next entry; disabling gives up what is under way. */
+/** Enabling starts at the next log entry. Disabling gives up open deliveries. */
 async function switchState(
   kernel: Kernel,
   tx: Tx,
@@ -242,7 +242,7 @@ async function switchState(
   }
 }
 
-// The secret first: a crash leaves a row that nobody can read and that can be deleted again.
+// Destroys the secret first: a crash then leaves an unreadable row that can be deleted again.
 export const deleteWebhookById: Handler<typeof contract.delete> = async (call, { params }) => {
   const { kernel, tenant_id } = call
   const { webhook_id } = params

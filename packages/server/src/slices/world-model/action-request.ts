@@ -1,5 +1,5 @@
-// The registry of actions: the normal form of one, its checks against a version of its type, what
-// is signed, and how it is shown.
+// The registry of actions: the normal form of an action, its checks against a version of its type,
+// its signed document, and how it is shown.
 
 import {
   type Action,
@@ -36,7 +36,7 @@ import { findProblems, type SchemaProblem } from './check-run.ts'
 import { findType, findVersion, type OpenType, specOf } from './type-registry.ts'
 import { specRefusal } from './type-spec.ts'
 
-/** The normal form, with the newest version of the type. */
+/** The normal form of a request, which names the newest version of the type. */
 export function normalizeAction(
   kernel: Kernel,
   body: InvokeRequest,
@@ -56,7 +56,7 @@ export function normalizeAction(
   }
 }
 
-/** The version of the type that an action is checked against, as the action names it. */
+/** The type version that an action is checked against, in the form that the action names it. */
 function checkedType(kernel: Kernel, type: OpenType): ActionRequest['type'] {
   const { required_trust_tier, subject_type } = specOf(kernel, 'action', type)
   const { series_id, version, record_id } = type.record.row
@@ -73,7 +73,7 @@ function checkedType(kernel: Kernel, type: OpenType): ActionRequest['type'] {
 const normalizeSubject = (subject: InvokeRequest['subject_refs'][number]): ActionSubject =>
   typeof subject === 'string' ? subject : { type: subject.type, ref: subject.ref }
 
-/** Why the trust tier is too low; null: it is high enough. */
+/** Returns why the trust tier is too low, or `null` if it is high enough. */
 export function tierProblem(
   { authority, type }: ActionRequest,
   ceiling: TrustTier | null,
@@ -84,11 +84,11 @@ export function tierProblem(
   return `the trust tier ${held} is below ${type.required_trust_tier}, which the action requires`
 }
 
-/** The authority as a record states it. */
+/** The authority in the form that a record states it. */
 const authorityOf = ({ authority }: ActionRequest, ceiling: TrustTier | null): RecordedAuthority =>
   recordedAuthority({ ...authority, trust_tier: parseTier(authority.trust_tier) }, ceiling)
 
-/** Requests and records hold tiers of the contract only. */
+/** Requests and records contain only tiers of the contract. */
 const parseTier = (tier: string | null): TrustTier | null =>
   TRUST_TIERS.find((known) => known === tier) ?? null
 
@@ -126,7 +126,7 @@ function findOtherType(
   return i === -1 ? null : { loc: [i], msg: `must be ${asked}` }
 }
 
-/** An action without a subject type takes no subject of a type that does not exist. */
+/** Finds a subject whose type does not exist, for actions that declare no subject type. */
 async function findUnknownType(
   { kernel, tenant_id }: TenantRecords,
   subjects: readonly ActionSubject[],
@@ -176,7 +176,7 @@ export const actionRegistry: Registry<ActionRequest> = {
   },
 }
 
-/** Checks the named version and the newest: the type may be stricter since the action waits. */
+/** Checks the named version and the newest, which may have become stricter meanwhile. */
 async function requireCurrentType(proposal: AdmittedProposal<ActionRequest>): Promise<void> {
   const { kernel, tenant_id, request, ceiling } = proposal
   const named = await findVersion(kernel, tenant_id, request.type)
@@ -224,7 +224,7 @@ export function showAction(record: OpenRecord, tenant_id: string): Action {
   }
 }
 
-/** Two hundred actions with large parameters do not fit on a page. */
+/** Omits large parameters, because a page of two hundred actions could not hold them. */
 function showListed(record: OpenRecord, tenant_id: string): ListedAction {
   const shown = showAction(record, tenant_id)
   const large = record.row.sealed.length > worldModelLimits.listed_action_bytes

@@ -14,7 +14,7 @@ export type SchemaTest = (value: Json, loc: Loc, run: CheckRun) => boolean
 
 const PROBLEMS_MAX = 8
 
-/** The limit is on the work: a small schema can cause much of it. */
+/** The limit counts work, because even a small schema can cause much of it. */
 class TooMuchWork extends Error {}
 
 export class CheckRun {
@@ -65,7 +65,7 @@ export class CheckRun {
   }
 }
 
-/** Empty: the value fits. At most eight problems; none repeats a value. */
+/** Returns at most eight problems, none of which repeats a value. Empty means that it fits. */
 export function findProblems(test: SchemaTest, value: Json): readonly SchemaProblem[] {
   const run = new CheckRun()
   try {
@@ -77,6 +77,6 @@ export function findProblems(test: SchemaTest, value: Json): readonly SchemaProb
   }
 }
 
-/** One line of text. */
+/** Formats a problem as one line of text. */
 export const showProblem = ({ loc, msg }: SchemaProblem): string =>
   loc.length === 0 ? msg : `${loc.join('.')}: ${msg}`

@@ -117,8 +117,8 @@ interface NamedLink {
 }
 
 /**
- * The cardinality that the new link would break: the side that may have only one partner and has
- * another already. Duplicate links count once.
+ * Describes how the new link would break the cardinality: a side that allows only one partner
+ * already has another. Duplicate links count once.
  */
 function cardinalityErrors(
   cardinality: Cardinality,
@@ -194,7 +194,7 @@ const verifyType: Handler<typeof contract.verify_type> = async (call, { params, 
 /** POST /v1/world-model/actions/invoke: type, trust, parameters, policies, a signed record. */
 const invoke: Handler<typeof contract.invoke> = async (call, { body }) => {
   const { kernel, tenant_id, principal } = call
-  // A retry gets the first answer, whatever the types are now.
+  // A retry gets the first answer, even if the types have changed.
   const before = await findEarlierAnswer(call, actionRegistry)
   if (before) return answerProposal(call, before, actionView)
   const named = { kind: 'action', name: body.action_name } as const
@@ -258,7 +258,7 @@ async function verifyDocumentAndType(call: Call, record: OpenRecord): Promise<Ve
   return { ...verdict, checks, valid: false, reason }
 }
 
-/** Whether the version of the type that a signed action names exists as it names it. */
+/** Whether the type version that a signed action names exists with these properties. */
 async function matchesTypeVersion(
   { kernel, tenant_id }: TenantRecords,
   document: JsonObject,
@@ -271,7 +271,7 @@ async function matchesTypeVersion(
   return found !== null && isNamedVersion(named, found, document['action_name'])
 }
 
-/** Compared with what was registered, and not with how it is read today. */
+/** Compares with the spec as registered, not with how this version of the service reads it. */
 function isNamedVersion(
   named: JsonObject,
   { record, request }: OpenType,

@@ -19,13 +19,13 @@ export class SpecRefused extends Error {
 const DIALECT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/
 const LOCAL_REF = /^#\/\$defs\/([^/]+)$/
 
-/** Keywords that test nothing. */
+/** Keywords that do not affect validation. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
   ...['title', 'description', '$comment', 'default', 'examples'],
   ...['deprecated', 'readOnly', 'writeOnly'],
 ])
 
-/** Whether it is a JSON Schema; in the short form `type` would be a property. */
+/** Whether the form is a JSON Schema. In the short form, `type` would be a property. */
 export const isJsonSchema = (form: JsonObject): boolean =>
   typeof form['$schema'] === 'string' || typeof form['type'] === 'string'
 
@@ -152,7 +152,7 @@ class SchemaReader {
     return this.#definition(name, at)
   }
 
-  /** Compiles the definitions without a reference, so that mistakes in them are found. */
+  /** Compiles the definitions that nothing references, so that their mistakes are found. */
   readRest(): void {
     for (const name of Object.keys(this.#defs))
       if (!this.#read.has(name)) this.#definition(name, START)
@@ -184,7 +184,7 @@ const nothing: SchemaTest = (_value, loc, run) => {
 /** Keywords that hold values instead of schemas. */
 const VALUED: ReadonlySet<string> = new Set(['enum', 'const', 'required', 'dependentRequired'])
 
-/** This many characters of a text count as one more value. */
+/** The characters of a string that count as one more value. */
 const TEXT_CHARS = 64
 
 function sizeOf(value: Json): number {

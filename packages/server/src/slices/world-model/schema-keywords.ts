@@ -42,7 +42,7 @@ export interface KeywordReader {
   refuse(msg: string): never
 }
 
-/** Null: the test of another keyword includes it. */
+/** `null` if the test of another keyword covers this one. */
 type Keyword = (given: Json, reading: KeywordReader) => SchemaTest | null
 
 const TYPES = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null'] as const
@@ -85,7 +85,7 @@ const type: Keyword = (given, { refuse }) => {
   return (value, loc, run) => types.some((one) => isOfType(value, one)) || run.fail(loc, what)
 }
 
-/** Compared as canonical JSON: 1 is 1.0, and the order of members says nothing. */
+/** Compares canonical JSON, so that 1 equals 1.0 and the order of members is ignored. */
 const equals =
   (texts: ReadonlySet<string>, msg: string): SchemaTest =>
   (value, loc, run) => {
@@ -123,7 +123,7 @@ const multipleOf: Keyword = (divisor, { refuse }) => {
 const AT_LEAST = (count: number, limit: number): boolean => count >= limit
 const AT_MOST = (count: number, limit: number): boolean => count <= limit
 
-/** @param countOf undefined: the keyword does not apply to the value */
+/** @param countOf returns undefined if the keyword does not apply to the value */
 const counted =
   (
     countOf: (value: Json, run: CheckRun) => number | undefined,
@@ -163,7 +163,7 @@ const format: Keyword = (name, { refuse }) => {
 
 // Objects
 
-/** Tests by the names of members. */
+/** Compiles a schema for each member name. */
 function namedTests(given: Json, { read, refuse }: KeywordReader): ReadonlyMap<string, SchemaTest> {
   if (!isObject(given)) return refuse('must be an object of schemas')
   return new Map(Object.entries(given).map(([name, schema]) => [name, read(schema, name)]))
@@ -345,7 +345,7 @@ const conditional: Keyword = (given, { siblings, read }) => {
   return (value, loc, run) => (run.quietly(test, value, loc) ? met : unmet)(value, loc, run)
 }
 
-/** Read by `if`; without it they are read, so that mistakes are found, and test nothing. */
+/** Tests nothing by itself: `if` reads it. Without `if` it is read only to find mistakes. */
 const consequence: Keyword = (given, { siblings, read }) => {
   if (!Object.hasOwn(siblings, 'if')) read(given)
   return null

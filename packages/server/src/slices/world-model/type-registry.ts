@@ -1,5 +1,5 @@
-// The registry of types: each version is a record, and the newest version is live. Finds types by
-// kind and name or by id and version, and keeps what was read of them.
+// The registry of types. Each version is a record, and the newest is live. Finds types by kind and
+// name or by id and version, and caches their compiled specs.
 
 import {
   type ListedType,
@@ -42,7 +42,7 @@ export interface OpenType {
   readonly request: WorldTypeRequest
 }
 
-/** The newest version. */
+/** Finds the newest version of a type. */
 export async function findType(
   kernel: Kernel,
   tenant_id: string,
@@ -52,7 +52,7 @@ export async function findType(
   return openFirst(kernel, tenant_id, (db) => findLiveByName(db, 'world_type', key))
 }
 
-/** @param version the newest, where none is named */
+/** @param version defaults to the newest */
 export const findVersion = (
   kernel: Kernel,
   tenant_id: string,
@@ -78,12 +78,12 @@ export function openType(record: OpenRecord): OpenType {
   return { record, request }
 }
 
-// Written by registering a type, and by nothing else.
+// Only the registration of a type writes these requests.
 function isTypeRequest(request: JsonObject): request is WorldTypeRequest {
   return typeof request['spec'] === 'object'
 }
 
-/** A large schema takes a while to read, and a version of a type never changes. */
+/** Compiled specs are cached: large schemas are slow to read, and versions never change. */
 const SPECS_MAX = 64
 const specCaches = perKernel<{ readonly [K in WorldTypeKind]: LruCache<string, SpecOf[K]> }>(
   () => ({
@@ -116,7 +116,7 @@ const titleCache = perKernel(() => new LruCache<string, TypeTitle>({ max: TITLES
 
 /** The newest version of every type, by kind and name. */
 export async function listTitles(kernel: Kernel, tenant_id: string): Promise<TypeTitle[]> {
-  // Types that are registered at the same time may exceed the limit.
+  // Types registered concurrently may exceed the limit.
   const limit = 2 * worldModelLimits.types_per_tenant
   const ids = await kernel.db.read(tenant_id, (db) => listTypeIds(db, limit))
   const cache = titleCache(kernel)
@@ -131,10 +131,10 @@ export async function listTitles(kernel: Kernel, tenant_id: string): Promise<Typ
   return all.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
 }
 
-/** Types are large: how many are open at once. */
+/** How many types are open at once, because types are large. */
 const BATCH = 4
 
-/** What `show` returns for each type, in the order of the ids. */
+/** Returns the result of `show` for each type, in the order of `ids`. */
 export const openTypesInBatches = <T>(
   kernel: Kernel,
   tenant_id: string,
@@ -151,7 +151,7 @@ export function typeRegistry(
 ): Registry<WorldTypeRequest> {
   return {
     kind: 'world_type',
-    // Of a version; `type_id` is the id of the first version.
+    // The id of a version. `type_id` is the id of the first version.
     id_field: 'record_id',
     schema_version: 'wm/1',
     issued_status: 'registered',
@@ -213,7 +213,7 @@ export function showType({ record, request }: OpenType, tenant_id: string): Worl
   }
 }
 
-/** Two hundred large types do not fit on a page. */
+/** Omits large specs, because a page of two hundred types could not hold them. */
 export function showListedType(type: OpenType, tenant_id: string): ListedType {
   const { spec, ...shown } = showType(type, tenant_id)
   const large = type.record.row.sealed.length > worldModelLimits.listed_type_bytes

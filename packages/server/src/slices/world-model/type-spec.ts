@@ -39,11 +39,11 @@ export interface SpecOf {
 
 const WHERE = ['body', 'spec'] as const
 
-/** 422 at a location in the body. */
+/** A 422 at a location in the body. */
 export const specRefusal = (loc: Loc, msg: string): Refusal =>
   validationDetail(loc, msg, 'value_error')
 
-/** Refuses a spec that could not be enforced as written. */
+/** Reads a spec. Refuses one that could not be enforced as written. */
 export function readSpec<K extends WorldTypeKind>(
   { kind, name }: { readonly kind: K; readonly name: string },
   spec: JsonObject,
@@ -61,7 +61,7 @@ export function readSpec<K extends WorldTypeKind>(
 
 const ACTION_NAME = new RegExp(ACTION_NAME_PATTERN)
 
-/** Policies name operations: the name of an action must be valid in them. */
+/** Policies refer to actions as operations, so an action's name must be valid in policies. */
 function assertName(kind: WorldTypeKind, name: string): void {
   if (kind !== 'action' || ACTION_NAME.test(name)) return
   throw specRefusal(['body', 'name'], 'must be letters, digits, _, ., : and -, at most 46')
@@ -118,7 +118,7 @@ function readLink(spec: JsonObject): SpecOf['link'] {
 function readAction(spec: JsonObject): SpecOf['action'] {
   assertNotes(spec)
   assertMembers(spec, ['operation', 'required_trust_tier', 'input_schema', 'subject_type'])
-  // A note of the author; policies use the name of the type.
+  // A note of the author, which nothing evaluates: policies use the name of the type.
   if (spec['operation'] !== undefined) readText(spec, 'operation')
   const { required_trust_tier: tier, input_schema = {} } = spec
   const required_trust_tier = TRUST_TIERS.find((known) => known === tier)
@@ -152,7 +152,7 @@ function assertNotes(spec: JsonObject): void {
       throw new SpecRefused([...WHERE, note], 'must be a text')
 }
 
-/** A typing error must not become a rule that never applies. */
+/** Refuses unknown members, so that a typing error is not a rule that never applies. */
 function assertMembers(spec: JsonObject, members: readonly string[], hint?: string): void {
   const known: readonly string[] = [...members, ...NOTES]
   const other = Object.keys(spec).find((member) => !known.includes(member))
@@ -161,6 +161,6 @@ function assertMembers(spec: JsonObject, members: readonly string[], hint?: stri
   throw new SpecRefused([...WHERE, other], msg)
 }
 
-/** Requests hold kinds of the contract only. */
+/** Requests contain only kinds of the contract. */
 export const typeKindOf = ({ kind }: Pick<WorldTypeRequest, 'kind'>): WorldTypeKind =>
   kind === 'link' || kind === 'action' ? kind : 'object'

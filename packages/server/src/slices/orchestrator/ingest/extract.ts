@@ -45,7 +45,7 @@ import {
 type IngestCall = Call<(typeof memoryIngestion)['ingest']>
 
 const ID_BYTES = 16
-/** Of the memories that the turns are compared with. */
+/** The token budget of the memories that the turns are compared with. */
 const KNOWN_TOKENS = 2_048
 const QUERY_CHARS = 4_000
 const ANSWER_TOKENS = 4_096
@@ -64,7 +64,7 @@ interface Conversation extends ExtractRequest {
   readonly provider: OpenProvider
   readonly model_id: string
   readonly memories: readonly NearMemory[]
-  /** As it is sent. */
+  /** The text sent to the model. */
   readonly question: string
 }
 
@@ -83,7 +83,7 @@ export async function extract(call: IngestCall, request: ExtractRequest): Promis
     if (!scopeCovers(call.principal.scopes, scope))
       throw new Refusal('scope_missing', `the mode extract needs ${scope}`)
   const earlier = await findEarlierIds(call)
-  // Written below: the whole reply.
+  // The ids were written below, and are the whole reply.
   if (earlier) return earlier as ExtractedIds
   const conversation = await prepareConversation(call, request)
   const { answer, sent_us } = await ask(call, conversation)
@@ -102,7 +102,7 @@ async function prepareConversation(
   const { store_id, body } = request
   const { model_id } = body
   if (model_id == null) return call.refuse('rejected', 'the mode extract needs model_id')
-  // Before the policies: an unknown store or model is refused as such.
+  // Runs before the policies, so that an unknown store or model is refused as such.
   await loadWriteTarget(kernel, tenant_id, store_id)
   const provider = await call.read((db) => findModel(kernel, db, model_id))
   if (!provider) return call.refuse('provider_not_found')
@@ -151,7 +151,7 @@ const recipientOf = ({ provider, extraction_id }: Conversation) =>
     step_id: extraction_id,
   }) as const
 
-/** The connection may end meanwhile: a retry with the same key finds what was written. */
+/** Ignores a closed connection: a retry with the same key then finds what was written. */
 async function ask(
   call: IngestCall,
   conversation: Conversation,
@@ -184,7 +184,7 @@ async function ask(
   return call.refuse('model_unavailable', `the provider: ${asked.fault}`)
 }
 
-/** Policies see it as any answer of a model. */
+/** Checks the answer under the same policies as any output of a model. */
 async function checkAnswer(
   call: IngestCall,
   { model_id, store_id }: Conversation,
@@ -198,7 +198,7 @@ async function checkAnswer(
   return redactedOr(gated.redactions[0] ?? {}, 'output', text)
 }
 
-/** A fact that a policy does not let pass is not written, or waits; the others are written. */
+/** Gates each fact as a write: a denied one is not written, one that needs approval waits. */
 async function gateFacts(
   call: IngestCall,
   { store_id }: Conversation,
@@ -223,7 +223,7 @@ async function gateFact(
   if (gated.verdict === 'denied') return { ...fact, reason: 'policy', waits: null }
   const content = redactedOr(gated.redactions[0] ?? {}, 'content', fact.content)
   if (gated.verdict === 'allowed') return { ...fact, content, waits: null }
-  // An approval writes with the rights of a key: without one, nothing can wait.
+  // An approval writes with the rights of a key, so without a key nothing can wait.
   const waits = hasNoKey(call.principal) ? null : gated
   return { ...fact, content, reason: 'approval_required', waits }
 }
@@ -231,7 +231,7 @@ async function gateFact(
 interface ReadAnswer {
   readonly answer: ModelAnswer
   readonly sent_us: number
-  /** `waits`: what the policies said where a person has to approve it. */
+  /** `waits`: the verdict that asks for a person, or `null` if the fact does not wait. */
   readonly facts: readonly (FactCandidate & { readonly waits: GateResult | null })[]
 }
 
@@ -253,7 +253,7 @@ const store = (
   return retryWhileErasing(() => retryOnConflict(write, { on: 'decision_id', attempts: ATTEMPTS }))
 }
 
-/** A fact as it is written. */
+/** The write request of a fact. */
 function requestOf(
   { body, extraction_id }: Conversation,
   { content, supersedes }: FactCandidate,
@@ -267,8 +267,8 @@ function requestOf(
 }
 
 /**
- * The facts that wait for a person; null: one that does not wait. The text of each is bound to its
- * turns and to the memories that the model was shown, among them the one that it replaces.
+ * Prepares the facts that wait for a person; `null` for one that does not wait. Each text is bound
+ * to its turns and to the memories that the model was shown, including the one it replaces.
  */
 function prepareWaiting(
   call: IngestCall,
@@ -281,7 +281,7 @@ function prepareWaiting(
   const prepare = async (fact: ReadAnswer['facts'][number]) => {
     const { waits: gated, supersedes } = fact
     if (gated === null) return null
-    // The turns come first.
+    // The first memories in `refs` are the turns.
     const source_refs = fact.sources.flatMap((at) => refs[at] ?? [])
     const item = requestOf(conversation, fact, source_refs)
     const { key_id } = principal
@@ -307,7 +307,7 @@ function prepareWaiting(
   return Promise.all(facts.map(prepare))
 }
 
-/** Logs the question and what became of the answer, and who was sent the turns. */
+/** Logs the question, the outcome of the answer, and the disclosure of memories to the provider. */
 async function prepareRecord(
   call: IngestCall,
   conversation: Conversation,
@@ -342,7 +342,7 @@ async function prepareRecord(
     const given = { ...draft.given, refs: used, output: describeFacts(facts, became) }
     const named = { ...draft.named, refs: [...new Set(used)].sort((a, b) => a - b) }
     const { decision_id } = await logDecision(tx, { ...draft, given, named })
-    // The turns were sent before they were memories.
+    // The turns were sent before they became memories, so their disclosure is noted now.
     const told = [...shown, ...written.refs]
     if (!(await noteDisclosure(tx, told, { ...recipientOf(conversation), sent_us })))
       throw new Refusal('unavailable', 'a memory that the model was shown was erased meanwhile')
@@ -356,7 +356,7 @@ async function prepareRecord(
   }
 }
 
-/** Only texts that became memories: erasing them reaches this text too. */
+/** Contains only texts that became memories, so that erasing them erases this text too. */
 const describeFacts = (
   facts: readonly FactCandidate[],
   became: WrittenConversation['facts'],

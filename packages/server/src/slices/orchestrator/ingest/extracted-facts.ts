@@ -1,4 +1,4 @@
-// What a model is asked about a conversation, and its answer read strictly: from data to data.
+// Pure: builds the question to a model about a conversation, and parses its answer strictly.
 
 import { limits } from '@custos/contract'
 import { isObject } from '@custos/proof'
@@ -23,7 +23,7 @@ export interface NearMemory {
   readonly content: string
 }
 
-/** Turns have numbers from 1, memories their refs. */
+/** Numbers the turns from 1; memories are named by their refs. */
 export function buildQuestion(
   turns: readonly { readonly content: string; readonly said_by: string }[],
   memories: readonly NearMemory[],
@@ -36,13 +36,13 @@ export function buildQuestion(
   return [...known, ...said].join('\n\n')
 }
 
-/** Models put JSON between these marks of Markdown. */
+/** Models often wrap JSON in a Markdown code fence. */
 const FENCED = /^```(?:json)?\n([\s\S]*)\n```$/
 const MEMBERS = ['content', 'sources', 'supersedes']
 
 type ReadFact = Pick<FactCandidate, 'content' | 'sources' | 'supersedes'>
 
-/** Positions of `sources` from 0. Null: it is not the answer that was asked for. */
+/** Parses the answer; `sources` become positions from 0. Returns `null` if the form is wrong. */
 export function readFacts(answer: string, turns: number): readonly ReadFact[] | null {
   if (!answer.isWellFormed()) return null
   const text = answer.trim()
@@ -57,7 +57,7 @@ export function readFacts(answer: string, turns: number): readonly ReadFact[] | 
 function readFact(value: unknown, turns: number): ReadFact | null {
   if (!isObject(value) || !Object.keys(value).every((name) => MEMBERS.includes(name))) return null
   const { content, sources, supersedes = null } = value
-  // A text may also be written as an escape that is no character.
+  // A JSON escape can encode a lone surrogate.
   if (typeof content !== 'string' || content.trim() === '' || !content.isWellFormed()) return null
   if (!Array.isArray(sources) || sources.length === 0) return null
   const isTurn = (one: unknown): one is number =>
@@ -79,10 +79,10 @@ function parse(text: string): unknown {
   }
 }
 
-/** Two texts say the same where they share nine tenths of the words of both. */
+/** The share of common words from which two texts count as the same. */
 const SIMILARITY = 0.9
 
-/** Compares with what the model was shown; exact duplicates are found when facts are written. */
+/** Compares with the memories the model was shown; exact duplicates are found on write. */
 export function compareFacts(
   facts: readonly ReadFact[],
   shown: readonly NearMemory[],

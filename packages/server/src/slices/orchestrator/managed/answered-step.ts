@@ -1,5 +1,5 @@
-// A step whose model asked for calls: each is checked, permitted and on record before it acts, and
-// what it answered is on record before the next.
+// A step whose model asked for calls. Each call is checked, permitted and recorded before it acts,
+// and its result is recorded before the next call.
 
 import {
   type orchestrator as completing,
@@ -42,14 +42,14 @@ import { callsOf } from './next-act.ts'
 import { NOT_SENT, type RunWorker, type TurnState } from './run-worker.ts'
 import { answerOf, turnOfCall } from './workflow-plan.ts'
 
-/** Tries of a call that may be repeated, in one process. */
+/** Tries of a repeatable call in one process. */
 const TRIES = 3
 const ID_BYTES = 16
 const ATTEMPTS = 8
-/** How soon a decision of a person about an action of the world model is seen. */
+/** The poll interval for a person's decision about an action of the world model. */
 export const CHECK_AGAIN_MS = 2_000
 
-/** Checks the answer as any output, and keeps it with its calls. Refuses as completing would. */
+/** Checks the answer like any output and stores it with its calls. Refuses as completing does. */
 export async function keepAnswer(
   call: Call<(typeof completing)['complete_step']>,
   step: StepRow,
@@ -79,7 +79,7 @@ export async function keepAnswer(
   }
   const gated = await gate(call, 'output_check', context, { minted: ['agent_id', 'run_id'] })
   if (gated.exceeded) throw refusalOf(gated)
-  // What a redaction leaves of a call is no longer what the model asked for.
+  // A redacted call is no longer the call that the model asked for.
   const redacted = Object.keys(gated.redactions[0] ?? {}).length > 0
   if (gated.verdict !== 'allowed' || redacted) return refuseOutput(call, run_id, step_id, used)
   await retryWhileErasing(async () => {
@@ -95,14 +95,14 @@ export async function keepAnswer(
   })
 }
 
-/** The first thing that is to be done about its calls; after the last, the step is completed. */
+/** Does the next thing that the step's calls need; after the last call it completes the step. */
 export async function actOnAnswer(
   worker: RunWorker,
   state: TurnState,
   step: StepRow,
 ): Promise<JobPause | null> {
   const kept = keptAnswerOf(state, step)
-  // Erased: settling the run ends it.
+  // The answer is erased; settling the run ends it.
   if (!kept) return { again_ms: 0 }
   const made = callsOf(state, step)
   for (const [i, request] of kept.calls.entries()) {
@@ -153,7 +153,7 @@ async function propose(
     try {
       await callToolBy('managed', call, input)
     } catch (error) {
-      // The call is on record as denied, and the model is told.
+      // The call is recorded as denied, and the model is told.
       if (!(error instanceof Refusal) || error.code !== 'policy_denied') throw error
     }
   })
@@ -161,7 +161,7 @@ async function propose(
   return pause
 }
 
-/** Whose texts the model has read. */
+/** The origins of the texts that the model has read. */
 const contextOf = (state: TurnState): string[] => [
   'caller',
   'model',
@@ -236,11 +236,11 @@ const logRefused = ({ tx }: RunUnit, { run_id, call_id, reason }: CallRow, { ste
 interface IntendedCall {
   readonly step: StepRow
   readonly row: CallRow
-  /** Steps that its result is made from; default: its own. */
+  /** The steps that its result is derived from. Defaults to its own step. */
   readonly made_from?: readonly StepRow[]
 }
 
-/** Of a `once` tool that was sent before nobody knows whether it acted: it is never sent again. */
+/** Never resends a `once` tool: if no result came back, it may have acted. */
 async function execute(
   worker: RunWorker,
   state: TurnState,
@@ -277,7 +277,7 @@ interface PermittedCall extends IntendedCall {
   readonly agent: OpenAgent | null
 }
 
-/** Calls the tool, again where it may be repeated. Rejects only once `signal` is aborted. */
+/** Calls the tool, with retries if it is repeatable. Rejects only once `signal` is aborted. */
 export function act(
   worker: RunWorker,
   { step, row, tool, args, principal, agent }: PermittedCall,
@@ -300,25 +300,25 @@ export function act(
   })
 }
 
-/** Whether it acts once however often it is repeated: an action is invoked under the call's id. */
+/** Whether repeats act only once. Actions are invoked under the call's id, so they qualify. */
 export const mayRepeat = ({ effect, kind }: CallRow): boolean =>
   effect !== 'once' || kind === 'action'
 
-/** The run waits for a person until the action is decided. */
+/** Makes the run wait until a person has decided the action. */
 export async function noteWaiting(
   unit: RunUnit,
   { call_id }: CallRow,
   { waiting: record_id }: WaitingAction,
 ): Promise<void> {
   const now = unit.calls.find((one) => one.call_id === call_id)
-  // It ended while the action was proposed.
+  // The call ended while the action was being proposed.
   if (now && now.state !== 'intended') return withdrawAction(unit.tx, { ...now, record_id })
   if (!now || now.record_id === record_id) return
   await unit.setCall(now, { record_id })
   await unit.refresh()
 }
 
-/** Waits for the turn of the agent that was asked. */
+/** Ends the call once the delegated agent's turn has its answer. */
 async function endDelegated(
   worker: RunWorker,
   { step, row }: IntendedCall,
@@ -327,12 +327,12 @@ async function endDelegated(
   const answer = rows && answerOf(rows, { turn_no: turnOfCall(rows, row) })
   if (!answer) return { again_ms: null }
   const text = rows.texts.get(answer.output_text_id ?? '')?.text
-  // Erased: settling the run ends it.
+  // The answer is erased; settling the run ends it.
   if (text === undefined) return { again_ms: 0 }
   return endCall(worker, { step, row, made_from: [step, answer] }, { result: text })
 }
 
-/** Whether it may be sent: a `once` tool by one process only. */
+/** Returns whether the call may be sent; a `once` tool is sent by one process only. */
 export async function markSent(
   unit: RunUnit,
   step: StepRow,
@@ -419,7 +419,7 @@ async function finish(
   return pause
 }
 
-/** Throws a conflict where another decision has the same id. */
+/** Throws a conflict if another decision has the same id. */
 async function storeFinished(
   worker: RunWorker,
   { step, kept }: { readonly step: StepRow; readonly kept: KeptAnswer },

@@ -1,5 +1,5 @@
-// Undoes what the tools of a run did, newest first: each call that has a compensation by another
-// call, through policies and people as any, at most once where its tool is `once`.
+// Undoes what the tools of a run did, newest first. Each call that has a compensation is undone by
+// another call, under the same policies and approvals, and at most once if its tool is `once`.
 
 import assert from 'node:assert/strict'
 import { orchestrator as contract } from '@custos/contract'
@@ -25,7 +25,7 @@ import { NOT_SENT, type RunState, type RunWorker } from './run-worker.ts'
 
 const ID_BYTES = 16
 const LATER_MS = 1_000
-/** Calls that undo others are of no step. */
+/** The step number of compensating calls, which belong to no step. */
 const NO_STEP = 0
 
 interface UndoPlan {
@@ -39,7 +39,7 @@ interface UndoPlan {
   readonly problem: RunReason | null
 }
 
-/** One thing at a time, so that any process can go on. */
+/** Makes one step of progress per call, so that any process can continue. */
 export async function compensate(worker: RunWorker, state: RunState): Promise<JobPause | null> {
   for (const undone of listActed(state.calls)) {
     if (undone.state !== 'done') continue
@@ -84,7 +84,7 @@ function planUndo(
 
 const undoProblem = (fits: boolean): RunReason | null => (fits ? null : 'args_invalid')
 
-/** A result that is not JSON is a text. */
+/** A result that is not JSON is used as a string. */
 function parse(text: string): Json {
   try {
     return JSON.parse(text)
@@ -93,7 +93,7 @@ function parse(text: string): Json {
   }
 }
 
-/** A number that was changed when it was read would undo something else. */
+/** A number that lost precision when it was parsed would undo something else. */
 const exactOf = (value: Json | undefined): Json | undefined =>
   findValueProblem(value) === null ? value : undefined
 
@@ -104,7 +104,7 @@ function followPath(known: JsonObject, path: string): Json | undefined {
   return value
 }
 
-/** As any call: policies, a person where one wants one, and the intent on record. */
+/** Proposes a compensating call like any call: policies, approval, and the recorded intent. */
 async function proposeUndo(
   worker: RunWorker,
   state: RunState,
@@ -187,7 +187,7 @@ const undoOrigins = (state: RunState): string[] => [
   ...originsOf(state, state),
 ]
 
-/** Policies see it as a call that was made from all that the run has read. */
+/** Policies see all that the run has read as the origin of the call. */
 function gateUndo(
   { run_id }: RunWorker,
   call: Call,
@@ -222,7 +222,7 @@ const newUndo = (
   compensates: undone.call_id,
 })
 
-/** A call that never began: its tool, arguments or rights are not there. */
+/** Records a call that never began because its tool, arguments or rights are missing. */
 async function refuseUndo(
   worker: RunWorker,
   { undone, step, name, args }: UndoPlan,
@@ -257,7 +257,7 @@ async function refuseUndo(
   return null
 }
 
-/** Of a `once` tool that was sent before nobody knows whether it acted: it is never sent again. */
+/** Never resends a `once` tool: if no result came back, it may have acted. */
 async function executeUndo(
   worker: RunWorker,
   state: RunState,

@@ -1,5 +1,6 @@
-// A run that this service executes: permits, asks the model, calls tools, completes, as a caller
-// would. Each loop begins from rows, so that a process that dies is followed by another.
+// A run that this service executes: it permits, asks the model, calls tools and completes, as a
+// client would. Each iteration starts from rows, so that another process can take over after a
+// crash.
 
 import { orchestrator as contract } from '@custos/contract'
 import type { Tx } from '../../../platform/db/tenant-db.ts'
@@ -44,9 +45,9 @@ import {
 } from './run-worker.ts'
 import { isLooping, listOpenTurns, stepsOfTurn, type Turn } from './workflow-plan.ts'
 
-/** How often an answer that is here is stored again where a limit or a lock says "later". */
+/** How often storing a received answer is retried while a limit or a lock refuses it. */
 const STORE_TRIES = 5
-/** Answers with the same calls that end a run. */
+/** Identical answers with calls after which the run ends. */
 const REPEATS = 3
 const MILLION = 1_000_000
 const NOTHING_USED = { tokens_in: 0, tokens_out: 0, cost_micro: 0 }
@@ -58,16 +59,16 @@ export const managedRunner =
     try {
       return await untilNothingDue(worker)
     } catch (error) {
-      // What was asked and not answered is found when the job goes on.
+      // The next attempt of the job finds a question that was asked and not answered.
       if (context.stopping) return { again_ms: 0 }
       throw error
     }
   }
 
-/** The job fails for good: so does the run. */
+/** Fails the run after its job has failed for good. */
 export async function failRun(kernel: Kernel, tx: Tx, run_id: string): Promise<void> {
   const unit = await RunUnit.load(kernel, tx, run_id)
-  // Nobody is left who could undo what it did: the end says so.
+  // No executor is left to undo the calls, so the run ends without compensation.
   if (unit?.live) await unit.end('failed', 'executor_failed', false)
   else if (unit?.undoing) await unit.stopUndo('executor_failed')
 }
@@ -97,13 +98,13 @@ async function untilNothingDue(worker: RunWorker): Promise<JobPause | undefined>
 
 const namesOf = (turns: readonly Turn[]): string => turns.map(({ turn_no }) => turn_no).join()
 
-/** Whether no other turn began or ended meanwhile: a supervisor waits for those of its workers. */
+/** Whether the open turns are the same as before: a change may let a paused supervisor continue. */
 async function isUnchanged(worker: RunWorker, turns: readonly Turn[]): Promise<boolean> {
   const state = await worker.load()
   return state !== null && namesOf(listOpenTurns(state)) === namesOf(turns)
 }
 
-/** Until each has ended or waits. Null: one has ended; else the soonest pause. */
+/** Takes each turn until it ends or waits. Returns `null` if one ended, else the shortest pause. */
 async function takeTurns(worker: RunWorker, turns: readonly Turn[]): Promise<JobPause | null> {
   const taken = await Promise.allSettled(turns.map((turn) => takeTurn(worker, turn)))
   const pauses: (number | null)[] = []
@@ -165,7 +166,7 @@ async function begin(
   models: readonly string[],
 ): Promise<JobPause | null> {
   const { steps, agent, turn } = state
-  // Turns that began since `state` was read have reserved.
+  // Turns that began after `state` was read have added reservations.
   const now = await worker.kernel.db.read(worker.tenant_id, async (db) => ({
     run: await findRun(db, worker.run_id),
     steps: await listSteps(db, worker.run_id),
@@ -190,7 +191,7 @@ async function begin(
   const input = {
     params: { run_id: worker.run_id },
     query: undefined,
-    // What it remembers is in the conversation already.
+    // The conversation already contains what the agent remembers.
     body: {
       agent_id: turn.agent_id,
       model_id,
@@ -211,8 +212,8 @@ async function begin(
 }
 
 /**
- * The first model that has a provider which is not left alone; else how long the first is.
- * Null: no model has a provider.
+ * Finds the first model whose provider may be asked now. If all are held back, returns the shortest
+ * wait; if no model has a provider, `null`.
  */
 async function findProvider({ kernel, tenant_id }: RunWorker, models: readonly string[]) {
   const held: number[] = []
@@ -225,7 +226,7 @@ async function findProvider({ kernel, tenant_id }: RunWorker, models: readonly s
   return held.length === 0 ? null : { held_ms: Math.min(...held) }
 }
 
-/** Completed steps whose answer was the same, this one included. */
+/** Counts the completed steps of the turn with this answer, including this step. */
 function countRepeated({ steps, texts }: TurnState, last: StepRow): number {
   const textOf = ({ output_text_id }: StepRow) => texts.get(output_text_id ?? '')?.text
   const answer = textOf(last)
@@ -263,7 +264,7 @@ async function ask(worker: RunWorker, state: TurnState, step: StepRow): Promise<
   const caller = worker.callerOf(principal)
   const tell = provider.words.streams ? await tellerOf(caller, step) : undefined
   const question = { ...prompt, model_id: step.model_id, max_tokens, temperature }
-  // Let through before the question is marked as asked: one that is held back is none.
+  // Passes the circuit breaker first, so that a question held back is not marked as asked.
   const admission = admit(kernel, provider)
   if (admission.held_ms > 0) return { again_ms: Math.ceil(admission.held_ms) }
   let asked: AskResult | null = null
@@ -331,7 +332,7 @@ async function store(
   return pause
 }
 
-/** Without `used` what was reserved counts as spent. */
+/** Without `used`, the reservation counts as spent. */
 async function failStep(
   unit: RunUnit,
   { step_id }: StepRow,
@@ -344,7 +345,7 @@ async function failStep(
   await unit.refresh()
 }
 
-/** Whether it may be asked: nothing ended it, and nothing that it tells is erased meanwhile. */
+/** Returns whether the model may be asked: the step is permitted and no memory is being erased. */
 async function markAsked(
   unit: RunUnit,
   { turn }: TurnState,

@@ -1,5 +1,5 @@
-// Tools that are operations of this service: with the rights of the run's key, and memories in the
-// stores of the agent.
+// Tools that are operations of this service. They run with the rights of the run's key and access
+// only the stores of the agent.
 
 import {
   type Action,
@@ -24,7 +24,7 @@ import type { CallRow } from '../runs/orchestrator.sql.ts'
 import { ownCall } from '../runs/own-call.ts'
 
 const BUDGET_DEFAULT = 1_024
-/** Memories that a written one says it was made from. */
+/** The most memories that a written memory names as its sources. */
 const MADE_FROM_MAX = 100
 const LEGAL_BASIS = 'an agent asked for it'
 
@@ -37,13 +37,13 @@ interface MemoryRequest extends OwnRequest {
   readonly kind: MemoryKind
   readonly run_id: string
   readonly step_id: string
-  /** Stores of the agent; empty: every store. */
+  /** The stores of the agent. Empty means every store. */
   readonly stores: readonly string[]
-  /** What the model was told. */
+  /** The memories that the model was shown. */
   readonly refs: readonly number[]
 }
 
-/** Refusals are told to the model by their code, which names no content. */
+/** The model is told a refusal by its code, which reveals no content. */
 export async function callMemory(
   caller: Parameters<typeof ownCall>[1],
   request: MemoryRequest,
@@ -65,12 +65,12 @@ async function orFault<T>(act: () => Promise<ToolOutcome | T>): Promise<ToolOutc
   }
 }
 
-/** An action of the world model waits for a person: the id of its record. */
+/** An action of the world model that waits for approval, by the id of its record. */
 export interface WaitingAction {
   readonly waiting: string
 }
 
-/** Invokes it once for each call; one that waited before is looked at, and not proposed again. */
+/** Invokes the action once for each call. An action that waited before is only polled. */
 export function callAction(
   caller: Parameters<typeof ownCall>[1],
   request: OwnRequest & { readonly action_name: string },
@@ -80,10 +80,10 @@ export function callAction(
     const { args, action_name } = request
     const call = keyedCall(worldModel.invoke, caller, request)
     if (record_id !== null) return lookAt(caller, record_id)
-    // The arguments fit the schema of the tool.
+    // The arguments have been checked against the schema of the tool.
     const subject_refs = args['subject_refs'] as InvokeRequest['subject_refs']
     const params = isObject(args['params']) ? args['params'] : {}
-    // A claim is capped by the key: the run claims what its key may be trusted with, and no more.
+    // The key caps the authority of a run, so the run claims exactly that trust tier.
     const { max_trust_tier } = caller.principal
     const authority = max_trust_tier ? { trust_tier: max_trust_tier } : null
     const body = { action_name, subject_refs, params, authority }
@@ -151,11 +151,11 @@ async function executeKind(
   return { result: JSON.stringify({ ref, old_ref }) }
 }
 
-// Handlers may write their answer as text.
+// Handlers may return their reply as JSON text.
 const replyOf = <T>(answered: T | RawJson<T>): T =>
   answered instanceof RawJson ? JSON.parse(answered.text) : answered
 
-/** Happens once for each call of the run, whichever process repeats it. Refuses a missing scope. */
+/** Runs once for each call of the run, whichever process repeats it. Refuses a missing scope. */
 function keyedCall<S extends OperationSpec>(
   operation: S,
   caller: Parameters<typeof ownCall>[1],

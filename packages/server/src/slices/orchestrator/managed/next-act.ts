@@ -1,5 +1,5 @@
-// What a turn of a managed run does next: decided from its rows alone, so that any process can go
-// on with it.
+// Decides what a turn of a managed run does next, from its rows alone, so that any process can
+// continue it.
 
 import type { CallRow, RunRow, StepRow } from '../runs/orchestrator.sql.ts'
 import { isOver } from '../runs/run-view.ts'
@@ -8,14 +8,14 @@ export type NextAct =
   /** The run has ended, or the turn has its answer. */
   | { readonly act: 'done' }
   | { readonly act: 'wait' }
-  /** Another step: for the input of the run, or for what tools have answered. Who may be asked. */
+  /** Begin another step, with the models that may be asked, best first. */
   | { readonly act: 'begin'; readonly models: readonly string[] }
   | { readonly act: 'ask'; readonly step: StepRow }
-  /** Its process ended after it asked: nobody will know the answer. */
+  /** The process ended after it asked, so the answer is lost. */
   | { readonly act: 'lose'; readonly step: StepRow }
-  /** Its model asked for calls. */
+  /** The model asked for calls. */
   | { readonly act: 'call'; readonly step: StepRow }
-  /** No model answers. */
+  /** No model has answered. */
   | { readonly act: 'fail' }
 
 export interface RunRows {
@@ -24,13 +24,13 @@ export interface RunRows {
   readonly calls: readonly CallRow[]
 }
 
-/** Steps in which one model does not answer, before the next model is asked. */
+/** Failed steps after which a model is skipped. */
 const TRIES = 3
 
 export const callsOf = ({ calls }: Pick<RunRows, 'calls'>, { step_no }: StepRow): CallRow[] =>
   calls.filter((call) => call.step_no === step_no)
 
-/** @param models in the order in which they are asked */
+/** @param models in the order in which they are tried */
 export function decideNext(rows: RunRows, models: readonly string[]): NextAct {
   const { run, steps } = rows
   if (isOver(run)) return { act: 'done' }
@@ -43,7 +43,7 @@ export function decideNext(rows: RunRows, models: readonly string[]): NextAct {
   return left.length === 0 ? { act: 'fail' } : { act: 'begin', models: left }
 }
 
-/** Models that have not failed at what is to be answered now. */
+/** The models that have not failed at the current input. */
 function listLeft(steps: readonly StepRow[], models: readonly string[]): string[] {
   const failed = steps.slice(steps.findLastIndex(({ state }) => state !== 'failed') + 1)
   return models.filter((model_id) => {

@@ -1,5 +1,5 @@
-// POST /v1/orchestrator/replay/{decision_id}: the question of a step, made again from rows, asked
-// again. Nothing of the answer is stored; that memories were sent is.
+// POST /v1/orchestrator/replay/{decision_id}: rebuilds the question of a step from rows and asks it
+// again. Stores nothing of the answer, but records that memories were sent.
 
 import type { orchestrator as contract, ReplyOf } from '@custos/contract'
 import { canonicalize, type JsonObject } from '@custos/proof'
@@ -48,7 +48,7 @@ const ID_BYTES = 16
 const SHOWN_CHARS = 200
 const DEGRADED_MIN = 0.9
 
-/** What was asked then, as far as it can be made again. */
+/** The question of the step, as far as it can be rebuilt. */
 interface EarlierQuestion {
   readonly step: StepRow
   readonly prompt: Pick<ModelQuestion, 'system' | 'messages' | 'tools' | 'temperature'>
@@ -115,7 +115,7 @@ async function askAgain(
   }
 }
 
-/** Policies refuse; null: it may be asked, and that memories are sent is on record. */
+/** Returns `null` after recording the disclosure if the question may be asked. Policies refuse. */
 async function findObstacle(
   call: ReplayCall,
   { step, provider, input, origins }: EarlierQuestion,
@@ -137,7 +137,7 @@ async function findObstacle(
   return noted ? null : 'input_erased'
 }
 
-/** What a policy refuses is not shown. */
+/** Compares the answers. An answer that a policy refuses is not shown. */
 async function compareAnswers(
   call: ReplayCall,
   { step, output }: EarlierQuestion,
@@ -217,7 +217,7 @@ async function loadQuestion(
   }
 }
 
-/** What the agent of the step could call then. */
+/** The tools that the agent of the step could call at that time. */
 async function loadTools(
   kernel: Kernel,
   db: TenantDb,
@@ -240,7 +240,7 @@ async function loadTools(
     .map(({ words: { name, description, input_schema } }) => ({ name, description, input_schema }))
 }
 
-/** Null: it is erased. */
+/** Returns `null` if the output is erased. */
 function outputOf(
   rows: Parameters<typeof callsOf>[0],
   known: Parameters<typeof keptAnswerOf>[0],
@@ -252,7 +252,7 @@ function outputOf(
   return kept && textOf(kept)
 }
 
-/** An answer as one text: with its calls, where it has some. */
+/** The text of an answer, with its calls if it has any. */
 const textOf = ({ text, calls }: Pick<ModelAnswer, 'text' | 'calls'>): string =>
   calls.length === 0
     ? text
@@ -268,7 +268,7 @@ const impossible = (reason: string): Findings => ({
   memory_match: reason !== 'input_erased',
 })
 
-/** Of their words, in whatever order: the coefficient of Sørensen and Dice. */
+/** The Sørensen–Dice coefficient of the words of two texts, regardless of order. */
 function compareWords(one: string, other: string): number {
   const [a, b] = [wordsOf(one), wordsOf(other)]
   const left = new Map<string, number>()

@@ -1,5 +1,5 @@
-// Text of answers as it comes: from the process that asks a model to the streams of the run that it
-// has open. It is stored nowhere and never sent again.
+// Streams the text of answers from the process that asks the model to the open streams of the run
+// in that process. The text is not stored, and is never sent twice.
 
 import type { StepDelta } from '@custos/contract'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
@@ -7,10 +7,10 @@ import { gate } from '../../governance/index.ts'
 import type { StepRow } from '../runs/orchestrator.sql.ts'
 
 class RunDeltas {
-  /** By run, whose id is unique. */
+  /** Listeners by run id, which is unique across tenants. */
   readonly #listeners = new Map<string, Set<(delta: StepDelta) => void>>()
 
-  /** Until the returned function is called. The caller has checked that the run is its tenant's. */
+  /** Listens until the returned function is called. The caller has checked the run's tenant. */
   follow(run_id: string, listener: (delta: StepDelta) => void): () => void {
     const listeners = this.#listeners.get(run_id) ?? new Set()
     this.#listeners.set(run_id, listeners.add(listener))
@@ -29,8 +29,8 @@ class RunDeltas {
 export const runDeltas = perKernel((_: Kernel) => new RunDeltas())
 
 /**
- * Tells those who follow the run what a step is answered; undefined: a policy looks at answers,
- * and what it may deny or redact is not shown before it has.
+ * Returns the function that sends the text of a step to the followers of its run. Returns undefined
+ * if a policy checks outputs, which must not be shown before they are checked.
  */
 export async function tellerOf(
   caller: Parameters<typeof gate>[0],

@@ -1,5 +1,5 @@
 // What each act of a managed run needs: its rows and texts, units of work, the rights of the key
-// that started it, and a signal once it is ended elsewhere.
+// that started it, and a signal that the run was ended elsewhere.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runLimits, type Scope, scopeCovers } from '@custos/contract'
@@ -30,26 +30,26 @@ import { findWorkflow } from '../runs/workflows.sql.ts'
 import { callsOf, type RunRows } from './next-act.ts'
 import { type RunPlan, stepsOfTurn, type Turn, toolsOf, workersOf } from './workflow-plan.ts'
 
-/** How soon a process notices that a run it works at was ended. */
+/** The poll interval at which a process notices that its run was ended elsewhere. */
 const LOOK_MS = 500
 const LATER_MS = 1_000
-/** The run has ended, or waits for an erasure of what it would tell. */
+/** Nothing was sent: the run has ended, or waits for an erasure of a memory it would disclose. */
 export const NOT_SENT: JobPause = { again_ms: 200 }
 const NEEDED: readonly Scope[] = ['orchestrator:run', 'memory:read']
 export type RunState = RunPlan & { readonly tools: readonly OpenTool[] }
 
-/** A turn of a run as if it were the whole: with the steps and calls of it alone. */
+/** The state of a run as one turn sees it: only its own steps and calls. */
 export interface TurnState extends RunState {
   readonly turn: Turn
-  /** Rows whose texts the model has read, through other turns too. */
+  /** The rows whose texts the model has read, including those of other turns. */
   readonly seen: RunRows
-  /** Null: it is disabled, or redacted. */
+  /** `null` if the agent is disabled or redacted. */
   readonly agent: OpenAgent | null
-  /** Those that the agent may call. */
+  /** The tools that the agent may call. */
   readonly tools: readonly OpenTool[]
 }
 
-/** Null: the agent supervises nobody. Those that do not exist are left out. */
+/** Loads the agents that exist. Returns `null` for an agent that supervises nobody. */
 export async function loadWorkers(
   kernel: Kernel,
   db: TenantDb,
@@ -68,7 +68,7 @@ export class RunWorker {
   readonly tenant_id: string
   readonly run_id: string
   readonly #context: JobContext
-  /** Turns at the same time begin one after another, so that each sees what the others reserve. */
+  /** Parallel turns begin steps one at a time, so that each sees the others' reservations. */
   readonly begins = semaphore(1)
   readonly questions = semaphore(runLimits.parallel_steps)
 
@@ -83,12 +83,12 @@ export class RunWorker {
     return this.#context.stopping
   }
 
-  /** Follows what happened to the run by itself. */
+  /** Applies expiry, erasures and people's decisions to the run. */
   refresh(): Promise<void> {
     return settleRun(this.kernel, this.tenant_id, this.run_id)
   }
 
-  /** Null: there is no such run. */
+  /** Returns `null` if the run does not exist. */
   load(): Promise<RunState | null> {
     const { kernel, run_id } = this
     return kernel.db.read(this.tenant_id, async (db) => {
@@ -97,7 +97,7 @@ export class RunWorker {
       const steps = await listSteps(db, run_id)
       const { workflow_id } = run
       const workflow = workflow_id === null ? null : await findWorkflow(db, workflow_id)
-      // It is deleted only once its runs have ended.
+      // A workflow is deleted only once its runs have ended.
       if (workflow === undefined) return null
       return {
         run,
@@ -123,7 +123,7 @@ export class RunWorker {
         turn,
         steps,
         calls,
-        // Turns at the same time read nothing of each other; all others follow from those before.
+        // Parallel turns do not read each other; in all other modes a turn reads those before it.
         seen: workflow?.mode === 'parallel' ? { run, steps, calls } : state,
         agent: agent?.row.enabled === 1 ? agent : null,
         tools: toolsOf(agent, state.tools, workers),
@@ -131,7 +131,7 @@ export class RunWorker {
     })
   }
 
-  /** The texts of a turn with the memories that its steps have retrieved. */
+  /** Loads the texts of a turn and the memories that its steps retrieved. */
   async loadPrompt({ steps, texts }: TurnState) {
     const refs = [...new Set(steps.flatMap((step) => sourcesOf(step).retrieved))]
     const { kernel, tenant_id } = this
@@ -139,7 +139,7 @@ export class RunWorker {
     return { texts, facts }
   }
 
-  /** Whether the run may begin a step now: else another that is under way needs what is left. */
+  /** Whether the budget has room for a step now. If not, steps in flight may still free some. */
   hasRoom(
     { run, steps }: Pick<RunRows, 'run' | 'steps'>,
     { row }: OpenAgent,
@@ -152,7 +152,7 @@ export class RunWorker {
     return tokens <= (budget_tokens ?? tokens) && cost <= (budget_cost_micro ?? cost)
   }
 
-  /** Does nothing once the run has ended. `name`: where crash tests stop. */
+  /** Runs `act` unless the run has ended. `name` is the crash point of tests. */
   async unit(act: (unit: RunUnit) => Promise<unknown>, name = 'settled'): Promise<null> {
     await this.mark(async (unit) => {
       await act(unit)
@@ -161,7 +161,7 @@ export class RunWorker {
     return null
   }
 
-  /** The same while the run compensates. */
+  /** Like `unit`, while the run compensates. */
   async undo(act: (unit: RunUnit) => Promise<unknown>, name = 'undone'): Promise<null> {
     await this.mark(
       async (unit) => {
@@ -174,7 +174,7 @@ export class RunWorker {
     return null
   }
 
-  /** Whether `act` did what it notes before something leaves the service; false: the run ended. */
+  /** Returns whether `act` recorded its note before something is sent; false if the run ended. */
   async mark(
     act: (unit: RunUnit) => Promise<boolean>,
     name: string,
@@ -188,7 +188,7 @@ export class RunWorker {
     return marked
   }
 
-  /** The key that started the run, with the rights it has now; null: the run is ended. */
+  /** The starting key with its current rights. Ends the run and returns `null` if they are gone. */
   async findStarter({ started_by }: RunRow): Promise<Principal | null> {
     const found = await findHolder(this.kernel, this.tenant_id, started_by)
     const own = found?.allowed_stores.length === 0
@@ -196,7 +196,7 @@ export class RunWorker {
     return this.unit((unit) => unit.end('terminated', 'credential_revoked'))
   }
 
-  /** Of an operation that the run calls as that key. */
+  /** The caller of an operation that the run calls with that key. */
   callerOf(principal: Principal) {
     return {
       kernel: this.kernel,
@@ -208,8 +208,8 @@ export class RunWorker {
   }
 
   /**
-   * Ends the run where an operation of it is refused, or has it tried again later.
-   * @param tries how often it is tried here, where a pause would lose an answer
+   * Runs an operation of the run. Retries later after a temporary refusal; any other ends the run.
+   * @param tries attempts before the pause, more than one where a pause would lose an answer
    */
   async operate(operation: () => Promise<unknown>, tries = 1): Promise<JobPause | null> {
     try {
@@ -229,7 +229,7 @@ export class RunWorker {
     }
   }
 
-  /** Null: the run was ended meanwhile, by whatever process. Rejects once this one stops. */
+  /** Returns `null` if any process ended the run meanwhile. Rejects once this process stops. */
   async whileLive<T>(
     act: (signal: AbortSignal) => Promise<T>,
     isDone: (run: RunRow) => boolean = isOver,
@@ -245,7 +245,7 @@ export class RunWorker {
         }
       })
       if (!run || isDone(run)) ended.abort()
-      // Ends the run, which the next look finds: what follows from an erased memory is not shown.
+      // Ends the run, which the next poll notices: nothing derived from an erased memory is shown.
       else if (erased) await settleRun(this.kernel, this.tenant_id, this.run_id)
     }
     const timer = setInterval(() => void checkRun().catch(() => {}), LOOK_MS)
@@ -260,7 +260,7 @@ export class RunWorker {
   }
 }
 
-/** A policy that denies has ended the run itself, and then there is nothing to do. */
+/** A denying policy has already ended the run, and then this does nothing. */
 function endRefused(unit: RunUnit, code: Refusal['code']): Promise<void> {
   if (code === 'budget_exhausted' || code === 'quota_exceeded') return unit.end('terminated', code)
   if (code === 'too_many') return unit.end('terminated', 'max_steps_reached')

@@ -1,5 +1,5 @@
-// Who takes the next turns of a run: decided from its rows and texts alone, so that any process
-// can go on with it. A turn is the conversation of one agent, until it answers without calls.
+// Decides which agents take the next turns of a run, from its rows and texts alone, so that any
+// process can continue it. A turn is the conversation of one agent until it answers without calls.
 
 import type { JsonObject } from '@custos/proof'
 import { DELEGATE, type OpenTool } from '../../llm/index.ts'
@@ -11,18 +11,18 @@ import type { RunTexts } from './conversation.ts'
 import { callsOf, type RunRows } from './next-act.ts'
 
 export interface Turn {
-  /** Null: the run is of one agent. */
+  /** `null` if the run has a single agent and no workflow. */
   readonly turn_no: number | null
   readonly agent_id: string
-  /** What it is asked first; null: that text is erased. */
+  /** The first input of the turn, or `null` if that text is erased. */
   readonly input_text: string | null
 }
 
-/** Turns of one agent with the same input and the same answer that end a run. */
+/** Turns of one agent with equal input and answer after which a run ends. */
 const REPEATS = 3
 
 export interface RunPlan extends RunRows, RunTexts {
-  /** Null: the run is of one agent. */
+  /** `null` if the run has a single agent and no workflow. */
   readonly workflow: WorkflowRow | null
 }
 
@@ -31,13 +31,13 @@ export const stepsOfTurn = (
   { turn_no }: Pick<Turn, 'turn_no'>,
 ): StepRow[] => steps.filter((step) => step.turn_no === turn_no)
 
-/** The step with the answer of a turn; undefined: it goes on. */
+/** The step that holds the answer of a turn, or undefined while the turn is open. */
 export function answerOf(rows: RunRows, turn: Pick<Turn, 'turn_no'>): StepRow | undefined {
   const last = stepsOfTurn(rows, turn).at(-1)
   return last?.state === 'completed' && callsOf(rows, last).length === 0 ? last : undefined
 }
 
-/** Those that have not ended, of which each can go on by itself; none: the run is completed. */
+/** The open turns, each of which can proceed by itself. If there are none, the run is completed. */
 export function listOpenTurns(plan: RunPlan): Turn[] {
   const { run, workflow, texts } = plan
   const input_text = texts.get(run.input_text_id ?? '')?.text ?? null
@@ -66,7 +66,7 @@ export function listOpenTurns(plan: RunPlan): Turn[] {
   }
 }
 
-/** Calls by which the supervisor delegates, in their order: the turn of the first is 1. */
+/** The supervisor's delegating calls, in order. The first of them starts turn 1. */
 const delegations = (rows: RunRows): CallRow[] =>
   stepsOfTurn(rows, { turn_no: 0 })
     .flatMap((step) => callsOf(rows, step))
@@ -80,13 +80,13 @@ function listDelegated(plan: RunPlan): Turn[] {
     if (row.state !== 'intended') return []
     const text = plan.texts.get(row.args_text_id)?.text
     const args = text === undefined ? {} : argsOf(text).args
-    // Both are texts: the arguments fit the schema of the tool.
+    // Both are strings, because the arguments fit the schema of the tool.
     const { agent_id, task } = args
     return [{ turn_no: i + 1, agent_id: String(agent_id), input_text: task ? String(task) : null }]
   })
 }
 
-/** Whether the turns of one agent begin to repeat: nothing new comes of another round. */
+/** Whether an agent repeats its turns, so that another round would add nothing. */
 export function isLooping(plan: RunPlan): boolean {
   if (plan.workflow?.mode !== 'round_robin') return false
   const counts = new Map<string, number>()
@@ -101,14 +101,14 @@ export function isLooping(plan: RunPlan): boolean {
   }
 }
 
-/** Agents that the agent of a turn may delegate to; null: it supervises nobody. */
+/** The agents that the agent of a turn may delegate to, or `null` if it is no supervisor. */
 export const workersOf = (
   workflow: WorkflowRow | null,
   turn_no: number | null,
 ): readonly string[] | null =>
   workflow?.mode === 'supervisor' && turn_no === 0 ? listedAgents(workflow) : null
 
-/** Those of the tenant that an agent may call, and the one with which it delegates. */
+/** The tenant's tools that the agent may call, and the one with which it delegates. */
 export function toolsOf(
   agent: OpenAgent | null,
   tools: readonly OpenTool[],
@@ -123,7 +123,7 @@ export function toolsOf(
   return enabled.length > 0 ? [...own, delegateTool(enabled)] : own
 }
 
-/** Of no table: nothing leaves the service by it, and a turn that is lost goes on. */
+/** The tool has no row: it sends nothing out of the service, and a lost turn just continues. */
 function delegateTool(workers: readonly OpenAgent[]): OpenTool {
   const listed = workers.map(({ row, words }) =>
     `${row.agent_id}: ${words.name} (${words.role}) ${words.description}`.trim(),
@@ -143,7 +143,7 @@ function delegateTool(workers: readonly OpenAgent[]): OpenTool {
       name_key: '',
       version: 1,
       kind: 'http',
-      // What its turn does, its own calls say.
+      // The calls of the delegated turn record their own effects.
       effect: 'read',
       enabled: 1,
       definition_label: '',

@@ -60,7 +60,7 @@ export const agentActionRegistry: Registry<AgentActionRequest> = {
     const agent = await kernel.db.read(tenant_id, (db) => loadAgent(kernel, db, agent_id))
     return {
       document,
-      // The permit and the approval are one unit of work.
+      // One unit of work grants the approval and the permit.
       effect: async (tx, action_id) => {
         const unit = await RunUnit.load(kernel, tx, request.run_id)
         const step = unit?.steps.find(({ step_id }) => step_id === request.step_id)
@@ -71,7 +71,8 @@ export const agentActionRegistry: Registry<AgentActionRequest> = {
         if (!unit || !due || !step || !waits) throw new Refusal('not_waiting', 'the run has ended')
         if (!call?.compensates) await requireEnabled(tx, agent_id)
         if (!call) requireListed(agent?.words.memory_stores, step.store_id)
-        // Written by call-tool.ts. This service compares its own calls once more as it makes them.
+        // Written by call-tool.ts. A managed run checks the tools of its own calls again when it
+        // makes them.
         else if (executorOf(unit.run) === 'client')
           requireListed(agent?.words.tools, JSON.parse(text).tool)
         if (call) await unit.intend(call, step.step_id)
@@ -80,26 +81,26 @@ export const agentActionRegistry: Registry<AgentActionRequest> = {
       },
     }
   },
-  // The run ends in the unit of the rejection.
+  // The rejection and the end of the run are one unit of work.
   onRejection:
     ({ run_id }, kernel) =>
     async (tx) =>
       (await RunUnit.load(kernel, tx, run_id))?.settle(),
 }
 
-/** An agent that is disabled, redacted or deleted while it waits gets no right by an approval. */
+/** Refuses an approval for an agent that was disabled, redacted or deleted while it waited. */
 async function requireEnabled(tx: Tx, agent_id: string): Promise<void> {
   const agent = await findAgent(tx, agent_id)
   if (agent?.enabled !== 1) throw new Refusal('not_waiting', 'the agent is disabled or deleted')
 }
 
-/** What the agent may use has changed while it waited; an empty list means all. */
+/** Refuses what the agent may no longer use. An empty list allows everything. */
 function requireListed(listed: readonly string[] = [], used: string | null): void {
   if (used === null || listed.length === 0 || listed.includes(used)) return
   throw new Refusal('not_waiting', 'the agent may use the tool or store no longer')
 }
 
-/** The text of an action. Refuses one that is erased, and one that is not what was proposed. */
+/** Loads the text of an action. Refuses if it is erased, or differs from the proposed text. */
 async function loadUnchanged(
   request: AgentActionRequest,
   { kernel, tenant_id }: TenantRecords,
@@ -125,7 +126,7 @@ async function contextOf(
   return callContext({ run_id, agent_id, effect }, { tool, args })
 }
 
-/** What policies read of a step. */
+/** The policy context of a step. */
 export const stepContext = (
   step: Pick<StepRow, 'run_id' | 'agent_id' | 'model_id' | 'store_id' | 'reserved_tokens'>,
   query: string,
@@ -138,13 +139,13 @@ export const stepContext = (
   run_id: step.run_id,
 })
 
-/** What policies read of a call. */
+/** The policy context of a call. */
 export const callContext = (
   ids: Pick<AgentActionRequest, 'run_id' | 'agent_id' | 'effect'>,
   { tool, args }: { readonly tool: string; readonly args: unknown },
 ) => ({ tool_name: tool, args, ...ids })
 
-// Only this registry proposes them.
+// Records of this registry are proposed only here, so the request has this type.
 const requestOf = ({ request }: OpenRecord): AgentActionRequest =>
   request as unknown as AgentActionRequest
 
@@ -187,7 +188,7 @@ export const listActions: Handler<typeof contract.list_actions> = (call, input) 
 
 export const { approve: approveAction, reject: rejectAction } = handlers
 
-/** The answer to a step or call that waits. */
+/** The reply for a step or call that waits for a person. */
 export async function answerAction(
   call: Call,
   {
@@ -203,7 +204,7 @@ export async function answerAction(
   return accepted({ detail: { ...waiting.detail, step_id, call_id } })
 }
 
-/** The normal form of what is proposed. */
+/** Returns the request as JSON, the form in which it is proposed. */
 export const actionRequest = (request: AgentActionRequest): AgentActionRequest & JsonObject =>
   request
 

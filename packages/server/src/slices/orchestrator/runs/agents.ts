@@ -66,7 +66,7 @@ const agentColumn = sealedColumn({
   payload: jsonPayload<AgentPayload>(),
 })
 
-/** A run quotes memory of every store. */
+/** Refuses a key limited to some stores, because a run may quote memories of any store. */
 export function refuseLimited({ principal }: { readonly principal: Principal }): void {
   if (principal.allowed_stores.length > 0)
     throw new Refusal('scope_missing', 'runs may read every store; the key is limited to some')
@@ -78,10 +78,10 @@ const agentNameKey = async (
   name: string,
 ): Promise<string> => (await keyring.tenant(tenant_id)).label(`agent name\n${name}`)
 
-/** In place of the key of its name: the agent is being deleted, and its name is free. */
+/** Replaces the agent's `name_key` during its deletion, so that its name is free. */
 export const deletedNameKey = (agent_id: string): string => `deleted ${agent_id}`
 
-/** Without those whose deletion has destroyed their secret, also where a crash cut it off. */
+/** Omits agents whose secret is destroyed, even if a crash interrupted their deletion. */
 async function openAgents(
   kernel: Kernel,
   tenant_id: string,
@@ -96,7 +96,7 @@ async function openAgents(
   })
 }
 
-/** Null: there is no such agent. */
+/** Returns `null` if the agent does not exist. */
 export async function loadAgent(
   kernel: Kernel,
   db: TenantDb,
@@ -106,7 +106,7 @@ export async function loadAgent(
   return row ? ((await openAgents(kernel, db.tenant_id, [row]))[0] ?? null) : null
 }
 
-/** Null: deleted or redacted, so that nothing is left that says what it may use. */
+/** Returns `null` for a deleted or redacted agent: nothing is left that says what it may use. */
 export const knownAgent = (agent: OpenAgent | null): OpenAgent | null =>
   agent?.row.secret_no === REDACTED_SECRET ? null : agent
 
@@ -242,7 +242,7 @@ export const getAgent: Handler<typeof contract.get_agent> = async (call, { param
   return agent ? showAgent(agent, call.tenant_id) : call.refuse('agent_not_found')
 }
 
-/** A redacted agent has no words and is disabled. */
+/** A redacted agent has no texts and is disabled. */
 export const agentTextSource = textSource<
   AgentRow,
   { readonly name: string; readonly description: string; readonly prompt: string }

@@ -1,5 +1,5 @@
-// POST /v1/orchestrator/runs/{run_id}/steps: memory within budget, policies, a person where a
-// policy wants one, and a permit that reserves budget.
+// POST /v1/orchestrator/runs/{run_id}/steps: retrieves memory within a budget, asks the policies,
+// waits for a person if one must approve, and issues a permit that reserves budget.
 
 import {
   type orchestrator as contract,
@@ -57,11 +57,11 @@ export const beginStep: Handler<typeof contract.begin_step> = (call, input) =>
 type BeginInput = Parameters<Handler<typeof contract.begin_step>>[1] & {
   /** `tool:<name>` for each tool whose answers the model has read. */
   readonly origins?: readonly string[]
-  /** Of a workflow: the steps whose texts its input may repeat. */
+  /** The turn of a workflow, and the steps whose texts its input may repeat. */
   readonly turn?: { readonly turn_no: number | null; readonly seen: readonly StepRow[] }
 }
 
-/** Of a run with another executor it refuses `wrong_state`. */
+/** Refuses `wrong_state` if the run has another executor. */
 export async function beginStepBy(
   executor: Run['executor'],
   call: BeginCall,
@@ -100,7 +100,7 @@ export async function beginStepBy(
     },
     { minted: ['agent_id', 'run_id'] },
   )
-  // Nothing is stored of a request that only came too soon.
+  // A request that only exceeds a rate limit stores nothing.
   if (gated.exceeded) throw refusalOf(gated)
   const input = redactedOr(gated.redactions[0] ?? {}, 'query', planned.input)
   const stored = await retryWhileErasing(() => storeStep(call, { ...draft, input, gated }))
@@ -112,7 +112,7 @@ interface PlannedStep {
   readonly run: RunRow
   readonly agent: OpenAgent
   readonly input: string
-  /** Memories that the input is made from. */
+  /** Memories that the input was derived from. */
   readonly inherited: readonly number[]
   readonly query: string
   readonly budget_tokens: number
@@ -164,7 +164,7 @@ async function planStep(
   }
 }
 
-/** Where the input is the caller's, it may repeat what any earlier step has answered. */
+/** Loads the input. Input given by the caller may repeat the output of any earlier step. */
 async function loadInput(
   call: BeginCall,
   db: TenantDb,
@@ -227,8 +227,8 @@ interface StepDraft extends PlannedStep {
 }
 
 /**
- * Stores the step as the policies said: permitted, waiting, or denied with its run. Returns its id,
- * or that of the step which a request with the same key stored first.
+ * Stores the step by its verdict: permitted, waiting, or denied with its run. Returns its id, or
+ * the id that an earlier request with the same idempotency key stored.
  */
 async function storeStep(call: BeginCall, draft: StepDraft): Promise<string> {
   const { kernel, tenant_id } = call
@@ -253,7 +253,7 @@ async function storeStep(call: BeginCall, draft: StepDraft): Promise<string> {
         })
       : null
   const unit = (tx: Tx) => insertNew(call, tx, { draft, text, action })
-  // A denial is answered with a refusal, which no key repeats.
+  // A denial is answered with a refusal, which is not replayed under an idempotency key.
   if (gated.verdict === 'denied') {
     await call.transact(unit)
     return step_id
@@ -326,7 +326,7 @@ async function insertNew(
     await unit.permit(step, (body.permit_s ?? runLimits.permit_s.default) * SECOND_US)
 }
 
-/** What the permit may use: never more than what is left. */
+/** Calculates the permit's reservation, which never exceeds what is left of the budget. */
 function reserve(
   call: BeginCall,
   unit: RunUnit,
@@ -342,7 +342,7 @@ function reserve(
   }
 }
 
-/** As the step is now: with its permit, or waiting for a person. */
+/** Replies with the step's current state: its permit, or the approval that it waits for. */
 async function answerStep(call: BeginCall, run_id: string, step_id: string) {
   const shown = await call.read((db) => showPermit(call, db, run_id, step_id))
   const { action_id, state } = shown.step
@@ -359,7 +359,7 @@ export const getStep: Handler<(typeof contract)['get_step']> = (call, { params }
   })
 }
 
-/** Texts and memories are shown while they exist. */
+/** Shows the permit with the texts and memories that still exist. */
 async function showPermit(
   call: Pick<Call, 'kernel' | 'principal' | 'operation'>,
   db: TenantDb,

@@ -47,7 +47,7 @@ import { settleRun } from './settle-runs.ts'
 const ID_BYTES = 16
 const SECOND_US = 1_000_000
 
-/** Calls of this service begin once the answer that asks for them is on record. */
+/** In a managed run, calls begin only after the answer that asks for them is recorded. */
 function requireCallable(step: StepRow | undefined, executor: Run['executor']): StepRow {
   if (executor === 'client' || step?.state !== 'answered') return requirePermitted(step)
   return step
@@ -67,17 +67,17 @@ export const callTool: Handler<typeof contract.call_tool> = (call, input) =>
 type CallInput = Parameters<Handler<typeof contract.call_tool>>[1] & {
   /** Of a call that this service will make: its tool, and whose texts the model has read. */
   readonly own?: {
-    /** Null: a turn of another agent. */
+    /** `null` if the call delegates to another agent. */
     readonly tool_id: string | null
     readonly version: number
     readonly kind: CallRow['kind']
     readonly context_origins: readonly string[]
   }
-  /** How long the run may last from here, where that is longer than it was started for. */
+  /** Seconds from now that the run may last, if that is longer than it was started for. */
   readonly hold_s?: number
 }
 
-/** Of a run with another executor it refuses `wrong_state`. */
+/** Refuses `wrong_state` if the run has another executor. */
 export async function callToolBy(
   executor: Run['executor'],
   call: Call<typeof contract.call_tool>,
@@ -170,12 +170,13 @@ export async function callToolBy(
       meter(tx, call.operation.id)
       if (!denied && !action) await run.intend(row, step_id)
     }
-    // A denial is answered with a refusal, which no key repeats.
+    // A denial is answered with a refusal, which is not replayed under an idempotency key.
     if (denied) {
       await call.transact(unit)
       return call_id
     }
-    // A request with the same key may have come first: then the call is that one.
+    // An earlier request with the same idempotency key may have stored the call; its id is
+    // returned.
     return call.once<string>({
       run: async (tx) => {
         await unit(tx)
@@ -189,8 +190,8 @@ export async function callToolBy(
 }
 
 /**
- * Whose texts the model of a caller may have read. What a call answered is known to the caller
- * before it is reported.
+ * The origins of the texts that a client's model may have read. Calls in flight are included,
+ * because the client sees their results before it reports them.
  */
 async function originsOfCaller(kernel: Kernel, db: TenantDb, step: StepRow): Promise<string[]> {
   const acting = (await listCalls(db, step.run_id)).filter(({ state }) =>
@@ -199,7 +200,7 @@ async function originsOfCaller(kernel: Kernel, db: TenantDb, step: StepRow): Pro
   const texts = acting.length > 0 ? await openTextsOfRun(kernel, db, step.run_id) : new Map()
   const tools = acting.map(({ args_text_id }) => {
     const args: { text: string } | undefined = texts.get(args_text_id)
-    // Written by callToolBy.
+    // Written by `callToolBy`.
     return `tool:${args ? String(JSON.parse(args.text).tool) : 'erased'}`
   })
   const memory = refsOf([step]).length > 0 ? ['memory'] : []
@@ -214,11 +215,11 @@ async function answerCall(call: Call<typeof contract.call_tool>, step_id: string
   return showCall(row, step_id)
 }
 
-/** Of the text of a call. Null: it is erased. */
+/** The tool named in the text of a call, or `null` if the text is erased. */
 export const toolOf = (text: string | undefined): string | null =>
   text === undefined ? null : argsOf(text).tool
 
-/** Written above. */
+/** Parses the text of a call, which is written above. */
 export const argsOf = (text: string): { tool: string; args: JsonObject; version: number } =>
   JSON.parse(text)
 

@@ -39,7 +39,7 @@ const ATTEMPTS = 8
 export const completeStep: Handler<typeof contract.complete_step> = (call, input) =>
   completeStepBy('client', call, input)
 
-/** Of a run with another executor it refuses `wrong_state`. */
+/** Refuses `wrong_state` if the run has another executor. */
 export async function completeStepBy(
   executor: Run['executor'],
   call: CompleteCall,
@@ -77,7 +77,7 @@ export async function completeStepBy(
   return answerEnded(call, run_id, step_id)
 }
 
-/** Nothing of a refused output is stored; what was used is settled, and the run is denied. */
+/** Stores nothing of a refused output, but settles what was used, and denies the run. */
 export function refuseOutput(
   call: CompleteCall,
   run_id: string,
@@ -168,7 +168,7 @@ interface StepAnswer {
   readonly model_version: string | null
 }
 
-/** The decision that a step is, for the trail of decisions. */
+/** Prepares the entry of a step in the decision trail. */
 export const prepareStepDecision = (
   kernel: Kernel,
   tenant_id: string,
@@ -196,7 +196,7 @@ export const prepareStepDecision = (
     memory_seq: step.memory_seq,
   })
 
-/** Only calls of this step that were permitted have a result. */
+/** Stores the results that the caller reports. Refuses calls that the step may not make. */
 async function endCalls(
   call: CompleteCall,
   unit: RunUnit,

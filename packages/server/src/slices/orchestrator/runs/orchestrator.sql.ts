@@ -1,4 +1,4 @@
-// SQL of agents, runs, steps and calls, and of the numbers of all runs.
+// SQL of agents, runs, steps and calls, and of the statistics of runs.
 
 import type { Database } from '../../../platform/db/database.ts'
 import { listTenantsWith } from '../../../platform/db/engines/first-of-each.ts'
@@ -87,7 +87,7 @@ export function listRuns(
 export const updateRun = (tx: Tx, run_id: string, change: Partial<RunRow>) =>
   tx.run(update(tx, 'runs').set(change).where('run_id', '=', run_id))
 
-/** Makes the next check of a run due now; a run that has ended has none. */
+/** Makes the run's next check due now. An ended run has no check. */
 export const hastenCheck = (tx: Tx, run_id: string) =>
   tx.run(
     update(tx, 'runs')
@@ -101,7 +101,7 @@ export const listRunsById = (db: TenantDb, run_ids: readonly string[]): Promise<
     ? Promise.resolve([])
     : db.all(from(db, 'runs').selectAll().where('run_id', 'in', run_ids))
 
-/** How many have not ended. */
+/** Counts the runs that have not ended. */
 export async function countLiveRuns(db: TenantDb): Promise<number> {
   const row = await db.first(
     from(db, 'runs')
@@ -111,7 +111,7 @@ export async function countLiveRuns(db: TenantDb): Promise<number> {
   return Number(row?.count ?? 0)
 }
 
-/** Tokens that managed runs begun since then have used or reserved. */
+/** Sums the tokens used or reserved by the managed runs that began since `since_us`. */
 export async function sumManagedTokens(db: TenantDb, since_us: number): Promise<number> {
   const row = await db.first(
     from(db, 'runs')
@@ -143,7 +143,7 @@ const dueStatement = statement<{ now_us: number }>()((k, p) =>
     .limit((e) => e.lit(1)),
 )
 
-/** Those of the tenants that have a run to look at. */
+/** Returns those of `tenants` that have a run due for a check. */
 export const tenantsWithDueRuns = (
   db: Database,
   tenants: readonly string[],
@@ -165,7 +165,7 @@ export const findStep = (
 export const findStepById = (db: TenantDb, step_id: string): Promise<StepRow | undefined> =>
   db.first(from(db, 'run_steps').selectAll().where('step_id', '=', step_id))
 
-/** The step that logged the decision. */
+/** Finds the step that logged the decision. */
 export const findStepOfDecision = (
   db: TenantDb,
   decision_id: string,
@@ -183,7 +183,7 @@ export const insertCall = (tx: Tx, row: CallRow) => tx.run(insertInto(tx, 'run_c
 export const findCall = (db: TenantDb, call_id: string): Promise<CallRow | undefined> =>
   db.first(from(db, 'run_calls').selectAll().where('call_id', '=', call_id))
 
-/** In the order of steps and calls. */
+/** Ordered by step, then by call. */
 export const listCalls = (db: TenantDb, run_id: string): Promise<CallRow[]> =>
   db.all(
     from(db, 'run_calls')
@@ -196,7 +196,7 @@ export const listCalls = (db: TenantDb, run_id: string): Promise<CallRow[]> =>
 export const updateCall = (tx: Tx, call_id: string, change: Partial<CallRow>) =>
   tx.run(update(tx, 'run_calls').set(change).where('call_id', '=', call_id))
 
-/** How many runs that have not ended are of the agent, or of a workflow that names it. */
+/** Counts the live runs of the agent and of all workflows that name it. */
 export async function countLiveRunsOf(db: TenantDb, agent_id: string): Promise<number> {
   const naming = from(db, 'workflows')
     .select('workflow_id')

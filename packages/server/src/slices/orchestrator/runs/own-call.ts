@@ -14,7 +14,7 @@ import { Refusal } from '../../../platform/refusal.ts'
 import { memoryHandlers } from '../../memory/index.ts'
 import { findByKeyId } from '../../tenants/index.ts'
 
-/** Of local mode, as the edge makes it for requests without a credential. */
+/** The principal that the edge assigns to requests without a credential in local mode. */
 const LOCAL: Principal = {
   kind: 'local',
   tenant_id: '',
@@ -35,7 +35,7 @@ export async function findHolder(
   return found?.tenant_id === tenant_id ? found : null
 }
 
-/** Without an Idempotency-Key: its units run as they are. */
+/** A call without an Idempotency-Key, so its units run without replay. */
 export function ownCall<S extends OperationSpec>(
   operation: S,
   {
@@ -65,7 +65,7 @@ export function ownCall<S extends OperationSpec>(
   }
 }
 
-/** What a caller asks for under another name: with its idempotency key and its rights. */
+/** Passes a call on to another operation with its idempotency key and its rights. */
 export const passOn = <S extends OperationSpec>(call: Call, operation: S): Call<S> => ({
   ...ownCall(operation, call),
   idempotency_key: call.idempotency_key,
@@ -73,7 +73,7 @@ export const passOn = <S extends OperationSpec>(call: Call, operation: S): Call<
   once: (unit, tenant) => call.once(unit, tenant),
 })
 
-/** The ordinary retrieval, its policies included. */
+/** Retrieves as the public operation does, including its policies. */
 export async function retrieveMemories(
   caller: Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'request_id' | 'gone'>,
   store_id: string,
@@ -94,7 +94,7 @@ export async function retrieveMemories(
     query: undefined,
     body,
   })
-  // The handler writes its answer as text.
+  // The handler returns its reply as JSON text.
   return answered instanceof RawJson ? JSON.parse(answered.text) : answered
 }
 

@@ -76,7 +76,7 @@ export async function checkRun(
   call: Pick<Call, 'kernel' | 'tenant_id' | 'read'>,
   run_id: string,
 ): Promise<ReplyOf<typeof contract.verify>> {
-  // As the bundle does, so that both are of the same receipts.
+  // Settles the run like the bundle does, so that both cover the same receipts.
   await settleRun(call.kernel, call.tenant_id, run_id)
   const rows = await call.read(async (db) => ({
     run: await loadRun(db, run_id),
@@ -87,14 +87,14 @@ export async function checkRun(
   const shown = { run_id, steps_verified, tampered_at_step: broken }
   if (broken !== null) return { ...shown, status: 'tampered', reason: 'receipt' }
   const lines: unknown[] = []
-  // Written by the bundle, one object a line.
+  // The bundle has one JSON object per line.
   for await (const line of await openBundle(call, run_id)) lines.push(JSON.parse(line))
   const { valid, reason = null } = await verifyRunBundle(lines, { keys })
   if (!valid) return { ...shown, status: 'tampered', reason }
   return { ...shown, status: steps_verified === 0 ? 'empty' : 'intact', reason: null }
 }
 
-/** Each receipt is signed by this service, of its step, and follows the one before. */
+/** Checks that this service signed each receipt for its step, and that the receipts are chained. */
 async function checkReceipts(
   { run, steps }: { readonly run: RunRow; readonly steps: readonly StepRow[] },
   keys: readonly PublishedKey[],
@@ -124,7 +124,7 @@ async function checkReceipts(
 
 const numberOf = (receipt: JsonObject | null): number => Number(receipt?.['receipt_no'])
 
-/** Null: it is not what this service wrote. */
+/** Returns `null` if the text is not a JSON object, so this service did not write it. */
 function parseReceipt(text: string | null): JsonObject | null {
   try {
     const parsed: unknown = JSON.parse(text ?? 'null')

@@ -1,4 +1,4 @@
-// The receipt of an ended step: what it was allowed, used and did, signed.
+// The signed receipt of an ended step: what it was allowed, what it used and what it did.
 
 import assert from 'node:assert/strict'
 import type { Run } from '@custos/contract'
@@ -11,10 +11,10 @@ import { Refusal } from '../../../platform/refusal.ts'
 import type { CallRow, RunRow, StepRow } from './orchestrator.sql.ts'
 import { executorOf, receiptMemory } from './run-view.ts'
 
-/** What a receipt of a step that the caller executed repeats as the caller said it. */
+/** The parts of a receipt that repeat a client's claims if the client executed the step. */
 const CLAIMED = ['output', 'results', 'tokens', 'cost', 'model'] as const
 
-/** Refuses `no_signing_key`: a step whose receipt cannot be signed is not begun. */
+/** Refuses `no_signing_key`, because a step whose receipt cannot be signed must not begin. */
 export function signerOf({ keyring }: Kernel): Signer {
   try {
     return keyring.signer('record')
@@ -102,7 +102,7 @@ export async function signReceipt(
   }
 }
 
-/** What only a caller said of a step. */
+/** The parts of the receipt that rest only on a client's claims. */
 function claimedOf(executor: Run['executor'], calls: readonly CallRow[]): string[] {
   if (executor === 'client') return [...CLAIMED]
   return calls.some(({ kind }) => kind === 'client') ? ['results'] : []

@@ -1,4 +1,4 @@
-// A run in a unit of work: every change of its state, its budget and its receipts is made here.
+// A run in a unit of work: all changes of its state, its budget and its receipts are made here.
 
 import assert from 'node:assert/strict'
 import { type RUN_REASONS, runLimits } from '@custos/contract'
@@ -38,9 +38,9 @@ import {
 
 export type RunReason = (typeof RUN_REASONS)[number]
 
-/** How soon an erasure, a rejection or an expiry ends a run that nobody calls. */
+/** The check interval after which an erasure, rejection or expiry ends an idle run. */
 const CHECK_US = 5_000_000
-/** A run undoes what it did for at most so long, as an approval waits. */
+/** The most time a run may take to undo what it did: as long as an approval waits. */
 const UNDO_US = runLimits.compensation_s * 1_000_000
 const PERMIT_BYTES = 16
 
@@ -49,7 +49,7 @@ interface StepEnd {
   readonly reason: RunReason | null
   readonly output_commitment?: string
   readonly record_digest?: string
-  /** Of a step that this service executed: what it knows of the answer. */
+  /** What this service knows about the answer of a step that it executed. */
   readonly model?: JsonObject
 }
 
@@ -66,19 +66,19 @@ export class RunUnit {
     ;[this.run, this.steps, this.calls] = rows
   }
 
-  /** Null: the tenant has no such run. */
+  /** Returns `null` if the tenant has no such run. */
   static async load(kernel: Kernel, tx: Tx, run_id: string): Promise<RunUnit | null> {
     const run = await findRun(tx, run_id)
     if (!run) return null
     return new RunUnit(kernel, tx, [run, await listSteps(tx, run_id), await listCalls(tx, run_id)])
   }
 
-  /** Whether anything more may be begun of it. */
+  /** Whether the run may still begin something. */
   get live(): boolean {
     return !isOver(this.run)
   }
 
-  /** Whether it undoes what its tools did. */
+  /** Whether the run is undoing what its tools did. */
   get undoing(): boolean {
     return this.run.state === 'compensating'
   }
@@ -117,7 +117,7 @@ export class RunUnit {
     return changed
   }
 
-  /** Inserts the step with its reservation, which holds while it waits too. */
+  /** Inserts the step and reserves its budget, also while the step waits. */
   async addStep(row: StepRow): Promise<StepRow> {
     assert(mayFollow('step', 'none', row.state))
     await insertStep(this.tx, row)
@@ -131,7 +131,7 @@ export class RunUnit {
     return row
   }
 
-  /** The write-ahead mark: from here the model may be asked. */
+  /** Writes the permit ahead of its use: from here the model may be asked. */
   async permit(step: StepRow, permit_us: number): Promise<StepRow> {
     const permit = this.#kernel.ids.hex(PERMIT_BYTES)
     const expires_us = Math.min(this.tx.now() + permit_us, this.run.deadline_us)
@@ -161,7 +161,7 @@ export class RunUnit {
     return permitted
   }
 
-  /** The run, and each permit of it, lasts until then. */
+  /** Extends the deadline of the run and of each of its permits. */
   async extend(deadline_us: number): Promise<void> {
     for (const step of this.steps)
       if (step.expires_us !== null) await this.#setStep(step, { expires_us: deadline_us })
@@ -178,7 +178,7 @@ export class RunUnit {
     await this.refresh()
   }
 
-  /** From here the tool may act. */
+  /** Records the intent: from here the tool may act. */
   async intend(call: CallRow, step_id: string): Promise<CallRow> {
     const intended =
       call.state === 'intended' ? call : await this.setCall(call, { state: 'intended' })
@@ -220,7 +220,7 @@ export class RunUnit {
   async #abandonCalls(step: StepRow, reason: RunReason): Promise<void> {
     for (const call of this.callsOf(step)) {
       if (call.state === 'intended') {
-        // This service marks what it sends; whether a caller sent it nobody knows.
+        // This service marks what it sends; what a client sent is unknown.
         const caller = executorOf(this.run) === 'client' || call.kind === 'client'
         const sent = caller || call.sent_us !== null
         const state = sent && call.effect === 'once' ? 'uncertain' : 'failed'
@@ -234,8 +234,8 @@ export class RunUnit {
   }
 
   /**
-   * Settles the budget, signs the receipt and logs it. What nobody reported counts as spent as it
-   * was reserved; a step that never had a permit spent nothing.
+   * Settles the budget, and signs and logs the receipt. Unreported usage counts as the reserved
+   * amount; a step that never had a permit spent nothing.
    */
   async endStep(
     step: StepRow,
@@ -288,8 +288,8 @@ export class RunUnit {
   }
 
   /**
-   * Ends what is under way, then the run, or first begins to undo what it did.
-   * @param compensate null: as the run was started
+   * Ends the open steps, then either ends the run or begins to undo what it did.
+   * @param compensate `null` means as chosen when the run was started
    */
   async end(
     state: 'completed' | 'denied' | 'failed' | 'terminated',
@@ -314,7 +314,7 @@ export class RunUnit {
     await this.wake()
   }
 
-  /** Nothing is left that can be undone. */
+  /** Ends the run after everything that can be undone is undone. */
   finishUndo(stopped: (typeof UNDO_STOPS)[number] | null = null): Promise<void> {
     const { ends_as, termination_reason } = this.run
     assert(ends_as === 'denied' || ends_as === 'failed' || ends_as === 'terminated')
@@ -324,7 +324,7 @@ export class RunUnit {
     return this.#finish(ends_as, termination_reason, compensation, { left, stopped })
   }
 
-  /** Nothing more is undone, though something is left: that is left to a person, and listed. */
+  /** Stops undoing. What is left is listed for a person. */
   async stopUndo(stopped: (typeof UNDO_STOPS)[number]): Promise<void> {
     for (const call of this.calls) {
       if (call.compensates === null || call.ended_us !== null) continue
@@ -346,7 +346,7 @@ export class RunUnit {
       readonly stopped: (typeof UNDO_STOPS)[number] | null
     } | null = null,
   ): Promise<void> {
-    // Where all is undone there is nothing that anybody could have stopped.
+    // If everything is undone, nothing was stopped.
     const stopped = undo && undo.left.length > 0 ? undo.stopped : null
     const ended = { state, termination_reason: reason, compensation, compensation_stopped: stopped }
     await this.#setRun({ ...ended, ended_us: this.tx.now(), check_us: null })
@@ -367,7 +367,7 @@ export class RunUnit {
     await this.wake()
   }
 
-  /** A call that undoes another has ended, or never began. */
+  /** Ends a compensating call, also one that never began. */
   async endUndo(
     call: CallRow,
     step_id: string,
@@ -388,7 +388,7 @@ export class RunUnit {
     })
   }
 
-  /** The step of the call that a call undoes. */
+  /** The step whose call is undone by the given call. */
   stepOfUndo({ compensates }: Pick<CallRow, 'compensates'>): StepRow {
     const undone = this.calls.find(({ call_id }) => call_id === compensates)
     const step = this.steps.find(({ step_no }) => step_no === undone?.step_no)
@@ -396,10 +396,10 @@ export class RunUnit {
     return step
   }
 
-  /** A call that undoes another waits for a person no longer than its request. */
+  /** Ends compensating calls that wait longer than their approval request, or past the deadline. */
   async #settleUndo(): Promise<void> {
     const now_us = this.tx.now()
-    // Null: it began before there was a deadline.
+    // `null` in runs that began compensating before there was a deadline.
     const compensation_until_us = this.run.compensation_until_us ?? now_us + UNDO_US
     if (compensation_until_us <= now_us) return this.stopUndo('deadline_exceeded')
     for (const call of this.calls) {
@@ -417,12 +417,12 @@ export class RunUnit {
     await this.#setRun({ check_us, compensation_until_us })
   }
 
-  /** The job of a managed run goes on once the unit is durable. */
+  /** Wakes the job of a managed run once the unit of work is durable. */
   async wake(): Promise<void> {
     if (this.run.job_id !== null) await this.#kernel.jobs.wake(this.tx, this.run.job_id)
   }
 
-  /** The model has answered with calls: they are on record before one of them acts. */
+  /** Records the model's answer with its calls before any of them acts. */
   async answer(
     step: StepRow,
     answer: Pick<StepRow, 'output_text_id' | 'cost_micro'> & {
@@ -441,12 +441,12 @@ export class RunUnit {
     await this.refresh()
   }
 
-  /** The write-ahead mark of the question: one that is never answered may have been asked. */
+  /** Writes the question's mark ahead: an unanswered question may have been asked. */
   markAsked(step: StepRow, provider_id: string): Promise<StepRow> {
     return this.#setStep(step, { provider_id, asked_us: this.tx.now() })
   }
 
-  /** Follows what happened meanwhile: decisions of people, erasures, expiry, the deadline. */
+  /** Applies what happened meanwhile: decisions of people, erasures, expiry, the deadline. */
   async settle(): Promise<void> {
     if (this.undoing) return this.#settleUndo()
     if (!this.live) return
@@ -472,7 +472,7 @@ export class RunUnit {
     return null
   }
 
-  /** The state follows from steps and calls; so does the time of the next look. */
+  /** Derives the run's state and its next check from its steps and calls. */
   async refresh(): Promise<void> {
     if (!this.live) return
     const waits =
@@ -492,7 +492,7 @@ export class RunUnit {
       state: waits ? 'waiting_hitl' : state,
       check_us: Math.min(this.run.deadline_us, next, ...expiries),
     } as const
-    // A look that comes sooner is kept, so that a unit which changes nothing writes nothing.
+    // An earlier check is kept, so that a unit that changes nothing writes nothing.
     const { check_us } = this.run
     const kept = check_us !== null && check_us > now_us && check_us <= change.check_us
     if (!kept || change.state !== this.run.state) await this.#setRun(change)

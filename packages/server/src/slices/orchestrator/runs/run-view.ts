@@ -1,4 +1,4 @@
-// How runs, steps and calls are shown: without their texts.
+// How runs, steps and calls are shown, without their texts.
 
 import type { Run, RunCall, RunStep, RunUndo } from '@custos/contract'
 import { type JsonObject, mayHaveActed } from '@custos/proof'
@@ -15,7 +15,7 @@ import {
   updateStep,
 } from './orchestrator.sql.ts'
 
-/** What is left of the budget; null: no limit. */
+/** What is left of the budget. `null` means no limit. */
 export function leftOf(run: RunRow): { tokens: number | null; cost_micro: number | null } {
   const { budget_tokens, budget_cost_micro } = run
   const { spent_tokens, reserved_tokens, spent_cost_micro, reserved_cost_micro } = run
@@ -31,14 +31,14 @@ const time = (us: number | null): string | null => (us === null ? null : formatT
 interface StepSources {
   readonly retrieved: readonly number[]
   readonly inherited: readonly number[]
-  /** What its calls were told: not of its input, and of all that comes after them. */
+  /** Memories that tools returned: not part of the step's input, but of all later steps'. */
   readonly called?: readonly number[]
 }
 
 // Written by begin-step.ts.
 export const sourcesOf = ({ sources }: Pick<StepRow, 'sources'>): StepSources => JSON.parse(sources)
 
-/** Every memory that a step and what follows from it are made from; ascending. */
+/** Refs of all memories that the steps and their successors derive from, in ascending order. */
 export function refsOf(steps: readonly Pick<StepRow, 'sources'>[]): number[] {
   const all = steps
     .map(sourcesOf)
@@ -46,7 +46,7 @@ export function refsOf(steps: readonly Pick<StepRow, 'sources'>[]): number[] {
   return [...new Set(all)].sort((a, b) => a - b)
 }
 
-/** Whether a memory that the run is made from is erased, or one of its texts redacted. */
+/** Whether a memory that the run derives from is erased, or one of its texts is redacted. */
 export async function isInputErased(
   db: TenantDb,
   run_id: string,
@@ -56,7 +56,7 @@ export async function isInputErased(
   return [...states.values()].includes('erased') || (await hasRedactedText(db, run_id))
 }
 
-/** A call was told memories: the step is of them from here on. */
+/** Adds memories that a call returned to the sources of the step. */
 export async function noteTold(tx: Tx, step: StepRow, refs: readonly number[]): Promise<void> {
   if (refs.length === 0) return
   const now = (await findStep(tx, step.run_id, step.step_id)) ?? step
@@ -65,7 +65,7 @@ export async function noteTold(tx: Tx, step: StepRow, refs: readonly number[]): 
   await updateStep(tx, step.step_id, { sources: JSON.stringify({ ...sources, called }) })
 }
 
-/** The memory of a step, as its receipt says it. */
+/** The memory part of a step's receipt. */
 export function receiptMemory(step: StepRow): JsonObject {
   const { retrieved, inherited, called = [] } = sourcesOf(step)
   return {
@@ -161,32 +161,32 @@ export function showCall(row: CallRow, step_id: string): RunCall {
   }
 }
 
-/** Whether nothing more is begun of it: it has ended, or undoes what it did. */
+/** Whether the run may begin nothing more, because it has ended or is compensating. */
 export const isOver = ({ ended_us, state }: Pick<RunRow, 'ended_us' | 'state'>): boolean =>
   ended_us !== null || state === 'compensating'
 
-/** Calls of tools that acted, or may have, newest first; turns of other agents are none. */
+/** Tool calls that acted or may have, newest first. Delegations to other agents do not count. */
 export const listActed = (calls: readonly CallRow[]): CallRow[] =>
   calls
     .filter(({ compensates }) => compensates === null)
     .filter(({ effect, state, reason }) => mayHaveActed(effect, state, reason))
     .toReversed()
 
-/** Those of them that are not undone. */
+/** Ids of the acted calls that are not undone. */
 export function listLeft(calls: readonly CallRow[]): string[] {
   const done = calls.filter(({ state }) => state === 'done')
   const undone = new Set(done.map(({ compensates }) => compensates))
   return listActed(calls).flatMap(({ call_id }) => (undone.has(call_id) ? [] : [call_id]))
 }
 
-/** Of a call that was sent and not answered: it may have acted. */
+/** The reason of a call that was sent but not answered: it may have acted. */
 export const CUT = 'not_reported'
 
-/** Whether its caller has to act, and to report the result. */
+/** Whether the client has to execute the call and report its result. */
 export const isToReport = ({ kind, state, sent_us }: CallRow): boolean =>
   kind === 'client' && state === 'intended' && sent_us !== null
 
-/** What became of each thing that a run did. */
+/** The outcome of undoing, for each call that acted. */
 export function showUndone(run: RunRow, calls: readonly CallRow[]): RunUndo[] {
   if (run.compensation === null && run.state !== 'compensating') return []
   const acted = listActed(calls)
@@ -194,7 +194,7 @@ export function showUndone(run: RunRow, calls: readonly CallRow[]): RunUndo[] {
   const last = acted.findLastIndex((call) => byOf(call) !== undefined)
   return acted.map((call, at) => {
     const by = byOf(call)
-    // They are undone in this order: those behind the last were not reached.
+    // Calls are undone in this order, so those after the last were not reached.
     const unreached = at > last ? run.compensation_stopped : null
     const passed = run.compensation === null && at > last ? null : 'no_compensation'
     const why = by ? by.reason : (unreached ?? passed)
@@ -209,7 +209,7 @@ export function showUndone(run: RunRow, calls: readonly CallRow[]): RunUndo[] {
 }
 
 /**
- * Nobody is asked any more about a step or call that ends while it waits for a person.
+ * Withdraws the approval request of a step or call that ends while it waits for a person.
  * @param row `record_id` names an action of the world model that waits for its own approval
  */
 export async function withdrawAction(

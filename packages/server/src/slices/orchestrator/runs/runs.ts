@@ -34,7 +34,7 @@ import {
   type WorkflowRow,
 } from './workflows.sql.ts'
 
-/** The job of a run that this service executes. */
+/** The kind of job that executes a managed run. */
 export const MANAGED_RUN = 'orchestrator.run'
 const ID_BYTES = 16
 const NEW_RUN = {
@@ -49,7 +49,7 @@ const NEW_RUN = {
 } as const
 const SECOND_US = 1_000_000
 
-/** Refuses a text that is too long in bytes. */
+/** Refuses a text that exceeds the limit in bytes. */
 export function requireShort(name: string, given: string): void {
   if (Buffer.byteLength(given) > runLimits.text_bytes)
     throw new Refusal('rejected', `${name} is longer than ${runLimits.text_bytes} bytes`)
@@ -96,7 +96,7 @@ export async function startRunOf(
   })
 }
 
-/** What the run is of: an agent, or a workflow with its agents. */
+/** Loads what the run executes: one agent, or a workflow with its agents. */
 async function loadStarted(
   call: Call<typeof contract.start_run>,
   { agent_id, workflow_id, executor }: NewRun['body'],
@@ -111,7 +111,7 @@ async function loadStarted(
   return { workflow, agent_ids: agentsOf(workflow) }
 }
 
-/** The first; undefined: one of them does not exist, or is being deleted. */
+/** Returns the first agent, or undefined if any is missing or being deleted. */
 async function findStartable(tx: Tx, agent_ids: readonly string[]): Promise<AgentRow | undefined> {
   const rows = []
   for (const agent_id of agent_ids) {
@@ -122,7 +122,7 @@ async function findStartable(tx: Tx, agent_ids: readonly string[]): Promise<Agen
   return rows.includes(undefined) ? undefined : rows[0]
 }
 
-/** The workflow names its newest run. Refuses another run where one is under way and must end. */
+/** Makes this run the workflow's newest. Refuses if only one may run and one is under way. */
 async function holdWorkflow(
   call: Call<typeof contract.start_run>,
   tx: Tx,
@@ -136,7 +136,7 @@ async function holdWorkflow(
   await updateWorkflow(tx, workflow_id, { run_id })
 }
 
-/** What a managed run cannot begin without. */
+/** Refuses a managed run that lacks something it cannot begin without. */
 async function requireManageable(
   call: Call<typeof contract.start_run>,
   {
@@ -228,7 +228,7 @@ async function insertNew(
   return row
 }
 
-/** Refuses a run whose steps somebody else executes. */
+/** Refuses a run with another executor. */
 export async function loadRunOf(
   db: TenantDb,
   run_id: string,
@@ -278,7 +278,7 @@ export const cancelRun: Handler<typeof contract.cancel_run> = async (call, { par
     const unit = await RunUnit.load(kernel, tx, params.run_id)
     if (!unit) return call.refuse('run_not_found')
     if (unit.undoing) {
-      // A request that is repeated must not end what the first of it began.
+      // Only `compensate: false` stops an undo, because a repeated request must not.
       if (compensate !== false)
         return call.refuse('wrong_state', 'it undoes what it did; `compensate: false` ends that')
       await unit.stopUndo('cancelled')
@@ -303,7 +303,7 @@ export const listReceipts: Handler<typeof contract.receipts> = (call, { params }
   })
 }
 
-// Written by RunUnit as JSON of a signed document.
+// Written by RunUnit as the JSON of a signed document.
 export const receiptsOf = (
   steps: readonly { readonly receipt: string | null }[],
 ): { [member: string]: unknown; receipt_no: number }[] =>

@@ -1,4 +1,5 @@
-// What happens to runs by themselves: expiry, deadlines, erased inputs, decisions of people.
+// Applies to runs what happens without a call: expiry, deadlines, erased inputs, people's
+// decisions.
 
 import { listServedIds } from '../../../platform/db/control.sql.ts'
 import { PLATFORM } from '../../../platform/db/database.ts'
@@ -19,10 +20,10 @@ import { isInputErased } from './run-view.ts'
 
 const PAGE = 100
 
-/** Whether something may have happened to a run by itself: read first, as most often it has not. */
+/** Whether there may be something to settle. A read answers this first, as usually there is not. */
 async function isToSettle(db: TenantDb, run_id: string, now_us: number): Promise<boolean> {
   const run = await findRun(db, run_id)
-  // Null: it has ended. The deadline is no later than the next look.
+  // `null` means that the run has ended. The next check is never later than the deadline.
   if (!run || run.check_us === null) return false
   if (run.check_us <= now_us) return true
   const steps = await listSteps(db, run_id)
@@ -33,7 +34,7 @@ async function isToSettle(db: TenantDb, run_id: string, now_us: number): Promise
   return isInputErased(db, run_id, steps)
 }
 
-/** The texts of runs: once one is redacted, its run is looked at soon, and ends. */
+/** The texts of runs. A redaction makes the check of its run due, which then ends the run. */
 export const runTextSource: TextSource = {
   ...boundTextSource,
   async apply(tx, id, columns, kernel) {
@@ -44,7 +45,7 @@ export const runTextSource: TextSource = {
   },
 }
 
-/** Does nothing to a run that has ended, or that is not there. */
+/** Does nothing if the run has ended or does not exist. */
 export async function settleRun(kernel: Kernel, tenant_id: string, run_id: string): Promise<void> {
   const now_us = kernel.clock.now()
   const due = await kernel.db.read(tenant_id, (db) => isToSettle(db, run_id, now_us))
@@ -58,7 +59,7 @@ async function settleDue(kernel: Kernel, tenant_id: string, run_id: string): Pro
   })
 }
 
-/** Each run in a unit of its own, so that one that fails holds up no other. */
+/** Settles each run in its own unit of work, so that a failing run does not block the others. */
 export async function settleDueRuns(kernel: Kernel, stopping?: AbortSignal): Promise<void> {
   const now_us = kernel.clock.now()
   const tenants = await kernel.db.read(PLATFORM, listServedIds)

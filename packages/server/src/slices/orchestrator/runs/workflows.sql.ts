@@ -13,7 +13,7 @@ import {
 import type { Page } from '../../../platform/page.ts'
 export type WorkflowRow = Omit<Tables['workflows'], 'tenant_id'>
 
-/** Each agent once: the supervisor first. */
+/** The workflow's agents without duplicates, the supervisor first. */
 export function agentsOf({
   agent_ids,
   supervisor_agent_id,
@@ -22,7 +22,7 @@ export function agentsOf({
   return [...new Set(supervisor_agent_id === null ? ids : [supervisor_agent_id, ...ids])]
 }
 
-/** In their order. Written as JSON by createWorkflow. */
+/** In the workflow's order. Written as JSON by `createWorkflow`. */
 export const listedAgents = ({ agent_ids }: Pick<WorkflowRow, 'agent_ids'>): string[] =>
   JSON.parse(agent_ids)
 
@@ -31,7 +31,7 @@ export const insertWorkflow = (tx: Tx, row: WorkflowRow) => tx.run(insertInto(tx
 export const findWorkflow = (db: TenantDb, workflow_id: string): Promise<WorkflowRow | undefined> =>
   db.first(from(db, 'workflows').selectAll().where('workflow_id', '=', workflow_id))
 
-/** Newest first. `status`: only those whose newest run is in this state. */
+/** Newest first. `status` selects workflows whose newest run has that state. */
 export function listWorkflowPage(
   db: TenantDb,
   status: Tables['runs']['state'] | 'created' | null,
@@ -62,7 +62,7 @@ export const updateWorkflow = (tx: Tx, workflow_id: string, change: Partial<Work
 export const deleteWorkflowRow = (tx: Tx, workflow_id: string) =>
   tx.run(deleteFrom(tx, 'workflows').where('workflow_id', '=', workflow_id))
 
-/** How many of its runs have not ended. */
+/** Counts the runs of the workflow that have not ended. */
 export async function countLiveRunsOfWorkflow(db: TenantDb, workflow_id: string): Promise<number> {
   const row = await db.first(
     from(db, 'runs')
@@ -73,7 +73,7 @@ export async function countLiveRunsOfWorkflow(db: TenantDb, workflow_id: string)
   return Number(row?.count ?? 0)
 }
 
-/** In place of its newest run: the workflow is being deleted. */
+/** During its deletion, a workflow's `run_id` is its own id. */
 export const isBeingDeleted = (row: Pick<WorkflowRow, 'workflow_id' | 'run_id'>): boolean =>
   row.run_id === row.workflow_id
 

@@ -29,7 +29,7 @@ const SECOND_MS = 1_000
 const ENDED = 300
 const NO_RUN = { status: 'empty', steps_verified: 0, tampered_at_step: null, reason: null } as const
 
-/** Waits without a worker: null once the caller is gone. */
+/** Polls until the run ends, waits, or `seconds` pass. Returns `null` once the caller is gone. */
 async function waitForEnd(
   call: Pick<Call, 'read' | 'gone'>,
   run_id: string,
@@ -59,7 +59,7 @@ export const runWorkflow: Handler<typeof contract.run> = async (call, { params, 
   return run?.ended_us == null ? accepted(shown) : shown
 }
 
-/** Refuses where the workflow has no run. */
+/** Loads the workflow's newest run. Refuses a workflow without runs. */
 export async function loadNewest(call: Pick<Call, 'read'>, workflow_id: string): Promise<RunRow> {
   return call.read(async (db) => {
     const { run_id } = await loadWorkflow(db, workflow_id)

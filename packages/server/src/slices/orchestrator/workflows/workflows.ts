@@ -154,7 +154,7 @@ async function openWords(
   return opened.map((words) => words ?? { name: REDACTED_TEXT, description: '' })
 }
 
-/** With the steps of its newest run. Refuses a workflow that the tenant does not have. */
+/** Shows the workflow with the steps of its newest run. Refuses a workflow the tenant lacks. */
 export async function showNewest(
   call: Pick<Call, 'kernel' | 'tenant_id' | 'principal' | 'read'>,
   workflow_id: string,
@@ -198,8 +198,8 @@ export const listWorkflows: Handler<typeof contract.list> = async (call, { query
 }
 
 /**
- * Marked first, so that no run of it begins; then its secret goes. A crash leaves a workflow that
- * begins no run and whose deletion can be repeated.
+ * Marks the workflow first, so that no run of it begins; then destroys its secret. After a crash it
+ * begins no run, and the deletion can be repeated.
  */
 export const deleteWorkflow: Handler<typeof contract.delete> = async (call, { params }) => {
   refuseLimited(call)
@@ -207,7 +207,7 @@ export const deleteWorkflow: Handler<typeof contract.delete> = async (call, { pa
   const { workflow_id } = params
   const { secret_no } = await call.transact(async (tx) => {
     const row = await loadWorkflow(tx, workflow_id)
-    // Also those before the newest one.
+    // Counts all runs, not only the newest.
     const live = await countLiveRunsOfWorkflow(tx, workflow_id)
     if (live > 0) return call.refuse('wrong_state', `${live} runs of it are under way`)
     await updateWorkflow(tx, workflow_id, { run_id: workflow_id })
@@ -224,7 +224,7 @@ export const deleteWorkflow: Handler<typeof contract.delete> = async (call, { pa
   })
 }
 
-/** A redacted workflow has no words; its runs go on. */
+/** A redacted workflow has no texts; its runs continue. */
 export const workflowTextSource = textSource<WorkflowRow, WorkflowText>({
   kind: 'workflow',
   list: (db, after, limit) => listWorkflowsAfter(db, after?.workflow_id ?? '', limit),

@@ -1,4 +1,4 @@
-// What the catalogue says of an article: since when, by which sources, and what speaks to it.
+// The catalogue's row of an article: its dates, its sources, and its kinds of evidence.
 
 import type { ReportAutomation, ReportFramework } from '@custos/contract'
 import type { EvidenceName } from './evidence-kinds.ts'
@@ -6,35 +6,35 @@ import type { SourceName } from './sources.ts'
 
 export interface Article {
   readonly framework: ReportFramework
-  /** Its name among the sections of a report; existing clients read some of them. */
+  /** The name of the article's section in a report, which existing clients may read. */
   readonly key: string
   readonly article: string
   readonly title: string
-  /** What it asks for, in our words. */
+  /** What the article asks for, in the words of this catalogue. */
   readonly requirement: string
-  /** `2026-08-02`, or a month where the day is not known; null: not known, or never binding. */
+  /** `2026-08-02`, or a month if the day is unknown. `null` if unknown, or never binding. */
   readonly in_force_from: string | null
   readonly in_force_to: string | null
-  /** Where the text itself is to be had. */
+  /** Where the official text is available. */
   readonly source: SourceName
-  /** What was read for title and date when the catalogue was made. */
+  /** The sources that were read to confirm the title and the date. */
   readonly read: readonly SourceName[]
   readonly evidence: readonly EvidenceName[]
   readonly automation: ReportAutomation
-  /** What no entry of a log can show. */
+  /** What no log entry can show. */
   readonly not_covered: string
 }
 
 export interface Framework {
   readonly framework: ReportFramework
-  /** Of the report. */
+  /** The name of the report. */
   readonly name: string
   readonly regulation: string
   readonly note: string
   readonly articles: readonly Article[]
 }
 
-/** The members of an article that the rows of one framework do not share. */
+/** The members of an article that differ between the rows of a framework. */
 type Row = Pick<Article, 'key' | 'article' | 'title' | 'requirement' | 'not_covered'> &
   Partial<Article>
 
@@ -46,11 +46,11 @@ export const rowsOf = (
   rows.map((row) => ({
     in_force_to: null,
     evidence: [],
-    // What nothing on the log speaks to is for people to show.
+    // An article without evidence on the log must be shown by people.
     automation: row.evidence === undefined ? 'manual' : 'partial',
     ...shared,
     ...row,
   }))
 
-/** One source may be wrong; two that agree were found to. */
+/** Whether two sources were read and agree, because a single one may be wrong. */
 export const isVerified = ({ read }: Article): boolean => read.length >= 2

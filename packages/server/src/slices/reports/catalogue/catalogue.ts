@@ -1,4 +1,4 @@
-// The catalogue as a whole: our own reading of each framework, dated, with its sources.
+// The whole catalogue: this service's own reading of each framework, dated, with its sources.
 
 import type { ReportFramework } from '@custos/contract'
 import { type Framework, isVerified, rowsOf } from './article.ts'
@@ -78,7 +78,7 @@ const iso42001: Framework = {
   ),
 }
 
-/** The day on which the sources were read; a change of any row needs a new one, or a number. */
+/** The day on which the sources were read. Any change of a row needs a new day or number. */
 export const CATALOGUE_VERSION = '2026-11-22.1'
 
 export const FRAMEWORKS: Readonly<Record<ReportFramework, Framework>> = {
@@ -96,7 +96,7 @@ export const FULL_AUDIT = {
   regulation: 'All frameworks of the catalogue',
 } as const
 
-/** A framework's rows as they are shown. */
+/** The rows of a framework in the form they are shown. */
 export const catalogueRows = ({ articles }: Framework) =>
   articles.map((article) => ({
     key: article.key,

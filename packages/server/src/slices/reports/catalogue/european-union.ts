@@ -81,9 +81,9 @@ export const dora: Framework = {
   ),
 }
 
-/** Two that have Article 99, which gives the date. */
+/** Two sources of Article 99, which sets the date. */
 const GDPR_DATED: readonly SourceName[] = ['gdpr_text_99', 'gdpr_beetle_99']
-/** The same, and two that have the title. */
+/** The sources of the date, with two that confirm the title. */
 const gdprSources = (...titles: readonly SourceName[]): SourceName[] => [...GDPR_DATED, ...titles]
 
 export const gdpr: Framework = {

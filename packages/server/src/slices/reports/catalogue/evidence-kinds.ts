@@ -1,12 +1,12 @@
-// The kinds of evidence: which entries of the log each consists of, and what it is in words.
+// The kinds of evidence: what each one is in words, and which log entries it consists of.
 
 import type { EventType } from '@custos/contract'
 
 export interface EvidenceKind {
   readonly about: string
-  /** Found in the period. */
+  /** The types of log entries that are counted in the period. */
   readonly events?: readonly EventType[]
-  /** Found by what holds of the log and of what stands at the end of the period. */
+  /** Derived from the state of the log, or from what is in force at the end of the period. */
   readonly derived?:
     | 'log_intact'
     | 'checkpoint'
@@ -155,5 +155,5 @@ export const EVIDENCE = {
 
 export type EvidenceName = keyof typeof EVIDENCE
 
-/** The same, open to look up the members some kinds lack. */
+/** A kind of evidence, typed so that members that some kinds lack can be read. */
 export const evidenceKind = (name: EvidenceName): EvidenceKind => EVIDENCE[name]

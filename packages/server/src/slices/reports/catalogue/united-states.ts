@@ -106,7 +106,7 @@ export const coloradoAi: Framework = {
         title: 'Records of deployers',
         requirement: 'Records of consequential decisions are kept for three years.',
         evidence: ['decisions_logged', 'log_verified'],
-        // Date by two; what this section says by one.
+        // Two sources confirm the date, but only one confirms the content of this section.
         read: ['colorado_everyailaw'],
         not_covered: 'That they will be kept as long as is required.',
       },

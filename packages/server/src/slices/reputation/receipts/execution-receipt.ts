@@ -1,5 +1,5 @@
-// Execution receipts of governed decisions: what is hashed before the unit of work, the place in
-// the workflow and the signature within it, and the receipt as it is shown.
+// Execution receipts of governed decisions: the parts hashed before the unit of work, the workflow
+// position and signature added within it, and the receipt as it is shown.
 
 import assert from 'node:assert/strict'
 import {
@@ -34,7 +34,7 @@ const STEP_ID_BYTES = 16
 /** Governed decisions retrieve no memories and call no tools. */
 const NO_MEMORY = textHash('')
 
-/** Sealed with the decision: unsalted hashes of short texts could be guessed. */
+/** Sealed with the decision, because the texts of unsalted hashes could be guessed. */
 export function draftReceipt(
   kernel: Kernel,
   started_us: number,
@@ -50,29 +50,29 @@ export function draftReceipt(
   }
 }
 
-/** Decisions about one referent are one workflow; those about none are the tenant's. */
+/** Decisions about one referent form a workflow; those about none form the tenant's workflow. */
 export const workflowOf = ({
   invoice_id,
   tenant_id,
 }: Pick<DecisionRecord, 'invoice_id' | 'tenant_id'>): string =>
   `governed:${invoice_id ?? tenant_id}`
 
-/** The key of receipts. Throws `no_signing_key` where it was retired without successor. */
+/** The signer of receipts. Throws `no_signing_key` if its key was retired without a successor. */
 export const receiptSigner = ({ keyring }: Kernel): Signer => keyring.signer(RECEIPT_PURPOSE)
 
 interface NewReceipt {
   readonly signer: Signer
   readonly draft: ReturnType<typeof draftReceipt>
-  /** The members of the decision that its receipt repeats. */
+  /** The members of the decision that the receipt repeats. */
   readonly decided: Pick<DecisionRecord, 'decision_id' | 'tenant_id' | 'invoice_id' | 'model_id'>
   /** The label of the workflow. */
   readonly workflow: Uint8Array
-  /** The place of the decision on the log, and its time. */
+  /** The log position of the decision, and its time. */
   readonly seq: number
   readonly recorded_us: number
 }
 
-/** Appends the receipt to its workflow, signed. */
+/** Signs the receipt and appends it to its workflow. */
 export async function placeReceipt(tx: Tx, receipt: NewReceipt): Promise<void> {
   const { signer, workflow, seq } = receipt
   const last = await findLastReceipt(tx, workflow)
@@ -110,7 +110,7 @@ function membersOf(
   }
 }
 
-/** The receipt as it was signed; verified before anybody sees it. */
+/** Returns the receipt as it was signed, after verifying it. */
 export async function showReceipt(
   { keyring }: Kernel,
   row: Omit<Parameters<typeof insertReceipt>[1], 'workflow' | 'seq'>,
@@ -133,17 +133,17 @@ export async function showReceipt(
 
 const referent = Compile(Referent)
 
-/** Every member set. */
+/** Fills in the defaults of absent members. */
 export const effectivePolicy = (given: Partial<InvoicePolicy>): InvoicePolicy => ({
   ...invoicePolicyDefaults,
   ...given,
 })
 
-/** Without the caller's own notes, whose names begin with an underscore. */
+/** Removes the caller's own notes, whose names begin with an underscore. */
 const withoutNotes = (invoice: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(invoice).filter(([key]) => !key.startsWith('_')))
 
-/** The id of an invoice as text; null: it has none. */
+/** The id of an invoice as text, or `null` if it has none. */
 function invoiceIdOf(invoice: Record<string, unknown>, policy: InvoicePolicy): string | null {
   const id = memberOf(invoice, policy.invoice_id_field)
   if (typeof id === 'number') return String(id)
@@ -154,8 +154,8 @@ const memberOf = (invoice: Record<string, unknown>, field: string): unknown =>
   Object.hasOwn(invoice, field) ? (invoice[field] ?? null) : null
 
 /**
- * The first check that fails, or `clean`.
- * @param certified the ids that were certified earlier in the batch
+ * Returns the first check that fails, or `clean`.
+ * @param certified ids certified earlier in the batch
  */
 function decideInvoice(
   invoice: Record<string, unknown>,
@@ -175,7 +175,7 @@ function decideInvoice(
   return 'clean'
 }
 
-/** Fixed texts: a reason repeats nothing of the invoice. */
+/** Fixed texts, so that a reason repeats nothing of the invoice. */
 const REASONS = {
   amount_or_po_missing: 'the amount of the invoice or of its purchase order is missing',
   amount_exceeds_po: 'the amount exceeds that of the purchase order',
@@ -184,9 +184,7 @@ const REASONS = {
   clean: 'every check of the policy passes',
 } as const
 
-/**
- * A decision on each invoice, in order. Refuses `validation` for an id that no referent can have.
- */
+/** Decides on each invoice, in order. Refuses `validation` for an id that cannot be a referent. */
 export function ruleInvoices(invoices: readonly Record<string, unknown>[], policy: InvoicePolicy) {
   const certified = new Set<string>()
   return invoices.map((given, at) => {
@@ -251,7 +249,7 @@ async function findFaults(
   if (!opened) return ['the seal does not open']
   const { receipt_id, workflow, before_id, previous } = row
   const { record, receipt: draft } = opened
-  // Decisions of earlier versions have none.
+  // Decisions of earlier versions have no receipt.
   if (receipt_id === null || workflow === null) return draft ? ['has no receipt'] : []
   const faults: string[] = []
   const step_number = row.step_number ?? 0
@@ -260,7 +258,7 @@ async function findFaults(
     faults.push('the receipt is of another workflow')
   if (hexOrNull(previous) !== hexOrNull(before_id) || (previous === null) !== (step_number === 0))
     faults.push('the receipt does not follow the one before it')
-  // What a redacted decision hashed is destroyed; its id is signed still.
+  // The hashed parts of a redacted decision are destroyed, but the signature covers its id.
   if (draft) {
     const made = { decided: record, draft, recorded_us: row.recorded_us }
     if (receiptId(membersOf(made, { step_number, previous })) !== hexOf(receipt_id))

@@ -1,4 +1,4 @@
-// SQL of agents, the names they go by, and the settings of the tenant.
+// SQL of agents, their names, and the settings of the tenant.
 
 import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
@@ -49,7 +49,7 @@ const insertNameStatement = statement<{ name: Uint8Array; agent_no: number }>()(
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** Adds a name of the agent, unless it has the name already. */
+/** Adds a name to the agent, unless it already has it. */
 export const insertName = (tx: Tx, name: Uint8Array, agent_no: number) =>
   tx.runOf(insertNameStatement, { name, agent_no })
 
@@ -78,7 +78,7 @@ const byNameStatement = statement<{ name: Uint8Array }>()((k, p) =>
     .orderBy('cgr_names.agent_no'),
 )
 
-/** All agents with the name, the first to use it first. */
+/** All agents with the name, in the order in which they first used it. */
 export const listNamed = (db: TenantDb, name: Uint8Array): Promise<AgentRow[]> =>
   db.allOf(byNameStatement, { name })
 
@@ -94,14 +94,14 @@ const ofDimensionStatement = statement<{ dimension: Uint8Array; after: number; l
       .limit(p.limit),
 )
 
-/** In the order of their numbers. */
+/** Ordered by agent number. */
 export const listAgents = (
   db: TenantDb,
   dimension: Uint8Array,
   page: { after: number; limit: number },
 ): Promise<AgentRow[]> => db.allOf(ofDimensionStatement, { dimension, ...page })
 
-/** Whether the key, as the first of a chain, has decided anything that it signed. */
+/** Whether the key, as the first of its chain, has decisions that it signed. */
 export async function hasRecord(db: TenantDb, anchor: Uint8Array): Promise<boolean> {
   const row = await db.first(
     from(db, 'cgr_agents')

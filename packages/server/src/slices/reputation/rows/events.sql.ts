@@ -16,7 +16,7 @@ import type { ReviewerRow } from './aggregates.sql.ts'
 
 type DecisionRow = Row<'cgr_decisions'>
 
-/** A statement is prepared for each number of referents up to this. */
+/** The largest number of referents per statement. Each number has its own prepared statement. */
 const AT_ONCE = 32
 
 interface LabelFilter {
@@ -35,7 +35,7 @@ const judgments = (k: Builder, tenant_id: string) =>
     .selectFrom('cgr_decisions')
     .select(['seq', 'agent_no', 'referent', 'decision', 'tag', 'handle', 'anchor', 'recorded_by'])
     .where('tenant_id', '=', tenant_id)
-    // In words: an index with a condition is of no use to a parameter.
+    // A literal, because a partial index does not apply to a parameter.
     .where('current', '=', sql.lit(1))
 
 const judgmentsStatement = statementPerCount((count) =>
@@ -48,7 +48,7 @@ const judgmentsStatement = statementPerCount((count) =>
   ),
 )
 
-/** The judgments that count on these referents. */
+/** The judgments that count for these referents. */
 export const listJudgments = (db: TenantDb, referents: readonly Uint8Array[]) =>
   forEach(referents, (labels) => db.allOf(judgmentsStatement(labels.length), { labels }))
 
@@ -182,7 +182,7 @@ const replaceStatement = statement<{ seq: number }>()((k, p) =>
     .where('seq', '=', p.seq),
 )
 
-/** The decision counts no more. */
+/** Marks the decision as replaced, so that it no longer counts. */
 export const replaceDecision = (tx: Tx, seq: number) => tx.runOf(replaceStatement, { seq })
 
 const insertDecisionStatement = statement<DecisionRow>()((k, p) =>
@@ -288,7 +288,7 @@ export const listSealedNames = async (db: TenantDb, seqs: readonly number[]) =>
     )
   ).flat()
 
-/** A decision as it is sealed. */
+/** The sealed columns of a decision. */
 export type SealedDecisionRow = Pick<
   DecisionRow,
   'seq' | 'decision_id' | 'recorded_us' | 'secret_no' | 'sealed_name' | 'sealed'
@@ -296,7 +296,7 @@ export type SealedDecisionRow = Pick<
 
 const SEALED = ['seq', 'decision_id', 'recorded_us', 'secret_no', 'sealed_name', 'sealed'] as const
 
-/** A batch of all decisions, in the order of the log. */
+/** A batch of all decisions in log order. */
 export const listDecisionsAfter = (
   db: TenantDb,
   seq: number,
@@ -346,5 +346,5 @@ const decisionStatement = statement<{ seq: number }>()((k, p) =>
     .where('decision.seq', '=', p.seq),
 )
 
-/** With its receipt, where it has one. */
+/** A decision with its receipt, if it has one. */
 export const findDecision = (db: TenantDb, seq: number) => db.firstOf(decisionStatement, { seq })

@@ -9,7 +9,7 @@ const PSEUDONYM = /^OUT-[0-9a-f]{24}$/
 const PSEUDONYM_HEX_CHARS = 24
 const KEY = /^[0-9a-fA-F]{64}$/
 
-/** How an agent is identified: by a key it proved to own, a key it only names, or its handle. */
+/** What identifies an agent: a key it proved to own, a key it only names, or its handle. */
 export type KnownBy = 'proven' | 'claimed' | 'handle'
 
 /** One label for a list of texts: the encoding of each list is unique. */
@@ -32,7 +32,7 @@ export const pseudonymOf = (keys: TenantKeys, referent: string): string =>
 export const referentLabel = (keys: TenantKeys, dimension: string, pseudonym: string): Buffer =>
   labelOf(keys, 'referent', [dimension, pseudonym])
 
-/** What the receipts of one workflow have in common. */
+/** The label that the receipts of one workflow share. */
 export const workflowLabel = (keys: TenantKeys, workflow_id: string): Buffer =>
   labelOf(keys, 'workflow', [workflow_id])
 
@@ -46,7 +46,7 @@ export const nameLabel = (keys: TenantKeys, dimension: string, name: string): Bu
 export const keyLabel = (keys: TenantKeys, key: string): Buffer =>
   labelOf(keys, 'key', [key.toLowerCase()])
 
-/** The handle itself, if it is written as a key; otherwise null. */
+/** The name, if it is written as a key; otherwise `null`. */
 export const keyInName = (name: string): string | null => (KEY.test(name) ? name : null)
 
 /** An agent in a dimension, by its handle or by the first key of its rotations. */
@@ -69,7 +69,7 @@ export const hexOrNull = (label: Uint8Array | null): string | null =>
 export const sameLabel = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
   a !== null && b !== null && Buffer.compare(a, b) === 0
 
-/** Parses a key to lower case; refuses a weak key, for which anybody can forge signatures. */
+/** Parses a key to lowercase. Refuses a weak key, for which anybody can forge signatures. */
 export function readKey(key: string | null | undefined, loc: Loc): string | null {
   if (key === undefined || key === null) return null
   const lower = key.toLowerCase()
@@ -85,7 +85,7 @@ interface SignatureClaim {
   readonly loc: Loc
 }
 
-/** Whether a signature was sent; refuses one that the key does not verify over the statement. */
+/** Whether a signature was sent. Refuses one that does not verify over the statement. */
 export async function proves(
   kind: StatementKind,
   { key, signature, signed_at, loc }: SignatureClaim,

@@ -9,7 +9,7 @@ import type { Page } from '../../../platform/page.ts'
 export type RotationRow = Row<'cgr_rotations'>
 export type AttestationRow = Row<'cgr_attestations'>
 
-/** The links that lead to a key and away from it. */
+/** The links that lead to a key and from it. */
 export interface LinksOfKey {
   readonly into: RotationRow | undefined
   readonly out: RotationRow | undefined
@@ -63,11 +63,11 @@ const chainStatement = statement<{ anchor: Uint8Array }>()((k, p) =>
     .orderBy('position'),
 )
 
-/** In order. */
+/** The links of a chain, in order. */
 export const listChain = (db: TenantDb, anchor: Uint8Array): Promise<RotationRow[]> =>
   db.allOf(chainStatement, { anchor })
 
-/** `taken`: the chain already continues with another key, or the key is part of a chain. */
+/** Returns `taken` if the chain already continues with another key, or the key is in a chain. */
 export async function insertRotation(tx: Tx, row: RotationRow): Promise<'inserted' | 'taken'> {
   const inserted = await tx.run(
     insertInto(tx, 'cgr_rotations', row).onConflict((conflict) => conflict.doNothing()),
@@ -75,7 +75,7 @@ export async function insertRotation(tx: Tx, row: RotationRow): Promise<'inserte
   return inserted === 1 ? 'inserted' : 'taken'
 }
 
-/** Oldest first; of one chain where an anchor is given. */
+/** Oldest first. Limited to one chain if an anchor is given. */
 export function listRotations(
   db: TenantDb,
   anchor: Uint8Array | null,
@@ -123,7 +123,7 @@ export const listAttestations = (
   return db.all(paged.orderBy('seq', 'desc').limit(limit))
 }
 
-/** A batch of all attestations, in the order of the log. */
+/** A batch of all attestations in log order. */
 export const listAttestationsAfter = (
   db: TenantDb,
   seq: number,

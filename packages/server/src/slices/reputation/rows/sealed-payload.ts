@@ -1,5 +1,5 @@
-// Seals and opens payloads of reputation, each row under a record secret of its own, and says how
-// requests of data subjects reach them. Reviews and outcomes keep HMACs only, and no text.
+// Seals and opens payloads of reputation, each row under its own record secret, and tells subject
+// requests how to reach them. Reviews and outcomes keep only HMACs and no text.
 
 import type { JsonObject } from '@custos/proof'
 import type { Kernel } from '../../../platform/kernel/kernel.ts'
@@ -19,7 +19,7 @@ import {
   updateRedactedAttestation,
 } from './rotations.sql.ts'
 
-/** Which column of which row. */
+/** The column and the row of a payload. */
 interface Place {
   readonly column: 'decision' | 'name' | 'rotation' | 'attestation'
   /** The id of the row. */
@@ -35,7 +35,7 @@ export const reputationColumn = <T extends object>() =>
 
 const anyColumn = reputationColumn()
 
-/** All columns of one row under one new secret, in the order given. */
+/** Seals all columns of one row under a new secret, in the given order. */
 export async function sealPayload(
   kernel: Kernel,
   tenant_id: string,
@@ -46,7 +46,7 @@ export async function sealPayload(
   return { secret_no, sealed }
 }
 
-/** In the order of `rows`; null where one cannot be opened. */
+/** Opens payloads in the order of `rows`. `null` for each that cannot be opened. */
 export const openPayload = <T extends JsonObject>(
   kernel: Pick<Kernel, 'keyring'>,
   tenant_id: string,
