@@ -1,4 +1,4 @@
-// The embedders of this process by name: which there are, and which one a new store gets.
+// The embedders of this process by name, and the default for new stores.
 
 import type { EmbedderName } from '@custos/contract'
 import { type Embedder, spaceMark, spaceOf } from './embedder.ts'
@@ -8,9 +8,9 @@ export interface Embedders {
   readonly default_name: EmbedderName
   /** Names a store may be created with. */
   readonly names: readonly EmbedderName[]
-  /** null: none of that name is configured here, or the name is `none`. */
+  /** Returns null if no embedder of that name is configured, or the name is `none`. */
   find(name: string): Embedder | null
-  /** The space that vectors of the named embedder are in at present; null where there is none. */
+  /** The current space of the named embedder, or null if there is none. */
   spaceOf(name: string): Space | null
 }
 
@@ -19,7 +19,7 @@ export interface Space {
   readonly mark: number
 }
 
-/** Throws where the default is not among them. `none` is always there. */
+/** Throws if the default is not among them. `none` is always available. */
 export function embeddersOf(
   default_name: EmbedderName,
   made: ReadonlyMap<EmbedderName, Embedder>,
