@@ -1,7 +1,7 @@
-// Pure: a cache of bounded size that drops the entry unused for longest.
+// Pure: an LRU cache of bounded size or weight.
 
 interface LruOptions<V> {
-  /** The sum of the weights kept at most; where nothing is weighed, the number of entries. */
+  /** Maximum sum of the weights; without `weigh`, the maximum number of entries. */
   readonly max: number
   /** Default: 1 for each entry. */
   readonly weigh?: (value: V) => number
@@ -15,7 +15,7 @@ interface WeightedValue<V> {
 export class LruCache<K, V> {
   readonly #max: number
   readonly #weigh: (value: V) => number
-  /** In the order of their last use: the first is dropped first. */
+  /** Entries in the order of their last use, so that the first is evicted first. */
   readonly #entries = new Map<K, WeightedValue<V>>()
   #weight = 0
 
@@ -28,7 +28,7 @@ export class LruCache<K, V> {
     return this.#entries.size
   }
 
-  /** Counts as a use. */
+  /** Returns the value and marks it as used. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
@@ -37,7 +37,7 @@ export class LruCache<K, V> {
     return entry.value
   }
 
-  /** As `get`, but does not count as a use: for reads that must cost one look-up only. */
+  /** Like `get`, but does not mark the value as used, which saves a look-up. */
   peek(key: K): V | undefined {
     return this.#entries.get(key)?.value
   }
@@ -46,7 +46,7 @@ export class LruCache<K, V> {
     return this.#entries.has(key)
   }
 
-  /** Counts as a use. Returns the value; one heavier than the whole cache is not kept. */
+  /** Marks the value as used and returns it. A value heavier than the whole cache is not kept. */
   set(key: K, value: V): V {
     this.delete(key)
     const weight = this.#weigh(value)
@@ -70,7 +70,7 @@ export class LruCache<K, V> {
     this.#weight = 0
   }
 
-  /** Unused for longest first; entries may be deleted meanwhile. */
+  /** Entries, least recently used first. Entries may be deleted during the iteration. */
   *entries(): Generator<[K, V]> {
     for (const [key, { value }] of this.#entries) yield [key, value]
   }

@@ -9,7 +9,7 @@ import { KEY_BYTES } from './wrap.ts'
 
 interface MasterKey {
   readonly key: Buffer
-  /** True when this call created the key: the operator should be informed once. */
+  /** True if this call created the key: the operator should be informed once. */
   readonly generated: boolean
 }
 
@@ -17,9 +17,9 @@ const FILE = 'master.key'
 const HEX = /^[0-9a-fA-F]{64}$/
 
 /**
- * The configured key (64 hex digits), else that of `<data_dir>/master.key`, else a new one written
- * there with mode 0600. `master_key_missing` instead of a new key when there is a keyring, which
- * a new key could not open.
+ * Returns the configured key (64 hex digits), else that of `<data_dir>/master.key`, else a new key
+ * that it writes there with mode 0600. Throws `master_key_missing` instead of creating a key if
+ * there is a keyring, because a new key could not open it.
  */
 export function loadMasterKey(options: {
   given?: string | undefined
@@ -47,7 +47,7 @@ function readKeyFile(path: string): Buffer {
   return parseMasterKey(readFileSync(path, 'utf8').trim(), `${path}: the`)
 }
 
-// Of two first starts at once one wins and the other uses the winner's key.
+// If two first starts race, one creates the key and the other uses it.
 function generateKeyFile(data_dir: string, path: string): MasterKey {
   mkdirSync(data_dir, { recursive: true, mode: 0o700 })
   const key = randomBytes(KEY_BYTES)

@@ -11,7 +11,7 @@ import {
 } from 'node:crypto'
 import { KEY_BYTES } from './wrap.ts'
 
-// RFC 8410 section 7: the fixed head of a PKCS#8 Ed25519 key; the 32-byte seed follows.
+// RFC 8410 section 7: the fixed prefix of a PKCS#8 Ed25519 key, followed by the 32-byte seed.
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 export interface SigningKey {
@@ -34,17 +34,17 @@ export function signingKeyOf(seed: Buffer): SigningKey {
   return { key_id: keyIdOf(public_key), public_key, private_key }
 }
 
-/** First 8 bytes of SHA-256(public key), lower hex, as @custos/proof names keys. */
+/** First 8 bytes of SHA-256(public key), lower hex: the key name that @custos/proof uses. */
 export function keyIdOf(public_key: Uint8Array): string {
   return createHash('sha256').update(public_key).digest('hex').slice(0, 16)
 }
 
-/** 64 bytes, deterministic. */
+/** Returns a deterministic signature of 64 bytes. */
 export function signWith(key: SigningKey, message: Uint8Array): Buffer {
   return sign(null, message, key.private_key)
 }
 
-/** The same in a thread of the pool. */
+/** The same in a thread of the libuv pool. */
 export const signInPool = (key: SigningKey, message: Uint8Array): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     sign(null, message, key.private_key, (error, signature) => {
@@ -53,7 +53,7 @@ export const signInPool = (key: SigningKey, message: Uint8Array): Promise<Buffer
     })
   })
 
-/** Of a client at a provider (private_key_jwt): nothing that could leak is shared. */
+/** A client's key at an identity provider (private_key_jwt), so that no shared secret can leak. */
 interface ClientKey {
   /** PKCS #8 in base64. */
   readonly private_key: string
@@ -61,7 +61,7 @@ interface ClientKey {
   readonly public_jwk: Readonly<Record<'kty' | 'crv' | 'x' | 'y' | 'kid' | 'alg' | 'use', string>>
 }
 
-/** For ES256. */
+/** Creates a key for ES256. */
 export function newClientKey(kid: string): ClientKey {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { kty = '', crv = '', x = '', y = '' } = publicKey.export({ format: 'jwk' })

@@ -11,7 +11,7 @@ export interface OwnSigner {
   /** 32 bytes. */
   readonly public_key: Buffer
   readonly key_id: string
-  /** The key was made by this call. */
+  /** True if this call created the key. */
   readonly created: boolean
   /** 64 bytes. */
   sign(message: Uint8Array): Buffer
@@ -19,7 +19,7 @@ export interface OwnSigner {
 
 /**
  * Loads the key from the file, or creates the file with mode 0600. Without a path the key is new
- * and lost when the process ends. Throws `bad_signing_key` for a file without such a key.
+ * and lost when the process ends. Throws `bad_signing_key` if the file has no such key.
  */
 export function openOwnSigner(path?: string): OwnSigner {
   if (path === undefined) return asSigner(signingKeyOf(newSeed()), true)
@@ -49,7 +49,7 @@ function parsePem(path: string, pem: Buffer): KeyObject {
     const key = createPrivateKey({ key: pem, format: 'pem' })
     if (key.asymmetricKeyType === 'ed25519') return key
   } catch {
-    // The error below does not repeat what a parser says about a private key.
+    // The error below replaces the parser's, which might quote the private key.
   }
   throw new KeyringError('bad_signing_key', `${path} is not an Ed25519 private key in PEM`)
 }

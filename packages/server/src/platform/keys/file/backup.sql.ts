@@ -1,4 +1,4 @@
-// A keyring as one file: a copy of its tables, and its slot file as a table of pages.
+// The backup of a keyring in one file: a copy of its tables, and its slot file in pages.
 
 import { DatabaseSync } from 'node:sqlite'
 import { KeyringError } from '../keyring-error.ts'
@@ -12,12 +12,12 @@ import {
 } from './schema.sql.ts'
 import { FIRST_SLOT } from './slot-file.ts'
 
-/** Slots a page holds: 64 KiB. */
+/** Slots per page, which is 64 KiB. */
 const PAGE_SLOTS = 2048
 
 /**
- * Turns a plain copy of keyring.db into a backup; `read` returns the bytes of slots. Returns the
- * number of the last entry of the copy's ledger.
+ * Adds the slots to a plain copy of keyring.db; `read` returns the bytes of slots. Returns the
+ * number of the last ledger entry in the copy.
  */
 export function addSlotPages(path: string, read: (run: NumberRun) => Buffer): number {
   const db = new DatabaseSync(path)
@@ -36,8 +36,9 @@ export function addSlotPages(path: string, read: (run: NumberRun) => Buffer): nu
 }
 
 /**
- * Copies the rows into a new database at `to`, and hands the slots to `write`, page by page. Slots
- * never go through a database: its file would keep copies that destroying does not overwrite.
+ * Copies the rows into a new database at `to`, and passes the slots to `write` page by page. Slots
+ * never go through a database, whose file would keep copies that are not overwritten on
+ * destruction.
  */
 export function unpackBackup(
   from: string,
@@ -51,7 +52,7 @@ export function unpackBackup(
     const instance_id = instanceId(backup)
     const pages = backup.prepare('SELECT start, slots FROM slot_pages ORDER BY start')
     for (const page of pages.iterate()) {
-      // Parse boundary: requireBackup has checked the file.
+      // Parse boundary: `requireBackup` has validated the file.
       const { start, slots } = page as unknown as { start: number; slots: Uint8Array }
       write({ instance_id, start, slots })
     }
