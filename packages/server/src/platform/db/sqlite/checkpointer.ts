@@ -1,4 +1,4 @@
-// Keeps the write-ahead log short from a worker thread, so that no COMMIT pays for a checkpoint.
+// Keeps the write-ahead log short from a worker thread, so that no COMMIT runs a checkpoint.
 
 import { statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
@@ -9,12 +9,12 @@ const TRUNCATE_BYTES = 32 * 1024 * 1024
 const EVERY_MS = 100
 
 export interface Checkpointer {
-  /** Reports a commit; cheap. */
+  /** Reports a commit. Cheap. */
   noteCommit(): void
   stop(): Promise<void>
 }
 
-/** The thread is started when the log first grows long: a service at rest does without it. */
+/** Starts its thread when the log first grows long, so that an idle service has none. */
 export function startCheckpointer(path: string): Checkpointer {
   let worker: Worker | undefined
   let dirty = false
@@ -24,7 +24,7 @@ export function startCheckpointer(path: string): Checkpointer {
     if (walBytes(path) < PASSIVE_BYTES) return
     if (!worker) {
       worker = startWorker(path)
-      // The next message starts another: a thread that could not start must not end the service.
+      // A thread that cannot start must not end the service; the next message starts another one.
       worker.once('error', () => {
         worker = undefined
       })
@@ -57,7 +57,7 @@ function startWorker(path: string): Worker {
   return worker
 }
 
-/** 0 where it cannot be told: readiness reports what is wrong, and the next commit asks again. */
+/** Returns 0 if the size is unknown: readiness reports the fault, and the next commit retries. */
 function walBytes(path: string): number {
   try {
     return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0

@@ -1,13 +1,13 @@
-// Binds a database file to one keyring; it is never served with another.
+// Binds a database file to one keyring; it is never served with another one.
 
 import { existsSync } from 'node:fs'
 import { OperatorError } from '../../operator-error.ts'
 import { SqliteConnection } from './connection.ts'
 
-/** The data directory's files cannot be served together; the message is one clear line. */
+/** The files of the data directory do not belong together; the message is one clear line. */
 export class DataError extends OperatorError {}
 
-/** The id of the keyring the database was made with; null where there is no database yet. */
+/** The id of the keyring that the database was created with; null if there is no database yet. */
 export function findInstance(path: string): string | null {
   if (!existsSync(path)) return null
   const tables = readTables(path)

@@ -1,21 +1,21 @@
-// For looking only: one connection whose reads all see the snapshot last taken.
+// Read-only access: one connection whose reads all see the snapshot last taken.
 
 import type { Database, DatabaseSource, DatabaseStats } from '../database.ts'
 import type { Query, TenantDb } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
 import { SqliteTenantDb } from './handle.ts'
 
-/** One connection, which is not shared. */
+/** Pool figures of a single connection. */
 export const NO_POOL = { size: 1, available: 0, waiting: 0 }
 
 export interface Snapshots extends Database {
-  /** Later reads see the data as committed at this moment. */
+  /** Makes later reads see the data as committed now. */
   takeSnapshot(): Promise<void>
-  /** Lets the service clean up behind the snapshot again. */
+  /** Releases the snapshot, so that the service can truncate its log again. */
   release(): Promise<void>
 }
 
-/** What `transact` is here. */
+/** Replaces `transact` on read-only data. */
 export const readOnly = (): Promise<never> =>
   Promise.reject(new Error('the data is open for reading only'))
 

@@ -1,14 +1,14 @@
-// What the query planner of SQLite is told about the tables: a tenant may have many rows.
+// Fixed table statistics for the query planner of SQLite: a tenant may have many rows.
 
 import type { SqliteConnection } from './connection.ts'
 
-// Without statistics SQLite expects ten rows of a tenant, and reads all of them to find one. With
-// more rows of all tenants it would read those to be deleted twice.
+// Without statistics SQLite expects ten rows per tenant, and reads all of them to find one. With a
+// larger ROWS it would read rows to be deleted twice.
 const ROWS = 1_000_000
 const ROWS_OF_TENANT = 100_000
-/** In a table with a key of its own, as of credentials. */
+/** For a table with a key that does not start with the tenant, such as credentials. */
 const ROWS_OF_TENANT_AMONG_ALL = 100
-/** Columns with few values: a page in the order of the key is better read without their index. */
+/** Columns with few values: a page in key order is read faster without their index. */
 const COARSE = ['store_id', 'namespace', 'kind', 'state', 'status', 'subject_kind', 'dimension']
 const ROWS_OF_VALUE = 10
 
@@ -24,16 +24,16 @@ const INDEXES = `
 interface IndexRow {
   readonly table: string
   readonly index: string
-  /** `pk`: of the primary key. */
+  /** `pk` for an index of the primary key. */
   readonly origin: string
   readonly is_unique: number
-  /** JSON: their names. */
+  /** JSON list of column names. */
   readonly columns: string
 }
 
-/** Writes the statistics where they are not there; connections that are open do not see them. */
+/** Writes the statistics if they are missing; open connections do not see them. */
 export function writeStatistics(connection: SqliteConnection): void {
-  // It makes the table of statistics, and reads no row of the others.
+  // Creates the table of statistics, and reads no row of the other tables.
   connection.exec('analyze sqlite_schema')
   const indexes = (connection.all(INDEXES, []) as IndexRow[]).map((row) => {
     const names: string[] = JSON.parse(row.columns)
@@ -55,7 +55,9 @@ export function writeStatistics(connection: SqliteConnection): void {
   connection.exec('analyze sqlite_schema')
 }
 
-/** Rows of the table, then those with the same first column, the same first two, and so on. */
+/**
+ * Estimates the rows of the table, then those with equal first column, equal first two, and so on.
+ */
 function estimate(
   names: readonly string[],
   { ofTenant, unique }: { readonly ofTenant: number; readonly unique: boolean },
