@@ -7,7 +7,7 @@ import { type Environment, integer, type SettingName, wrong } from './env.ts'
 export interface EmbedderConfig {
   /** The embedder of a store that is created without naming one. */
   readonly default_name: EmbedderName
-  /** Null: not configured. */
+  /** Null if not configured. */
   readonly http: HttpEmbedderConfig | null
   readonly onnx: OnnxEmbedderConfig | null
 }
@@ -49,7 +49,7 @@ function httpEmbedder(env: Environment): HttpEmbedderConfig | null {
     if (alone) throw wrong(alone, 'requires CUSTOS_EMBEDDER_URL')
     return null
   }
-  // Both are part of the embedding space's name; a start does not query the embedding service.
+  // Both are part of the space's name, and the start does not query the embedding service for them.
   for (const name of needs)
     if (env[name] === undefined) throw wrong(name, 'is required with CUSTOS_EMBEDDER_URL')
   return {

@@ -1,5 +1,5 @@
-// The settings of plans and of payment: the file with the limits of each plan, the provider and its
-// secrets, and where its pages may lead back to.
+// The settings of plans and billing: the file with the limits of each plan, the provider with its
+// secrets, and the origins that its pages may return to.
 
 import { readFileSync } from 'node:fs'
 import {
@@ -10,7 +10,7 @@ import {
 } from '../platform/kernel/plan-limits.ts'
 import { type Environment, wrong } from './env.ts'
 
-/** A plan the file leaves out keeps its default; a limit it leaves out is none. */
+/** A plan missing from the file keeps its default; a limit missing from a plan means no limit. */
 export function planTable(env: Environment): PlanTable | null {
   const path = env.CUSTOS_PLANS
   if (path === undefined) return null
@@ -86,7 +86,7 @@ function refuseOthers(given: object, names: readonly string[], where: string): v
     throw wrong('CUSTOS_PLANS', `has an unknown limit in ${where}: use ${names.join(', ')}`)
 }
 
-/** Absent or null: no limit. */
+/** Returns null, which means no limit, if the value is absent or null. */
 function wholeNumber(given: unknown, where: string): number | null {
   if (given === undefined || given === null) return null
   if (typeof given === 'number' && Number.isSafeInteger(given) && given >= 0) return given

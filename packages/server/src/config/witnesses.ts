@@ -1,5 +1,5 @@
-// Who is offered each checkpoint and how many have to cosign it (CUSTOS_WITNESSES), and who dates
-// it (CUSTOS_TIMESTAMP_URL).
+// Settings of checkpoints: the witnesses that get each one and how many of them have to cosign it
+// (CUSTOS_WITNESSES), and the authority that timestamps it (CUSTOS_TIMESTAMP_URL).
 
 import type { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ const WITNESSES_MAX = 16
 
 const refuse = (rule: string) => wrong('CUSTOS_WITNESSES', rule)
 
-/** Null: the setting is absent. Throws ConfigError for a file that cannot be used. */
+/** Returns null if the setting is absent. Throws ConfigError for an unusable file. */
 export function witnessPolicy(env: Environment): WitnessPolicy | null {
   const path = env.CUSTOS_WITNESSES
   if (path === undefined) return null
@@ -80,8 +80,8 @@ function members(
 }
 
 /**
- * Null: there is none. Certificates alone are for checks of timestamps that are stored. Throws
- * ConfigError for settings that cannot be used.
+ * Returns null if neither setting is present. Certificates alone allow checks of stored timestamps.
+ * Throws ConfigError for unusable settings.
  */
 export function timestampAuthority(env: Environment): TimestampAuthority | null {
   const { CUSTOS_TIMESTAMP_URL: given, CUSTOS_TIMESTAMP_CERTIFICATES: path } = env

@@ -1,4 +1,4 @@
-// Serves the console: its page at every address below /console, its hashed files for ever.
+// Serves the console: its page at every path below /console, and its hashed files, cached for ever.
 
 import { readdir, readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
@@ -35,7 +35,7 @@ const UNBUILT = documentOf('Console', [
   'again.</p>',
 ])
 
-/** Compressed when it is first asked for: a start need not wait for a hundred files. */
+/** Compresses on first use, so that a start need not wait for a hundred files. */
 function compressOnce(content: Buffer): () => Buffer {
   let compressed: Buffer | undefined
   return () => {
@@ -44,7 +44,7 @@ function compressOnce(content: Buffer): () => Buffer {
   }
 }
 
-/** The page and the files by their path; before they were built, how to build them. */
+/** The page and the files by path; if they are not built, a page that says how to. */
 export async function loadConsole(dist: URL = DIST): Promise<ReadonlyMap<string, Asset>> {
   const page = await readOrNull(new URL('index.html', dist))
   const html = { ...asset(PUBLIC_PATHS.console, page ?? UNBUILT), caching: 'no-store' }
@@ -72,13 +72,15 @@ async function readOrNull(file: URL): Promise<string | null> {
   }
 }
 
-/** Where the console is, for the table of known paths. */
+/** Paths of the console, for the table of known paths. */
 export const CONSOLE_ROUTES = [
   { path: PUBLIC_PATHS.console },
   { path: `${PUBLIC_PATHS.console}/{rest}`, greedy: true },
 ] as const
 
-/** The page's own router knows the addresses below /console; a missing file is no page. */
+/**
+ * The page's own router handles paths below /console; a missing file is not answered with the page.
+ */
 export function bindConsole(
   server: FastifyInstance,
   found: ReadonlyMap<string, Asset>,

@@ -1,5 +1,5 @@
-// The address before the service listens on it: whether it is free, and a server that stands in
-// while the database is waited for, alive, not ready, and nothing else.
+// The address before the service listens on it: checks that it is free, and runs a placeholder that
+// is alive but not ready while the service waits for the database.
 
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
@@ -11,14 +11,17 @@ import { answerHeaders, JSON_TYPE, sendText } from './answer.ts'
 import { renderRefusal } from './render-refusal.ts'
 
 interface ListeningServer {
-  /** Chosen by the system where it was 0. */
+  /** The port; chosen by the system if the setting is 0. */
   readonly port: number
   close(): Promise<void>
 }
 
 const RETRY_AFTER_S = 5
 
-/** Answers the liveness probes; everything else is 503 with Retry-After, `/readyz` included. */
+/**
+ * Answers liveness probes with 200 and everything else, `/readyz` included, with 503 and
+ * Retry-After.
+ */
 export async function startPlaceholderServer(
   { host, port }: { host: string; port: number },
   version: string,
@@ -41,7 +44,7 @@ export async function startPlaceholderServer(
   return listenOn(server, { host, port })
 }
 
-/** Lets a server listen until it is closed. */
+/** Makes a server listen; returns its port and how to close it. */
 export async function listenOn(
   server: Server,
   { host, port }: { host: string; port: number },
@@ -51,7 +54,7 @@ export async function listenOn(
     server.listen(port, host, resolve)
   })
   return {
-    // A TCP server that listens has an address of this kind.
+    // A listening TCP server has an address of this type.
     port: (server.address() as AddressInfo).port,
     close: () =>
       new Promise((resolve) => {
@@ -61,7 +64,7 @@ export async function listenOn(
   }
 }
 
-/** Throws OperatorError where this process cannot listen. */
+/** Throws OperatorError if this process cannot listen there. */
 export async function requireFreePort(
   { host, port }: { host: string; port: number },
   flag = '--port',

@@ -1,4 +1,4 @@
-// The id a request is known by in its answer and in the log.
+// The id of a request in its answer and in the log.
 
 import type { Ids } from '../platform/ids.ts'
 import { perKernel } from '../platform/kernel/kernel.ts'
@@ -15,7 +15,7 @@ export class RequestIds {
     this.#prefix = ids.hex(4)
   }
 
-  /** The caller's id when it is harmless in a log line, else a new one. */
+  /** The caller's id if it is harmless in a log line, else a new one. */
   of(given: string | string[] | undefined): string {
     if (typeof given === 'string' && FORM.test(given)) return given
     this.#count = (this.#count + 1) % COUNT_END

@@ -1,16 +1,16 @@
-// What is measured of a request, under which of its names.
+// Measures requests, each under the name of its operation or route.
 
 import type { OperationSpec } from '@custos/contract'
 
-/** What is counted as an operation: a row of the contract, or a route outside of it. */
+/** The labels of a request: a row of the contract, or a route outside of it. */
 export type MeasuredRoute = Pick<OperationSpec, 'id' | 'method' | 'path'>
 
-/** An answer that was sent, or whose sending was cut off. */
+/** A response that was sent, or was cut off while it was sent. */
 interface MeasuredAnswer {
   readonly status: number
-  /** Null: a stream that stays open says nothing about speed. */
+  /** Null for a stream that stays open, whose duration says nothing about speed. */
   readonly seconds: number | null
-  /** Of the body; null: unknown. */
+  /** Bytes of the body; null if unknown. */
   readonly bytes: number | null
 }
 
