@@ -7,10 +7,10 @@ import { comment, isRecord, TypePrinter } from './client-types.ts'
 const NOTE = 'Generated from the contract by `npm run generate`.'
 const FOLDER = 'packages/client/src/generated'
 
-/** The generated sources of the client by path, and the test that holds them to the schemas. */
-/** A browser is led by them; a program has no use for them. */
+/** Redirects are for browsers, so that the client has no methods for them. */
 export const isRedirect = ({ status }: OperationSpec): boolean => status === 302
 
+/** The generated sources of the client by path, and the test that compares them with the schemas. */
 export function clientSources(operations: readonly OperationSpec[]): [string, string][] {
   const sorted = operations
     .filter((operation) => !isRedirect(operation))

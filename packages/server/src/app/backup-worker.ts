@@ -5,7 +5,7 @@ import { SqliteConnection } from '../platform/db/sqlite/connection.ts'
 
 export interface BackupTask {
   readonly from: string
-  /** An empty file, already private. */
+  /** An empty file that only its owner can read. */
   readonly to: string
 }
 
@@ -13,7 +13,7 @@ export interface BackupTask {
 const { from, to }: BackupTask = workerData
 const connection = new SqliteConnection(from, 'read')
 try {
-  // One snapshot, without the free pages that may still hold what was deleted.
+  // Copies one snapshot, without the free pages that may still hold deleted data.
   connection.run('VACUUM INTO ?', [to])
   parentPort?.postMessage('done')
 } finally {

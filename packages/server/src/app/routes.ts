@@ -51,7 +51,8 @@ function bind<C extends Readonly<Record<string, OperationSpec>>>(
 ): Route[] {
   return Object.entries(group).map(([verb, operation]) => ({
     operation,
-    // The types of each pair agree by HandlersOf; here they are only carried together.
+    // HandlersOf has checked that the types of each pair agree; here they are only passed on
+    // together.
     handler: handlers[verb as keyof C] as unknown as Handler<OperationSpec>,
   }))
 }

@@ -1,4 +1,4 @@
-// The thread that checks data: it opens them for reading only, as `custos fsck` does.
+// The thread that checks data, which it opens read-only, as `custos fsck` does.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Config } from '../../config/config.ts'
@@ -8,11 +8,11 @@ import { checkTenantData } from './check-tenant.ts'
 
 export interface CheckReply {
   readonly look?: CheckReport
-  /** Name of what went wrong. */
+  /** Name of the error. */
   readonly error?: string
 }
 
-// Given by SelfLooker, in the same process.
+// Set by `AssuranceThreads`, in the same process.
 const config: Config = workerData
 
 async function answer(task: CheckTask): Promise<CheckReply> {

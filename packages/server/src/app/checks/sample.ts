@@ -1,4 +1,4 @@
-// Places of a sample: chosen by a seed, so that anybody can choose the same again.
+// Chooses the places of a sample by a seed, so that anybody can repeat the choice.
 
 import { hash } from 'node:crypto'
 import type { Sample } from './check-context.ts'
@@ -6,14 +6,16 @@ import type { Sample } from './check-context.ts'
 const DIGITS = 12
 
 interface Range {
-  /** Of what: two samples of one seed differ. */
+  /** Name of the sampled rows: samples of different names differ for the same seed. */
   readonly name: string
   readonly first: number
   readonly last: number
   readonly count: number
 }
 
-/** Numbers after which a page is checked, ascending, each once; the first is always there. */
+/**
+ * Distinct numbers, ascending, after which a page is checked; the first page is always included.
+ */
 export function chooseStarts(seed: string, { name, first, last, count }: Range): number[] {
   const starts = new Set([first - 1])
   for (let i = 1; i < count; i += 1) {
@@ -25,16 +27,16 @@ export function chooseStarts(seed: string, { name, first, last, count }: Range):
 
 interface Population {
   readonly name: string
-  /** How many there are now. */
+  /** The current number of items. */
   readonly there: number
-  /** How many are checked after each place. */
+  /** The number of items that are checked after each place. */
   readonly page: number
 }
 
 /**
- * Places of a sample; null: there are few enough to check all. Chosen by the first round and kept
- * for those after it: one row more changes every place, and the next round would not see what the
- * first one found.
+ * The places of a sample; null if there are few enough items to check all. The first round chooses
+ * them and later rounds reuse them: one more row would change every place, and the next round would
+ * not see the findings of the first.
  */
 export async function chooseSample(
   { size, seed, chosen }: Sample,
