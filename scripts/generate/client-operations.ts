@@ -10,7 +10,7 @@ const FOLDER = 'packages/client/src/generated'
 /** Redirects are for browsers, so that the client has no methods for them. */
 export const isRedirect = ({ status }: OperationSpec): boolean => status === 302
 
-/** The generated sources of the client by path, and the test that compares them with the schemas. */
+/** The generated sources of the client by path, and the test that checks them by the schemas. */
 export function clientSources(operations: readonly OperationSpec[]): [string, string][] {
   const sorted = operations
     .filter((operation) => !isRedirect(operation))

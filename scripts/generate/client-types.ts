@@ -95,9 +95,7 @@ const union = (members: readonly string[]): string => [...new Set(members)].join
 
 const arrayOf = (item: string): string => (/^\w+$/.test(item) ? `${item}[]` : `Array<${item}>`)
 
-/**
- * The meaning of a field: from its use, from an unnamed schema, or from the table of field names.
- */
+/** The meaning of a field: from its use, an unnamed schema, or the table of field names. */
 function meaningOf(name: string, schema: unknown): string | undefined {
   if (!isRecord(schema)) return undefined
   const { about, description, title } = schema

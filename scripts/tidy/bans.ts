@@ -6,9 +6,7 @@ import { type Code, commentsOf, type Finding, lineOf, type Project, visit } from
 
 type Hit = Omit<Finding, 'path'>
 
-/**
- * Finds ambient time and randomness, escapes from the type system, default exports and held tests.
- */
+/** Finds ambient time and chance, escapes from the type system, default exports, held tests. */
 export function checkBans(project: Project): Finding[] {
   const { architecture } = project
   return [...project.code.values()].flatMap((code) =>

@@ -29,9 +29,7 @@ function worst(findings: readonly Finding[]): string[] {
   return most.map(([path, count]) => `${path} ${count}`)
 }
 
-/**
- * The text of architecture.json with each ceiling lowered to the current count if that is smaller.
- */
+/** The text of architecture.json with each ceiling lowered to a smaller current count. */
 export function lowerCeilings(json: string, findings: readonly Finding[]): string {
   return json.replace(/"ceilings": \{[^}]*\}/, (section) =>
     section.replace(/"([\w-]+)": (\d+)/g, (_, rule: string, max: string) => {

@@ -89,9 +89,7 @@ function isType(kind: string): 'type' | 'value' {
   return kind === 'type' ? 'type' : 'value'
 }
 
-/**
- * For each imported `file#name`, whether product code or only tests import it. Resolves `export *`.
- */
+/** Whether product code or only tests import each `file#name`. Resolves `export *`. */
 function importedNames(project: Project): Map<string, 'product' | 'tests'> {
   const { code } = project
   const faces = facesOf(project)

@@ -1,5 +1,4 @@
-// Checks files: their names, their first lines, whether an entry reaches them, and their minimum
-// size.
+// Checks files: their names, first lines, whether an entry reaches them, and minimum size.
 
 import { dirname, join, normalize } from 'node:path/posix'
 import ts from 'typescript-6'
@@ -145,10 +144,7 @@ function isPure({ text }: Code): boolean {
   return !IMPURE.test(text)
 }
 
-/**
- * Whether a test of the same name is beside it, such as `pack.test.ts` or
- * `pack.properties.test.ts`.
- */
+/** Whether a test of the same name exists: `pack.test.ts` or `pack.properties.test.ts`. */
 function isTested({ code }: Project, path: string): boolean {
   const stem = path.replace(/ts$/, '')
   return [...code.keys()].some((other) => isTest(other) && other.startsWith(stem))

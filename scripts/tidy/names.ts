@@ -1,5 +1,4 @@
-// Checks names: types must be nouns, and exports and files must not use words that have a plainer
-// one.
+// Checks names: types are nouns, and exports and files avoid words that have a plainer one.
 
 import type { Code, Declaration, Finding, Project } from './project.ts'
 
@@ -50,9 +49,7 @@ const BANNED: readonly (readonly [RegExp, string])[] = [
   [/^until\b/, 'retryOnConflict or waitFor…'],
 ]
 
-/**
- * The replacement for a name in camelCase, SNAKE_CASE or kebab-case; undefined if the name is fine.
- */
+/** The replacement for a name in camelCase, SNAKE_CASE or kebab-case; undefined if it is fine. */
 export function plainer(name: string): string | undefined {
   const parts = name.replaceAll(/([a-z0-9])(?=[A-Z])|_/g, '$1-').toLowerCase()
   return BANNED.find(([word]) => word.test(parts))?.[1]
@@ -78,9 +75,7 @@ function judge({ path, text }: Code, { name, line, kind, exported }: Declaration
   return findings
 }
 
-/**
- * Whether `turn` means the turn of a conversation: the text names conversations or the type `Turn`.
- */
+/** Whether `turn` is that of a conversation: the text names conversations or the type `Turn`. */
 function isTurn(name: string, text: string): boolean {
   return /turn/i.test(name) && /\bconversations?\b|\bTurn\b/.test(text)
 }

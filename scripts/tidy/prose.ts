@@ -18,10 +18,7 @@ const BANNED: readonly (readonly [phrase: string, use: string])[] = [
   ['made of', 'built from, or consists of'],
   ['stands? behind', 'implements, or protects'],
 ]
-/**
- * Matches the gap between two words: blanks, or a line break with the comment mark of the next
- * line.
- */
+/** Matches the gap between two words: blanks, or a line break with the next comment mark. */
 const GAP = '(?:[ \\t]+|[ \\t]*\\n[ \\t]*(?:\\/\\/|\\*)?[ \\t]*)'
 const PHRASES = new RegExp(
   `\\b(?:${BANNED.map(([phrase]) => `(${phrase.replaceAll(' ', GAP)})`).join('|')})\\b`,

@@ -1,5 +1,4 @@
-// Checks sizes: lines of functions and files, columns, parameters, files per folder; literal
-// spreads.
+// Checks sizes: lines of functions and files, columns, parameters, files; literal spreads.
 
 import ts from 'typescript-6'
 import { type Code, type Finding, lineOf, linesOf, type Project, visit } from './project.ts'

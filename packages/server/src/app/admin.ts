@@ -102,9 +102,7 @@ async function announceTo(
   })
 }
 
-/**
- * The last key of each purpose without a current key. A rotation retires a key by naming the next.
- */
+/** The last key of each purpose that has no current key. A rotation retires by naming a new key. */
 function withoutSuccessor(published: readonly PublishedKey[]): PublishedKey[] {
   const last = new Map(published.map((key) => [key.purpose, key]))
   return [...last.values()].filter(({ retired_at }) => retired_at !== null)

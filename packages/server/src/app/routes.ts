@@ -51,8 +51,7 @@ function bind<C extends Readonly<Record<string, OperationSpec>>>(
 ): Route[] {
   return Object.entries(group).map(([verb, operation]) => ({
     operation,
-    // HandlersOf has checked that the types of each pair agree; here they are only passed on
-    // together.
+    // HandlersOf has checked the types of each pair; here they are only passed on together.
     handler: handlers[verb as keyof C] as unknown as Handler<OperationSpec>,
   }))
 }

@@ -269,9 +269,7 @@ async function answersAll(urls: readonly string[]): Promise<boolean> {
   return all.every(Boolean)
 }
 
-/**
- * Rejects with DatabaseGone once the server is silent for too long. Resolves only when `over.yet`.
- */
+/** Rejects with DatabaseGone once the server is silent for long. Resolves only when `over.yet`. */
 async function untilSilent(url: string, over: { readonly yet: boolean }): Promise<void> {
   // Imported on use, so that the embedded service starts without it.
   const { answers } = await import('../platform/db/postgres/connection.ts')

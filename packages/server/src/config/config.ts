@@ -264,9 +264,7 @@ function isReadable(file: string): boolean {
   }
 }
 
-/**
- * A value that fits into a header unchanged; the newline of the file it is from would be cut off.
- */
+/** A value that fits into a header unchanged; the newline at the end of a file would be cut off. */
 const HEADER_VALUE = /^[!-~]([ -~]*[!-~])?$/
 
 function operatorKey(env: Environment): string | null {

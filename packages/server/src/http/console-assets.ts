@@ -78,9 +78,7 @@ export const CONSOLE_ROUTES = [
   { path: `${PUBLIC_PATHS.console}/{rest}`, greedy: true },
 ] as const
 
-/**
- * The page's own router handles paths below /console; a missing file is not answered with the page.
- */
+/** The page's own router handles paths below /console; a missing file does not get the page. */
 export function bindConsole(
   server: FastifyInstance,
   found: ReadonlyMap<string, Asset>,

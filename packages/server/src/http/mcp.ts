@@ -130,9 +130,7 @@ export class McpRoute {
     return answer.status
   }
 
-  /**
-   * A fetch that calls operations as this caller inside the process, with all checks of a request.
-   */
+  /** A fetch that calls operations as this caller in the process, with all checks of a request. */
   #fetchAs(given: IncomingMessage['headers'], request_id: string): typeof fetch {
     return async (input, { method = 'GET', headers, body, signal } = {}) => {
       const { pathname, search } = new URL(String(input))

@@ -18,10 +18,7 @@ interface ListeningServer {
 
 const RETRY_AFTER_S = 5
 
-/**
- * Answers liveness probes with 200 and everything else, `/readyz` included, with 503 and
- * Retry-After.
- */
+/** Answers liveness probes with 200; anything else, even `/readyz`, gets 503 with Retry-After. */
 export async function startPlaceholderServer(
   { host, port }: { host: string; port: number },
   version: string,

@@ -47,8 +47,7 @@ export async function* streamBody(
   if (announced(raw) > bytesMax) throw tooLarge(bytesMax)
   let bytes = 0
   try {
-    // The default would destroy the request on an early end, and so the connection before the
-    // answer.
+    // By default an early end destroys the request, and so the connection before the answer.
     for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length
       if (bytes > bytesMax) throw tooLarge(bytesMax)

@@ -25,9 +25,7 @@ export class Breaker {
     return left > 0 ? left : this.#trying ? FIRST_MS : 0
   }
 
-  /**
-   * Returns the milliseconds to wait. After 0, call, then report `succeeded`, `failed` or `gaveUp`.
-   */
+  /** Returns milliseconds to wait. If 0, call, then report `succeeded`, `failed` or `gaveUp`. */
   enter(): number {
     const held_ms = this.held_ms
     if (held_ms === 0 && this.#failures > this.#allowed) this.#trying = true
@@ -44,9 +42,7 @@ export class Breaker {
     this.#trying = false
   }
 
-  /**
-   * @param wished_ms the delay that the service asked for @returns milliseconds until the next call
-   */
+  /** @param wished_ms what the service asked for @returns milliseconds until the next call */
   failed(wished_ms: number | null): number {
     this.#trying = false
     this.#failures += 1

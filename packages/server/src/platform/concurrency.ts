@@ -68,9 +68,7 @@ interface KeyedQueue {
   idle(): Promise<void>
 }
 
-/**
- * Runs the work of one key in the order of the calls; different keys do not wait for each other.
- */
+/** Runs the work of one key in the order of the calls; keys do not wait for each other. */
 export function keyedQueue(): KeyedQueue {
   /** For each key, a promise that resolves when its last work ends. */
   const last = new Map<string, Promise<void>>()

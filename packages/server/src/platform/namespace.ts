@@ -22,9 +22,7 @@ export const includesNamespace = (
 
 type GivenName = string | null | undefined
 
-/**
- * Returns null for the root, or if no name is given. Refuses `rejected` for two different names.
- */
+/** Returns null for the root, or if no name is given. Refuses `rejected` if the names differ. */
 export function parseNamespace(
   tenant_id: string,
   names: { readonly tenant_id?: GivenName; readonly namespace?: GivenName } | undefined,

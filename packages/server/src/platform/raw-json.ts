@@ -1,8 +1,6 @@
 // A reply that a slice has already serialised as JSON, from parts that it keeps as text.
 
-/**
- * `T` is the type that the text parses to, so that a reply of another operation does not compile.
- */
+/** `T` is the type that the text parses to: a reply of another operation does not compile. */
 export class RawJson<T = unknown> {
   readonly text: string
   /** Figures of the reply that are known without parsing the text. */

@@ -110,9 +110,7 @@ export function requireMetadataLimits(loc: Loc, metadata: object): void {
     )
 }
 
-/**
- * Recurses at most `levels` deep, because the body parser does not bound the depth of import lines.
- */
+/** Recurses at most `levels` deep: the body parser does not bound the depth of import lines. */
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
@@ -128,9 +126,7 @@ const EXTRA = '/additionalProperties'
 const isExtra = ({ keyword, schemaPath }: TLocalizedValidationError): boolean =>
   keyword === 'boolean' && schemaPath.endsWith(EXTRA)
 
-/**
- * Start of the errors of a union that the limit has cut off: they cannot be reduced to a branch.
- */
+/** Start of the errors of a union that the limit has cut off: no branch of it can be chosen. */
 function endOf(errors: readonly TLocalizedValidationError[]): number {
   if (errors.length < ERRORS_MAX) return errors.length
   const whole = errors.findLastIndex(({ keyword }) => keyword === 'anyOf') + 1

@@ -2,10 +2,7 @@
 
 const CHUNK_MS = 8
 
-/**
- * Returns a function to await between steps, which yields if `chunkMs` have passed since it last
- * did.
- */
+/** Returns a function to await between steps; it yields if it last did `chunkMs` ago or longer. */
 export function yieldBetweenChunks(chunkMs = CHUNK_MS): () => Promise<void> | undefined {
   let since = performance.now()
   return () => {

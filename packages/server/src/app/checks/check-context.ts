@@ -106,10 +106,7 @@ export interface LogSummary {
   readonly registered: LoggedRecords
   readonly governed: GovernedLog
   decisions: number
-  /**
-   * The newest time of an entry; `back_at` is the first entry that is not later than the previous
-   * one.
-   */
+  /** The newest time of an entry; `back_at` is the first entry not later than the one before. */
   last_at: string
   back_at: number | null
 }

@@ -85,9 +85,7 @@ export async function* checkFacts(check: CheckContext): AsyncGenerator<CheckFind
   }
 }
 
-/**
- * Checks seals, ids and signatures of a sample, and that the number of facts agrees with the log.
- */
+/** Checks seals, ids and signatures of a sample, and the number of facts against the log. */
 async function* checkSomeFacts(
   check: CheckContext,
   places: readonly number[],

@@ -1,5 +1,4 @@
-// The log and its cosignatures: re-derives the whole log, then reads from it what the other tables
-// must hold.
+// The log and its cosignatures: re-derives the log, then reads what other tables must hold.
 
 import { addSignatures, parseWitnessKey, RECORD_KINDS, verifyCosignatures } from '@custos/proof'
 import { listAppliedMigrations } from '../../platform/db/control.sql.ts'
@@ -18,9 +17,7 @@ import { findEpochCheckpoint, listRecords } from './fsck.sql.ts'
 
 const CHUNK = 1_000
 
-/**
- * Checks every entry, link, stored node, checkpoint and the head, against the keys and the keyring.
- */
+/** Checks entries, links, stored nodes, checkpoints and the head against keys and keyring. */
 export async function* checkLog(check: CheckContext): AsyncGenerator<CheckFinding> {
   const { kernel, db, keys, signed, counts } = check
   const origin = kernel.settings.origin
@@ -73,9 +70,7 @@ async function* byEpoch({ db }: CheckContext): AsyncGenerator<[number, Cosignatu
   }
 }
 
-/**
- * Checks that timestamps are on their checkpoint and, if authorities are configured, their signers.
- */
+/** Checks that timestamps fit their checkpoint and, if authorities are set, their signers. */
 export async function* checkTimestamps(check: CheckContext): AsyncGenerator<CheckFinding> {
   const { kernel, db } = check
   if (!(await listAppliedMigrations(db)).includes(epochTimestamps.name)) return

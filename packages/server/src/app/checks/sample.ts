@@ -13,9 +13,7 @@ interface Range {
   readonly count: number
 }
 
-/**
- * Distinct numbers, ascending, after which a page is checked; the first page is always included.
- */
+/** Distinct numbers, ascending, after which a page is checked; always includes the first page. */
 export function chooseStarts(seed: string, { name, first, last, count }: Range): number[] {
   const starts = new Set([first - 1])
   for (let i = 1; i < count; i += 1) {

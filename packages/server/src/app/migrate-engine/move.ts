@@ -165,9 +165,7 @@ const onTarget = <T>(
   work: (connection: PostgresConnection) => Promise<T>,
 ): Promise<T> => withPostgres(to.postgres.database_url, work)
 
-/**
- * Checks that the target can be used. Returns whether to clear the keyring of an interrupted run.
- */
+/** Checks that the target is usable. Returns whether to clear the keyring of an interrupted run. */
 async function requireTarget(
   connection: PostgresConnection,
   { to, source, target, options: { force } }: Move,

@@ -1,5 +1,4 @@
-// Proves that each tenant has the same log on both engines, and seals that open to the same
-// content.
+// Proves that each tenant has the same log and the same sealed content on both engines.
 
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'

@@ -1,5 +1,4 @@
-// custos tenant move: moves a tenant between two PostgreSQL clusters while it is served, with
-// proof.
+// custos tenant move: moves a tenant from one PostgreSQL to another while it is served, with proof.
 //
 // The mark in the source's database decides who may write. `leaving`: the source serves the tenant,
 // and everything at the destination may be discarded. `left`: the source never writes the tenant
@@ -318,9 +317,7 @@ async function requireFence(from: PostgresConnection, tenant_id: string): Promis
   throw new MoveError('the move was taken back meanwhile')
 }
 
-/**
- * Makes the source serve the tenant again after a failure, unless its mark says that it has left.
- */
+/** Makes the source serve the tenant again after a failure, unless its mark is `left`. */
 async function resumeUnlessLeft({ from, tenant_id }: Task): Promise<void> {
   // The fence of a tenant that is arriving here belongs to another move.
   const sql = `update tenant_locks set fence = null where tenant_id = $1 and fence = $2 and
@@ -426,10 +423,7 @@ const NO_COUNTS = {
 
 class RehearsalEnd extends Error {}
 
-/**
- * Copies the control rows in a transaction that is rolled back, to check that nothing is in the
- * way.
- */
+/** Copies the control rows in a transaction that is rolled back, to check that they fit in. */
 async function rehearseControl(task: Task): Promise<TenantTableDigest[]> {
   let digests: TenantTableDigest[] = []
   const rehearse = async () => {

@@ -41,9 +41,7 @@ export function replaceKeyFile(data_dir: string): void {
 /** Whether a rotation was interrupted before its files were in place. */
 export const hasNextKey = (data_dir: string): boolean => existsSync(filesOf(data_dir).next)
 
-/**
- * The key of such a rotation, for read-only commands: the keyring may already be wrapped under it.
- */
+/** The key of such a rotation, for read-only commands: it may already wrap the keyring. */
 export const readNextKey = (data_dir: string): Buffer | null =>
   hasNextKey(data_dir) ? readKeyFile(filesOf(data_dir).next) : null
 

@@ -146,9 +146,7 @@ function absentBy(error: unknown): { what: string; again: boolean } | null {
   return null
 }
 
-/**
- * The master keys, 32 bytes each; parseConfig requires the first one together with the database.
- */
+/** The master keys, 32 bytes each; parseConfig requires the first together with the database. */
 export const masterKeysOf = ({ master_key, next_master_key }: Config) => ({
   master_key: Buffer.from(master_key ?? '', 'hex'),
   next_master_key: next_master_key === null ? undefined : Buffer.from(next_master_key, 'hex'),

@@ -124,9 +124,7 @@ function requireLedgerCopy({ ledger_copy }: Config): void {
   )
 }
 
-/**
- * The key for the restored keyring; throws OfflineError if there is none, and never creates one.
- */
+/** The key for the restored keyring; throws OfflineError if there is none, never creates one. */
 function requireMasterKey(config: Config): Buffer {
   const { data_dir, master_key } = config
   if (master_key === null && !existsSync(join(data_dir, 'master.key')))

@@ -85,8 +85,7 @@ export class Authenticator {
     cookie: string,
     method: string,
   ): Promise<Principal> {
-    // Another site can make a browser send the cookie, but can neither forge its origin nor read
-    // it.
+    // Another site can make a browser send the cookie, but cannot forge its origin or read it.
     if (!READS.has(method)) requireSameOrigin(headers, this.#kernel.settings.console_origins)
     const found = await findBySession(this.#kernel, cookie)
     if (found === null) {

@@ -8,9 +8,7 @@ const NAMES: Readonly<Record<AnswerCookie['name'], string>> = {
   session: 'custos_session',
   login: 'custos_login',
 }
-/**
- * With this prefix browsers accept the cookie only from its own secure host, not from a neighbour.
- */
+/** With this prefix browsers accept the cookie only from its own secure host, no neighbour. */
 const PREFIX = '__Host-'
 /** Values that this service generates. */
 const VALUE = /^[0-9A-Za-z]{1,100}$/

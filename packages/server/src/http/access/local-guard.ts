@@ -72,9 +72,7 @@ export function isLoopbackName(name: string): boolean {
   return isIP(name) === 4 && name.startsWith('127.')
 }
 
-/**
- * Whether the browser states that a page of this service or of a listed console sent the request.
- */
+/** Whether the browser states that a page of this service or of a listed console made it. */
 function isSameOrigin(headers: IncomingHttpHeaders, consoles: readonly string[]): boolean {
   if (headers['sec-fetch-site'] === 'same-origin') return true
   const { origin, host } = headers

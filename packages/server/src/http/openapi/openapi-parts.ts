@@ -219,8 +219,7 @@ export class OpenapiParts {
     })
   }
 
-  // Components are named after their parameter; a second one of that name includes its first
-  // operation.
+  // Named after the parameter; a second one of that name includes its first operation.
   #nameParameters(operations: readonly OperationSpec[]): Map<string, string> {
     const uses = operations.flatMap((operation) =>
       this.#describe(operation).map((parameter) => ({

@@ -20,9 +20,7 @@ import { sqliteFault } from '../storage-fault.ts'
 /** Another running process has locked the directory. */
 export class DataDirHeld extends OperatorError {}
 
-/**
- * Keeps references, because the garbage collector closes an unreferenced connection and its lock.
- */
+/** Keeps references: the garbage collector closes an unreferenced connection and its lock. */
 const held = new Set<DatabaseSync>()
 
 const PRIVATE_FILE = 0o600

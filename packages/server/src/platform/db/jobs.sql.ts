@@ -165,9 +165,7 @@ export const updateJob = (tx: Tx, job_id: string, change: Partial<JobChange>): P
       .where('state', 'in', ['queued', 'running']),
   )
 
-/**
- * Like `updateJob`, for the process whose lease ends at `held_us`; 0 also if it has lost the job.
- */
+/** Like `updateJob`, by the process whose lease ends at `held_us`; 0 also if it lost the job. */
 export const updateHeldJob = (
   tx: Tx,
   job_id: string,

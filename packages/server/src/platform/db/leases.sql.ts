@@ -24,9 +24,7 @@ export async function databaseClock(db: TenantDb): Promise<number> {
   return Number(row.now_us)
 }
 
-/**
- * Acquires the lease if it is free, expired or already the holder's; returns changed rows: 0 or 1.
- */
+/** Acquires the lease if free, expired or already the holder's; returns changed rows: 0 or 1. */
 export const claimLease = (tx: Tx, { name, holder, now_us, until_us }: LeaseClaim) =>
   tx.run(
     builder

@@ -25,9 +25,7 @@ export const insertMove = (tx: Tx, row: MoveRow): Promise<number> =>
       .onConflict((conflict) => conflict.column('tenant_id').doNothing()),
   )
 
-/**
- * Ids of tenants that another cluster serves, ascending; none in data of a version without moves.
- */
+/** Ids of tenants that another cluster serves, ascending; none in data older than moves. */
 export async function listMovedIds(db: TenantDb): Promise<string[]> {
   if (!(await listAppliedMigrations(db)).includes('0065-tenant-moves')) return []
   const query = builder.selectFrom('tenant_moves').select('tenant_id').orderBy('tenant_id')

@@ -76,9 +76,7 @@ export async function takeCode(tx: Tx, code_hash: Uint8Array): Promise<Tables['s
   return taken === 1 ? row : null
 }
 
-/**
- * Deletes pending codes of a connection, person or provider session, and sign-ins of a connection.
- */
+/** Deletes codes of a connection, person or provider session, and sign-ins of a connection. */
 export async function deleteUnderWay(
   tx: Tx,
   by:

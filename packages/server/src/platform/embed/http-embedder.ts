@@ -50,9 +50,7 @@ interface Call {
   readonly deadline: number
   readonly patient: boolean
   readonly signal: AbortSignal | undefined
-  /**
-   * True if a larger batch has used all attempts: a failure that a text may cause is not retried.
-   */
+  /** True if a larger batch has used all attempts: failures that a text may cause are final. */
   readonly tried: boolean
   readonly proof: Proof
 }
@@ -127,23 +125,19 @@ class Caller {
     return (await Promise.all(batches)).flat()
   }
 
-  /**
-   * One refused text may fail a whole batch: bisects the batch, so that only that text gets null.
-   */
+  /** One refused text may fail a batch: bisects the batch, so that only that text gets null. */
   async #embedBatch(texts: readonly string[], call: Call): Promise<(Int8Array | null)[]> {
     try {
       return await this.#semaphore.run(() => this.#attempt(texts, call))
     } catch (error) {
       if (!isOfTexts(error)) throw error
       const alone = texts.length === 1
-      // After a 5xx the service may have failed since the last proof; after a refusal that is
-      // unlikely.
+      // After a 5xx the service may be down since the last proof; after a refusal hardly.
       if (alone && error instanceof NotNow) call.proof.asked = null
       await this.#prove(call).catch((failure) => {
         throw failure instanceof NotNow ? failure : refusalOf(error)
       })
-      // An interactive call fails here. Patient work continues, since the service may have
-      // recovered.
+      // An interactive call fails here. Patient work continues: the service may have recovered.
       if (error instanceof NotNow && !call.patient) throw error
       if (alone) return [null]
       const half = texts.length >> 1
@@ -153,10 +147,7 @@ class Caller {
     }
   }
 
-  /**
-   * Rejects if the service does not accept a harmless word. All batches of a call share one
-   * request.
-   */
+  /** Rejects if the service refuses a harmless word. All batches of a call share one request. */
   async #prove(call: Call): Promise<void> {
     const { proof } = call
     proof.asked ??= this.#semaphore
@@ -193,9 +184,7 @@ class Caller {
   }
 }
 
-/**
- * Whether one of the texts may be the cause. A 5xx with Retry-After is about the service instead.
- */
+/** Whether one of the texts may be the cause. A 5xx with Retry-After is about the service. */
 function isOfTexts(error: unknown): boolean {
   if (error instanceof NotNow)
     return error.reason.startsWith('status_5') && error.retry_after_ms === null

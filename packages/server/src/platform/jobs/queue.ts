@@ -83,9 +83,7 @@ export const QUEUES = {
 export interface JobTraits {
   /** A caller who may start the job may cancel it. Its runner checks `cancelled` or `signal`. */
   readonly cancellable?: boolean
-  /**
-   * Removes what was kept for the job, in the unit that cancels it or records its final failure.
-   */
+  /** Removes what was kept for the job, in the unit that cancels it or makes its failure final. */
   abandon?(tx: Tx, job: Job): Promise<void>
   /** Ids of what the job has created, once it is done. */
   result?(job: Job): { readonly report_id?: string }

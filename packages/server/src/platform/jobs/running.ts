@@ -96,10 +96,7 @@ export class Running implements JobContext {
     }
   }
 
-  /**
-   * Whether the runner asked to continue: if that cannot be saved, the job does not count as
-   * failed.
-   */
+  /** Whether the runner asked to pause: an error in saving that does not end the job. */
   get pausing(): boolean {
     return this.#pausing
   }
@@ -161,9 +158,7 @@ export class Running implements JobContext {
   }
 }
 
-/**
- * Repeats `act`. The next run makes up for a failed one; an expired lease only costs repeated work.
- */
+/** Repeats `act`. The next run makes up for a failed one; an expired lease only repeats work. */
 function every(ms: number, act: () => Promise<void>): { end(): Promise<void> } {
   let under_way: Promise<void> | null = null
   const timer = setInterval(() => {

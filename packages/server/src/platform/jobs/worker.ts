@@ -185,8 +185,7 @@ export class JobWorker implements JobQueue {
   /** Leases those of the rows that no process is working on. */
   async #lease(rows: readonly JobRow[]): Promise<Running[]> {
     const { db, clock, lease_ms } = this.#parts
-    // After a suspended machine resumes, leases of this process may have expired before their
-    // renewal.
+    // After a suspended machine resumes, leases may have expired before their renewal.
     const left = rows.filter(({ job_id }) => !this.#running.has(job_id))
     if (left.length === 0) return []
     const job_ids = left.map(({ job_id }) => job_id)

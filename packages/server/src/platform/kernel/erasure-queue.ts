@@ -65,8 +65,7 @@ async function withNumber<T>(kernel: Kernel, tenant_id: string, act: () => Promi
 
 async function takeNumber(kernel: Kernel, tenant_id: string): Promise<void> {
   numbers(kernel).set(tenant_id, await kernel.keyring.ledger.issueFencingToken(tenant_id))
-  // Must follow the number: either this refuses a tenant that is being moved, or the number is
-  // stale.
+  // After the number: a tenant that is being moved is refused here, or its number is stale.
   if (kernel.db.shared) await kernel.db.transact(tenant_id, async () => {})
 }
 
@@ -112,10 +111,7 @@ const interruptions = perKernel(
 
 const RECOVERY_PAUSE_MAX_MS = 10_000
 
-/**
- * Whether a retry may succeed: a failure of the database, a disk, or a key another process
- * replaced.
- */
+/** Whether a retry may succeed: the database, a disk, or a key that another process replaced. */
 const isPassing = (error: unknown): boolean =>
   (error instanceof Refusal && PASSING_REFUSALS.includes(error.code)) ||
   (error instanceof KeyringError && PASSING_KEYRING_ERRORS.includes(error.code)) ||

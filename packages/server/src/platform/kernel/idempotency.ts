@@ -175,9 +175,7 @@ export async function sweepIdempotency(
 }
 
 interface PartsRequest extends Omit<KeyedRequest, 'content'> {
-  /**
-   * The parameters and body to compare for a replay. For a streamed body, a digest once it is read.
-   */
+  /** The content to compare for a replay; for a streamed body, a digest once it is read. */
   content(): Promise<Uint8Array>
 }
 

@@ -116,9 +116,7 @@ export const indexSnapshotPolicy = perKernel(() => ({
 /** Continues the job after every other job that is due by now. */
 export const NEXT_CHUNK: JobPause = { again_ms: 0 }
 
-/**
- * Returns whether the chunk is over. Call it after each batch, so that a chunk has at least one.
- */
+/** Returns whether the chunk is over. Call it after each batch: a chunk has at least one. */
 export function beginJobChunk(kernel: Kernel): () => boolean {
   const ends = performance.now() + jobChunkLength(kernel).ms
   return () => performance.now() >= ends

@@ -16,18 +16,14 @@ import { type Kernel, perKernel } from './kernel.ts'
 
 /** Renewals per lease duration. */
 const RENEWALS = 3
-/**
- * Poll interval of the request at the head of the queue; that of the others grows to the maximum.
- */
+/** Poll interval of the request at the head of the queue; for the others it grows to the max. */
 const POLL_MS = 20
 const POLL_MAX_MS = 200
 const RELEASE_RETRY_MS = 500
 /** A queued request that has not polled for this long loses its place. */
 const QUEUED_US = 5_000_000
 
-/**
- * One acquisition. `holder` is new each time, so a late release never ends the lease of another.
- */
+/** One acquisition. `holder` is new each time: a late release never ends another's lease. */
 interface LeaseRequest {
   readonly name: string
   readonly holder: string
@@ -162,9 +158,7 @@ const claimInOrder: Claim = async (kernel, tx, request) => {
 
 const queuedAs = ({ name, holder }: LeaseRequest) => ({ name: `next/${name}`, holder })
 
-/**
- * Frees the place of a request that has given up, so that others need not wait for it to expire.
- */
+/** Frees the place of a request that has given up, so that others need not wait for its end. */
 const leaveQueue = (kernel: Kernel, request: LeaseRequest): Promise<number> => {
   const { name, holder } = queuedAs(request)
   return kernel.db.transact(PLATFORM, (tx) => dropLease(tx, name, holder))

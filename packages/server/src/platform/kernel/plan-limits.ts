@@ -1,5 +1,4 @@
-// What tenants may use: the limits of each plan, overrides for one tenant, and the billing
-// provider.
+// What tenants may use: the limits of each plan, overrides for one tenant, and billing.
 
 import { limits as bounds } from '@custos/contract'
 

@@ -35,8 +35,7 @@ export async function findHighestRecordSecret(db: TenantDb): Promise<number> {
   const newest = await db.all(
     from(db, 'decisions').select('secret_no').orderBy('seq', 'desc').limit(NEWEST_DECISIONS),
   )
-  // One query for all tables: on PostgreSQL a query for each adds a round trip to a tenant's first
-  // write.
+  // One query for all tables: on PostgreSQL each query is a round trip of a tenant's first write.
   const rest = await db.all(
     INDEXED.map((table) =>
       from(db, table).select((e) => e.fn.max('secret_no').as('highest')),

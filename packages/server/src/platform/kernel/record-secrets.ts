@@ -53,8 +53,7 @@ class Stock {
   async take(): Promise<RecordSecret> {
     while (this.#left === 0) await this.#startRefill()
     const taken = this.#next()
-    // If a refill in advance fails, the `take` that finds nothing left retries it and reports the
-    // error.
+    // If a refill in advance fails, the `take` that finds nothing left retries and reports it.
     if (this.#left < this.#size.count * REFILL_AT) this.#startRefill().catch(() => {})
     return taken
   }

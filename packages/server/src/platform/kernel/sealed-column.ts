@@ -1,5 +1,4 @@
-// Columns that hold sealed payloads: each is bound to its row and sealed under the row's own
-// secret.
+// Columns of sealed payloads, each bound to its row and sealed under the row's own secret.
 
 import type { KeyObject } from 'node:crypto'
 import { jsonBytes } from '../bytes.ts'
@@ -99,9 +98,7 @@ export class SealedColumn<R, P> {
     return this.seal(redactedKey(await keyring.tenant(tenant_id)), tenant_id, row, payload)
   }
 
-  /**
-   * Seals under the row's own secret; returns null if the secret is destroyed or the row redacted.
-   */
+  /** Seals under the row's own secret; null if the secret is destroyed or the row redacted. */
   async sealAgain(
     kernel: KeyringOf,
     tenant_id: string,

@@ -148,9 +148,7 @@ export interface NewLedgerEntry {
    * is a decimal number, the secret with that number; otherwise none.
    */
   readonly destroys?: readonly SecretRef[]
-  /**
-   * Parts of its plan, already durable. The secrets that they renew are destroyed like those above.
-   */
+  /** Parts of its plan, already durable; the secrets they renew are destroyed like those above. */
   readonly parts?: LedgerParts | null
 }
 
@@ -169,10 +167,7 @@ export interface LedgerCompletion {
   readonly completed_us: number
 }
 
-/**
- * Permission to request erasures of one tenant, valid until a token with a greater number is
- * issued.
- */
+/** Permission to request erasures of one tenant, valid until a greater token is issued. */
 export interface FencingToken {
   readonly tenant_id: string
   readonly number: number
@@ -235,9 +230,7 @@ export interface ErasureLedger {
 export interface RewriteResult {
   /** Number of secrets that were sealed again. */
   readonly secrets: number
-  /**
-   * Deleted rows still in the files because an older snapshot was open. If any, run it again later.
-   */
+  /** Deleted rows still in the files because of an older snapshot; if any, run it again later. */
   readonly dead_rows_left: number
 }
 
@@ -263,10 +256,7 @@ export interface Keyring {
   listTenants(): Promise<string[]>
   /** Tenants whose keys were destroyed, ascending. */
   listDestroyedTenants(): Promise<string[]>
-  /**
-   * Throws `tenant_key_missing` if it was never created here, `tenant_destroyed` if it is
-   * destroyed.
-   */
+  /** Throws `tenant_key_missing` if never created here, `tenant_destroyed` if destroyed. */
   tenant(tenant_id: string): Promise<TenantKeys>
   /**
    * Overwrites the tenant's key, its label salt and every secret it ever had, on disk and in
@@ -295,16 +285,11 @@ export interface Keyring {
   /** When it resolves, the secrets are overwritten on disk and gone from memory. Idempotent. */
   destroySecrets(tenant_id: string, kind: SecretKind, numbers: readonly number[]): Promise<void>
 
-  /**
-   * The current key of the purpose. Throws `no_signing_key` if it was retired without a successor.
-   */
+  /** The current key of the purpose. Throws `no_signing_key` if retired without a successor. */
   signer(purpose: SigningPurpose): Signer
   /** Every key that ever existed, retired ones included, ordered by `valid_from`. */
   publishedKeys(): PublishedKey[]
-  /**
-   * Creates a key that is current from `at` on; the old one is retired at `at` and its seed
-   * deleted.
-   */
+  /** Creates a key that is current from `at` on; retires the old one then and deletes its seed. */
   rotateSigningKey(purpose: SigningPurpose, at: string): Promise<PublishedKey>
   /** Leaves the purpose without a key until the next rotation. */
   retireSigningKey(purpose: SigningPurpose, at: string): Promise<void>

@@ -1,5 +1,4 @@
-// Counts requests against rate limits: in memory in one process, by small quotas on a shared
-// database.
+// Counts requests against rate limits: exact in one process, by small quotas on a shared database.
 
 import type { Tx } from '../db/tenant-db.ts'
 import { type Kernel, perKernel } from '../kernel/kernel.ts'
@@ -12,9 +11,7 @@ export interface LimitOf extends Window {
 }
 
 interface Rates {
-  /**
-   * Counts a request, or returns false if the maximum is reached. Async if it asks the database.
-   */
+  /** Counts a request; returns false if the maximum is reached. Async if it asks the database. */
   take(limit: LimitOf): boolean | Promise<boolean>
   /** What `take` would return; counts nothing. */
   peek(limit: LimitOf): boolean | Promise<boolean>
@@ -252,8 +249,7 @@ class SharedRates implements Rates {
           quota.fetching = null
         })
         if (!(await quota.fetching)) return false
-        // This request waited while the quota was taken, so it counts even if the slot is over by
-        // now.
+        // This request waited for the quota, so it counts even if the slot is over by now.
         if (takeFrom(quota, quota.slot_us)) return true
       }
     } finally {

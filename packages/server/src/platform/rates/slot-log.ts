@@ -39,9 +39,7 @@ class SlotLog {
     this.#schedule()
   }
 
-  /**
-   * Writes everything that is pending. Throws if a row cannot be written; its count stays pending.
-   */
+  /** Writes everything pending. Throws if a row cannot be written; its count stays pending. */
   flush(): Promise<void> {
     const flushed = this.#flushing.then(() => this.#write())
     this.#flushing = flushed.catch(() => {})

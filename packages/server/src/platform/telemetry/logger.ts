@@ -81,9 +81,7 @@ export class LogFile {
   #under_way = false
   #dropped = 0
 
-  /**
-   * @param describeDropped formats the line that reports dropped lines once writes succeed again
-   */
+  /** @param describeDropped formats the line that reports dropped lines once writes succeed */
   constructor(fd: number, describeDropped: (lines: number) => string) {
     this.#fd = fd
     this.#describeDropped = describeDropped
@@ -101,9 +99,7 @@ export class LogFile {
     if (this.#held_bytes >= WRITE_BYTES) this.#begin()
   }
 
-  /**
-   * Writes the rest before the process ends; waits up to a quarter of a second for a slow reader.
-   */
+  /** Writes the rest before the process ends; waits at most 0.25 s for a slow reader. */
   flush(): void {
     // A write in flight has most likely ended after a pause; its callback cannot run before then.
     if (this.#under_way) pause()

@@ -23,9 +23,7 @@ const DIGESTS: Readonly<Record<string, string>> = {
   '608648016503040203': 'sha512',
 }
 
-/**
- * Signature algorithms and the digest that each implies; null: the signer's digest member names it.
- */
+/** Signature algorithms and their digest; null if the signer's digest member names it. */
 const SIGNATURES: Readonly<Record<string, string | null>> = {
   // RSA (PKCS #1 v1.5)
   '2a864886f70d010101': null,

@@ -18,9 +18,7 @@ export class RankedTokens {
   readonly #bytes: Uint8Array
   /** The end of each rank's token in `#bytes`. */
   readonly #ends: Uint32Array
-  /**
-   * Rank + 1, or FREE. Linear probing: a token is in the first slot from its hash that was free.
-   */
+  /** Rank + 1, or FREE. Linear probing: a token is in the first free slot from its hash on. */
   readonly #slots: Int32Array
 
   private constructor(bytes: Uint8Array, ends: Uint32Array) {

@@ -125,10 +125,7 @@ class BytePairCounter {
     return count
   }
 
-  /**
-   * Merges the adjacent parts of lowest rank, leftmost first, while possible; returns how many
-   * remain.
-   */
+  /** Merges the adjacent parts of lowest rank, leftmost first; returns how many parts remain. */
   #countStretch(bytes: Uint8Array, from: number, to: number): number {
     const starts = this.#starts
     const ranks = this.#mergeRanks

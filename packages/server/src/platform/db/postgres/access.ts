@@ -62,9 +62,7 @@ export function accessDdl(table: TableSpec): string[] {
   ]
 }
 
-/**
- * Opens the rows of all tenants to a transaction that declares itself this reader, and no other.
- */
+/** Opens the rows of all tenants to a transaction that declares itself this reader, no other. */
 export const readerDdl = (table: string, reader: string): string =>
   `create policy "${table}_${reader}" on "${table}" for select ` +
   `using (current_setting('app.reader', true) = '${reader}')`

@@ -57,10 +57,7 @@ export class PostgresConnection {
   readonly #client: ClientBase
   readonly #stream: Duplex | null
   #gathering = false
-  /**
-   * The first error since the transaction began or was rolled back. Later errors only follow from
-   * it.
-   */
+  /** The first error since the transaction began or was rolled back; later ones only follow it. */
   #failure: Error | null = null
 
   constructor(client: ClientBase) {
@@ -82,9 +79,7 @@ export class PostgresConnection {
     }
   }
 
-  /**
-   * Runs BEGIN, SAVEPOINT and the like, also several at once. Returns the command tag of the last.
-   */
+  /** Runs BEGIN, SAVEPOINT and the like, also several at once. Returns the last command tag. */
   async step(sql: string): Promise<string> {
     try {
       this.#gather()

@@ -268,9 +268,7 @@ const isRace = (error: unknown): boolean =>
 /** Resolves to the function that informs its caller. */
 type Unit = (tx: Tx) => Promise<() => void>
 
-/**
- * The outcome of a unit. Callers learn it after the batch, since a unit may have seen others of it.
- */
+/** The outcome of a unit, kept until the batch ends, since a unit may have seen others of it. */
 type Outcome =
   | {
       readonly kept: true

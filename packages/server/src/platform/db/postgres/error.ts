@@ -43,9 +43,7 @@ const FAULTS: Readonly<Record<string, PostgresFault>> = {
   '42P05': 'lost',
 }
 
-/**
- * A prepared statement of another client's session, or missing in this one: a pooler is in between.
- */
+/** A prepared statement is missing, or another client's: a pooler exchanges sessions. */
 const POOLED = ['26000', '42P05']
 
 /**

@@ -130,9 +130,7 @@ async function copyWhole(
   })
 }
 
-/**
- * Returns false if rows were deleted or keys reassigned, so that the whole table must be copied.
- */
+/** Returns false if rows were deleted or keys reassigned: the whole table must then be copied. */
 async function copyChanged(
   way: RowsOnTheirWay,
   table: TableSpec,

@@ -21,9 +21,7 @@ export class SqliteTenantDb implements TenantDb {
     this.#connection = connection
   }
 
-  /**
-   * Call it when the transaction ends: a later query would run in another transaction, or in none.
-   */
+  /** Call it when the transaction ends: a later query would run in another one, or in none. */
   end(): void {
     this.#open = false
   }

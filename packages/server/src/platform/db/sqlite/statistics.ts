@@ -55,9 +55,7 @@ export function writeStatistics(connection: SqliteConnection): void {
   connection.exec('analyze sqlite_schema')
 }
 
-/**
- * Estimates the rows of the table, then those with equal first column, equal first two, and so on.
- */
+/** Estimates rows: of the table, then with equal first column, equal first two, and so on. */
 function estimate(
   names: readonly string[],
   { ofTenant, unique }: { readonly ofTenant: number; readonly unique: boolean },

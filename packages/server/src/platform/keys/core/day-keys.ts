@@ -63,9 +63,7 @@ export class DayKeys {
     return days.length
   }
 
-  /**
-   * Removes keys of days before `floor` from memory, because any process may have destroyed them.
-   */
+  /** Removes keys of days before `floor` from memory: any process may have destroyed them. */
   forget(floor: number): void {
     for (const day of this.#keys.keys()) if (day < floor) this.#keys.delete(day)
   }

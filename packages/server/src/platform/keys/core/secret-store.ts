@@ -17,9 +17,7 @@ export interface SecretOwner {
 export interface SecretTx {
   /** Loads the secrets that are not destroyed. Bypasses any cache. */
   load(owner: SecretOwner, numbers: readonly number[]): Promise<NumberedSecret[]>
-  /**
-   * Returns false if the number has or had a secret. Only for days, whose numbers have no blocks.
-   */
+  /** Returns false if the number has or had a secret. For days only, which have no blocks. */
   insert(owner: SecretOwner, secret: NumberedSecret): Promise<boolean>
   /** Adds a secret that another keyring of this instance created; returns false if it exists. */
   install(tenant_id: string, secret: NumberedSecret): Promise<boolean>

@@ -139,8 +139,7 @@ export class SigningKeys {
       return then(tx)
     })
     await this.reload()
-    // SQLite's log has the wrapped seed until it is truncated; a reader may delay that without
-    // harm.
+    // SQLite's log has the wrapped seed until it is truncated; a reader may delay that harmlessly.
     await this.#db.truncateLog()
     return result
   }

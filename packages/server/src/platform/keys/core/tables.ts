@@ -60,9 +60,7 @@ export interface KeyringTables {
     tenant_id: string
     /** JSON. */
     plan: string
-    /**
-     * PostgreSQL only: the process that adds to the plan; null if the part is from a ledger copy.
-     */
+    /** PostgreSQL only: the process that adds to the plan; null for a part from a ledger copy. */
     process_id?: string | null
   }
   ledger_renewals: {

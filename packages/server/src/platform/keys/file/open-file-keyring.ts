@@ -29,10 +29,7 @@ interface FileKeyringOptions {
   readonly master_key: Buffer
   /** 32 bytes: the next key of an interrupted rotation, which opens the keyring too. */
   readonly next_master_key?: Buffer | undefined
-  /**
-   * Microseconds since the epoch; the start of validity of signing keys that the first open
-   * creates.
-   */
+  /** Microseconds since the epoch; signing keys that the first open creates are valid from then. */
   readonly now_us: () => number
   /** File that ledger changes and signed checkpoints are appended to; best on another disk. */
   readonly ledger_copy?: string | undefined

@@ -66,9 +66,7 @@ export class SlotFile {
     }
   }
 
-  /**
-   * Creates the file if no slot was ever handed out; otherwise the file must exist and be complete.
-   */
+  /** Creates the file if no slot was ever handed out; otherwise it must exist and be complete. */
   static open(path: string, expected: SlotFileExpectation): SlotFile {
     const unused = expected.slots_end <= FIRST_SLOT
     // A crash during the very first open can leave the name without its 32 bytes.
@@ -104,9 +102,7 @@ export class SlotFile {
     fdatasyncSync(this.#fd)
   }
 
-  /**
-   * Writes zeros over every run, then flushes once. On return the secrets are gone from the file.
-   */
+  /** Writes zeros over every run, then flushes once; then the secrets are gone from the file. */
   erase(runs: readonly NumberRun[]): void {
     if (runs.length === 0) return
     this.#requireOpen()

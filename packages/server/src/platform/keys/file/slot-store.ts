@@ -108,10 +108,7 @@ export class SlotStore implements SecretStore {
     this.#erase(owner, await locate(this.#db, this.#index, { owner, numbers }), numbers)
   }
 
-  /**
-   * Once the row is empty, no secret can be created. SQLite's log has the wrapped keys until the
-   * end.
-   */
+  /** Empties the row first, so that no secret is created. Truncates SQLite's log at the end. */
   async destroyTenant(tenant_id: string): Promise<void> {
     await this.#db.transact((tx) => upsertTenants(tx, [destroyedRow(tenant_id)]))
     await this.#removeSecrets(tenant_id)

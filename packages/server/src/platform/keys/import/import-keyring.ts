@@ -39,9 +39,7 @@ const TENANTS_PAGE = 1_000
 export interface ImportTarget {
   readonly db: KeyringPg
   readonly master: MasterHolder
-  /**
-   * Instance id of the existing keyring; null if there is none, '' for rows without an instance.
-   */
+  /** Instance id of the existing keyring; null if none, '' for rows without an instance. */
   owner(): Promise<string | null>
   close(): Promise<void>
 }

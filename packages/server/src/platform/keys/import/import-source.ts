@@ -23,9 +23,7 @@ export interface KeyringSource extends KeyringFiles {
   close(): void
 }
 
-/**
- * Opens the keyring in `dir` with the first key that fits. Throws `wrong_master_key` if none does.
- */
+/** Opens the keyring in `dir` with the first key that fits; else throws `wrong_master_key`. */
 export async function openKeyringSource(
   dir: string,
   keys: readonly Buffer[],

@@ -1,5 +1,4 @@
-// An in-memory cache of secrets: those of blocks that this process reserved, and recently read
-// ones.
+// An in-memory cache of secrets: of blocks that this process reserved, and recently read ones.
 
 import type { SecretOwner } from '../core/secret-store.ts'
 import type { SecretBlock } from '../keyring.ts'

@@ -135,9 +135,7 @@ async function limitLockWait(client: pg.Client): Promise<void> {
   await client.query("SET lock_timeout = '5s'")
 }
 
-/**
- * Returns the number of dead rows that the new file keeps because an older snapshot may read them.
- */
+/** Returns the number of dead rows that the new file keeps for an older snapshot. */
 async function rewriteTable(client: pg.Client, schema: string, table: string): Promise<number> {
   const name = `"${schema}".${table}`
   const before = await fileOf(client, name)

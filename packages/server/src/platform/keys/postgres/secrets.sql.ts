@@ -198,9 +198,7 @@ interface DestroyedSecret extends SecretOwner {
   readonly number: number
 }
 
-/**
- * Informs other processes, which cache secrets. The transaction must hold the counter `destroyed`.
- */
+/** Informs the caches of other processes. The transaction must hold the counter `destroyed`. */
 export async function insertDestroyed(
   tx: PgTx,
   { tenant_id, kind }: SecretOwner,
@@ -391,9 +389,7 @@ export async function listUndestroyed(db: PgQueries): Promise<string[]> {
 interface KeyringState {
   /** Secrets ever destroyed. */
   readonly destroyed: number
-  /**
-   * Signing keys created, plus those retired, plus changes that prolonged keys of other clusters.
-   */
+  /** Signing keys created, plus those retired, plus prolongations of keys of other clusters. */
   readonly key_changes: number
   /** Keys of days before this one are destroyed. */
   readonly day_floor: number
