@@ -20,7 +20,7 @@ export interface SealedText {
   /** The store that the record is about, or null. */
   readonly store_id: string | null
   readonly created_us: number | null
-  /** Whether it must be kept for now, whatever its store, because a rule in force requires it. */
+  /** True while the record must be kept, whatever its store: a policy that is in force. */
   readonly held: boolean
   /** The record secret that a redaction destroys; null if the record has none of its own. */
   readonly secret_no: number | null
