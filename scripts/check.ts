@@ -1,5 +1,5 @@
-// Everything a change must pass: `npm run check`, or some steps: `node scripts/check.ts types`.
-// With --both every slice is tested on PostgreSQL as well.
+// Runs the checks that every change must pass: `npm run check`, or only some steps: `node
+// scripts/check.ts types`. With --both every slice is tested on PostgreSQL as well.
 
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '..')
 const BIOME = ['node_modules/@biomejs/biome/bin/biome']
 const TSC = ['node_modules/typescript/bin/tsc', '--noEmit', '--pretty', 'false']
 
-/** A step is one or more commands, each the arguments of node. */
+/** Each step is one or more commands: arguments for node. */
 const STEPS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   format: [[...BIOME, 'format', '.']],
   lint: [[...BIOME, 'check', '--formatter-enabled=false', '--error-on-warnings', '.']],
@@ -33,7 +33,7 @@ function run(args: readonly string[]): Promise<number> {
   })
 }
 
-/** Whether all commands of the step succeed; the first that does not is the last. */
+/** Runs the commands of a step until one fails. Returns whether all succeeded. */
 async function passes(commands: readonly (readonly string[])[]): Promise<boolean> {
   for (const args of commands) if ((await run(args)) !== 0) return false
   return true

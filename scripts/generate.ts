@@ -1,5 +1,5 @@
-// Writes the files that are generated from the code: `npm run generate` (openapi.json,
-// docs/errors, docs/configuration.md, docs/commands.md, docs/trust.md).
+// Writes the files that are generated from the code: `npm run generate` (openapi.json, docs/errors,
+// docs/configuration.md, docs/commands.md, docs/trust.md).
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

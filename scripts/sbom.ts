@@ -1,7 +1,7 @@
-// Prints what runs in production as a CycloneDX bill of materials: `npm run --silent sbom`.
+// Prints the production dependencies as a CycloneDX bill of materials: `npm run --silent sbom`.
 //
-// npm lists everything; with --omit=dev it would leave out what one package runs with and another
-// only tests with. So the lockfile says what is of production.
+// `npm sbom` lists everything; with --omit=dev it would leave out what one package needs in
+// production and another only for tests. So the lockfile decides what is in production.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { join } from 'node:path'
 const ROOT = join(import.meta.dirname, '..')
 const MODULES = 'node_modules/'
 const SCOPE = '@custos/'
-/** Packages whose manifest names no licence, which their LICENSE file does. */
+/** Licences of packages whose manifest names none but whose LICENSE file does. */
 const LICENCES: Readonly<Record<string, string>> = { 'png-js': 'MIT' }
 
 interface Bom {
@@ -34,7 +34,7 @@ interface LockedPackage {
   readonly devOptional?: boolean
 }
 
-/** `name@version` of each. */
+/** `name@version` of each production dependency. */
 function production(): Set<string> {
   const text = readFileSync(join(ROOT, 'package-lock.json'), 'utf8')
   const { packages }: { packages: Record<string, LockedPackage> } = JSON.parse(text)
@@ -77,11 +77,11 @@ const root = String(bom.metadata.component['bom-ref'])
 bom.dependencies = bom.dependencies
   .filter(({ ref }) => ref === root || refs.has(ref))
   .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => refs.has(one)) }))
-// Not the name of the directory it lies in.
+// Otherwise it is the name of the directory.
 bom.metadata.component['name'] = 'custos'
 console.log(JSON.stringify(bom, null, 2))
 
-/** npm names what lies in this repository after its directory. */
+/** npm names packages of this repository after their directory. */
 function nameOf(component: Component): string {
   const ref = component['bom-ref']
   return ref.startsWith(SCOPE) ? ref.slice(0, ref.lastIndexOf('@')) : component.name

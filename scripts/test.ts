@@ -1,5 +1,5 @@
-// Runs the tests: `npm test`, or `npm test -- merkle` for the files whose path says merkle.
-// Without words: those that need nothing but Node and run on the embedded engine.
+// Runs the tests: `npm test`, or `npm test -- merkle` for the files whose path contains merkle.
+// Without options: tests that need nothing but Node, on the embedded engine.
 //
 //   --all                  also those that start programs and browsers, and on PostgreSQL the main
 //                          tests of each slice
@@ -70,7 +70,7 @@ const options: RunOptions = {
     { engine: 'sqlite', files: embedded, covers: false, ...each },
   ],
   alone,
-  // One more than cores: now and then a test waits.
+  // One more than cores, because tests sometimes wait.
   processes: Math.min(4, availableParallelism() + 1),
   name_patterns: values['test-name-pattern'],
   slowest: Number(values.slowest),

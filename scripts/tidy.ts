@@ -1,4 +1,4 @@
-// The house rules that no formatter or compiler knows: `npm run tidy`. After `--`:
+// Checks the house rules that no formatter or compiler knows: `npm run tidy`. After `--`:
 //   --write        refreshes the tiers in ARCHITECTURE.md and lowers the ceilings
 //   --figures      prints what is measured against the targets of architecture.json
 //   --list <rule>  prints every finding of a rule, also those its ceiling lets through
@@ -33,11 +33,11 @@ function readProject(): Project {
     const text = readFileSync(file, 'utf8')
     if (!text.includes('\0')) texts.set(path, text)
   }
-  // Our own file; a wrong shape fails the rules at once.
+  // A file of this repository; if its shape is wrong, the rules fail at once.
   return projectOf(texts, JSON.parse(texts.get('architecture.json') ?? '{}') as Architecture)
 }
 
-/** Writes what can be derived, and returns the project as it is then. */
+/** Writes the derived parts, and returns the updated project. */
 function refresh({ texts, architecture }: Project, findings: readonly Finding[]): Project {
   replace('architecture.json', (text) => lowerCeilings(text, findings))
   if (texts.has('ARCHITECTURE.md'))

@@ -1,9 +1,9 @@
-// Runs the sweeps behind docs/trust.md, one after another, keeps the results and writes the page.
+// Runs the sweeps of docs/trust.md one after another, saves the results and writes the page.
 //
 //   --short      the short forms
-//   --only A,B   these sweeps
-//   --rounds N   another number of rounds than a sweep has
-//   --add        add the counts to those that are kept: a sweep of hours in several runs
+//   --only A,B   only these sweeps
+//   --rounds N   replaces the number of rounds of each sweep
+//   --add        adds the counts to the saved ones, to split a sweep of hours into several runs
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { trustPage } from './trust/page.ts'
 import { added, type Result, readResults, replaced, writeResults } from './trust/results.ts'
 import { formOf, SWEEPS, type Sweep } from './trust/sweeps.ts'
 
-/** A thousand rounds take hours. */
+/** Long, because a thousand rounds take hours. */
 const LONG_MINUTES = 720
 const ROOT = join(import.meta.dirname, '..')
 /** Exit statuses of the test runner after SIGINT and SIGTERM. */
@@ -42,7 +42,7 @@ function chosenSweeps(): readonly Sweep[] {
   return SWEEPS.filter(({ name }) => names.length === 0 || names.includes(name))
 }
 
-/** With `+` when the tree differs from the commit in more than the results themselves. */
+/** The commit, with `+` if files other than the results were changed. */
 function commitOf(): string {
   const git = (...args: string[]) =>
     spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout.trim()
@@ -50,7 +50,7 @@ function commitOf(): string {
   return `${git('rev-parse', '--short=12', 'HEAD')}${changes === '' ? '' : '+'}`
 }
 
-/** The lines that tests have left, each number added to the others of its name. */
+/** Sums the counts that tests have written, by name. */
 function addUp(text: string): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const line of text.split('\n').filter((one) => one !== ''))
@@ -59,7 +59,7 @@ function addUp(text: string): Record<string, number> {
   return counts
 }
 
-/** Null: it was stopped, or its tests have counted nothing, because they cannot run here. */
+/** Returns null if it was stopped, or if its tests counted nothing because they cannot run here. */
 function run(sweep: Sweep): Result | null {
   const { files, rounds, tests } = formOf(sweep, form)
   const scratch = mkdtempSync(join(tmpdir(), 'custos-trust-'))

@@ -1,4 +1,4 @@
-// The client's sources that follow from the contract: types, operation table, groups of methods.
+// Generates client sources from the contract: types, operation table, groups of methods.
 
 import type { OperationSpec } from '@custos/contract'
 import * as contract from '@custos/contract'
@@ -7,10 +7,10 @@ import { comment, isRecord, TypePrinter } from './client-types.ts'
 const NOTE = 'Generated from the contract by `npm run generate`.'
 const FOLDER = 'packages/client/src/generated'
 
-/** The generated sources of the client by path, and the test that holds them to the schemas. */
-/** A browser is led by them; a program has no use for them. */
+/** Redirects are for browsers, so that the client has no methods for them. */
 export const isRedirect = ({ status }: OperationSpec): boolean => status === 302
 
+/** The generated sources of the client by path, and the test that checks them by the schemas. */
 export function clientSources(operations: readonly OperationSpec[]): [string, string][] {
   const sorted = operations
     .filter((operation) => !isRedirect(operation))
@@ -30,7 +30,7 @@ const camel = (words: string): string =>
     .map((word, i) => (i === 0 ? word : upper(word)))
     .join('')
 
-/** `memory.write` as `memoryWrite`: its name in the operation table. */
+/** The name of an operation in the operation table: `memoryWrite` for `memory.write`. */
 export const constantOf = ({ id }: OperationSpec): string => camel(id)
 const typeOf = (operation: OperationSpec, part: string): string =>
   `${upper(constantOf(operation))}${part}`
@@ -103,7 +103,7 @@ function pathArguments(operation: OperationSpec): string[] {
   })
 }
 
-/** What is sent after the path: the body, the query, or the one and then the other. */
+/** The arguments after the path parameters: the body, the query, or the body and then the query. */
 function takes({ body, raw_body, query }: OperationSpec): 'body' | 'query' | 'both' | undefined {
   const asks = query !== undefined && hasFields(query)
   const sends = body !== undefined || raw_body === true
@@ -149,7 +149,7 @@ function kindOf({ id, reply_type, file_types, path }: OperationSpec): Kind {
   return 'json'
 }
 
-/** The formats of the query that answer in another way than the operation does by itself. */
+/** Values of the query's `format` whose answer is of another kind than the operation's default. */
 function formatsOf(operation: OperationSpec): [string, 'file' | 'lines'][] {
   const { query, file_types, may_stream } = operation
   const kind = kindOf(operation)
@@ -179,7 +179,7 @@ function replyType(operation: OperationSpec): string {
   }
 }
 
-/** The member of a page that holds its items; undefined for replies that are no pages. */
+/** The member of a page that holds its items; undefined if the reply is not a page. */
 function itemsOf({ reply, query }: OperationSpec): string | undefined {
   const properties = isRecord(reply) && isRecord(reply['properties']) ? reply['properties'] : {}
   const asked = isRecord(query) && isRecord(query['properties']) ? query['properties'] : {}
@@ -218,7 +218,7 @@ function operationsSource(operations: readonly OperationSpec[]): string {
   ].join('\n')
 }
 
-/** The types of the answers that `formatsOf` names. */
+/** The types of the answers in the formats of `formatsOf`. */
 function alternatives(operation: OperationSpec): string[] {
   const kinds = new Set(formatsOf(operation).map(([, kind]) => kind))
   return [...kinds].map((kind) => (kind === 'file' ? 'Pending<FileReply>' : 'Lines<unknown>'))
@@ -226,7 +226,7 @@ function alternatives(operation: OperationSpec): string[] {
 
 const ANSWERS = { lines: 'lines', events: 'eventFrames', file: 'file' } as const
 
-/** The row of an operation as it is at run time; its values are TypeScript. */
+/** The members of an operation's row at run time; the values are TypeScript expressions. */
 function fieldsOf(operation: OperationSpec): Record<string, string> {
   const { id, method, path, idempotent, body_type, raw_body } = operation
   const sent = takes(operation)
@@ -248,11 +248,11 @@ function fieldsOf(operation: OperationSpec): Record<string, string> {
   }
 }
 
-/** Whether a POST changes nothing, so that it may be sent again. */
+/** Whether a POST changes nothing, so that it may be retried. */
 const isSafe = (operation: OperationSpec): boolean =>
   operation.method === 'POST' && 'safe' in operation && operation.safe === true
 
-/** Methods of groups that call several operations: see `custos.ts`. */
+/** Methods of groups that call several operations; see `custos.ts`. */
 const EXTRA_MEMBERS: Readonly<Record<string, string>> = {
   approvals: [
     '  /** Waits until a request is approved; throws NotCompletedError when it is not. */\n',
@@ -300,11 +300,11 @@ function groupsSource(operations: readonly OperationSpec[]): string {
   ].join('\n')
 }
 
-/** Letters of the members of a row: see `group.ts`. */
+/** The flag letters of a row; see `group.ts`. */
 const FLAGS = { body: 'b', query: 'q', both: '2' } as const
 const ANSWER_FLAGS = { json: '', lines: 'l', events: 'e', file: 'f' } as const
 
-/** `path METHOD verb flags .items format=flag`: a row as `group.ts` reads it. */
+/** A row in the format that `group.ts` parses: `path METHOD verb flags .items format=flag`. */
 function tableLine(operation: OperationSpec): string {
   const { id, method, path, idempotent, body_type, raw_body } = operation
   const sent = takes(operation)
@@ -360,7 +360,7 @@ function rowNames(): Map<string, string> {
   return names
 }
 
-/** Compiles only where each generated type is identical to the type of its schema. */
+/** Source that compiles only if each generated type is identical to the type of its schema. */
 function sameTypesSource(operations: readonly OperationSpec[]): string {
   const names = rowNames()
   const lines = operations.flatMap((operation) =>

@@ -1,4 +1,4 @@
-// The contract's schemas as TypeScript: one named type for each named schema, texts as comments.
+// Prints the contract's schemas as TypeScript: one type per named schema, with comments.
 
 import { fieldDescriptions } from '@custos/contract'
 
@@ -9,11 +9,11 @@ const WIDTH = 100
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Prints schemas, and collects the named ones it meets. */
+/** Prints schemas, and collects the named ones that it meets. */
 export class TypePrinter {
   /** Declarations by name, in the order in which they were met. */
   readonly #declarations = new Map<string, string>()
-  /** Names by what they stand for: one title may have several forms. */
+  /** Names by declared text, because one title may stand for several types. */
   readonly #names = new Map<string, string>()
 
   get declarations(): readonly string[] {
@@ -25,7 +25,7 @@ export class TypePrinter {
     this.#add(name, this.print(schema, ''), comment)
   }
 
-  /** The type of a schema: its name where it has one and is more than a text or a number. */
+  /** The type of a schema: its name if it has one and is more than a string or a number. */
   print(schema: unknown, indent: string): string {
     if (!isRecord(schema)) return 'unknown'
     const { title, type } = schema
@@ -52,7 +52,7 @@ export class TypePrinter {
     this.#declarations.set(name, `${comment(description, '')}${text}`)
   }
 
-  /** The type of a schema without the name it may have. */
+  /** The type of a schema, ignoring its name. */
   inFull(schema: Schema, indent: string): string {
     const { anyOf, type, patternProperties, properties, items } = schema
     if ('const' in schema) return JSON.stringify(schema['const'])
@@ -95,7 +95,7 @@ const union = (members: readonly string[]): string => [...new Set(members)].join
 
 const arrayOf = (item: string): string => (/^\w+$/.test(item) ? `${item}[]` : `Array<${item}>`)
 
-/** What a field means: where it is used, or by an unnamed schema, or by its name anywhere. */
+/** The meaning of a field: from its use, an unnamed schema, or the table of field names. */
 function meaningOf(name: string, schema: unknown): string | undefined {
   if (!isRecord(schema)) return undefined
   const { about, description, title } = schema
@@ -108,7 +108,7 @@ function meaningOf(name: string, schema: unknown): string | undefined {
   return fieldDescriptions[name]
 }
 
-/** A documentation comment with the line break after it; nothing without a text. */
+/** A documentation comment with a final line break; empty without a text. */
 export function comment(text: string | undefined, indent: string): string {
   if (text === undefined) return ''
   const safe = text.replaceAll('*/', '* /')

@@ -1,8 +1,8 @@
-// JSON in few bytes whose changes still show line by line: what is short stays on one line.
+// Writes compact JSON that still has useful line diffs: short values stay on one line.
 
 const COLUMNS = 200
 
-/** The text of a JSON value, without a line break at its end. */
+/** The JSON text of a value, without a final line break. */
 export function compactJson(value: unknown, indent = '', taken = 0): string {
   const line = JSON.stringify(value)
   if (typeof value !== 'object' || value === null) return line
@@ -20,7 +20,7 @@ export function compactJson(value: unknown, indent = '', taken = 0): string {
   return `{\n${members.join(',\n')}\n${indent}}`
 }
 
-/** As many items on a line as fit. */
+/** Puts as many items on a line as fit. */
 function filled(items: readonly string[], indent: string): string {
   const lines: string[] = []
   let line = indent

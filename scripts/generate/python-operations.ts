@@ -1,4 +1,4 @@
-// The operation table of the Python client.
+// Generates the operation table of the Python client.
 
 import type { OperationSpec } from '@custos/contract'
 import { isRecord } from './client-types.ts'
@@ -12,7 +12,7 @@ of its query.
 OPERATIONS: dict[str, tuple[str, str, bool, bool, tuple[str, ...]]] = {
 `
 
-/** Without operations whose body or answer is a stream or signed bytes. */
+/** Leaves out operations whose body or answer is a stream or signed bytes. */
 export function pythonOperations(operations: readonly OperationSpec[]): string {
   const plain = operations.filter(
     ({ raw_body, body_type, reply_type, status }) =>

@@ -1,4 +1,4 @@
-// Two pages of reference: docs/configuration.md from the settings, docs/commands.md from the CLI.
+// Generates docs/configuration.md from the settings, and docs/commands.md from the CLI.
 
 import type { Command, CommandEntry } from '../../packages/cli/src/command.ts'
 import {
@@ -99,7 +99,7 @@ export async function commandsPage(entries: readonly CommandEntry[]): Promise<st
   ].join('\n')
 }
 
-// `serve` lists every setting: the page of settings has them as tables.
+// Omits the settings in the help of `serve`: docs/configuration.md has them as tables.
 const sectionOf = (name: string, { usage, help }: Command): string =>
   [
     `## ${name}`,

@@ -1,4 +1,4 @@
-// The WebAssembly modules of the code, assembled from the `.wat` files beside it.
+// Assembles the WebAssembly modules of the code from the `.wat` files beside it.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -6,10 +6,10 @@ import wabt from 'wabt'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const FOLDERS = ['packages/embeddings/src', 'packages/server/src/slices/memory/index/columns']
-/** Characters of base64 in a line of code. */
+/** Base64 characters per line of code. */
 const LINE = 92
 
-/** A file for each folder that has such texts, with a constant for each of them. */
+/** One file for each folder with `.wat` files, with a constant for each of them. */
 export async function wasmSources(): Promise<[path: string, text: string][]> {
   const { parseWat } = await wabt()
   return FOLDERS.map((folder) => {

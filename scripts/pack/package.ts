@@ -1,5 +1,5 @@
-// What npm publishes of a package: JavaScript and declarations in `dist`, named by `exports`.
-// In the clone `exports` name the sources; `prepack` switches them, `postpack` puts them back.
+// Prepares a package for npm: JavaScript and declarations in `dist`, named by `exports`. In the
+// clone `exports` name the sources; `prepack` replaces the manifest and `postpack` restores it.
 
 import { spawnSync } from 'node:child_process'
 import {
@@ -18,7 +18,7 @@ import { basename, dirname, join } from 'node:path'
 
 const KEPT = 'package.json.kept'
 
-/** On top of the package's own options; every supported Node and browser runs the result. */
+/** Override the package's own options, so that every supported Node and browser runs the result. */
 const OPTIONS = {
   rootDir: '../src',
   outDir: '.',
@@ -27,7 +27,7 @@ const OPTIONS = {
   declaration: true,
   rewriteRelativeImportExtensions: true,
   target: 'es2022',
-  // The last two are what Node 20 has of later editions.
+  // Node 20 supports the last two of the later editions.
   lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable', 'es2023.array', 'es2024.string'],
 }
 
@@ -40,15 +40,15 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
-// The members named here have these types in every package of the workspace.
+// The members that are used have these types in every package of the workspace.
 const manifestAt = (path: string): Manifest => JSON.parse(readFileSync(path, 'utf8')) as Manifest
 
-/** Puts back what an earlier `prepack` switched; nothing to do where none did. */
+/** Restores the manifest that an earlier `prepack` replaced, if any. */
 function restore(folder: string): void {
   if (existsSync(join(folder, KEPT))) renameSync(join(folder, KEPT), join(folder, 'package.json'))
 }
 
-/** Builds `dist` and lets package.json name it, with a copy of the original beside it. */
+/** Builds `dist` and points package.json to it; keeps a copy of the original. */
 function prepare(folder: string): void {
   restore(folder)
   const manifest = manifestAt(join(folder, 'package.json'))
@@ -63,7 +63,7 @@ function prepare(folder: string): void {
 const inDist = (source: string, extension: string): string =>
   source.replace(/^\.\/src\/(.*)\.ts$/, `./dist/$1.${extension}`)
 
-/** The manifest as it is published. */
+/** The manifest as published. */
 function published(manifest: Manifest): Manifest {
   const { scripts, devDependencies, ...rest } = manifest
   const entries = Object.entries(manifest.exports ?? {}).map(([name, source]) => [
@@ -86,8 +86,8 @@ function published(manifest: Manifest): Manifest {
 type Paths = Readonly<Record<string, readonly string[]>>
 
 /**
- * Compiles the package, after the packages that it uses, whose declarations it needs.
- * @returns where TypeScript finds the declarations of this package and of those
+ * Compiles the package, after the packages that it uses, because it needs their declarations.
+ * @returns paths of the declarations of this package and of those
  */
 function build(folder: string, manifest: Manifest): Paths {
   const paths: Record<string, readonly string[]> = {}
@@ -111,7 +111,7 @@ function build(folder: string, manifest: Manifest): Paths {
   return { ...paths, ...declarationsOf(folder, manifest) }
 }
 
-/** Packages of the workspace. */
+/** The packages of the workspace that it uses. */
 const usedBy = ({ dependencies, peerDependencies }: Manifest): string[] =>
   Object.keys({ ...dependencies, ...peerDependencies }).filter((name) =>
     name.startsWith('@custos/'),
@@ -125,7 +125,7 @@ const declarationsOf = (folder: string, { name, exports }: Manifest) =>
     ]),
   )
 
-/** Where the declarations of a package are, which is compiled unless nothing of it has changed. */
+/** Paths of the declarations of a package, which is compiled first if its sources have changed. */
 function useBuilt(folder: string, manifest: Manifest): Paths {
   const times = (part: string): number[] =>
     readdirSync(join(folder, part), { recursive: true, encoding: 'utf8' }).map(
@@ -142,7 +142,7 @@ function useBuilt(folder: string, manifest: Manifest): Paths {
   return paths
 }
 
-/** The manifest as it is in the clone, also while it is switched. */
+/** The original manifest, also while it is replaced. */
 function sourceManifest(folder: string): Manifest {
   const kept = join(folder, KEPT)
   return manifestAt(existsSync(kept) ? kept : join(folder, 'package.json'))

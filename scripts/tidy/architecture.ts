@@ -1,36 +1,36 @@
-// The shape of architecture.json, and which part of it a file belongs to.
+// The types of architecture.json, and the part of it that a file belongs to.
 
 export interface Zone {
   readonly name: string
-  /** Files whose path starts with it; the longest match wins. */
+  /** Prefix of the paths of its files; the longest match wins. */
   readonly path: string
   readonly about: string
-  /** Zones whose files may be imported by relative path; always its own too. */
+  /** Zones whose files may be imported by relative path, in addition to its own. */
   readonly zones: readonly string[]
   /** Packages that may be imported. */
   readonly packages: readonly string[]
   /** Packages of which only types may be imported. */
   readonly types?: readonly string[]
   readonly builtins: boolean
-  /** Ambient time, chance and environment are allowed (not part of the product). */
+  /** Allows ambient time, randomness and environment (for code outside the product). */
   readonly ambient?: boolean
 }
 
-/** Something only some files may import. Give one of `package`, `module`, `names`. */
+/** An import that only some files may use. Set one of `package`, `module` and `names`. */
 export interface Restriction {
   readonly package?: string
-  /** A file whose values may be imported only there; its types are free. */
+  /** A file whose values may be imported only there; its types may be imported anywhere. */
   readonly module?: string
   readonly names?: readonly string[]
-  /** Path beginnings, or endings when they start with `*`. */
+  /** Prefixes of paths, or suffixes if they start with `*`. */
   readonly where: readonly string[]
-  /** Test files and test support may too. */
+  /** Whether test files and test support may import it too. */
   readonly tests: boolean
   readonly use: string
 }
 
 export interface Ban {
-  /** `a.b` is a property, `new A` a construction, anything else a name. */
+  /** `a.b` matches a property, `new A` a construction, anything else a name. */
   readonly what: string
   readonly use: string
   readonly except: readonly string[]
@@ -38,7 +38,7 @@ export interface Ban {
 
 export interface Exemption {
   readonly rule: string
-  /** A file, or a folder with its closing slash. */
+  /** A file, or a folder with a final slash. */
   readonly path: string
   readonly reason: string
 }
@@ -53,18 +53,18 @@ export interface Architecture {
     readonly file_lines: number
     readonly line_columns: number
     readonly parameters: number
-    /** Code files in one folder, tests included. */
+    /** Maximum code files in one folder, tests included. */
     readonly folder_files: number
-    /** Exported types of one file. */
+    /** Maximum exported types of one file. */
     readonly exported_types: number
-    /** A file this long or shorter is joined to its only importer. */
+    /** A file with at most this number of lines is to be joined to its only importer. */
     readonly small_file_lines: number
-    /** Entries of the glossary in STYLE.md. */
+    /** Maximum entries of the glossary in STYLE.md. */
     readonly glossary_entries: number
   }
-  /** By rule, how many findings are still let through; only ever lowered. */
+  /** Number of findings allowed per rule; may only be lowered. */
   readonly ceilings: Readonly<Record<string, number>>
-  /** By measure of `--figures`, the most it should be. */
+  /** Upper limit per measure of `--figures`. */
   readonly targets: Readonly<Record<string, number>>
   readonly exemptions: readonly Exemption[]
 }
@@ -75,7 +75,7 @@ export function isTest(path: string): boolean {
   return /\.test\.ts$/.test(path)
 }
 
-/** Harnesses and fixtures: a `testing/` folder, importable by tests only. */
+/** Whether it is a harness or fixture: in a `testing/` folder, importable by tests only. */
 export function isTestSupport(path: string): boolean {
   return /(^|\/)testing\//.test(path)
 }
@@ -92,7 +92,7 @@ export function zoneOf({ zones }: Architecture, path: string): Zone | undefined 
   return best
 }
 
-/** The slice a file belongs to. */
+/** The slice that a file belongs to. */
 export function sliceOf(path: string): string | undefined {
   return path.startsWith(SLICES) ? path.slice(SLICES.length).split('/')[0] : undefined
 }
@@ -101,7 +101,7 @@ export function tierOf({ tiers }: Architecture, slice: string): number | undefin
   return tiers.find(({ slices }) => slices.includes(slice))?.tier
 }
 
-/** Whether a path starts, or for patterns with a leading `*` ends, as one of the patterns says. */
+/** Whether the path starts with one of the patterns, or ends with one that has a leading `*`. */
 export function matches(path: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) =>
     pattern.startsWith('*') ? path.endsWith(pattern.slice(1)) : path.startsWith(pattern),
@@ -112,7 +112,7 @@ export function isExempt({ exemptions }: Architecture, rule: string, path: strin
   return exemptions.some((exemption) => exemption.rule === rule && matches(path, [exemption.path]))
 }
 
-/** The Markdown that ARCHITECTURE.md carries between its markers. */
+/** The Markdown between the markers of ARCHITECTURE.md. */
 export function renderTiers({ tiers }: Architecture): string {
   const lines = ['| Tier | Slices | What they hold |', '|---|---|---|']
   for (const { tier, slices, about } of tiers)

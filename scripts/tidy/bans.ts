@@ -1,4 +1,4 @@
-// Banned constructions, each with its replacement.
+// Finds banned constructions, each with its replacement.
 
 import ts from 'typescript-6'
 import { type Ban, isProduct, isTest, isTestSupport, matches } from './architecture.ts'
@@ -6,7 +6,7 @@ import { type Code, commentsOf, type Finding, lineOf, type Project, visit } from
 
 type Hit = Omit<Finding, 'path'>
 
-/** Ambient time and chance, escapes from the type system, exports and tests left in disorder. */
+/** Finds ambient time and chance, escapes from the type system, default exports, held tests. */
 export function checkBans(project: Project): Finding[] {
   const { architecture } = project
   return [...project.code.values()].flatMap((code) =>
@@ -34,7 +34,7 @@ function ambient(bans: readonly Ban[], code: Code): Hit[] {
   return hits
 }
 
-/** How a ban would name this node: `a.b`, `new A`, or an identifier. */
+/** The spelling of a node in a ban: `a.b`, `new A`, or an identifier. */
 function spelling(node: ts.Node): string | undefined {
   if (ts.isPropertyAccessExpression(node)) return node.getText().replaceAll(/[?\s]/g, '')
   if (ts.isNewExpression(node)) return `new ${node.expression.getText()}`
@@ -99,7 +99,7 @@ function marks(code: Code): Hit[] {
 
 const HELD = /^(only|skip|todo)$/
 
-/** Tests that are skipped, or that make others be skipped. */
+/** Finds tests that are skipped, or that cause others to be skipped. */
 function heldTests(code: Code): Hit[] {
   if (!isTest(code.path) && !isTestSupport(code.path)) return []
   const hits: Hit[] = []

@@ -4,7 +4,7 @@ import ts from 'typescript-6'
 import { isProduct } from './architecture.ts'
 import { type Finding, lineOf, type Project, visit } from './project.ts'
 
-/** Assertions (`as T`, `<T>x`) in product code; `as const` widens nothing and is not counted. */
+/** Finds assertions (`as T`, `<T>x`) in product code, except `as const`, which is safe. */
 export function checkCasts({ code }: Project): Finding[] {
   const findings: Finding[] = []
   for (const { path, ast } of code.values()) {

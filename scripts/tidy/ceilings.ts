@@ -1,4 +1,4 @@
-// Ceilings: a rule listed in architecture.json lets through as many findings, and only ever fewer.
+// Ceilings: architecture.json allows a number of findings for some rules, which may only fall.
 
 import type { Finding } from './project.ts'
 
@@ -8,7 +8,7 @@ export function countOf(findings: readonly Finding[]): number {
   return findings.reduce((sum, { weight = 1 }) => sum + weight, 0)
 }
 
-/** Findings of rules without a ceiling, and one finding for each ceiling that is exceeded. */
+/** Findings of rules without a ceiling, and one finding for each exceeded ceiling. */
 export function overCeilings(findings: readonly Finding[], ceilings: Ceilings): Finding[] {
   const kept = findings.filter(({ rule }) => !ceilings[rule])
   for (const [rule, max] of Object.entries(ceilings)) {
@@ -29,7 +29,7 @@ function worst(findings: readonly Finding[]): string[] {
   return most.map(([path, count]) => `${path} ${count}`)
 }
 
-/** architecture.json with each ceiling lowered to the present count where that is smaller. */
+/** The text of architecture.json with each ceiling lowered to a smaller current count. */
 export function lowerCeilings(json: string, findings: readonly Finding[]): string {
   return json.replace(/"ceilings": \{[^}]*\}/, (section) =>
     section.replace(/"([\w-]+)": (\d+)/g, (_, rule: string, max: string) => {

@@ -1,11 +1,11 @@
-// Cycles: between files at run time, between files by types, and between folders.
+// Finds cycles: between files at run time, between files including types, and between folders.
 
 import { isTest, isTestSupport } from './architecture.ts'
 import type { Finding, Project } from './project.ts'
 
 type Graph = Map<string, Set<string>>
 
-/** Files that need each other while loading, one finding a cycle. */
+/** Finds files that need each other while loading, one finding per cycle. */
 export function checkFileCycles({ code }: Project): Finding[] {
   const graph: Graph = new Map()
   for (const { path, imports } of code.values())
@@ -14,7 +14,7 @@ export function checkFileCycles({ code }: Project): Finding[] {
   return components(graph).map((cycle) => finding(cycle[0] ?? '', 'file-cycle', cycle))
 }
 
-/** Files of the product that need each other in a circle when types count as well. */
+/** Finds product files that depend on each other in a cycle, type imports included. */
 export function checkTypeCycles(project: Project): Finding[] {
   const graph: Graph = new Map()
   for (const [from, to] of productEdges(project)) link(graph, from, to)
@@ -22,8 +22,8 @@ export function checkTypeCycles(project: Project): Finding[] {
 }
 
 /**
- * Within each folder, its subfolders (with all below them) and its own files taken as one must not
- * need each other in a circle; types count.
+ * Finds cycles within each folder, between its subfolders (with all below them) and its own files
+ * taken as one. Counts type imports.
  */
 export function checkFolderCycles(project: Project): Finding[] {
   const graphs = new Map<string, Graph>()
@@ -42,7 +42,7 @@ export function checkFolderCycles(project: Project): Finding[] {
 
 function* productEdges({ code }: Project): Generator<[string, string]> {
   for (const { path, imports } of code.values()) {
-    // Generated code is written from the contract: its place is no choice of design.
+    // Excludes generated code, whose dependencies follow from the contract and not from a design.
     if (isTest(path) || isTestSupport(path) || path.includes('/generated/')) continue
     for (const { target } of imports)
       if (target !== undefined && code.has(target)) yield [path, target]
@@ -59,7 +59,7 @@ function commonFolder(a: string, b: string): string {
     .join('')
 }
 
-/** The subfolder of `folder` that holds `path`, or `folder` itself; with a closing slash. */
+/** The subfolder of `folder` that contains `path`, or `folder` itself; with a final slash. */
 function child(folder: string, path: string): string {
   return path.slice(0, path.indexOf('/', folder.length) + 1) || folder
 }
@@ -79,7 +79,7 @@ function link(graph: Graph, from: string, to: string): void {
   graph.set(from, targets.add(to))
 }
 
-/** Strongly connected components of more than one node, or a node that needs itself (Tarjan). */
+/** Strongly connected components of several nodes, or of a node that depends on itself (Tarjan). */
 function components(graph: Graph): string[][] {
   const index = new Map<string, number>()
   const low = new Map<string, number>()

@@ -1,10 +1,10 @@
-// Exports: what is declared, what is exported, and who imports it.
+// Finds unused exports and counts type declarations.
 
 import { isProduct, isTest, isTestSupport } from './architecture.ts'
 import type { Code, Declaration, Finding, Project } from './project.ts'
 
 const CONTRACT = 'packages/contract/'
-/** The face of a package or of an adapter, which programs outside this repository import. */
+/** The public index of a package or adapter, which programs outside this repository import. */
 const INDEX = /^packages\/([\w-]+\/src|adapters\/src\/[\w-]+)\/index\.ts$/
 
 export function checkExports(project: Project): Finding[] {
@@ -41,7 +41,7 @@ function typesPerFile(project: Project): Finding[] {
   return findings
 }
 
-/** Names that product code exports and no file imports. */
+/** Names that product code exports but no file imports. */
 function unusedExports(project: Project): Finding[] {
   const { none } = exportUse(project)
   return none.map(({ path, line, name }) => {
@@ -62,7 +62,7 @@ export function exportUse(project: Project): { none: ExportedName[]; tests: Expo
 
 type ExportedName = Pick<Declaration, 'name' | 'line' | 'kind'> & { readonly path: string }
 
-/** Other files that the `exports` of a package name. */
+/** Files that the `exports` of packages name. */
 function facesOf({ texts }: Project): Set<string> {
   const faces = [...texts].flatMap(([path, text]) => {
     const [, folder] = /^(packages\/[\w-]+\/)package\.json$/.exec(path) ?? []
@@ -73,7 +73,7 @@ function facesOf({ texts }: Project): Set<string> {
   return new Set(faces)
 }
 
-/** Declared exports, and the names a slice's face passes on. */
+/** Declared exports, and the names that the index of a slice re-exports. */
 function* exportedNames(project: Project): Generator<ExportedName> {
   const faces = facesOf(project)
   for (const { path, declarations, imports } of productFiles(project)) {
@@ -89,7 +89,7 @@ function isType(kind: string): 'type' | 'value' {
   return kind === 'type' ? 'type' : 'value'
 }
 
-/** By `file#name`, whether product code or only tests import it; `export *` is looked through. */
+/** Whether product code or only tests import each `file#name`. Resolves `export *`. */
 function importedNames(project: Project): Map<string, 'product' | 'tests'> {
   const { code } = project
   const faces = facesOf(project)
@@ -106,7 +106,7 @@ function importedNames(project: Project): Map<string, 'product' | 'tests'> {
       isTest(path) || isTestSupport(path) || path.startsWith('test/') ? 'tests' : 'product'
     for (const { specifier, target, names, reexport } of imports) {
       const file = target ?? packageFace(specifier)
-      // What a package's face passes on is public; other `export *` are looked through above.
+      // Re-exports of a package's index are public; other `export *` are resolved above.
       const inner = reexport && !faces.has(path) && !INDEX.test(path)
       for (const name of names) if (file && !(inner && name === '*')) note(file, name, user)
     }

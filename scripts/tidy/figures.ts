@@ -1,4 +1,4 @@
-// The table of figures: what the tree measures now against the targets of architecture.json.
+// Prints the table of figures: current measurements against the targets of architecture.json.
 
 import { type Architecture, isProduct, SLICES } from './architecture.ts'
 import { checkFolderCycles, checkTypeCycles } from './cycles.ts'
@@ -10,16 +10,16 @@ import { folderSizes } from './shape.ts'
 export interface Figure {
   readonly measure: string
   readonly now: number
-  /** The most it should be; absent where none is set. */
+  /** Upper limit; absent if there is none. */
   readonly target?: number
   readonly note?: string
 }
 
-/** Written by `npm run generate`: read by compilers, not by people. */
+/** Whether `npm run generate` has written it: compilers read it, people do not. */
 const isGenerated = (path: string): boolean => path.includes('/generated/')
 const isWritten = (path: string): boolean => isProduct(path) && !isGenerated(path)
 
-/** Every measure that can be taken from the files alone. */
+/** Takes every measurement that needs only the files. */
 export function measure(project: Project): Figure[] {
   const targets = project.architecture.targets
   return [
@@ -92,7 +92,7 @@ function pages({ texts }: Project): KeyedFigure[] {
   ]
 }
 
-/** The size of the description, its named schemas, and objects described in two places or more. */
+/** The size of openapi.json, its named schemas, and objects that it repeats. */
 function openApi(json: string): KeyedFigure[] {
   const counts = new Map<string, number>()
   const page: unknown = JSON.parse(json, (_, value: unknown) => {
@@ -118,7 +118,7 @@ function at(value: unknown, key: string): unknown {
   return isRecord(value) ? value[key] : undefined
 }
 
-/** The measures that only a run shows, with the command that takes each. */
+/** Measurements that need a run, with the command for each. */
 const FRAMES = 'scripts/tidy/frames.ts'
 const RUN = `node --import ./${FRAMES} --test --test-isolation=none`
 const BY_HAND = [

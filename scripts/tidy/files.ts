@@ -1,4 +1,4 @@
-// Files: their names, their first lines, what reaches them, and which are too small to stand alone.
+// Checks files: their names, first lines, whether an entry reaches them, and minimum size.
 
 import { dirname, join, normalize } from 'node:path/posix'
 import ts from 'typescript-6'
@@ -24,7 +24,7 @@ export function checkNames(project: Project): Finding[] {
   return findings
 }
 
-/** The first line of a code file says what the file is for. */
+/** The first line of a code file must say what the file is for. */
 export function checkFirstLines({ code }: Project): Finding[] {
   const findings: Finding[] = []
   for (const { path, text } of code.values()) {
@@ -38,8 +38,9 @@ export function checkFirstLines({ code }: Project): Finding[] {
 }
 
 /**
- * Files no entry reaches. Product entries are what the package.json files name; tests and tools
- * are entries for themselves, so a product file that only tests use is dead as well.
+ * Finds files that no entry reaches. The product's entries are the files that package.json files
+ * name. Tests and tools are entries of their own only, so a product file that only tests use is
+ * dead as well.
  */
 export function checkReach(project: Project): Finding[] {
   const named = namedInManifests(project)
@@ -84,7 +85,7 @@ function reach(project: Project, entries: readonly string[]): Set<string> {
   return reached
 }
 
-/** Files a file imports, or names in a string: workers and child processes start that way. */
+/** Files that a file imports, or names in a string, as for workers and child processes. */
 function* referred(project: Project, code: Code): Generator<string> {
   for (const { target } of code.imports) if (target !== undefined) yield target
   yield* namedFiles(project, code)
@@ -102,7 +103,7 @@ function* namedFiles({ code }: Project, { path, ast }: Code): Generator<string> 
       if (code.has(target)) yield target
 }
 
-/** Product files by the product files that import them, types included. */
+/** The product files that import each product file, type imports included. */
 export function importersOf({ code }: Project): Map<string, string[]> {
   const importers = new Map<string, Set<string>>()
   for (const { path, imports } of code.values())
@@ -112,7 +113,10 @@ export function importersOf({ code }: Project): Map<string, string[]> {
   return new Map([...importers].map(([path, set]) => [path, [...set]]))
 }
 
-/** Small files with one importer; not faces, what only a face passes on, or what stands alone. */
+/**
+ * Finds small files with one importer. Excludes index files, files that only an index re-exports,
+ * files started by name, and pure files with a test of their own.
+ */
 export function checkSmallFiles(project: Project): Finding[] {
   const max = project.architecture.limits.small_file_lines
   const findings: Finding[] = []
@@ -124,7 +128,7 @@ export function checkSmallFiles(project: Project): Finding[] {
     if (!code || !isProduct(path) || others.length > 0 || linesOf(code.text) > max) continue
     if (path.includes('/generated/')) continue
     if (path.endsWith('/index.ts') || only.endsWith('/index.ts') || started.has(path)) continue
-    // SQL stays in SQL files.
+    // SQL must stay in SQL files.
     if (path.endsWith('.sql.ts') && !only.endsWith('.sql.ts')) continue
     if (isPure(code) && isTested(project, path)) continue
     const message = `${linesOf(code.text)} lines with one importer`
@@ -140,7 +144,7 @@ function isPure({ text }: Code): boolean {
   return !IMPURE.test(text)
 }
 
-/** A test of the same name beside it, as `pack.test.ts` or `pack.properties.test.ts`. */
+/** Whether a test of the same name exists: `pack.test.ts` or `pack.properties.test.ts`. */
 function isTested({ code }: Project, path: string): boolean {
   const stem = path.replace(/ts$/, '')
   return [...code.keys()].some((other) => isTest(other) && other.startsWith(stem))

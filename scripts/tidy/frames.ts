@@ -1,10 +1,10 @@
-// Counts the stack frames and files between the route and each SQLite call: load with `--import`.
+// Counts the stack frames and files from the route to each SQLite call; load with `--import`.
 
 const TO = '/packages/server/src/'
 const ERASURE = `${TO}slices/erasure/`
 const ROUTE = `${TO}http/endpoint.ts`
 
-// Got this way, because only the database code may import the module.
+// Not imported, because only the database code may import the module.
 const { StatementSync } = process.getBuiltinModule('node:sqlite')
 const stacks = new Map<string, number>()
 const visited = new Set<string>()
@@ -27,7 +27,7 @@ function count(stack: string): void {
   })
   for (const path of frames)
     if (path.startsWith(ERASURE) && !path.endsWith('.test.ts')) visited.add(path)
-  // A stack ends at a queue; what runs behind one is not counted.
+  // A stack ends at a queue, so calls behind a queue are not counted.
   const end = frames.lastIndexOf(ROUTE)
   if (end < 0) return
   const key = frames.slice(0, end + 1).join('\n')

@@ -1,4 +1,4 @@
-// Import rules: direction between zones and tiers, faces, restricted modules.
+// Checks imports: direction between zones and tiers, index files, restricted modules.
 
 import { isBuiltin } from 'node:module'
 import {
@@ -13,10 +13,10 @@ import {
 } from './architecture.ts'
 import type { Code, Finding, Import, Project } from './project.ts'
 
-/** What tests of any part may use beyond what the part itself may. */
+/** Packages that tests may use in addition to those of their part. */
 const TEST_PACKAGES = ['fast-check']
 
-/** Every import that points the wrong way. */
+/** Finds every import that a rule forbids. */
 export function checkImports(project: Project): Finding[] {
   const findings: Finding[] = []
   for (const code of project.code.values()) {
@@ -67,7 +67,7 @@ function judgeFile(project: Project, from: string, zone: Zone, to: string): Prob
   if (isTestSupport(to))
     return tests ? undefined : { message: `product code imports ${to}`, use: 'product code' }
   if (isTest(to)) return { message: `imports the test ${to}`, use: 'a testing/ folder' }
-  // A harness starts the whole of its package.
+  // A harness may start all of its package.
   if (isTestSupport(from) && packageOf(from) === packageOf(to)) return undefined
   const other = zoneOf(architecture, to)
   if (other?.name !== zone.name && !zone.zones.includes(other?.name ?? ''))
@@ -104,7 +104,7 @@ function restricted(project: Project, code: Code, item: Import): Problem | undef
   return undefined
 }
 
-/** Slices that architecture.json does not place in a tier, or places twice. */
+/** Finds slices that architecture.json places in no tier, or in two. */
 export function checkTiers({ architecture, code }: Project): Finding[] {
   const present = new Set([...code.keys()].map(sliceOf).filter((slice) => slice !== undefined))
   const placed = architecture.tiers.flatMap(({ slices }) => slices)

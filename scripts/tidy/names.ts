@@ -1,13 +1,13 @@
-// Names: a type is a noun, and neither exports nor files use the words that have a plainer one.
+// Checks names: types are nouns, and exports and files avoid words that have a plainer one.
 
 import type { Code, Declaration, Finding, Project } from './project.ts'
 
-/** Words that end like participles and are nouns. */
+/** Nouns that end like participles. */
 const NOUNS = wordSet(`Billing Binding Building Ceiling Children Eigen Embed Embedding Encoding Feed
   Finding Grouping Heading Keyring Landing Listing Mapping Meaning Monitoring Need Offboarding
   Padding Ping Ranking Rating Reading Reembed Ring Scoring Screen Seed Setting Sibling Spelling
   String Thing Thread Timing Token Training Warning`)
-/** Irregular participles, adjectives and question words: they say nothing of the thing itself. */
+/** Irregular participles, adjectives and question words, which do not name a thing. */
 const BARE =
   wordSet(`About After Alike Any Around At Bad Bare Begun Born Both Built Busy Came Caught
   Dead Done Drawn Due Elsewhere Found Free Fresh Full Gone Good Got How Kept Known Laid Late Later
@@ -19,13 +19,13 @@ function wordSet(list: string): ReadonlySet<string> {
   return new Set(list.split(/\s+/))
 }
 
-/** One word that is a participle, an adjective or a question word. */
+/** Whether the name is a single participle, adjective or question word. */
 export function isBare(name: string): boolean {
   if (!/^[A-Z][a-z]+$/.test(name) || NOUNS.has(name)) return false
   return BARE.has(name) || /(ed|en|ing)$/.test(name)
 }
 
-/** Banned parts of names, spelled with a hyphen between words, and what to write instead. */
+/** Banned parts of names, with a hyphen between words, and their replacements. */
 const BANNED: readonly (readonly [RegExp, string])[] = [
   [/\blook(s|ed|er|ing)?\b(?!-ahead)/, 'query, find, load or check'],
   [/\bwish(es|ed)?\b/, 'options'],
@@ -49,13 +49,13 @@ const BANNED: readonly (readonly [RegExp, string])[] = [
   [/^until\b/, 'retryOnConflict or waitFor…'],
 ]
 
-/** What to write instead of a name in camelCase, SNAKE_CASE or kebab-case; absent if it is fine. */
+/** The replacement for a name in camelCase, SNAKE_CASE or kebab-case; undefined if it is fine. */
 export function plainer(name: string): string | undefined {
   const parts = name.replaceAll(/([a-z0-9])(?=[A-Z])|_/g, '$1-').toLowerCase()
   return BANNED.find(([word]) => word.test(parts))?.[1]
 }
 
-/** Types that are no nouns, and banned words in exported names and in names of files. */
+/** Finds types that are not nouns, and banned words in exported names and file names. */
 export function checkTerms({ code }: Project): Finding[] {
   return [...code.values()].flatMap((file) => [
     ...file.declarations.flatMap((declaration) => judge(file, declaration)),
@@ -75,7 +75,7 @@ function judge({ path, text }: Code, { name, line, kind, exported }: Declaration
   return findings
 }
 
-/** The turn of a conversation: a file that speaks of one, or of its type. */
+/** Whether `turn` is that of a conversation: the text names conversations or the type `Turn`. */
 function isTurn(name: string, text: string): boolean {
   return /turn/i.test(name) && /\bconversations?\b|\bTurn\b/.test(text)
 }

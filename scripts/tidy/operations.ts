@@ -1,4 +1,4 @@
-// Operations: each one of the contract is tested somewhere.
+// Checks that a test names each operation of the contract.
 
 import ts from 'typescript-6'
 import { isTest } from './architecture.ts'
@@ -13,7 +13,7 @@ export interface DeclaredOperation {
   readonly line: number
 }
 
-/** The `operation({ id: … })` calls of the contract. */
+/** Finds the `operation({ id: … })` calls of the contract. */
 export function declaredOperations({ code }: Project): DeclaredOperation[] {
   const found: DeclaredOperation[] = []
   for (const { path, ast } of code.values()) {
@@ -40,7 +40,7 @@ function operationId(node: ts.Node): string | undefined {
   return undefined
 }
 
-/** The ids that no test text says as a quoted word and no row of the coverage page lists. */
+/** The ids that no test names in quotes and no row of the coverage page lists. */
 export function untested(
   ids: readonly string[],
   tests: readonly string[],

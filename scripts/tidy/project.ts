@@ -1,4 +1,4 @@
-// What tidy reads: the project's code files, parsed once, and its other texts.
+// The input of tidy: the project's code files, parsed once, and its other texts.
 
 import { dirname, join, normalize } from 'node:path/posix'
 import ts from 'typescript-6'
@@ -9,9 +9,9 @@ export interface Finding {
   readonly line: number
   readonly rule: string
   readonly message: string
-  /** What to write instead. */
+  /** The replacement to suggest. */
   readonly use?: string
-  /** How much it adds to the count that a ceiling limits; 1 if absent. */
+  /** How much it adds to the count that a ceiling limits; default: 1. */
   readonly weight?: number
 }
 
@@ -22,7 +22,7 @@ export interface Import {
   readonly specifier: string
   readonly line: number
   readonly kind: ImportKind
-  /** The imported names as the other module calls them; `*` for `import()` and `export *`. */
+  /** The imported names as the other module exports them; `*` for `import()` and `export *`. */
   readonly names: readonly string[]
   readonly reexport: boolean
   /** Path from the project root; absent for packages and built-ins. */
@@ -126,7 +126,8 @@ function declared(
   specifier: ts.Node,
   clause: ts.ImportClause | undefined,
 ): ImportParts | undefined {
-  // `import { type A }` stays a run-time import under verbatimModuleSyntax: only the clause counts.
+  // Only `type` on the clause counts: `import { type A }` stays a run-time import under
+  // verbatimModuleSyntax.
   const kind = clause?.phaseModifier === ts.SyntaxKind.TypeKeyword ? 'type' : 'value'
   const bindings = clause?.namedBindings
   if (!bindings) return literal(specifier, kind, [])
@@ -138,7 +139,7 @@ function elementNames({ elements }: ts.NamedImports | ts.NamedExports): string[]
   return elements.map((element) => (element.propertyName ?? element.name).text)
 }
 
-/** The names used of `* as name`: every `name.member` of the file. */
+/** The members of `* as name` that the file uses as `name.member`. */
 function membersOf({ name }: ts.NamespaceImport): string[] {
   const members = name.getSourceFile().text.matchAll(new RegExp(`\\b${name.text}\\.(\\w+)`, 'g'))
   return [...members].map(([, member = '']) => member)
@@ -160,18 +161,18 @@ function literal(
   return { specifier: node.text, kind, names, reexport: false }
 }
 
-/** The number of lines of a text that ends with a line break, or might. */
+/** The number of lines of a text, with or without a final line break. */
 export function linesOf(text: string): number {
   return text.replace(/\n$/, '').split('\n').length
 }
 
-/** Calls `each` on the node and everything below it. */
+/** Calls `each` on the node and all its descendants. */
 export function visit(node: ts.Node, each: (node: ts.Node) => void): void {
   each(node)
   ts.forEachChild(node, (child) => visit(child, each))
 }
 
-/** The 1-based line on which the node's own text starts. */
+/** The 1-based line on which the node starts, without leading comments. */
 export function lineOf(ast: ts.SourceFile, node: ts.Node): number {
   return ast.getLineAndCharacterOfPosition(node.getStart(ast)).line + 1
 }
@@ -191,7 +192,7 @@ export function commentsOf(code: Code): { line: number; text: string }[] {
   return comments
 }
 
-/** The text with literals blanked, so that `//` and `/*` outside of comments are gone. */
+/** The text with literals blanked, so that `//` and `/*` occur only in comments. */
 function withoutLiterals({ ast, text }: Code): string {
   let blanked = ''
   let end = 0

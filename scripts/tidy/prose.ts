@@ -1,8 +1,8 @@
-// Prose: comments and pages in present-day English, and a glossary with one meaning a word.
+// Checks comments and pages for banned phrases, and the glossary for duplicates and length.
 
 import { type Code, commentsOf, type Finding, type Project } from './project.ts'
 
-/** Text that is public as it is: its summaries and refusals become pages. */
+/** The contract is public: its summaries and refusals become pages. */
 const CONTRACT = /^packages\/contract\/(?!.*\.test\.ts$)/
 
 const BANNED: readonly (readonly [phrase: string, use: string])[] = [
@@ -18,14 +18,14 @@ const BANNED: readonly (readonly [phrase: string, use: string])[] = [
   ['made of', 'built from, or consists of'],
   ['stands? behind', 'implements, or protects'],
 ]
-/** Between two words: blanks, or the end of a line and the mark of the next line of a comment. */
+/** Matches the gap between two words: blanks, or a line break with the next comment mark. */
 const GAP = '(?:[ \\t]+|[ \\t]*\\n[ \\t]*(?:\\/\\/|\\*)?[ \\t]*)'
 const PHRASES = new RegExp(
   `\\b(?:${BANNED.map(([phrase]) => `(${phrase.replaceAll(' ', GAP)})`).join('|')})\\b`,
   'gi',
 )
 
-/** Banned phrases in comments, Markdown and the texts of the contract. */
+/** Finds banned phrases in comments, Markdown and the texts of the contract. */
 export function checkPhrases({ code, texts }: Project): Finding[] {
   const findings: Finding[] = []
   for (const file of code.values())
@@ -69,14 +69,14 @@ function comments(code: Code): string {
   return lines.join('\n')
 }
 
-/** Markdown without what it quotes as code. */
+/** Markdown without code blocks and code spans. */
 function withoutCode(page: string): string {
   return page.replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, (code) => code.replaceAll(/[^\n]/g, ' '))
 }
 
 const PAGE = 'STYLE.md'
 
-/** The glossary of STYLE.md is short, and gives no word twice. */
+/** Checks that the glossary of STYLE.md is short and defines no word twice. */
 export function checkGlossary({ architecture, texts }: Project): Finding[] {
   const max = architecture.limits.glossary_entries
   const rows = glossaryRows(texts.get(PAGE) ?? '')
@@ -104,6 +104,6 @@ function glossaryRows(page: string): { word: string; line: number }[] {
     const [, word] = /^\|\s*([^|]*?)\s*\|/.exec(line) ?? []
     if (word) rows.push({ word: word.replaceAll(/[*`]/g, '').toLowerCase(), line: index + 1 })
   }
-  // The head of the table and the line under it.
+  // Skips the head of the table and the line under it.
   return rows.slice(2)
 }

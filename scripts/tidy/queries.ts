@@ -1,14 +1,14 @@
-// SQL files: every query names its tenant.
+// Checks that every query of an SQL file names its tenant.
 
 import ts from 'typescript-6'
 import { type Code, type Finding, lineOf, type Project, visit } from './project.ts'
 
 const BUILDERS = /^(selectFrom|insertInto|updateTable|deleteFrom|replaceInto|mergeInto)$/
-/** Functions of platform/db/tenant-db.ts that scope a query to the handle's tenant. */
+/** Functions of platform/db/tenant-db.ts that limit a query to the handle's tenant. */
 const SCOPED = /^(from|insertInto|update|deleteFrom)$/
 const RAW = /^\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH)\s/i
 
-/** Top-level declarations of `*.sql.ts` files that query without a tenant. */
+/** Finds top-level declarations of `*.sql.ts` files that query without a tenant. */
 export function checkQueries({ code }: Project): Finding[] {
   const findings: Finding[] = []
   for (const file of code.values()) {
@@ -37,7 +37,7 @@ function* declarations({ ast }: Code): Generator<{ name: string; node: ts.Node }
   }
 }
 
-/** Whether there is a query of its own here that no scoping function has built. */
+/** Whether the node contains a query that no scoping function has built. */
 function queries(node: ts.Node): boolean {
   let [built, scoped] = [false, false]
   visit(node, (inner) => {

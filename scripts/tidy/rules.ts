@@ -1,4 +1,4 @@
-// All rules of tidy, in the order their findings are printed.
+// The list of all rules of tidy, in the order in which their findings are printed.
 
 import { isExempt } from './architecture.ts'
 import { checkBans } from './bans.ts'
@@ -40,18 +40,18 @@ const RULES: readonly ((project: Project) => Finding[])[] = [
   checkTierPage,
 ]
 
-/** Every finding that no exemption covers, whatever the ceilings let through. */
+/** Every finding that no exemption covers, regardless of the ceilings. */
 export function findAll(project: Project): Finding[] {
   const findings = RULES.flatMap((rule) => rule(project))
   return findings.filter(({ rule, path }) => !isExempt(project.architecture, rule, path))
 }
 
-/** What fails: findings without a ceiling, and ceilings that are exceeded. */
+/** The findings that fail a check: those without a ceiling, and exceeded ceilings. */
 export function checkAll(project: Project): Finding[] {
   return overCeilings(findAll(project), project.architecture.ceilings)
 }
 
-/** `path:line rule: message; use X` */
+/** Formats a finding: `path:line rule: message; use X` */
 export function render({ path, line, rule, message, use }: Finding): string {
   return `${path}:${line} ${rule}: ${message}${use === undefined ? '' : `; use ${use}`}`
 }

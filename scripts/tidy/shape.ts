@@ -1,9 +1,9 @@
-// Sizes: lines of functions and files, columns, parameters, files in a folder; literal spreads.
+// Checks sizes: lines of functions and files, columns, parameters, files; literal spreads.
 
 import ts from 'typescript-6'
 import { type Code, type Finding, lineOf, linesOf, type Project, visit } from './project.ts'
 
-/** Whatever is longer or wider than the limits of architecture.json. */
+/** Finds everything that exceeds the limits of architecture.json. */
 export function checkShape(project: Project): Finding[] {
   const { architecture } = project
   return [...project.code.values()]
@@ -37,7 +37,7 @@ function checkFolders(project: Project): Finding[] {
     })
 }
 
-/** `{ ...{ a, b } }` is `{ a, b }` in fewer lines. */
+/** Finds `{ ...{ a, b } }`, which should be `{ a, b }` on more lines. */
 function checkSpreads({ path, ast }: Code): Finding[] {
   const findings: Finding[] = []
   visit(ast, (node) => {
@@ -59,7 +59,7 @@ function checkFile({ path, text }: Code, max: number): Finding[] {
 function checkColumns({ path, text }: Code, max: number): Finding[] {
   const findings: Finding[] = []
   for (const [index, line] of text.split('\n').entries()) {
-    // An address cannot be broken.
+    // A URL cannot be broken.
     if (line.length <= max || [...line].length <= max || /https?:\/\/\S{40}/.test(line)) continue
     const message = `${[...line].length} columns, at most ${max}`
     findings.push({ path, line: index + 1, rule: 'line-length', message, use: 'two lines' })
@@ -89,7 +89,7 @@ function checkFunctions(
   return findings
 }
 
-/** The body of a `describe` is a list of tests, not a function one reads through. */
+/** Excludes the body of a `describe`, which is a list of tests and not a function to read. */
 function isSuite(node: ts.Node): boolean {
   const { parent } = node
   return ts.isCallExpression(parent) && /^(describe|suite)$/.test(parent.expression.getText())

@@ -1,4 +1,4 @@
-// Texts of every kind: nothing of one machine in them, and generated parts up to date.
+// Checks texts: no paths or hosts of one machine, and generated parts are up to date.
 
 import { type Architecture, renderTiers } from './architecture.ts'
 import type { Finding, Project } from './project.ts'
@@ -8,7 +8,7 @@ const REGISTRY = /"resolved": "https?:|^\s*(@[\w-]+:)?registry\s*=|\/\/registry\
 const OPEN = '<!-- generated: tiers -->'
 const CLOSE = '<!-- /generated -->'
 
-/** Paths and hosts that exist on one machine only. */
+/** Finds paths and hosts that exist on one machine only. */
 export function checkMachine({ texts }: Project): Finding[] {
   const findings: Finding[] = []
   for (const [path, text] of texts) {
@@ -24,7 +24,7 @@ export function checkMachine({ texts }: Project): Finding[] {
   return findings
 }
 
-/** ARCHITECTURE.md with its tiers rewritten from architecture.json; itself without markers. */
+/** ARCHITECTURE.md with its tiers rewritten from architecture.json; unchanged without markers. */
 export function withTiers(page: string, architecture: Architecture): string {
   const [start, end] = [page.indexOf(OPEN), page.indexOf(CLOSE)]
   if (start < 0 || end < start) return page

@@ -1,4 +1,4 @@
-// docs/trust.md from the table of sweeps and the results that are kept.
+// Renders docs/trust.md from the table of sweeps and the saved results.
 
 import { FSCK_CLEAN } from '../../test/crash/testing/command-line.ts'
 import { type Result, type Results, readResults } from './results.ts'
@@ -51,7 +51,7 @@ function rowOf(sweep: Sweep, result: Result | undefined): string {
   return `| [${claim}](#${name}) | ${cells.join(' | ')} |`
 }
 
-/** The form of a run, and its rounds beside those of the long form. */
+/** The form of a run, and its rounds compared with those of the long form. */
 function sizeOf({ round, long, short }: Sweep, { form, counts }: Result): [string, string] {
   if (short === null) return ['whole', '–']
   if (round === undefined || long.rounds === undefined) return [form, '–']

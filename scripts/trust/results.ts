@@ -1,4 +1,4 @@
-// The results that are kept: the last run of each sweep, in docs/trust-results.json.
+// Reads and writes the saved results: the last run of each sweep, in docs/trust-results.json.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,16 +9,16 @@ export interface Result {
   readonly form: 'long' | 'short'
   readonly outcome: 'held' | 'failed'
   readonly date: string
-  /** `+` at the end: with changes that were not committed. Of runs that are added up: all. */
+  /** Ends with `+` if there were uncommitted changes. Lists all commits of added runs. */
   readonly commit: string
   readonly seconds: number
   readonly machine: string
   readonly counts: Readonly<Record<string, number>>
-  /** How many runs it adds up, the last of them at `date`; absent: one. */
+  /** Number of runs that are added up, the last of them at `date`; default: 1. */
   readonly runs?: number
 }
 
-/** By name of the sweep. */
+/** Results by the name of the sweep. */
 export type Results = Readonly<Record<string, Result>>
 
 export const readResults = (): Results => JSON.parse(readFileSync(PATH, 'utf8'))
@@ -28,8 +28,8 @@ export function writeResults(results: Results): void {
 }
 
 /**
- * A run that held, added to the one that is kept, where that has held in the same form. A run that
- * failed stays until one replaces it.
+ * Adds a run that held to a saved one that held in the same form. A failed run stays until a
+ * replacement.
  */
 export function added(results: Results, name: string, result: Result): Results {
   const known = results[name]
@@ -45,7 +45,7 @@ export function added(results: Results, name: string, result: Result): Results {
   return { ...results, [name]: { ...result, commit, seconds, counts, runs } }
 }
 
-/** A short run that holds says less than a long one: it does not take its place. */
+/** Replaces the saved run, except by a short run that held if the saved one is long. */
 export function replaced(results: Results, name: string, result: Result): Results {
   const known = results[name]
   const keeps = known?.form === 'long' && result.form === 'short' && result.outcome === 'held'

@@ -1,9 +1,9 @@
-// The claims of docs/trust.md and the sweeps that test them: each runs files of tests.
+// The claims of docs/trust.md and the sweeps that test them, each a set of test files.
 
-/** Test files of a sweep. */
+/** The test files of a sweep. */
 interface Form {
   readonly files: readonly string[]
-  /** Replaces the number the file has; of sweeps with a `round` only. */
+  /** Replaces the number of rounds in the file; only for sweeps with a `round`. */
   readonly rounds?: number
   /** Regular expression: runs only the tests whose names match. */
   readonly tests?: string
@@ -12,14 +12,14 @@ interface Form {
 export interface Sweep {
   /** Name for `--only`. */
   readonly name: string
-  /** What breaks for a user when it fails. */
+  /** What breaks for a user if it fails. */
   readonly claim: string
-  /** What is done, and what the numbers count. */
+  /** What the sweep does, and what its numbers count. */
   readonly how: string
-  /** What counts its rounds among the counts of a result; absent: it has none. */
+  /** The name of its rounds among the counts of a result; absent if it has none. */
   readonly round?: string
   readonly long: Form
-  /** What continuous integration runs; null: the long form. */
+  /** The form that continuous integration runs; null for the long form. */
   readonly short: Form | null
 }
 

@@ -32,12 +32,12 @@ export { SIGNING_PURPOSES, type SigningPurpose }
 
 export interface KeyChange {
   readonly purpose: SigningPurpose
-  /** null: there is no current key now. */
+  /** Null if there is no current key now. */
   readonly key: PublishedKey | null
   readonly previous_key_id: string | null
 }
 
-/** A new key for each purpose; the old ones stay published. */
+/** Creates a new key for each purpose; the old ones stay published. */
 export async function rotateSigningKeys(
   kernel: Kernel,
   purposes: readonly SigningPurpose[],
@@ -52,7 +52,7 @@ export async function rotateSigningKeys(
   return changes
 }
 
-/** Leaves the purpose without a key: what needs one is refused until the next rotation. */
+/** Leaves the purpose without a key: operations that sign with it are refused until a rotation. */
 export async function retireSigningKey(
   kernel: Kernel,
   purpose: SigningPurpose,
@@ -68,8 +68,8 @@ const currentKeyId = (kernel: Kernel, purpose: SigningPurpose): string | null =>
     ?.key_id ?? null
 
 /**
- * Appends to every log the changes of the key list it does not mention yet. After a crash, or on
- * a restored log, the next change makes up for what is missing.
+ * Appends to every log the changes of the key list that it lacks. After a crash, or on a restored
+ * log, the next change adds what is missing.
  */
 async function announceKeys(kernel: Kernel): Promise<void> {
   for (const tenant_id of await kernel.keyring.listTenants())
@@ -82,7 +82,7 @@ async function announceTo(
   published: readonly PublishedKey[],
 ): Promise<void> {
   await kernel.db.transact(tenant_id, async (tx) => {
-    // Without a log the tenant is not made yet: its first entry will name the keys of that time.
+    // A tenant without a log is not fully created; its first entry will name the keys of that time.
     if (!(await findHead(tx))) return
     const { named, retired } = namedKeys((await listKeyEvents(tx)).map(({ record }) => record))
     for (const [i, key] of published.entries()) {
@@ -105,7 +105,7 @@ async function announceTo(
   })
 }
 
-/** Keys whose purpose has no current key: the last of each. A rotation retires by naming. */
+/** The last key of each purpose that has no current key. A rotation retires by naming a new key. */
 function withoutSuccessor(published: readonly PublishedKey[]): PublishedKey[] {
   const last = new Map(published.map((key) => [key.purpose, key]))
   return [...last.values()].filter(({ retired_at }) => retired_at !== null)
@@ -115,7 +115,7 @@ function namedKeys(records: readonly string[]) {
   const named = new Set<string>()
   const retired = new Set<string>()
   for (const record of records) {
-    // Written by appendCrumb under a closed schema; verified with the log.
+    // `appendCrumb` has written it under a closed schema, and it is verified with the log.
     const { event_type, subject, payload } = JSON.parse(record) as {
       event_type: string
       subject: string
@@ -131,8 +131,8 @@ function namedKeys(records: readonly string[]) {
 const CHUNK = 1_000
 
 /**
- * One unit of work a tenant, whose writes wait meanwhile. Throws OfflineError for an unknown
- * tenant, and on the embedded engine while a service runs.
+ * Recounts each tenant in one unit of work, during which its writes wait. Throws OfflineError for
+ * an unknown tenant, and on the embedded engine while a service is running.
  */
 export async function recountUsage(config: Config, wanted: string | undefined) {
   const open = await openKernel({ ...config, log_level: 'error' })
@@ -165,7 +165,7 @@ async function readLog(tx: Tx): Promise<GovernedLog> {
 
 const HOUR_US = 3_600_000_000
 
-/** For the operator, beside running services. Throws OfflineError on the embedded engine. */
+/** For the operator, while services run. Throws OfflineError on the embedded engine. */
 export async function rewriteSecrets(config: Config): Promise<RewriteResult> {
   if (config.postgres === null)
     throw new OfflineError(
@@ -181,7 +181,7 @@ export async function rewriteSecrets(config: Config): Promise<RewriteResult> {
   }
 }
 
-/** For the timer: every `hours`, in any one of the processes. */
+/** For the timer: rewrites every `hours`, in one of the processes. */
 export async function rewriteWhenDue(kernel: Kernel, hours: number): Promise<void> {
   const { keyring, logger } = kernel
   if (!keyring.rewriteSecrets) return
@@ -193,15 +193,16 @@ export async function rewriteWhenDue(kernel: Kernel, hours: number): Promise<voi
 }
 
 interface MasterRotation {
-  /** Where the key now lies that opens the keyring. */
+  /** The file that now has the key of the keyring. */
   readonly key_file: string
-  /** The old one came from the environment, which has to be changed by hand. */
+  /** True if the old key is from the environment, which the operator has to change. */
   readonly from_environment: boolean
 }
 
 /**
- * Wraps the keyring under a new key: that of `new_key_file` (64 hex digits), else a random one.
- * A key the data directory keeps is replaced there; one given by environment needs the file.
+ * Wraps the keyring under a new key: that of `new_key_file` (64 hex digits), else a random one. A
+ * key file in the data directory is replaced there. If the old key is from the environment,
+ * `new_key_file` is required.
  */
 export async function rotateMasterKey(
   config: Config,

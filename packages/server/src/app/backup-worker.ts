@@ -7,7 +7,7 @@ import { SqliteConnection } from '../platform/db/sqlite/connection.ts'
 const { from, to }: { readonly from: string; readonly to: string } = workerData
 const connection = new SqliteConnection(from, 'read')
 try {
-  // One snapshot, without the free pages that may still hold what was deleted.
+  // Copies one snapshot, without the free pages that may still hold deleted data.
   connection.run('VACUUM INTO ?', [to])
   parentPort?.postMessage('done')
 } finally {

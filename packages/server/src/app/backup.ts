@@ -1,4 +1,4 @@
-// A backup of a running or stopped service: two files, data and keyring, each useless alone.
+// Backs up a running or stopped service into two files, data and keyring, neither useful alone.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { closeSync, createReadStream, openSync, renameSync, rmSync, statSync } from 'node:fs'
@@ -27,8 +27,9 @@ interface BackupOptions {
 const POLL_MS = 250
 
 /**
- * Data first, keyring after: what is erased in between is a row whose secret the keyring has
- * destroyed already, and whose erasure its ledger replays. The other order could revive it.
+ * Copies the data first and the keyring second: a record erased in between is a row whose secret
+ * the keyring has already destroyed, and whose erasure its ledger replays. The opposite order could
+ * revive it.
  */
 export async function runBackup(
   config: Config,
@@ -49,7 +50,7 @@ export async function runBackup(
   }
 }
 
-/** `20260102T030405.678901Z`: sorts by time and is a file name everywhere. */
+/** `20260102T030405.678901Z`: sorts by time and is a valid file name everywhere. */
 const stamp = (us: number): string => formatTime(us).replaceAll(/[-:]/g, '')
 
 async function copyDatabase(from: string, to: string, options: BackupOptions): Promise<void> {

@@ -51,7 +51,7 @@ function bind<C extends Readonly<Record<string, OperationSpec>>>(
 ): Route[] {
   return Object.entries(group).map(([verb, operation]) => ({
     operation,
-    // The types of each pair agree by HandlersOf; here they are only carried together.
+    // HandlersOf has checked the types of each pair; here they are only passed on together.
     handler: handlers[verb as keyof C] as unknown as Handler<OperationSpec>,
   }))
 }

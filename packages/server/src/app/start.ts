@@ -1,4 +1,4 @@
-// Starts the service: data, recovery, background work, HTTP; and stops it in the reverse order.
+// Starts the service (data, recovery, background work, HTTP) and stops it in reverse order.
 
 import { existsSync } from 'node:fs'
 import type { Config, PostgresConfig } from '../config/config.ts'
@@ -52,27 +52,27 @@ import { startTimers } from './timers.ts'
 
 export interface Service {
   readonly url: string
-  /** Null: metrics have no address of their own. */
+  /** Null if metrics have no separate address. */
   readonly metrics_url: string | null
   readonly kernel: Kernel
   /**
-   * Stops taking requests, finishes those under way, closes everything. Throws DatabaseGone when
-   * PostgreSQL does not answer meanwhile.
+   * Refuses new requests, finishes those in flight and closes everything. Throws DatabaseGone if
+   * PostgreSQL stops responding meanwhile.
    */
   stop(): Promise<void>
 }
 
 export const LOCAL_TENANT = 'local'
 
-/** How long a stop may take to write snapshots of indexes. */
+/** Time limit for writing index snapshots at a stop. */
 const SAVE_MS = 7_000
 
-/** Processes that start together reconcile one after another. */
+/** Processes that start at the same time reconcile one after another. */
 const START_WAIT_MS = 3_600_000
 
-/** Throws OperatorError or a listen error before anything is served. */
+/** Throws OperatorError or a listen error before it serves anything. */
 export async function startService(config: Config, options: KernelOptions = {}): Promise<Service> {
-  // Before the data directory is made.
+  // Must come before the data directory is created.
   await requireFreePort(config)
   if (config.metrics.address) await requireFreePort(config.metrics.address, '--metrics-port')
   await requireCredential(config, null)
@@ -94,7 +94,7 @@ export async function startService(config: Config, options: KernelOptions = {}):
       },
     }
   } catch (error) {
-    // Nothing that has begun may go on without data; why it failed counts.
+    // Parts that were started must not run on without data. The first error is the one to report.
     const note = (other: unknown) => kernel.logger.error('start.not_undone', describeError(other))
     if (parts.timers) await stopParts(kernel, parts).catch(note)
     await close().catch(note)
@@ -104,14 +104,14 @@ export async function startService(config: Config, options: KernelOptions = {}):
   }
 }
 
-/** Adds to `parts` what it starts. */
+/** Adds the parts that it starts to `parts`. */
 async function serveKernel(
   kernel: Kernel,
   config: Config,
   parts: RunningParts,
 ): Promise<Pick<Service, 'url' | 'metrics_url'>> {
   await requireCredential(config, kernel.db)
-  // A restored copy must forget again what was erased before anybody can read it.
+  // On a restored copy, erasures must be repeated before anybody can read it.
   const reconcile = async () => {
     await reconcileErasures(kernel)
     await resumeDestructions(kernel)
@@ -120,7 +120,7 @@ async function serveKernel(
   if (config.auth === 'local') await ensureTenant(kernel, { tenant_id: LOCAL_TENANT })
   registerJobs(kernel)
   await openPayments(kernel)
-  // Not waited for: it reads every tenant, and logs its failure.
+  // Not awaited: it reads every tenant, and logs its own failure.
   sweepIndexes(kernel)
   const looker = new AssuranceThreads(config)
   setChecker(kernel, looker)
@@ -155,14 +155,14 @@ interface RunningParts {
   timers?: { stop(): Promise<void> }
 }
 
-/** Before the kernel is closed. */
+/** Must run before the kernel is closed. */
 async function stopParts(kernel: Kernel, { server, timers }: RunningParts): Promise<void> {
-  // Requests that wait for a run are answered: it ends as stopped.
+  // Requests that wait for a run get an answer, because the run ends as stopped.
   await stopChecking(kernel)
   stopStreams(kernel)
   await server?.close()
   await stopPayments(kernel)
-  // Before the timers: one of them may be at it, and would not hurry.
+  // Must come before the timers: one of them may be saving, without this time limit.
   await saveIndexes(kernel, SAVE_MS)
   await timers?.stop()
   stopFollowing(kernel)
@@ -187,7 +187,7 @@ function registerJobs(kernel: Kernel): void {
   registerRunJobs(kernel)
 }
 
-/** Throws OperatorError where nobody could sign in; without `db`, only for a new directory. */
+/** Throws OperatorError if nobody could sign in. Without `db`, checks only a new directory. */
 async function requireCredential(config: Config, db: Database | null): Promise<void> {
   const { auth, operator_key, postgres, data_dir, host } = config
   if (auth === 'local' || operator_key !== null) return
@@ -202,7 +202,7 @@ async function requireCredential(config: Config, db: Database | null): Promise<v
   )
 }
 
-// Until PostgreSQL answers, probes are told that the process is alive and not ready.
+// Until PostgreSQL responds, a placeholder tells probes that the process is alive but not ready.
 async function openWhileAlive(
   config: Config,
   options: KernelOptions,
@@ -218,8 +218,8 @@ async function openWhileAlive(
 }
 
 /**
- * A quarter of the process is then garbage and the room it lay in. Left alone V8 would keep that
- * room for as long as the service is at rest. Once a process, 0.1 s.
+ * A quarter of the heap is garbage after loading, which V8 would not free while the service is
+ * idle. Runs once per process and takes 0.1 s.
  */
 const releaseLoadingMemory = loadOnce(collectGarbage)
 
@@ -235,21 +235,21 @@ async function collectGarbage(): Promise<void> {
   }
 }
 
-/** The stop was abandoned because the database is gone; acknowledged writes are durable. */
+/** The stop was abandoned because the database is gone. Acknowledged writes are durable. */
 class DatabaseGone extends OperatorError {}
 const databaseGone = () => new DatabaseGone('the database does not answer: stopped without it')
 
 const LOOK_MS = 250
 const ANSWER_MS = 1_000
-/** Without a reply for this long, it will not come back in time. */
+/** A server that is silent for this long will not come back before the stop ends. */
 const SILENCE_MS = 3_500
 
-/** Waits for `work`, but throws DatabaseGone once a server it needs has been silent for long. */
+/** Awaits `work`, but throws DatabaseGone once a server that it needs is silent for SILENCE_MS. */
 async function whileAnswered(
   { database_url, keyring_url }: PostgresConfig,
   work: Promise<void>,
 ): Promise<void> {
-  // Ignore a later failure: nobody waits for the result any more.
+  // A later failure is ignored, because nobody waits for the result any more.
   work.catch(() => {})
   const over = { yet: false }
   const urls = [...new Set([database_url, keyring_url ?? database_url])]
@@ -259,7 +259,7 @@ async function whileAnswered(
   } finally {
     over.yet = true
   }
-  // A last flush that was refused at once was not written: the counts are lost with the process.
+  // A final flush that was refused at once was not written: its counts are lost with the process.
   if (!(await answersAll(urls))) throw databaseGone()
 }
 
@@ -269,9 +269,9 @@ async function answersAll(urls: readonly string[]): Promise<boolean> {
   return all.every(Boolean)
 }
 
-/** Resolves only when it is over, and then nobody waits for it. */
+/** Rejects with DatabaseGone once the server is silent for long. Resolves only when `over.yet`. */
 async function untilSilent(url: string, over: { readonly yet: boolean }): Promise<void> {
-  // Loaded only where it is used: the embedded service starts without it.
+  // Imported on use, so that the embedded service starts without it.
   const { answers } = await import('../platform/db/postgres/connection.ts')
   for (let last = performance.now(); !over.yet; ) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))

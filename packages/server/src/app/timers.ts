@@ -33,14 +33,14 @@ interface Timer {
   readonly every_ms: number
   /** `shared`: in each process that shares its database; `one_process`: under a lease. */
   readonly where: 'each_process' | 'one_process' | 'shared'
-  /** Ends soon after `stopping`: what is left is for the next run, in whatever process. */
+  /** Ends soon after `stopping` is aborted; the next run, in any process, does what is left. */
   run(kernel: Kernel, stopping: AbortSignal): Promise<unknown>
 }
 
 interface TimerOptions {
-  /** 0: never. */
+  /** 0 disables the timer. */
   readonly epoch_seconds: number
-  /** 0: never. */
+  /** 0 disables the timer. */
   readonly rewrite_hours: number
 }
 
@@ -48,7 +48,7 @@ const MINUTE_MS = 60_000
 
 const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Timer[] => [
   { name: 'epochs', every_ms: epoch_seconds * 1_000, where: 'one_process', run: rollGrownLogs },
-  // How long a returned memory may count as never retrieved in other processes.
+  // Maximum time for which other processes count a returned memory as never retrieved.
   { name: 'retrieved', every_ms: 2_000, where: 'each_process', run: flushRetrievedFacts },
   { name: 'indexes', every_ms: MINUTE_MS, where: 'each_process', run: saveDueIndexes },
   // An erased fact leaves the memory of every process within a second.
@@ -59,35 +59,35 @@ const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Time
     where: 'shared',
     run: (kernel) => rewriteWhenDue(kernel, rewrite_hours),
   },
-  // How soon after an outage, or the death of another process, its interrupted erasures go on.
+  // Maximum delay before erasures interrupted by an outage or a dead process continue.
   { name: 'takeover', every_ms: 2_000, where: 'each_process', run: recoverInterrupted },
   { name: 'recovery', every_ms: MINUTE_MS, where: 'one_process', run: recoverAll },
-  // How long after its expiry a request may still be stored as pending.
+  // Maximum time after its expiry for which a request is still stored as pending.
   { name: 'expiry', every_ms: 30_000, where: 'one_process', run: expireApprovals },
-  // How late a session that has rested gets its digest.
+  // Maximum delay before an idle session gets its digest.
   { name: 'digests', every_ms: 10_000, where: 'one_process', run: makeDueDigests },
-  // How late a permit ends, and a run whose memory was erased.
+  // Maximum delay before a permit ends, or a run whose memory was erased.
   { name: 'runs', every_ms: 5_000, where: 'one_process', run: settleDueRuns },
-  // Also where a service never runs for an hour, data past its retention goes within the hour.
+  // Deletes data past its retention within the hour, even if a service never runs for an hour.
   { name: 'retention', every_ms: 10 * MINUTE_MS, where: 'one_process', run: runDueRetention },
-  // How late a run may begin, and how long the run of a dead process may look alive.
+  // Maximum delay of a run, and maximum time for which the run of a dead process looks alive.
   { name: 'assurance', every_ms: 10_000, where: 'one_process', run: assureDue },
-  // How late `last_used_at` of a key is.
+  // Maximum delay of `last_used_at` of a key.
   { name: 'key_uses', every_ms: 30_000, where: 'each_process', run: flushKeyUses },
-  // How long a key or token with a namespace stays stored after it has ended.
+  // Maximum time for which a key or token with a namespace is stored after it has ended.
   {
     name: 'credentials',
     every_ms: 10 * MINUTE_MS,
     where: 'one_process',
     run: deleteEndedCredentials,
   },
-  // How late usage is told to the payment provider, and a failed payment ends a plan.
+  // Maximum delay before usage is reported to the payment provider or a failed payment ends a plan.
   { name: 'billing', every_ms: 15 * MINUTE_MS, where: 'one_process', run: reconcileBilling },
   { name: 'sessions', every_ms: 10 * MINUTE_MS, where: 'one_process', run: sweepSessions },
   { name: 'tickets', every_ms: MINUTE_MS, where: 'one_process', run: sweepTickets },
-  // How late an entry is sent after the process that appended it died.
+  // Maximum delay of an entry whose process died after it had appended it.
   { name: 'webhooks', every_ms: 30_000, where: 'each_process', run: followEndpoints },
-  // How long only the process that made a tenant's first endpoint knows of it.
+  // Maximum time for which only the creating process knows of a tenant's first endpoint.
   { name: 'new_webhooks', every_ms: 2_000, where: 'shared', run: followNewEndpoints },
   {
     name: 'deliveries',
@@ -108,7 +108,7 @@ export function startTimers(kernel: Kernel, options: TimerOptions): { stop(): Pr
   const running = new Map<string, Promise<void>>()
   const stopping = new AbortController()
   const tick = (timer: Timer) => {
-    // A tick during the run of the one before is left out.
+    // Skips a tick while the previous run is in flight.
     if (running.has(timer.name)) return
     const run = runTimer(kernel, timer, stopping.signal)
       .catch((error: unknown) => {

@@ -1,4 +1,4 @@
-// Turns settings into a configuration; a setting that cannot be used is a one-line ConfigError.
+// Turns settings into a configuration. An unusable setting is a ConfigError of one line.
 
 import { Resolver } from 'node:dns'
 import { accessSync, constants } from 'node:fs'
@@ -26,15 +26,15 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly data_dir: string
-  /** Null: the embedded engine in `data_dir`. */
+  /** Null for the embedded engine in `data_dir`. */
   readonly postgres: PostgresConfig | null
   readonly auth: 'local' | 'required'
   readonly operator_key: string | null
   /** 64 hex digits. */
   readonly master_key: string | null
-  /** 64 hex digits: what the master key is being rotated to. Only with PostgreSQL. */
+  /** 64 hex digits: the key that the master key is being rotated to. Only with PostgreSQL. */
   readonly next_master_key: string | null
-  /** Null: `custos/<instance id>`. */
+  /** Null for the default `custos/<instance id>`. */
   readonly origin: string | null
   readonly ledger_copy: string | null
   readonly allowed_hosts: readonly string[]
@@ -43,27 +43,27 @@ export interface Config {
   readonly epoch_seconds: number
   readonly rewrite_hours: number
   readonly index_bytes_max: number
-  /** Null: indexes are built from rows after each start. */
+  /** Null if indexes are built from rows after each start. */
   readonly index_dir: string | null
   readonly embedder: EmbedderConfig
-  /** Null: no plan has limits. */
+  /** Null if no plan has limits. */
   readonly plans: PlanTable | null
-  /** Null: nobody pays. */
+  /** Null if the service does not bill. */
   readonly billing: BillingConfig | null
   /** Whether the verify page is served. */
   readonly pages: boolean
-  /** Null: checkpoints are offered to nobody. */
+  /** Null if checkpoints are not sent to witnesses. */
   readonly witnesses: WitnessPolicy | null
-  /** Null: checkpoints have no timestamps. */
+  /** Null if checkpoints have no timestamps. */
   readonly timestamps: TimestampAuthority | null
-  /** Origins of consoles: their sessions may write, pages of payment may lead back to them. */
+  /** Origins of consoles: their sessions may write, and payment pages may return to them. */
   readonly console_origins: readonly string[]
-  /** How long a session lasts without a request, and at most. */
+  /** Maximum idle time of a session; `session_hours` is its maximum duration. */
   readonly session_idle_minutes: number
   readonly session_hours: number
-  /** Where browsers reach the service, an origin; null: where it listens. */
+  /** Origin under which browsers reach the service; null for the address it listens on. */
   readonly public_url: string | null
-  /** Networks and addresses of proxies in front of the service, which name their client. */
+  /** Networks and addresses of trusted proxies, whose `X-Forwarded-For` names the client. */
   readonly trusted_proxies: readonly string[]
   /** How requests to URLs that tenants chose leave. */
   readonly egress: {
@@ -89,7 +89,7 @@ export interface Config {
 
 export interface PostgresConfig {
   readonly database_url: string
-  /** Null: schema `custos_keyring` of the same database. */
+  /** Null for schema `custos_keyring` of the same database. */
   readonly keyring_url: string | null
   readonly pool: number
   readonly wait_seconds: number
@@ -136,7 +136,7 @@ export function parseConfig(env: Environment): Config {
   }
 }
 
-/** Letters of every script, as the resolver takes them; a dot at the end names the root. */
+/** Letters of every script, as the resolver accepts them; a dot at the end is the DNS root. */
 const HOST_NAME = /^[\p{L}\p{M}\p{N}_-]+(\.[\p{L}\p{M}\p{N}_-]+)*\.?$/u
 
 function listenHost(env: Environment, name: 'CUSTOS_HOST' | 'CUSTOS_METRICS_HOST'): string {
@@ -147,10 +147,10 @@ function listenHost(env: Environment, name: 'CUSTOS_HOST' | 'CUSTOS_METRICS_HOST
   throw wrong(name, 'must be an address or a host name, without scheme, port and path')
 }
 
-/** Of a browser extension or a desktop program, such as chrome-extension://abc. */
+/** Origins of browser extensions and desktop programs, such as chrome-extension://abc. */
 const OTHER_ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^/?#@*\s]+$/
 
-/** As requests name them: other spellings would match no request. */
+/** Must be spelled as requests name them, because other spellings would match no request. */
 function allowedHosts(env: Environment): string[] {
   return list(env.CUSTOS_ALLOWED_HOSTS).map((given) => {
     const entry = given.toLowerCase()
@@ -183,7 +183,7 @@ function pagesOn(env: Environment): boolean {
   return given === 'on'
 }
 
-/** A process on PostgreSQL writes no file unless it is told where. */
+/** A process on PostgreSQL writes no files unless the setting names a directory. */
 function indexDir(env: Environment): string | null {
   const given = env.CUSTOS_INDEX_DIR
   if (given) return given === 'none' ? null : resolve(given)
@@ -200,7 +200,7 @@ function authMode(env: Environment, host: string): 'local' | 'required' {
   if (given === undefined) return isLoopback(host) ? 'local' : 'required'
   if (given !== 'local' && given !== 'required')
     throw wrong('CUSTOS_AUTH', 'must be local or required')
-  // Without credentials, anybody who can reach another address would have full access.
+  // Without credentials, anybody who can reach a public address would have full access.
   if (given === 'local' && !isLoopback(host))
     throw wrong('CUSTOS_AUTH', 'can be local only where CUSTOS_HOST is a loopback address')
   return given
@@ -215,14 +215,14 @@ function postgres(env: Environment): PostgresConfig | null {
     if (keyring_url === null) return null
     throw wrong('CUSTOS_KEYRING_URL', 'requires CUSTOS_DATABASE_URL')
   }
-  // A generated key would be lost with the machine, and each process would have another one.
+  // A generated key would be lost with the machine, and each process would generate its own.
   if (env.CUSTOS_MASTER_KEY === undefined)
     throw wrong('CUSTOS_MASTER_KEY', 'is required with CUSTOS_DATABASE_URL (64 hex digits)')
   return { database_url, keyring_url, pool, wait_seconds }
 }
 
 const DATABASE_URL = /^postgres(ql)?:\/\//
-/** What the driver knows: it would take no notice of another spelling, and encrypt nothing. */
+/** Parameters that the driver knows: it would ignore a misspelt one and not encrypt. */
 const SSL_PARAMETERS = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation']
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
@@ -265,7 +265,7 @@ function isReadable(file: string): boolean {
   }
 }
 
-/** As a header can carry it whole: a line end of the file it was read from would be cut off. */
+/** A value that fits into a header unchanged; the newline at the end of a file would be cut off. */
 const HEADER_VALUE = /^[!-~]([ -~]*[!-~])?$/
 
 function operatorKey(env: Environment): string | null {
@@ -303,7 +303,7 @@ function nextMasterKey(env: Environment): string | null {
 function origin(env: Environment): string | null {
   const given = env.CUSTOS_ORIGIN
   if (given === undefined) return null
-  // It is the key name of a signed note: no spaces, no plus sign (C2SP signed-note).
+  // The origin is the key name of a signed note: no spaces, no plus sign (C2SP signed-note).
   if (!/^[!-*,-~]{1,200}$/.test(given))
     throw wrong('CUSTOS_ORIGIN', 'must be printable ASCII without spaces or "+"')
   return given
@@ -352,7 +352,7 @@ function logLevel(env: Environment): LogLevel {
   const given = env.CUSTOS_LOG_LEVEL ?? 'info'
   if (!LOG_LEVELS.includes(given))
     throw wrong('CUSTOS_LOG_LEVEL', `must be one of ${LOG_LEVELS.join(', ')}`)
-  // Checked against the list above.
+  // The list above contains it.
   return given as LogLevel
 }
 

@@ -42,7 +42,7 @@ function httpEmbedder(env: Environment): EmbedderConfig['http'] {
     if (alone) throw wrong(alone, 'requires CUSTOS_EMBEDDER_URL')
     return null
   }
-  // Both are part of the embedding space's name; a start does not query the embedding service.
+  // Both are part of the space's name, and the start does not query the embedding service for them.
   for (const name of needs)
     if (env[name] === undefined) throw wrong(name, 'is required with CUSTOS_EMBEDDER_URL')
   return {

@@ -14,7 +14,7 @@ export interface Setting {
   /** The default in words, or the number itself for settings with a range. */
   readonly fallback: string
   readonly help: string
-  /** Whole numbers only, both ends included. */
+  /** Set for whole numbers; both ends are included. */
   readonly range?: { readonly min: number; readonly max: number }
   /** Heading under which docs/configuration.md lists the setting. */
   readonly topic?: string
@@ -225,7 +225,7 @@ export const SETTINGS = [
     value: 'N',
     fallback: '3600',
     help: 'seconds between checkpoints, signed only if the log has grown; 0 never',
-    // Above 24.8 days a timer of Node fires at once.
+    // A timer of Node fires at once above 24.8 days.
     range: { min: 0, max: 86_400 * 24 },
   },
   {
@@ -434,7 +434,7 @@ export type Environment = Readonly<Partial<Record<SettingName, string>>>
 /** The settings in the process environment; empty values count as unset. */
 export const readEnvironment = (): Environment => read(SETTINGS)
 
-/** Empty values count as unset. */
+/** Reads settings from the process environment; empty values count as unset. */
 export function read<N extends string>(settings: readonly { readonly name: N }[]) {
   const values: Partial<Record<N, string>> = {}
   for (const { name } of settings) {
@@ -445,10 +445,10 @@ export function read<N extends string>(settings: readonly { readonly name: N }[]
 }
 
 const PREFIX = 'CUSTOS_'
-/** Settings of this project's tests. */
+/** Prefix of the settings of this project's tests. */
 const OF_TESTS = 'CUSTOS_TEST_'
 
-/** Names in the environment that look like settings and are none of these. */
+/** Names in the environment that look like settings but are not among these. */
 export function unknownNames(settings: readonly Setting[]): string[] {
   const known = new Set(settings.map(({ name }) => name))
   return Object.keys(process.env).filter(
@@ -465,13 +465,13 @@ export const settingsHelp = (settings: readonly Setting[] = SETTINGS): string =>
     })
     .join('\n')
 
-/** A setting that cannot be used; the message is one line. */
+/** A setting is unusable; the message is one line. */
 export class ConfigError extends OperatorError {}
 
 // The value may be a secret, so it is not part of the message.
 export const wrong = (name: SettingName, rule: string) => new ConfigError(`${name} ${rule}`)
 
-/** The whole number a setting holds, or its default. Throws ConfigError outside its range. */
+/** The whole number of a setting, or its default. Throws ConfigError if it is out of range. */
 export function integer(env: Environment, name: SettingName): number {
   const { range, fallback }: Partial<Setting> = SETTINGS.find((row) => row.name === name) ?? {}
   assert(range, `${name} has no range`)

@@ -1,4 +1,4 @@
-// Writes an answer to the connection: complete texts, and streams whose truncation is seen.
+// Writes an answer to the connection: complete texts, and streams whose truncation is detectable.
 
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
@@ -21,7 +21,7 @@ export const answerHeaders = (request_id: string, contentType: string): Headers 
   'x-content-type-options': 'nosniff',
 })
 
-/** Returns the bytes of the body. */
+/** Returns the number of bytes of the body. */
 export function sendText(
   raw: ServerResponse,
   status: number,
@@ -31,18 +31,18 @@ export function sendText(
   const bytes = Buffer.byteLength(text)
   headers['content-length'] = bytes
   raw.writeHead(status, headers)
-  // The same bytes, and of a long text a good deal sooner on the way.
+  // ASCII has the same bytes in latin1, which is sent noticeably faster for a long text.
   raw.end(text, bytes === text.length ? 'latin1' : 'utf8')
   return bytes
 }
 
-/** 204: no body, and no length of one (RFC 9110, 8.6). */
+/** 204 has neither a body nor a content-length (RFC 9110, 8.6). */
 export function sendNothing(raw: ServerResponse, { 'content-type': _, ...headers }: Headers): void {
   raw.writeHead(NO_CONTENT, headers)
   raw.end()
 }
 
-/** A page of this service runs nothing and loads nothing, wherever it is opened. */
+/** Pages of this service run nothing and load nothing, wherever they are opened. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "style-src 'unsafe-inline'",
@@ -70,13 +70,13 @@ export function sendFile(
   return file.length
 }
 
-/** Whether an answer has headers only (RFC 9110, 9.3.2). */
+/** Whether the answer has headers only (RFC 9110, 9.3.2). */
 const isHeadersOnly = (raw: ServerResponse): boolean => raw.req.method === 'HEAD'
 
 /**
- * Sends the lines at the client's pace. An error before the first line is thrown, so that it
- * becomes an ordinary answer; later ones cut the connection without the closing chunk, so that
- * no client takes a part for the whole, and are thrown as well.
+ * Sends lines at the client's pace. An error before the first line is thrown, so that it becomes an
+ * ordinary answer. A later error cuts the connection without the closing chunk, so that no client
+ * takes a part for the whole, and is thrown as well.
  */
 export async function sendStream(
   raw: ServerResponse,
@@ -96,7 +96,7 @@ export async function sendStream(
       if (waiting.length >= STREAM_CHUNK_CHARS) {
         await write(raw, waiting)
         waiting = ''
-        // A client that keeps up does not make a stream wait, nor does a database in this process.
+        // Yields, because neither a fast client nor an in-process database makes the stream wait.
         await pace()
       }
       next = await iterator.next()
@@ -110,7 +110,7 @@ export async function sendStream(
   }
 }
 
-/** What a connection may be behind before its next frames are waited with. */
+/** Unsent bytes from which on the next frames wait for the connection. */
 const BEHIND_BYTES_MAX = 256 * 1024
 
 /** Sends frames as they come, until they end, the client leaves, or `cut` finds it stuck. */
@@ -120,7 +120,7 @@ export async function sendEvents(
   frames: AsyncIterable<string>,
   cut: EventStreamReply['cut'],
 ): Promise<void> {
-  // Proxies that collect answers would hold the frames back; the connection ends with the stream.
+  // Buffering proxies would hold the frames back. The connection ends with the stream.
   raw.writeHead(200, { ...headers, 'x-accel-buffering': 'no', connection: 'close' })
   if (isHeadersOnly(raw)) {
     raw.end()
@@ -140,7 +140,7 @@ async function write(raw: ServerResponse, text: string): Promise<void> {
   if (!raw.write(text) && !raw.destroyed) await drained(raw)
 }
 
-/** Resolves when the client has taken what was written, or is gone; or when `cut` is aborted. */
+/** Resolves when the client has read what was written or is gone, or `cut` is aborted. */
 async function drained(raw: ServerResponse, cut?: EventStreamReply['cut']): Promise<void> {
   const gone = new AbortController()
   const ended = () => gone.abort()
@@ -157,5 +157,5 @@ async function drained(raw: ServerResponse, cut?: EventStreamReply['cut']): Prom
   }
 }
 
-// A header value: no quotes, no control characters, ASCII only.
+// Makes a name safe for a header value: no quotes, no control characters, ASCII only.
 const safeName = (name: string): string => name.replaceAll(/[^\w.-]/g, '_')

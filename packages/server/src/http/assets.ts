@@ -14,7 +14,7 @@ import { JSON_TYPE } from './answer.ts'
 
 const INDEX = '/errors'
 
-/** Path of the page of a code: the `type` of a problem (RFC 9457, 3.1.1). */
+/** Path of the page of a refusal code: the `type` of a problem (RFC 9457, 3.1.1). */
 export const errorPath = (code: string): string => `${INDEX}/${code}`
 
 interface ErrorPage extends Remedy {
@@ -34,7 +34,7 @@ export function errorPages(): Asset[] {
   return [asset(INDEX, indexOf(explained)), ...pages]
 }
 
-/** The page at `/`: where to go. JSON for clients that ask for it. */
+/** The page at `/` with links; JSON for clients that ask for it. */
 export function startPage({ version, auth, pages }: Kernel['settings']): Asset {
   const { docs, openapi, verify, console } = PUBLIC_PATHS
   const links = {
@@ -122,7 +122,7 @@ function documentOf(title: string, body: readonly string[]): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
-/** A text of the contract as HTML; backticks mark code. */
+/** Converts a text of the contract to HTML; backticks mark code. */
 const toHtml = (text: string): string =>
   text
     .replaceAll(/[&<>]/g, (character) => ENTITIES[character] ?? character)
@@ -132,20 +132,19 @@ export interface Asset {
   readonly path: string
   readonly type: string
   readonly content: Buffer
-  /** The same for a client whose Accept header names JSON and no HTML. */
+  /** The same content for a client whose Accept header names JSON and not HTML. */
   readonly json?: Buffer
-  /** The policy of a page that brings its own. */
+  /** The content security policy of a page that states its own. */
   readonly policy?: string
   /** Default: no-cache. */
   readonly caching?: string
-  /** The content in gzip, for clients that take it. */
+  /** The content in gzip, for clients that accept it. */
   readonly gzip?: () => Buffer
 }
 
 /**
- * Routes outside of the operation table, beside `/` and `/errors`. All are GET, need no credential,
- * read nothing that is stored, and may not be framed; CUSTOS_CONSOLE=off removes
- * `verify` and `console`.
+ * Routes outside the operation table, besides `/` and `/errors`. All are GET, need no credential,
+ * read no stored data, and may not be framed. CUSTOS_CONSOLE=off removes `verify` and `console`.
  */
 export const PUBLIC_PATHS = {
   openapi: '/openapi.json',
@@ -185,7 +184,7 @@ export const loadExplorer = (): Promise<Asset[]> =>
 const VERIFY_PAGE = new URL('../../../verify-page/dist/verify.html', import.meta.url)
 const POLICY = /<meta http-equiv="Content-Security-Policy" content="([^"]+)">/
 
-/** The verify page with the policy it states itself; before it was built, how to build it. */
+/** The verify page with the policy that it states; if it is not built, a page that says how to. */
 export async function loadVerifyPage(file: URL = VERIFY_PAGE): Promise<Asset> {
   const html = await readOrNull(file)
   const policy = html === null ? undefined : POLICY.exec(html)?.[1]

@@ -1,4 +1,4 @@
-// Builds the HTTP server from the contract: Fastify routes and carries, nothing more.
+// Builds the HTTP server from the contract. Fastify only routes and transports.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -49,14 +49,14 @@ interface ServerOptions extends AuthOptions {
 export interface RequestDeadlines {
   /** Headers and body of any request. */
   readonly requestMs: number
-  /** A streamed body, which is read as it comes: the largest import over a slow line. */
+  /** A streamed body, read as it arrives: allows the largest import over a slow line. */
   readonly streamMs: number
-  /** How often late requests are searched for. */
+  /** Interval of the search for late requests. */
   readonly checkMs: number
 }
 
 const PATIENCE: RequestDeadlines = { requestMs: 60_000, streamMs: 3_600_000, checkMs: 10_000 }
-/** No parameter is longer: the headers and the URL of a request have 16 KiB in all. */
+/** Longer than any parameter: the headers and the URL of a request have 16 KiB in all. */
 const PARAM_CHARS_MAX = 16_384
 
 /**
@@ -112,7 +112,7 @@ function createFastify(kernel: Kernel, patience: RequestDeadlines): FastifyInsta
     forceCloseConnections: 'idle',
     requestTimeout: patience.requestMs,
     genReqId: () => '',
-    // Operations validate by themselves: the framework's compilers take a twentieth of a start.
+    // Operations validate their input; the framework's compilers would take 5 % of the start.
     schemaController: {
       compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas },
     },
@@ -139,9 +139,10 @@ function createFastify(kernel: Kernel, patience: RequestDeadlines): FastifyInsta
 }
 
 /**
- * A stop closes connections that have sent no request, as browsers open them ahead, and each of the
- * others with its answer. Node closes those that rest when the stop begins: it would wait a minute
- * for the first request of the former, and for the next one of a proxy that now asks elsewhere.
+ * At a stop, closes connections that have sent no request (browsers open them in advance) and each
+ * of the others with its answer. Node closes only those that are idle when the stop begins: it
+ * would wait a minute for the first request of the former, and for the next request of a proxy that
+ * now uses another server.
  */
 function closeAtStop(server: FastifyInstance): void {
   const unused = new Set<Socket>()
@@ -160,7 +161,7 @@ function closeAtStop(server: FastifyInstance): void {
   server.addHook('preClose', async () => {
     stopping = true
     for (const socket of unused) socket.destroy()
-    // Of requests that were sent without waiting for answers, the newest is answered last.
+    // The newest of pipelined requests is answered last.
     const newest = new Map([...answers].map((answer) => [answer.req.socket, answer]))
     for (const answer of newest.values()) closeAfter(answer)
   })
@@ -172,7 +173,7 @@ function closeAfter(answer: ServerResponse): void {
   else answer.once('finish', () => answer.req.socket.destroySoon())
 }
 
-/** Of several hosts or credentials Node keeps the first: a proxy may have meant another one. */
+/** Node keeps the first of several hosts or credentials, but a proxy may have used another one. */
 function explainHeaders({ rawHeaders, httpVersion }: IncomingMessage): string | null {
   let [hosts, credentials] = [0, 0]
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -185,7 +186,7 @@ function explainHeaders({ rawHeaders, httpVersion }: IncomingMessage): string | 
   return credentials > 1 ? 'A request must have one header Authorization' : null
 }
 
-// Bodies stay on the connection until the caller is known: the endpoint reads them.
+// Bodies stay on the connection until the caller is known; the endpoint reads them.
 function carryBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', (_request, _payload, done) => done(null))
@@ -204,18 +205,18 @@ function bindRoute(server: FastifyInstance, endpoint: Endpoint, { operation }: R
 
 function urlOf({ path, greedy }: { path: string; greedy?: boolean }): string {
   const url = greedy ? path.replace(LAST_PARAMETER, '*') : path
-  // A parameter with a suffix would not match a line end or an encoded slash by itself.
+  // A parameter before a suffix would not match a line end or an encoded slash by default.
   return url.replaceAll(/\{(\w+)\}(?=\.)/g, ':$1([\\s\\S]+)').replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** Served without a credential besides the public operations. */
+/** Assets served without a credential, besides the public operations. */
 async function loadAssets(routes: readonly Route[], kernel: Kernel): Promise<Asset[]> {
   const operations = routes.map(({ operation }) => operation)
   let document: Buffer | undefined
   const openapi: Asset = {
     path: PUBLIC_PATHS.openapi,
     type: 'application/json; charset=utf-8',
-    // Built for the first request: most processes are never asked for it.
+    // Built on the first request, because most processes never serve it.
     get content() {
       document ??= Buffer.from(JSON.stringify(buildOpenapi(operations, kernel.settings.version)))
       return document
@@ -258,7 +259,7 @@ function bindUnrouted(
   })
   server.setErrorHandler((error: { statusCode?: number }, request, reply) => {
     reply.hijack()
-    // The framework looks at some methods more closely before it knows that they are not served.
+    // The framework validates some methods before it knows that they are not served.
     const isServed = known.methodsOf(request.url).includes(request.method)
     const refusal = isServed
       ? refusalOfFramework(error)
@@ -267,7 +268,7 @@ function bindUnrouted(
   })
 }
 
-/** What a page may send; a strict list keeps headers that guard sessions out. */
+/** Headers that a page may send; a strict list excludes headers that protect sessions. */
 const REQUEST_HEADERS = [
   'authorization',
   'content-type',
@@ -280,7 +281,7 @@ const REQUEST_HEADERS = [
   'x-request-id',
 ].join(', ')
 
-/** What a page may read besides the headers that every page may. */
+/** Headers that a page may read, besides those that every page may. */
 const EXPOSED_HEADERS = [
   'content-disposition',
   'idempotency-replayed',
@@ -291,12 +292,12 @@ const EXPOSED_HEADERS = [
   'x-request-id',
 ].join(', ')
 
-/** Seconds; browsers use less, Chromium two hours. */
+/** Seconds; browsers use less: Chromium two hours. */
 const PREFLIGHT_SECONDS = '7200'
 
 /**
- * Answers preflights and marks answers for the listed origins. @fastify/cors does not fit: its
- * headers belong to the framework's reply, and operations write to the connection themselves.
+ * Answers preflights and adds headers for the listed origins. @fastify/cors does not fit: it sets
+ * headers on the framework's reply, while operations write to the connection themselves.
  */
 function allowOrigins(server: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return
@@ -329,9 +330,9 @@ function answerPreflight(response: ServerResponse): void {
 const METRICS_PATH = '/metrics'
 
 interface MetricsOptions {
-  /** An address of their own; null: they are served with everything else. */
+  /** A separate address; null if metrics are served with everything else. */
   readonly address: { readonly host: string; readonly port: number } | null
-  /** Whether they need no credential. */
+  /** Whether metrics need no credential. */
   readonly open: boolean
   readonly epoch_seconds: number
 }
@@ -361,7 +362,7 @@ class MetricsRoute {
     })
   }
 
-  /** A server of its own, which has nothing else. */
+  /** Starts a separate server that serves only metrics. */
   async listen({ host, port }: { host: string; port: number }) {
     const server = createServer((request, response) => {
       const path = (request.url ?? '').split('?', 1)[0]

@@ -20,10 +20,10 @@ import { type Kernel, perKernel } from '../platform/kernel/kernel.ts'
 import { Refusal, type RefusalExtras } from '../platform/refusal.ts'
 import { readCookie, renderCookie } from './access/cookies.ts'
 
-/** An Idempotency-Key and what must not differ between its uses. */
+/** An Idempotency-Key and the content that must be the same on each use. */
 export interface IdempotencyKey {
   readonly key: string
-  /** Of a streamed body its digest: reads what is left of it. */
+  /** The body, or the digest of a streamed body, for which it reads what is left. */
   content(): Promise<Uint8Array>
 }
 
@@ -63,7 +63,7 @@ export class HttpCall implements Call {
     return clientAddress(this.#headers, remote, this.kernel.settings.trusted_proxies)
   }
 
-  // Made when asked for: most operations end before anybody could go away.
+  // Created on first use, because most operations end before the client could leave.
   get gone(): AbortSignal {
     if (this.#gone) return this.#gone.signal
     const gone = new AbortController()
@@ -73,7 +73,7 @@ export class HttpCall implements Call {
     return gone.signal
   }
 
-  /** Whether a unit of work was run; the unit counts its usage itself. */
+  /** Whether a unit of work has run; the unit counts its usage itself. */
   get wrote(): boolean {
     return this.#wrote
   }
@@ -101,7 +101,7 @@ export class HttpCall implements Call {
     this.#cookies.push(renderCookie(this.#headers, cookie))
   }
 
-  /** Those that the answer sets. */
+  /** Cookies that the answer sets. */
   get cookies(): readonly string[] {
     return this.#cookies
   }
@@ -146,8 +146,8 @@ export class HttpCall implements Call {
 }
 
 /**
- * Each trusted proxy appends to `X-Forwarded-For` whom it was called by; what stands before the
- * first that is not trusted anybody can have written.
+ * Each trusted proxy appends the address of its caller to `X-Forwarded-For`. From the right, the
+ * first address that is not trusted is the client's; anybody can have written what is left of it.
  */
 function clientAddress(
   headers: IncomingHttpHeaders,

@@ -1,4 +1,4 @@
-// Values for a schema: text parameters of query and path strictly converted, defaults filled in.
+// Converts text parameters of query and path strictly by a schema, and fills in defaults.
 
 import type { TSchema } from 'typebox'
 import { isLabel, validationDetail } from '../platform/validation.ts'
@@ -12,13 +12,13 @@ interface Parameter {
 
 const TEXT: Parameter = { kind: 'string', itemKind: 'string' }
 const NAME_CHARS_MAX = 100
-/** Stands for every text in a path that cannot be an id: none has a control character. */
+/** Replaces path text that cannot be an id; no id has a control character. */
 const NO_ID = '\u0001'
 
 const INTEGER = /^(?:0|-?[1-9]\d{0,15})$/
 const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/
 
-/** Text parameters by the schema that declares them. */
+/** Converts text parameters to the types that their schema declares. */
 export class Coercion {
   readonly #parameters: ReadonlyMap<string, Parameter>
   readonly #where: string
@@ -38,12 +38,12 @@ export class Coercion {
     )
   }
 
-  /** Text that does not fit, and what is not declared, is left as it is for validation. */
+  /** Leaves undeclared parameters, and text that does not fit, unchanged for validation. */
   apply(given: unknown): Record<string, unknown> {
-    // Without a prototype, any name of a parameter is a name like others.
+    // Without a prototype, no parameter name is special.
     const coerced: Record<string, unknown> = Object.create(null)
     if (!isObject(given)) return coerced
-    // In the order of the schema, whatever the caller's: idempotency compares the result as text.
+    // In schema order, not the caller's, because idempotency compares the result as text.
     for (const name of new Set([...this.#parameters.keys(), ...Object.keys(given)])) {
       const value = given[name]
       if (value === undefined) continue
@@ -53,7 +53,7 @@ export class Coercion {
     return coerced
   }
 
-  /** No database takes U+0000; in a path it is in no id. */
+  /** No database accepts U+0000; in a path it cannot be part of an id. */
   #withoutNul(name: string, value: unknown): unknown {
     if (this.#where === 'path') return isLabel(value) ? value : NO_ID
     const texts = Array.isArray(value) ? value : [value]
@@ -110,7 +110,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 type Fill = (value: unknown) => void
 
-/** A function that sets missing members to their defaults, or null when there are none. */
+/** Returns a function that sets missing members to their defaults, or null if there are none. */
 export function compileDefaults(schema: unknown): Fill | null {
   if (!isObject(schema)) return null
   if (Array.isArray(schema['anyOf'])) return firstOf(schema['anyOf'].map(compileDefaults))
@@ -140,7 +140,7 @@ function compileItems(items: unknown): Fill | null {
   }
 }
 
-// A union with defaults in more than one branch would be ambiguous; ours are "this or null".
+// Defaults in several branches of a union would be ambiguous; our unions are "this or null".
 const firstOf = (fills: readonly (Fill | null)[]): Fill | null =>
   fills.find((fill) => fill !== null) ?? null
 

@@ -64,13 +64,13 @@ const EVENTS_TYPE = 'text/event-stream'
 const INERT = { 'content-security-policy': "default-src 'none'; sandbox" }
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]+$/
 const EMPTY = Buffer.alloc(0)
-/** The parameter that the path of a greedy operation ends with. */
+/** The parameter at the end of the path of a greedy operation. */
 export const LAST_PARAMETER = /\{(\w+)\}$/
 
-/** What an operation without a query or a body takes: no name at all. */
+/** The schema of an operation without a query or a body, which allows no members. */
 const NOTHING = Type.Object({}, { additionalProperties: false })
 
-/** Text parameters of one place: coerced, defaulted and validated. */
+/** Parameters of the query or the path, which it converts, defaults and validates. */
 class Parameters {
   readonly #coercion: Coercion
   readonly #fill: ((value: unknown) => void) | null
@@ -99,18 +99,18 @@ interface ReceivedBody {
   content(): Promise<Uint8Array>
 }
 
-/** What is known of a request while it runs, for the log line, the metrics and the span. */
+/** What is known of a running request, for the log line, the metrics and the span. */
 interface Trace {
   readonly request_id: string
-  /** The operation's, or HEAD. */
+  /** The operation's method, or HEAD. */
   readonly method: string | undefined
   readonly started_ms: number
   readonly parent: TraceParent | null
   principal: Principal
   tenant_id: string
-  /** The code of the refusal; null: there was none. */
+  /** The code of the refusal, or null. */
   error: string | null
-  /** Of the body that was sent; null: a stream, or nothing yet. */
+  /** Bytes of the body that was sent; null for a stream, or before anything is sent. */
   bytes: number | null
   params: unknown
   reply: unknown
@@ -123,7 +123,7 @@ export class Endpoint {
   readonly #authenticator: Authenticator
   readonly #requestIds: RequestIds
   readonly #params: Parameters | null
-  /** The parameter that takes the rest of the path. */
+  /** The parameter that matches the rest of the path. */
   readonly #rest: string | null
   readonly #query: Parameters
   readonly #body: Shape
@@ -133,7 +133,7 @@ export class Endpoint {
   readonly #bodyBytesMax: number
   readonly #streamMs: number
   readonly #meter: RouteMeter
-  /** An orchestrator asks every few seconds. */
+  /** True for probes, which an orchestrator calls every few seconds. */
   readonly #isProbe: boolean
 
   /** @param streamMs how long a streamed body may take to arrive */
@@ -186,7 +186,7 @@ export class Endpoint {
     this.#log(status, trace)
   }
 
-  /** Returns the status answered with. */
+  /** Returns the status of the answer. */
   async #answer(arrived: ArrivedRequest, response: ServerResponse, trace: Trace): Promise<number> {
     const operation = this.#operation
     const { headers } = arrived.raw
@@ -197,7 +197,7 @@ export class Endpoint {
     const params = this.#params?.parse(this.#named(arrived.params)) ?? {}
     trace.params = params
     trace.tenant_id = authorize(operation, trace.principal, params)
-    // Where no plan has limits there is nothing to wait for.
+    // Without plan limits there is nothing to wait for.
     const limited = this.#kernel.settings.plans !== null
     const rate = limited ? await takeRequest(this.#kernel, trace.principal, operation.id) : null
     const query = this.#query.parse(arrived.query)
@@ -217,12 +217,12 @@ export class Endpoint {
       headers,
       response,
     })
-    // Validated above against the schemas that type the handler's input.
+    // The schemas that type the handler's input have validated it above.
     const input = { params, query, body } as InputOf<OperationSpec>
     const reply: unknown = await this.#handler(call, input)
     trace.reply = reply
 
-    // An operator's reads are not the tenant's use.
+    // Reads of an operator do not count as use by the tenant.
     if (!call.wrote && trace.principal.tenant_id !== '')
       readMeter(this.#kernel).count(trace.tenant_id, operation.id)
     const answering = answerHeaders(trace.request_id, operation.reply_type ?? JSON_TYPE)
@@ -240,7 +240,7 @@ export class Endpoint {
     return operation.status
   }
 
-  /** A stream may be opened with a ticket in place of a credential. */
+  /** A stream may be opened with a ticket instead of a credential. */
   #findCaller({ raw, query }: ArrivedRequest): Principal | Promise<Principal> {
     const given = this.#operation.reply_type === EVENTS_TYPE ? Object(query).ticket : undefined
     if (given === undefined) return this.#authenticator.find(raw.headers, raw.method ?? '')
@@ -319,7 +319,7 @@ export class Endpoint {
     return { body, content: async () => bytes }
   }
 
-  /** An operation without a body takes none, or one that says nothing. */
+  /** Refuses a body with members. An empty body, `null` or `{}` is accepted. */
   #refuseMembers(bytes: Buffer): void {
     const body = bytes.length === 0 ? null : parseJsonBody(bytes)
     if (body !== null) this.#body.assert(body)
@@ -333,7 +333,7 @@ export class Endpoint {
     return {
       body,
       async content() {
-        // Whatever its reader left: after its end there is nothing to read.
+        // Reads what the handler left. After the end of the body there is nothing to read.
         for await (const _ of body);
         return digest?.digest() ?? EMPTY
       },
@@ -347,7 +347,7 @@ export class Endpoint {
       throw new Refusal('unsupported_media_type', 'The body must not be compressed')
   }
 
-  /** For a tenant that another cluster serves: the refusal that has its address. */
+  /** Replaces the error by a refusal with the address if another cluster serves the tenant. */
   async #locate(error: unknown, { tenant_id }: Trace): Promise<unknown> {
     if (!isGone(error) || tenant_id === '') return error
     const moved = await this.#kernel.db.read(tenant_id, loadTenant).catch((reason) => reason)
@@ -358,7 +358,7 @@ export class Endpoint {
     const { request_id } = trace
     const refusal = asRefusal(error, this.#kernel.logger, request_id)
     trace.error = refusal.code
-    // The stream was cut off: its status line is out and says 200.
+    // The stream was cut off after its status line, which said 200.
     if (response.headersSent) return 500
     const rendered = renderRefusal(refusal, request_id)
     const { status, headers } = rendered
@@ -404,7 +404,7 @@ const acceptsPage = ({ accept = '' }: IncomingMessage['headers']): boolean =>
 
 /** The status of a preview, which changes nothing. */
 const OK = 200
-/** What waits for a person is not done yet. */
+/** The status of a request that waits for a person. */
 const ACCEPTED = 202
 
 type ReplyOfKind =
@@ -440,14 +440,14 @@ function keyedBy(
     )
   // The same body sent to another store is another request.
   const target = Buffer.from(`${JSON.stringify([params, query])}\n`)
-  // A credential gets no answer that was given to one with other limits. Its id is no part of
-  // this: the key that replaces it can repeat its requests.
+  // A credential must not get an answer that was given to one with other limits. Its id is not
+  // included, so that a key that replaces it can repeat its requests.
   const limited = formatLimits(principal)
   const scoped = limited === '' ? key : `${key}\n${limited}`
   return { key: scoped, content: async () => Buffer.concat([target, await content()]) }
 }
 
-/** Keys of a tenant that has moved are destroyed here, like those of one that was off-boarded. */
+/** Keys of a moved tenant are destroyed here, like those of an off-boarded one. */
 const isGone = (error: unknown): boolean =>
   (error instanceof Refusal || error instanceof KeyringError) &&
   (error.code === 'tenant_moved' || error.code === 'tenant_destroyed')

@@ -26,14 +26,14 @@ const STORE_HEADER = 'x-custos-store'
 const STORE_DEFAULT = 'default'
 const CREDENTIALS = ['authorization', 'x-api-key'] as const
 
-/** What the query of the address may choose; a client's configuration has one address. */
+/** Query parameters that a client may set in its configured address. */
 const CHOICES: readonly string[] = ['store', 'tools', 'namespace']
 
 export class McpRoute {
   readonly #server: FastifyInstance
   readonly #kernel: Kernel
   readonly #authenticator: Authenticator
-  /** Loaded by the first request: most processes serve none. */
+  /** Loaded by the first request, because most processes serve none. */
   readonly #load = loadOnce(async () => {
     const { serveOverHttp, TOOL_SETS } = await import('@custos/mcp')
     const serving = serveOverHttp(limits.body_bytes)
@@ -41,7 +41,7 @@ export class McpRoute {
     return { serving, sets: TOOL_SETS }
   })
   #close: () => Promise<void> = async () => {}
-  /** Confirmations of callers without a credential are signed with it. */
+  /** Signs confirmations of callers without a credential. */
   readonly #secret: string
   readonly #meter: RouteMeter
 
@@ -101,7 +101,7 @@ export class McpRoute {
     })
   }
 
-  /** Returns the status answered with. */
+  /** Returns the status of the answer. */
   async #answer(
     raw: IncomingMessage,
     query: unknown,
@@ -130,7 +130,7 @@ export class McpRoute {
     return answer.status
   }
 
-  /** Operations as this caller, inside the process: every check is made as for a request. */
+  /** A fetch that calls operations as this caller in the process, with all checks of a request. */
   #fetchAs(given: IncomingMessage['headers'], request_id: string): typeof fetch {
     return async (input, { method = 'GET', headers, body, signal } = {}) => {
       const { pathname, search } = new URL(String(input))
@@ -181,14 +181,14 @@ function choicesOf(query: unknown, headers: IncomingMessage['headers']) {
   return { store, tools: text('tools') ?? 'core', namespace: text('namespace') }
 }
 
-/** What the caller knows and a model does not: the same in every process of the service. */
+/** A secret that the caller has and a model has not: the same in every process of the service. */
 function credentialOf(headers: IncomingMessage['headers']): string | undefined {
   return CREDENTIALS.map((name) => headers[name]?.toString()).find(
     (value) => value !== undefined && !/^(bearer)?\s*$/i.test(value),
   )
 }
 
-/** The request as the protocol library takes it, without the credential. */
+/** The request in the form of the protocol library, without the credential. */
 function requestOf(raw: IncomingMessage, body: Buffer, response: ServerResponse): Request {
   const headers = new Headers()
   for (const [name, value] of Object.entries(raw.headers))

@@ -1,5 +1,5 @@
-// The address before the service listens on it: whether it is free, and a server that stands in
-// while the database is waited for, alive, not ready, and nothing else.
+// The address before the service listens on it: checks that it is free, and runs a placeholder that
+// is alive but not ready while the service waits for the database.
 
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
@@ -12,7 +12,7 @@ import { renderRefusal } from './render-refusal.ts'
 
 const RETRY_AFTER_S = 5
 
-/** Answers the liveness probes; everything else is 503 with Retry-After, `/readyz` included. */
+/** Answers liveness probes with 200; anything else, even `/readyz`, gets 503 with Retry-After. */
 export async function startPlaceholderServer(
   { host, port }: { host: string; port: number },
   version: string,
@@ -45,7 +45,7 @@ export async function listenOn(
     server.listen(port, host, resolve)
   })
   return {
-    // A TCP server that listens has an address of this kind.
+    // A listening TCP server has an address of this type.
     port: (server.address() as AddressInfo).port,
     close: () =>
       new Promise((resolve) => {
@@ -55,7 +55,7 @@ export async function listenOn(
   }
 }
 
-/** Throws OperatorError where this process cannot listen. */
+/** Throws OperatorError if this process cannot listen there. */
 export async function requireFreePort(
   { host, port }: { host: string; port: number },
   flag = '--port',

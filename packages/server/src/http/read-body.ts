@@ -1,4 +1,4 @@
-// Takes a request's bytes off the connection, never more than allowed.
+// Reads a request's body from the connection, never more than the limit.
 
 import type { Hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -13,7 +13,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
 }
 
-/** The whole body; refuses `body_too_large` as soon as that is known. */
+/** The whole body; refuses `body_too_large` as soon as it is known to be. */
 export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer> {
   if (!hasBody(raw)) return Promise.resolve(EMPTY)
   if (announced(raw) > bytesMax) return Promise.reject(tooLarge(bytesMax))
@@ -38,7 +38,7 @@ export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer
   })
 }
 
-/** The body chunk by chunk, at the reader's pace; `digest` is fed what the reader gets. */
+/** The body in chunks, at the reader's pace; `digest` is updated with what the reader gets. */
 export async function* streamBody(
   raw: IncomingMessage,
   bytesMax: number,
@@ -47,7 +47,7 @@ export async function* streamBody(
   if (announced(raw) > bytesMax) throw tooLarge(bytesMax)
   let bytes = 0
   try {
-    // Destroying the request on an early end would cut the connection before the answer.
+    // By default an early end destroys the request, and so the connection before the answer.
     for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length
       if (bytes > bytesMax) throw tooLarge(bytesMax)
@@ -70,12 +70,12 @@ const cutOff = () => new Refusal('bad_request', 'The body ended before it was co
 
 const streaming = new WeakSet<Socket>()
 
-/** Whether the server's own deadline is not meant for what arrives on the connection now. */
+/** Whether the server's own deadline does not apply to what the connection is sending now. */
 export const isStreaming = (socket: Socket): boolean => streaming.has(socket)
 
 /**
- * Gives the body of a request its own deadline, in place of the server's. The connection is
- * cut when it passes: the reader of the body is told so.
+ * Gives the body of a request its own deadline instead of the server's. When it passes, the
+ * connection is closed and the reader of the body gets an error.
  */
 export function allowStream(raw: IncomingMessage, streamMs: number): void {
   const { socket } = raw

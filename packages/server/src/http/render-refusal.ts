@@ -25,11 +25,11 @@ interface RefusalReply {
 const DAMAGED =
   'stored data or a stored key is damaged and does not open: run custos fsck, which names it'
 
-/** Bits of a sealed row, of its secret or of a wrapped key are not those that were written. */
+/** Whether stored bits (a sealed row, its secret or a wrapped key) have changed. */
 const isDamage = (error: unknown): boolean =>
   error instanceof SealError || (error instanceof KeyringError && error.code === 'keyring_damaged')
 
-/** The refusal an error stands for; anything unforeseen is logged and says nothing. */
+/** Converts an error to a refusal. Unexpected errors are logged and reveal nothing. */
 export function asRefusal(error: unknown, logger: Logger, request_id: string): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof KeyringError && error.code === 'no_signing_key')
@@ -40,12 +40,12 @@ export function asRefusal(error: unknown, logger: Logger, request_id: string): R
     logger.warn('keyring.unavailable', { request_id, reason: error.message })
     return new Refusal('unavailable', undefined, { retry_after_s: 5 })
   }
-  // Other processes were started with a new master key, and this one was left running.
+  // Other processes were restarted with a new master key, and this one was not.
   if (error instanceof KeyringError && error.code === 'wrong_master_key') {
     logger.error('keyring.wrong_master_key', { request_id })
     return new Refusal('unavailable', undefined, { retry_after_s: 5 })
   }
-  // Rotated while the request was under way: asked again, it is signed with the new key.
+  // The key was rotated during the request; a retry is signed with the new key.
   if (error instanceof KeyringError && error.code === 'signing_key_retired')
     return new Refusal('unavailable', undefined, { retry_after_s: 1 })
   if (isDamage(error)) {
@@ -85,8 +85,8 @@ export function renderRefusal(refusal: Refusal, request_id: string): RefusalRepl
 }
 
 /**
- * The page for a browser that was led here: the same for every reason, so that it tells nobody
- * whom the tenant knows.
+ * The error page for a browser that was redirected here. It is the same for every reason, so that
+ * it does not reveal whom the tenant knows.
  */
 export function renderPage({ headers }: RefusalReply, request_id: string): RefusalReply['text'] {
   Object.assign(headers, {

@@ -1,11 +1,11 @@
-// Keeps calls from a service that fails.
+// A circuit breaker: stops calls to a service that fails.
 
 const FIRST_MS = 1_000
 const LONGEST_MS = 60_000
 
 /**
- * After `failures` in a row nothing is let through for a second, then one call to try; each further
- * failure doubles the time, up to a minute. A call that succeeds lets everything through again.
+ * After `failures` consecutive failures, blocks calls for a second and then allows one trial call.
+ * Each further failure doubles the pause, up to a minute. A call that succeeds closes the breaker.
  */
 export class Breaker {
   readonly #allowed: number
@@ -13,19 +13,19 @@ export class Breaker {
   #openUntil = 0
   #trying = false
 
-  /** @param failures in a row, after which calls are held */
+  /** @param failures consecutive failures after which calls are blocked */
   constructor(failures = 1) {
     this.#allowed = failures - 1
   }
 
-  /** Milliseconds that calls are held; 0: one may try. */
+  /** Milliseconds for which calls are still blocked; 0 if a call is allowed. */
   get held_ms(): number {
     if (this.#failures <= this.#allowed) return 0
     const left = this.#openUntil - performance.now()
     return left > 0 ? left : this.#trying ? FIRST_MS : 0
   }
 
-  /** Milliseconds to wait; 0: go on, and tell `succeeded`, `failed` or `gaveUp` how it went. */
+  /** Returns milliseconds to wait. If 0, call, then report `succeeded`, `failed` or `gaveUp`. */
   enter(): number {
     const held_ms = this.held_ms
     if (held_ms === 0 && this.#failures > this.#allowed) this.#trying = true
@@ -37,12 +37,12 @@ export class Breaker {
     this.#trying = false
   }
 
-  /** Stopped by the caller: nothing was learned. */
+  /** The caller stopped the call, so its outcome says nothing about the service. */
   gaveUp(): void {
     this.#trying = false
   }
 
-  /** `wished_ms`: what the service asked for. Returns how long it is to be left alone. */
+  /** @param wished_ms what the service asked for @returns milliseconds until the next call */
   failed(wished_ms: number | null): number {
     this.#trying = false
     this.#failures += 1

@@ -9,10 +9,10 @@ export const viewBytes = (bytes: Uint8Array): Buffer =>
 /** Lower-case hex. */
 export const toHex = (bytes: Uint8Array): string => viewBytes(bytes).toString('hex')
 
-/** The bytes of hex that is known to be well-formed: its own ids, digests and keys. */
+/** The bytes of trusted hex: the service's own ids, digests and keys. Does not validate. */
 export const fromHex = (hex: string): Buffer => Buffer.from(hex, 'hex')
 
-/** SHA-256 in the runtime: several times faster than the portable one. */
+/** SHA-256 of the runtime, several times faster than the portable implementation. */
 export const sha256 = (bytes: Uint8Array): Uint8Array => hash('sha256', bytes, 'buffer')
 
 /** The UTF-8 of a value's JSON. */
@@ -25,19 +25,20 @@ const BLOCK_BYTES = 64
 const DIGEST_BYTES = 32
 const INNER_PAD = 0x36
 const OUTER_PAD = 0x5c
-/** Longer texts are rare and get a buffer of their own. */
+/** Longer texts are rare and get their own buffer. */
 const TEXT_BYTES = 16 * 1024
-/** The most UTF-8 bytes of a UTF-16 unit. */
+/** Maximum UTF-8 bytes of a UTF-16 unit. */
 const UTF8_BYTES_MAX = 3
 
-// One of each for the process: new buffers took twice the time of the hashes. Both are wiped before
-// a call returns: neither key nor text waits for the next garbage collection.
+// One of each per process: allocating buffers took twice the time of the hashes. Both are wiped
+// before a call returns, so that neither key nor text waits for the garbage collector.
 const inner = Buffer.alloc(BLOCK_BYTES + TEXT_BYTES)
 const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES)
 
 /**
- * RFC 2104 over the UTF-8 of texts under one key of at most 64 bytes; lower-case hex. Two one-shot
- * hashes take a fifth of the time of an Hmac object. The key must not change between calls.
+ * HMAC-SHA256 (RFC 2104) of the UTF-8 of texts under one key of at most 64 bytes; lower-case hex.
+ * Two one-shot hashes take a fifth of the time of an Hmac object. The key must not change between
+ * calls.
  */
 export function hmacSha256(key: Uint8Array): (text: string) => string {
   if (key.length > BLOCK_BYTES) throw new RangeError('a key of at most 64 bytes')

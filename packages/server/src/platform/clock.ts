@@ -5,7 +5,7 @@ export interface Clock {
   now(): number
 }
 
-/** A clock that the data can set forward, when it is opened. */
+/** A clock that is set forward to the newest time in the data when the data is opened. */
 export interface ProcessClock extends Clock {
   raise(us: number): void
 }
@@ -15,15 +15,15 @@ export const TIME_MIN_US = Date.UTC(1700, 0, 1) * 1000
 export const TIME_MAX_US = Date.UTC(2255, 0, 1) * 1000
 
 /**
- * The system clock, never repeating and never going back, also not behind `floor_us`:
- * the newest time a previous run of this data has used.
+ * The system clock, made strictly increasing. It also never returns a time before `floor_us`, the
+ * newest time that a previous run used.
  */
 export function systemClock(floor_us = 0): ProcessClock {
   let last = floor_us
   return {
     now() {
-      // What has passed since the start leaves out the time a machine was suspended, and does not
-      // follow when its clock is set forward.
+      // The monotonic clock does not count the time that a machine was suspended, and does not
+      // follow when its wall clock is set forward.
       const passed = Math.floor((performance.timeOrigin + performance.now()) * 1000)
       const wall = Math.max(passed, wallTime())
       last = wall > last ? wall : last + 1
@@ -35,10 +35,10 @@ export function systemClock(floor_us = 0): ProcessClock {
   }
 }
 
-/** Microseconds by the machine's clock as it is set now, which may go back. */
+/** Microseconds of the machine's wall clock, which may go back. */
 export const wallTime = (): number => Date.now() * 1_000
 
-/** Clocks of one service may differ so much before it is reported. */
+/** A difference up to this between the clocks of one service is not reported. */
 export const CLOCK_TOLERANCE_US = 5_000_000
 
 /** Whole seconds a time lies ahead of the machine's clock; 0 within the tolerance. */
@@ -47,7 +47,7 @@ export function secondsAhead(us: number): number {
   return ahead_us > CLOCK_TOLERANCE_US ? Math.round(ahead_us / 1_000_000) : 0
 }
 
-/** What to do about a log whose newest time lies ahead of the machine's clock. */
+/** Advice for an operator whose log has a newest time ahead of the machine's clock. */
 export const CLOCK_ADVICE =
   'Set the clock of this machine (NTP). If it is right, it was ahead when the newest entries ' +
   'were written: new entries are dated just after them until it has caught up.'
@@ -68,7 +68,7 @@ export const DAY_US = 86_400_000_000
 
 const two = (value: number): string => (value < 10 ? `0${value}` : String(value))
 
-// Times written one after another mostly lie in one day: a Date costs more than all the rest.
+// Most consecutive times are of one day, and creating a Date costs more than the rest.
 let lastDay = Number.NaN
 let lastDate = ''
 
@@ -82,8 +82,8 @@ const RFC3339 =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})$/
 
 /**
- * Microseconds of an RFC 3339 time, or null: naive times (no offset), impossible dates and
- * times outside 1700..2254 are all null. Digits beyond the sixth are cut off.
+ * Microseconds of an RFC 3339 time. Returns null for a time without an offset, an impossible date,
+ * or a time outside 1700..2254. Digits beyond the sixth are cut off.
  */
 export function parseTime(text: string): number | null {
   const match = RFC3339.exec(text)
@@ -97,10 +97,10 @@ const ISO_OFFSET = /[Zz]$|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?$/
 const ISO_TIME = /^(\d\d)(?:(:?)(\d\d)(?:\2(\d\d)(?:[.,](\d+))?)?)?$/
 
 /**
- * A calendar date of ISO 8601, alone or with a time of day, in the extended or the basic format;
- * without an offset it is in UTC. Null: anything else, also week and ordinal dates, leap seconds,
- * the hour 24, dates that do not exist, and times outside 1700..2254. `is_day`: a date alone, which
- * is its midnight, and as the end of a period includes the whole day.
+ * Parses a calendar date of ISO 8601, alone or with a time of day, in the extended or the basic
+ * format; a time without an offset is in UTC. Returns null for anything else, including week and
+ * ordinal dates, leap seconds, the hour 24, dates that do not exist, and times outside 1700..2254.
+ * `is_day` is true for a date alone: it means midnight, and as the end of a period the whole day.
  */
 export function parseDateOrTime(
   text: string,

@@ -1,20 +1,21 @@
 // Pure: puts long runs of combining marks in canonical order, before they are normalised.
 
-// The engine's normaliser moves each mark into place one step at a time: a run of 100,000 marks in
-// the wrong order takes it ten seconds. Runs that text in any language has are left to it.
+// The engine's normaliser moves each mark into place one step at a time: 100,000 marks in the wrong
+// order take it ten seconds. Short runs, which are all that real languages have, are left to it.
 const LONG_RUN = /\p{M}{32}\p{M}*/gu
 
-// Of the lowest and of the highest combining class but 0 (The Unicode Standard, section 4.3).
+// Marks of the lowest and the highest combining class but 0 (The Unicode Standard, section 4.3).
 const [LOWEST, HIGHEST] = ['\u0334', '\u0345']
 
 /**
- * A canonically equivalent text that `String.prototype.normalize` takes linear time for; in every
- * normal form it is the same as `text`. Linear (The Unicode Standard, section 3.11, D108 to D109).
+ * Returns a canonically equivalent text, which has the same normal forms as `text` but which
+ * `String.prototype.normalize` handles in linear time. Linear itself (The Unicode Standard, section
+ * 3.11, D108 to D109).
  */
 export const sortCombiningMarks = (text: string): string => text.replace(LONG_RUN, orderRun)
 
 function orderRun(run: string): string {
-  // A few marks stand for two.
+  // A few marks decompose into two.
   const apart = [...new Set(run)].map((mark) => [mark, mark.normalize('NFD')] as const)
   const ranks = ranksOf(new Set(apart.flatMap(([, marks]) => [...marks])))
   const pairs = apart.filter(([mark, marks]) => mark !== marks)
@@ -26,14 +27,14 @@ function orderRun(run: string): string {
       ranked[rank] = (ranked[rank] ?? '') + mark
       continue
     }
-    // Of class 0: no mark moves across it.
+    // A mark of class 0: no mark moves across it.
     ordered += ranked.join('') + mark
     ranked = []
   }
   return ordered + ranked.join('')
 }
 
-/** Marks of one combining class have one rank; those of class 0 have none. */
+/** Ranks marks by combining class. Marks of class 0 have no rank. */
 function ranksOf(marks: ReadonlySet<string>): Map<string, number> {
   const moving = [...marks].filter((mark) => isMoved(HIGHEST + mark) || isMoved(mark + LOWEST))
   const ranks = new Map<string, number>()

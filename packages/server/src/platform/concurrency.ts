@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from './refusal.ts'
 
-/** What can change between the read that a unit of work is prepared from and the unit itself. */
+/** What may change between the read that prepares a unit of work and the unit itself. */
 type ConflictSubject =
   | 'agent'
   | 'approver'
@@ -33,7 +33,7 @@ export class Conflict extends Error {
 
 interface RetryOptions {
   readonly on: ConflictSubject
-  /** How often `act` runs at most. */
+  /** The most times that `act` runs. */
   readonly attempts: number
   /** Text of the refusal after the last attempt. */
   readonly message?: string
@@ -43,7 +43,7 @@ interface RetryOptions {
   readonly pause_ms?: number
 }
 
-/** Runs `act` again while it meets conflicts of the subject; refuses `unavailable` at last. */
+/** Retries `act` on conflicts of the subject; refuses `unavailable` after the last attempt. */
 export async function retryOnConflict<T>(
   act: () => Promise<T>,
   { on, attempts, message, retry_after_s = 1, pause_ms }: RetryOptions,
@@ -62,15 +62,15 @@ export async function retryOnConflict<T>(
 interface KeyedQueue {
   /** Runs `act` once all earlier work of the key has ended, whether it failed or not. */
   run<T>(key: string, act: () => Promise<T>): Promise<T>
-  /** Whether work of the key runs or waits. */
+  /** Whether work of the key is running or waiting. */
   has(key: string): boolean
   /** Resolves when all work queued so far, of every key, has ended. Never rejects. */
   idle(): Promise<void>
 }
 
-/** Work of one key runs one after another, in the order of the calls; keys do not wait. */
+/** Runs the work of one key in the order of the calls; keys do not wait for each other. */
 export function keyedQueue(): KeyedQueue {
-  /** The end of the last work of each key. */
+  /** For each key, a promise that resolves when its last work ends. */
   const last = new Map<string, Promise<void>>()
   return {
     async run(key, act) {
@@ -92,7 +92,7 @@ export function keyedQueue(): KeyedQueue {
 
 const ignore = (): void => {}
 
-/** At most `permits` calls run at a time; the others wait in the order they came. */
+/** Runs at most `permits` calls at a time; the others wait in the order of the calls. */
 export function semaphore(permits: number): { run<T>(act: () => Promise<T>): Promise<T> } {
   let free = permits
   const waiting: (() => void)[] = []
@@ -112,8 +112,8 @@ export function semaphore(permits: number): { run<T>(act: () => Promise<T>): Pro
 }
 
 /**
- * Equal calls within one iteration of the event loop share a run of `act`, which begins after all
- * of them.
+ * Shares one run of `act` between equal calls within one iteration of the event loop. The run
+ * begins after all of them.
  */
 export function shareCalls<A extends readonly string[], T>(
   act: (...args: A) => Promise<T>,
@@ -132,7 +132,7 @@ export function shareCalls<A extends readonly string[], T>(
   }
 }
 
-/** The result of `work`, or of `otherwise` when `work` takes longer than `ms`. */
+/** The result of `work`, or of `otherwise` if `work` takes longer than `ms`. */
 export async function waitAtMost<T>(work: Promise<T>, ms: number, otherwise: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
@@ -146,8 +146,9 @@ export async function waitAtMost<T>(work: Promise<T>, ms: number, otherwise: () 
 }
 
 /**
- * A function that runs `load` on its first call and returns the same promise from then on. After a
- * rejection the next call loads again: what was missing (a file descriptor, memory) may be back.
+ * Returns a function that runs `load` on its first call and then returns the same promise. After a
+ * rejection the next call loads again, because what was missing (a file descriptor, memory) may be
+ * available by then.
  */
 export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
   let loaded: Promise<T> | undefined

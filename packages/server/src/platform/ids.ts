@@ -16,7 +16,7 @@ export const systemIds: Ids = {
   base62: (length) => Array.from({ length }, () => BASE62[randomInt(62)]).join(''),
 }
 
-// Drawn from the system 4 KiB at a time: the call costs more than what it brings.
+// Draws 4 KiB from the system at a time, because the call costs more than the bytes.
 const pool = Buffer.alloc(4_096)
 let used = pool.length
 
@@ -29,7 +29,7 @@ function takeHex(bytes: number): string {
   const taken = pool.subarray(used, used + bytes)
   used += bytes
   const hex = taken.toString('hex')
-  // What is left in the pool could be read from the heap after the record it salts is erased.
+  // Bytes left in the pool could be read from the heap after the record that they salt is erased.
   taken.fill(0)
   return hex
 }

@@ -1,4 +1,4 @@
-// Pure: a cache of bounded size that drops the entry unused for longest.
+// Pure: an LRU cache of bounded size or weight.
 
 export class LruCache<K, V> {
   readonly #max: number
@@ -23,7 +23,7 @@ export class LruCache<K, V> {
     return this.#entries.size
   }
 
-  /** Counts as a use. */
+  /** Returns the value and marks it as used. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
@@ -32,7 +32,7 @@ export class LruCache<K, V> {
     return entry.value
   }
 
-  /** As `get`, but does not count as a use: for reads that must cost one look-up only. */
+  /** Like `get`, but does not mark the value as used, which saves a look-up. */
   peek(key: K): V | undefined {
     return this.#entries.get(key)?.value
   }
@@ -41,7 +41,7 @@ export class LruCache<K, V> {
     return this.#entries.has(key)
   }
 
-  /** Counts as a use. Returns the value; one heavier than the whole cache is not kept. */
+  /** Marks the value as used and returns it. A value heavier than the whole cache is not kept. */
   set(key: K, value: V): V {
     this.delete(key)
     const weight = this.#weigh(value)
@@ -65,7 +65,7 @@ export class LruCache<K, V> {
     this.#weight = 0
   }
 
-  /** Unused for longest first; entries may be deleted meanwhile. */
+  /** Entries, least recently used first. Entries may be deleted during the iteration. */
   *entries(): Generator<[K, V]> {
     for (const [key, { value }] of this.#entries) yield [key, value]
   }

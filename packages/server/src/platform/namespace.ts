@@ -1,4 +1,4 @@
-// Pure: sub-namespaces of a tenant, as stored (`x`) and as shown and signed (`T/x`).
+// Pure: sub-namespaces of a tenant, in stored form (`x`) and in shown and signed form (`T/x`).
 
 import { limits } from '@custos/contract'
 import { Refusal } from './refusal.ts'
@@ -7,14 +7,14 @@ import { Refusal } from './refusal.ts'
 export const formatNamespace = (tenant_id: string, namespace: string | null): string =>
   namespace === null ? tenant_id : `${tenant_id}/${namespace}`
 
-/** All of a store, or one namespace of it. */
+/** A whole store, or one namespace of it. */
 export interface StorePart {
   readonly store_id: string
-  /** Absent: every namespace; null: the root. */
+  /** Absent for every namespace; null for the root. */
   readonly namespace?: string | null | undefined
 }
 
-/** Whether a namespace is within the part. */
+/** Whether the part includes the namespace. */
 export const includesNamespace = (
   part: Pick<StorePart, 'namespace'>,
   namespace: string | null,

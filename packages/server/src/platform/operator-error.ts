@@ -1,7 +1,7 @@
-// What stops a command or a start for a reason its operator can act on.
+// Errors that stop a command or the start for a reason that the operator can fix.
 
-/** The message is one clear line, without a caller's words; no stack is shown for it. */
+/** The message is one clear line without input of callers, and is shown without a stack. */
 export class OperatorError extends Error {}
 
-/** What keeps an offline command from doing its work. */
+/** An offline command cannot do its work. */
 export class OfflineError extends OperatorError {}

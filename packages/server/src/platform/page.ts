@@ -12,14 +12,14 @@ export interface Page {
   readonly limit: number
   readonly offset: number
   /**
-   * The last row of the page before, by its place in the order of the list: mostly its time or log
-   * position, and the id of rows with times. The rows behind it are the page then, not those from
-   * `offset` on.
+   * The last row of the previous page: its position in the order of the list (mostly its time or
+   * log position), and its id where positions are times. If set, the page starts after this row
+   * instead of at `offset`.
    */
   readonly after: { readonly at: number; readonly id: string } | null
   /**
-   * The list's envelope; a full page carries the cursor of the next one. With `end`, that one has
-   * the rows behind it, whatever was added to the list or left it in the meantime.
+   * The list's envelope; a full page carries the cursor of the next page. With `end`, the next page
+   * starts after that row, whatever is added to the list or removed from it in the meantime.
    */
   envelope<const K extends string, T>(
     key: K,
@@ -34,8 +34,8 @@ export interface Page {
 }
 
 /**
- * Refuses a cursor that this service did not make, or made for another list.
- *
+ * Reads the page options of a query. Refuses a cursor that this service did not issue, or issued
+ * for another list.
  * @param list the id of the operation that lists
  */
 export function pageOf(query: PageQuery | undefined, fallback: number, list: string): Page {
@@ -59,19 +59,19 @@ export function pageOf(query: PageQuery | undefined, fallback: number, list: str
   }
 }
 
-/** A cursor that names the list it continues; `place` is where, in a form of the list's own. */
+/** Encodes a cursor for a list; `place` is the position, in a format of the list's own. */
 export const writeCursor = (list: string, place: string): string =>
   Buffer.from(`${place}~${list}`).toString('base64url')
 
 /**
- * The parts of the place that a cursor stands for. Refuses one that is not of this form, or of
- * another list; a cursor of an earlier version names no list.
+ * Decodes a cursor into the parts of its position. Refuses a cursor in another format or of another
+ * list. Cursors of earlier versions name no list and are accepted.
  */
 export function readCursor(cursor: string, list: string, form: RegExp): RegExpExecArray {
   const text = Buffer.from(cursor, 'base64url').toString()
   const [place = '', named = list, ...rest] = text.split('~')
   const match = form.exec(place)
-  // Decoding base64 is lenient; only the spelling that was given is valid.
+  // Base64 decoding is lenient; only the exact spelling that was issued is valid.
   const isSpelled = Buffer.from(text).toString('base64url') === cursor
   if (!match || !isSpelled || named !== list || rest.length > 0)
     throw new Refusal('rejected', 'the cursor is not one this list gave')

@@ -1,9 +1,9 @@
-// A reply that a slice has written as JSON already, from parts it keeps as text.
+// A reply that a slice has already serialised as JSON, from parts that it keeps as text.
 
-/** `T` is what the text parses to: a text for the reply of another operation does not compile. */
+/** `T` is the type that the text parses to: a reply of another operation does not compile. */
 export class RawJson<T = unknown> {
   readonly text: string
-  /** Numbers of the reply that are known without parsing the text. */
+  /** Figures of the reply that are known without parsing the text. */
   readonly figures: Readonly<Record<string, number>>
   declare readonly parsed: T
 
@@ -13,6 +13,6 @@ export class RawJson<T = unknown> {
   }
 }
 
-/** `text` must be JSON of the reply; a test of each caller compares it with the ordinary one. */
+/** `text` must be the JSON of the reply; a test of each caller compares it with the usual one. */
 export const rawJson = <T>(text: string, figures?: RawJson['figures']): RawJson<T> =>
   new RawJson<T>(text, figures)

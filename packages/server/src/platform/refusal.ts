@@ -1,18 +1,18 @@
-// A refusal: what the caller did cannot be done. Declared, rendered once, never a 500.
+// A declared error of an operation, which is rendered in one place and is never a 500.
 
-// Not the face of the package: threads that load this need no schemas.
+// Not the index of the package: worker threads that load this file need no schemas.
 import { type RefusalCode, refusals } from '@custos/contract/refusals'
 
 export interface RefusalExtras {
   /** Further members of the answer's top level, for example `capability` and `operation`. */
   readonly members?: Readonly<Record<string, unknown>>
-  /** An object instead of the text as `detail`. */
+  /** Replaces the text of `detail` by an object. */
   readonly detail?: unknown
   readonly retry_after_s?: number
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Thrown to end an operation; a transaction it leaves is rolled back. */
+/** Thrown to end an operation; a transaction that it leaves is rolled back. */
 export class Refusal extends Error {
   readonly code: RefusalCode
   readonly extras: RefusalExtras
@@ -29,7 +29,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Why something failed, in a word that may be shown: no message, which may quote something. */
+/** The reason of a failure in one word that is safe to show: a message could quote input. */
 export function failureOf(error: unknown): string {
   if (error instanceof Refusal) return error.code
   return error instanceof Error ? error.name : 'unknown'

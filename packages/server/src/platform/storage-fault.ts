@@ -1,4 +1,4 @@
-// Tells failures of the machine (no space, no file descriptors, a disk that fails) from bugs.
+// Tells machine faults (disk full, no file descriptors, a failing disk) from bugs.
 
 import { Refusal } from './refusal.ts'
 
@@ -10,8 +10,8 @@ const FULL: readonly string[] = ['ENOSPC', 'EDQUOT']
 const IO: readonly string[] = ['EMFILE', 'ENFILE', 'EIO', 'EROFS', 'ENOMEM']
 
 /**
- * The fault an error of SQLite stands for. `full`: no space is left; `io`: files cannot be opened,
- * read or written now; null: another one, or no error of SQLite.
+ * The machine fault behind an error of SQLite: `full` if no space is left, `io` if files cannot be
+ * opened, read or written now. Returns null for any other error.
  */
 export function sqliteFault(error: unknown): 'full' | 'io' | null {
   if (!(error instanceof Error) || !('errcode' in error)) return null
@@ -20,7 +20,7 @@ export function sqliteFault(error: unknown): 'full' | 'io' | null {
   return SQLITE_IO.includes(primary) ? 'io' : null
 }
 
-/** The same for any error, of SQLite, of the system, or caused by one of them. */
+/** The same for any error of SQLite or the system, or one that has such an error as its cause. */
 export function storageFault(error: unknown): 'full' | 'io' | null {
   if (!(error instanceof Error)) return null
   const code = 'code' in error ? String(error.code) : ''
@@ -29,7 +29,7 @@ export function storageFault(error: unknown): 'full' | 'io' | null {
   return sqliteFault(error) ?? storageFault(error.cause)
 }
 
-/** The same in a line for operators; null: no fault of a disk. */
+/** The same as one line for operators; null if it is no machine fault. */
 export function describeStorageFault(error: Error): string | null {
   const fault = storageFault(error)
   if (fault === null) return null

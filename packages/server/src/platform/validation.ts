@@ -1,4 +1,4 @@
-// Schema validation of requests. Errors are a list as FastAPI has it and never repeat the input.
+// Schema validation of requests. Error lists have FastAPI's format and never repeat the input.
 
 import { limits, NOT_BLANK } from '@custos/contract'
 import type { TSchema } from 'typebox'
@@ -19,7 +19,7 @@ export interface Detail {
 }
 
 const DETAILS_MAX = 20
-/** Each branch of a union has its own, and most of them are dropped. */
+/** Each branch of a union reports its own errors, and most of them are dropped. */
 const ERRORS_MAX = 10 * DETAILS_MAX
 const SEGMENT_CHARS_MAX = 100
 const NONE: readonly Detail[] = []
@@ -38,7 +38,7 @@ function isWithoutControls(text: string): boolean {
 export const isLabel = (text: unknown): boolean =>
   typeof text === 'string' && text.length <= limits.label_chars && isWithoutControls(text)
 
-/** A schema that is compiled on first use: compiling all eagerly would delay the start. */
+/** A schema that is compiled on first use, because compiling all of them would delay the start. */
 export class Shape {
   readonly #schema: TSchema
   readonly #where: readonly string[]
@@ -110,23 +110,23 @@ export function requireMetadataLimits(loc: Loc, metadata: object): void {
     )
 }
 
-/** Recurses `levels` deep at most: the body parser does not bound the depth of import lines. */
+/** Recurses at most `levels` deep: the body parser does not bound the depth of import lines. */
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
   return Object.values(value).some((member) => isDeeper(member, levels - 1))
 }
 
-// Each of these errors comes with a more specific one, for the branch or for the property.
+// Each of these errors comes with a more specific one, for the branch or the property.
 const REDUNDANT_KEYWORDS: ReadonlySet<string> = new Set(['anyOf', 'additionalProperties'])
 
-/** End of the schema path of an error for an unknown property. */
+/** The end of the schema path of an unknown-property error. */
 const EXTRA = '/additionalProperties'
 
 const isExtra = ({ keyword, schemaPath }: TLocalizedValidationError): boolean =>
   keyword === 'boolean' && schemaPath.endsWith(EXTRA)
 
-/** Where the errors of a union begin that the limit has cut off: nothing says which to drop. */
+/** Start of the errors of a union that the limit has cut off: no branch of it can be chosen. */
 function endOf(errors: readonly TLocalizedValidationError[]): number {
   if (errors.length < ERRORS_MAX) return errors.length
   const whole = errors.findLastIndex(({ keyword }) => keyword === 'anyOf') + 1
@@ -149,7 +149,7 @@ function keepLikelyBranches(
     )
 }
 
-/** Where a branch fixes the value of a member. */
+/** Matches the schema path of a member whose value a branch fixes. */
 const CONSTANT = /^\/anyOf\/\d+\/properties\/[^/]+$/
 
 function keepLikelyBranch(
@@ -174,7 +174,7 @@ function keepLikelyBranch(
       ),
   )
   if (ofType.length === 0) return errors
-  // A member such as `op` names the branch that is meant, however wrong the others are.
+  // A member such as `op` names the intended branch, however many errors the others have.
   const named = ofType.filter(
     ([, own]) =>
       !own.some(
@@ -211,7 +211,7 @@ function segments(pointer: string, root: unknown): (string | number)[] {
   let at = root
   return namesOf(pointer).map((name) => {
     const isIndex = Array.isArray(at)
-    // Follows the value, to tell an array position from an object key of digits.
+    // Follows the value to tell an array index from an object key of digits.
     at = isObject(at) ? at[name] : undefined
     return isIndex ? Number(name) : name.slice(0, SEGMENT_CHARS_MAX).toWellFormed()
   })
@@ -253,7 +253,7 @@ const KEYWORD_TYPES: Readonly<Record<string, string>> = {
   pattern: 'string_pattern_mismatch',
   enum: 'enum',
   const: 'literal_error',
-  // The error of a closed schema for an unknown property.
+  // A closed schema reports an unknown property with this keyword.
   boolean: 'extra_forbidden',
 }
 
@@ -282,8 +282,8 @@ const COMPARED_CHARS_MAX = 64
 
 /**
  * The candidate with the smallest edit distance from a misspelt name, or null if none is near
- * enough. Allows one edit for every three characters, at most three; an edit inserts, deletes or
- * replaces a character, or swaps two neighbours. Case is ignored.
+ * enough. Allows one edit per three characters and at most three. An edit inserts, deletes or
+ * replaces a character, or swaps two neighbours. Ignores case.
  */
 export function findNearestName(name: string, candidates: readonly string[]): string | null {
   if (name.length > COMPARED_CHARS_MAX) return null
@@ -300,7 +300,7 @@ export function findNearestName(name: string, candidates: readonly string[]): st
   return nearest
 }
 
-/** The optimal string alignment distance of two texts; keeps three rows of the matrix. */
+/** The optimal string alignment distance of two texts. Keeps only three rows of the matrix. */
 function editDistance(one: string, other: string): number {
   let before: number[] = []
   let above = Array.from({ length: other.length + 1 }, (_, column) => column)

@@ -1,21 +1,21 @@
-// Requests to a worker thread, which answers each with its number.
+// Sends numbered requests to a worker thread, which answers each with its number.
 
 import { parentPort, Worker } from 'node:worker_threads'
 import { Refusal } from './refusal.ts'
 
-/** One thread, started with the first request: most processes never need it. */
+/** One thread, started on the first request, because most processes never need it. */
 export class WorkerRequests<Task, Result> {
   readonly #url: URL
   readonly #waiting = new Map<number, PromiseWithResolvers<Result>>()
   #worker: Worker | undefined
   #next = 0
 
-  /** @param url of a file that calls `answerRequests` with the act */
+  /** @param url of a file that calls `answerRequests` */
   constructor(url: URL) {
     this.#url = url
   }
 
-  /** Refuses when the thread cannot start, or ends before it has answered. */
+  /** Refuses `unavailable` if the thread cannot start, or ends before it has answered. */
   async ask(task: Task): Promise<Result> {
     const worker = this.#start()
     const number = this.#next++
@@ -26,7 +26,7 @@ export class WorkerRequests<Task, Result> {
     return waiting.promise
   }
 
-  /** Ends the thread; what it has not answered is rejected. */
+  /** Ends the thread and rejects the requests that it has not answered. */
   async close(): Promise<void> {
     await this.#worker?.terminate()
   }
@@ -35,7 +35,7 @@ export class WorkerRequests<Task, Result> {
     if (this.#worker) return this.#worker
     const worker = startThread(this.#url)
     worker.on('message', ([number, result]: [number, Result]) => this.#settle(number, result))
-    // Its exit follows: until then no second thread is started.
+    // The exit event follows an error; no second thread starts before it.
     worker.on('error', () => {})
     worker.on('exit', () => this.#fail())
     this.#worker = worker
@@ -45,7 +45,7 @@ export class WorkerRequests<Task, Result> {
   #settle(number: number, result: Result): void {
     this.#waiting.get(number)?.resolve(result)
     this.#waiting.delete(number)
-    // An idle thread does not keep the process alive.
+    // An idle thread must not keep the process alive.
     if (this.#waiting.size === 0) this.#worker?.unref()
   }
 
@@ -64,12 +64,12 @@ function startThread(url: URL): Worker {
   }
 }
 
-// The machine has no memory or no thread for it now: the acts themselves do not throw.
+// The cause is a lack of memory or threads on the machine, since `act` itself does not throw.
 const noThread = () => new Refusal('unavailable', undefined, { retry_after_s: 5 })
 
 /**
- * For the thread: answers requests one after another, since it has one core.
- * @param act does not throw: a failure is part of its result
+ * Call it in the thread. Answers requests one after another, since the thread has one core.
+ * @param act must not throw; a failure is part of its result
  */
 export function answerRequests<Task, Result>(act: (task: Task) => Promise<Result> | Result): void {
   let last: Promise<unknown> = Promise.resolve()

@@ -2,7 +2,7 @@
 
 const CHUNK_MS = 8
 
-/** A function to await between steps: it yields when it last did `chunkMs` ago or longer. */
+/** Returns a function to await between steps; it yields if it last did `chunkMs` ago or longer. */
 export function yieldBetweenChunks(chunkMs = CHUNK_MS): () => Promise<void> | undefined {
   let since = performance.now()
   return () => {
@@ -16,7 +16,7 @@ export function yieldBetweenChunks(chunkMs = CHUNK_MS): () => Promise<void> | un
   }
 }
 
-/** The results of `act` for many items, in their order; it yields between them. */
+/** The results of `act` for many items, in order. Yields to the event loop between items. */
 export async function mapInChunks<T, R>(
   items: readonly T[],
   act: (item: T, at: number) => Promise<R> | R,
@@ -31,9 +31,9 @@ export async function mapInChunks<T, R>(
 }
 
 /**
- * A function to await before work of a few milliseconds without steps. In each iteration of the
- * event loop `count` callers continue, in order: a small request waits for a few of them, not for
- * all.
+ * Returns a function to await before a few milliseconds of work that has no steps. In each
+ * iteration of the event loop `count` callers continue, in order, so that a small request waits for
+ * a few of them and not for all.
  */
 export function startPerIteration(count: number): () => Promise<void> {
   let [next, left] = [Promise.resolve(), count]

@@ -1,4 +1,4 @@
-// Checks the data and audits the service in worker threads: no request waits for them.
+// Checks the data and audits the service in worker threads, so that no request waits for them.
 
 import { Worker } from 'node:worker_threads'
 import type { Config } from '../../config/config.ts'
@@ -21,10 +21,10 @@ export interface ThreadReply<T> {
   readonly store_id?: string
 }
 
-/** Longer than a check of any served data takes; one that hangs must not block the others. */
+/** Longer than any check of real data takes; a check that hangs must not block the others. */
 const LIMITS = { look_ms: 900_000 }
 
-/** A check took too long: its thread has been ended. */
+/** A check took too long, and its thread was terminated. */
 class CheckTimeout extends Error {
   override readonly name = 'LookTimedOut'
 }
@@ -39,20 +39,20 @@ export class AssuranceThreads implements TenantChecker {
   #url: string | null = null
   #stopped = false
 
-  /** @param limits how long one check, or one audit, may take */
+  /** @param limits time limit of one check, or one audit */
   constructor(config: Config, limits: { readonly look_ms: number } = LIMITS) {
     this.#config = config
     this.#limits = limits
   }
 
-  /** Where the service answers, once it does. */
+  /** Sets the address of the service, once it listens. */
   listensAt(url: string): void {
     this.#url = loopbackOf(url)
   }
 
   async look(task: CheckTask): Promise<CheckReport> {
     this.#refuseStopped()
-    // One thread, started at the first check: starting it costs more than most checks do.
+    // One thread, started on the first check, because starting it costs more than most checks.
     const worker = this.#checking ?? this.#start('./check-worker.ts', this.#config)
     this.#checking = worker
     worker.ref()
@@ -62,7 +62,7 @@ export class AssuranceThreads implements TenantChecker {
       if (done) return done
       throw named(error)
     } finally {
-      // An idle thread does not keep the process alive.
+      // An idle thread must not keep the process alive.
       worker.unref()
     }
   }
@@ -119,7 +119,7 @@ export class AssuranceThreads implements TenantChecker {
       }
       const end = () =>
         fail(this.#stopped ? new CheckStopped('the service is stopping') : new Error('it ended'))
-      // Its thread first: the next check starts another one.
+      // Terminates the thread first, so that the next check starts another one.
       const expire = () =>
         worker
           .off('exit', end)
@@ -141,7 +141,7 @@ function named(name = 'unknown'): Error {
   return error
 }
 
-/** An address to listen on at any is asked at the machine's own. */
+/** Replaces a wildcard listen address by loopback. */
 function loopbackOf(url: string): string {
   const at = new URL(url)
   if (at.hostname === '0.0.0.0') at.hostname = '127.0.0.1'

@@ -1,4 +1,4 @@
-// The thread that runs the conformance suite against this service, over its own address.
+// The thread that runs the conformance suite against this service at its own address.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { runConformance } from '@custos/conformance'
@@ -10,7 +10,7 @@ const TIMEOUT_MS = 600_000
 
 const tell = (reply: ThreadReply<AuditResult>): void => parentPort?.postMessage(reply)
 
-/** Reports each store as it is made: a process that takes over knows what to delete. */
+/** Reports each store that it creates, so that a process that takes over knows what to delete. */
 const tellingFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
   const made = init?.method === 'POST' && String(input).endsWith('/v1/stores') && response.ok
@@ -36,6 +36,6 @@ async function run({ url, api_key, seed }: AuditWork): Promise<void> {
   }
 }
 
-// Given by SelfLooker, in the same process.
+// Set by `AssuranceThreads`, in the same process.
 const work: AuditWork = workerData
 void run(work)

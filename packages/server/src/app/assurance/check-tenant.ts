@@ -1,4 +1,4 @@
-// Checks a tenant's data for assurance: the checks of `custos fsck` by the parts of a run.
+// Checks a tenant's data for assurance: the checks of `custos fsck`, by part of an assurance run.
 
 import { createHash } from 'node:crypto'
 import { ASSURANCE_FINDINGS_MAX, ASSURANCE_SAMPLE, type CheckResult } from '@custos/contract'
@@ -47,12 +47,12 @@ const DETAILS: Readonly<Record<DataCheck, string>> = {
   clock: 'times of the log rise, and neither this machine nor the database is behind them',
 }
 
-/** A tenant that was destroyed, or was never whole. */
+/** The tenant was destroyed, or only partly created. */
 class NoKeys extends Error {
   override readonly name = 'NoKeys'
 }
 
-/** Rows move while the service runs: what is still found on a fresh snapshot is a finding. */
+/** Rows change while the service runs: only what a fresh snapshot still shows is a finding. */
 export async function checkTenantData(open: ReadOnlyKernel, task: CheckTask): Promise<CheckReport> {
   if (!(await open.kernel.keyring.hasTenant(task.tenant_id))) throw new NoKeys()
   const sample: Sample = { size: ASSURANCE_SAMPLE, seed: task.seed, chosen: new Map() }
@@ -93,7 +93,7 @@ async function runChecks(
   task: CheckTask,
 ): Promise<Omit<CheckReport, 'results'> & { parts: CheckParts; sampled: boolean }> {
   const rows = await countAll(check)
-  // What the log speaks of is compared with what there is: by all checks but the chain's own.
+  // All checks but those of chain and policies compare the log with the tables.
   if (task.checks.some((name) => name !== 'chain' && name !== 'policies')) await summariseLog(check)
   const parts: CheckParts = {}
   for (const name of task.checks) parts[name] = await partOf(check, name, rows)
@@ -196,7 +196,7 @@ async function rootAtBaseline(
   return rootOf(db, baseline_size)
 }
 
-/** Null where there is none, or where rows of the tree are missing: `chain` says which. */
+/** Null if the tree is empty, or if rows of it are missing, which the part `chain` reports. */
 async function rootOf(db: CheckContext['db'], size: number): Promise<string | null> {
   if (size === 0) return null
   try {
@@ -208,7 +208,7 @@ async function rootOf(db: CheckContext['db'], size: number): Promise<string | nu
 
 const SECOND_US = 1_000_000
 
-/** After `summariseLog`. */
+/** Must run after `summariseLog`. */
 async function checkClock({ kernel, db, log }: CheckContext) {
   const findings: { kind: string; id: string; what: string }[] = []
   const add = (id: string, what: string) => findings.push({ kind: 'clock', id, what })

@@ -1,4 +1,4 @@
-// The thread that checks data: it opens them for reading only, as `custos fsck` does.
+// The thread that checks data, which it opens read-only, as `custos fsck` does.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Config } from '../../config/config.ts'

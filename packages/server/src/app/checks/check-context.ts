@@ -1,4 +1,4 @@
-// A check of a tenant's data: what it works with, and what it reports: ids and numbers, no content.
+// The context of a check of a tenant's data, and its findings: ids and numbers, no content.
 
 import type { PublishedKey } from '@custos/proof'
 import type { TenantDb } from '../../platform/db/tenant-db.ts'
@@ -29,31 +29,31 @@ export interface Finding {
     | 'file'
   /** Ref, seq or id of the row. */
   readonly id: string
-  /** What does not hold. */
+  /** The condition that does not hold. */
   readonly what: string
-  /** Of the log's order as a whole: with each entry written its place and reason may be others. */
+  /** True for the order of the log as a whole: place and reason may change with each new entry. */
   readonly whole_log?: true
 }
 
 export type CheckFinding = Omit<Finding, 'tenant_id'>
 
-/** One check; its findings are told from those of others by what they are about. */
+/** One check. Findings of different checks differ in what they are about. */
 export interface Check {
   /** Kind of the finding when the check itself fails. */
   readonly kind: CheckFinding['kind']
-  /** The check of an assurance run that it is part of; null: of none. */
+  /** The part of an assurance run that runs it, or null. */
   readonly part: Exclude<DataCheck, 'clock'> | null
   run(context: CheckContext): AsyncGenerator<CheckFinding>
 }
 
-/** What the ledger held when the snapshot was taken. */
+/** The state of the ledger when the snapshot was taken. */
 export interface LedgerState {
   readonly state: 'requested' | 'completed'
-  /** The certificate as the ledger keeps it; null until completed. */
+  /** The certificate in the ledger; null until completed. */
   readonly certificate: string | null
 }
 
-/** Rows counted on the way. */
+/** Numbers of the checked rows. */
 export interface Counts {
   entries: number
   epochs: number
@@ -71,30 +71,30 @@ export interface CheckContext {
   readonly kernel: Kernel
   readonly db: TenantDb
   readonly keys: readonly PublishedKey[]
-  /** Read before the snapshot: what it says is done must be in the snapshot. */
+  /** Read before the snapshot, so that everything it says is done must be in the snapshot. */
   readonly ledger: ReadonlyMap<string, LedgerState>
-  /** The newest checkpoint the keyring has seen signed. */
+  /** The newest signed checkpoint that the keyring has. */
   readonly signed: StoredCheckpoint | null
-  /** What the log says there is. */
+  /** What the other tables must hold according to the log. */
   readonly log: LogSummary
   readonly counts: Counts
-  /** Of more facts, or decisions, than its size only a sample is opened. */
+  /** If set, larger numbers of facts or decisions than its size are only sampled. */
   readonly sample?: Sample
   progress(text: string): void
 }
 
 export interface Sample {
   readonly size: number
-  /** Chooses them: the same seed on the same data chooses the same. */
+  /** Seed of the choice: the same seed on the same data gives the same sample. */
   readonly seed: string
-  /** What the first round chose, by name, for the rounds after it; null: everything. */
+  /** The choice of the first round by name, for the rounds after it; null for everything. */
   readonly chosen: Map<string, readonly number[] | null>
 }
 
 export interface LogSummary {
-  /** Facts that each writing entry speaks of; entries are taken out once accounted for. */
+  /** Number of facts in each writing entry; entries are removed once accounted for. */
   readonly written: Map<number, number>
-  /** The newest `memory.erased` entry of a ref; taken out once its tombstone was seen. */
+  /** The newest `memory.erased` entry of each ref; removed once its tombstone is seen. */
   readonly erased: Map<number, number>
   /** Digest and seq of each `erasure.certified` entry, by certificate. */
   readonly certified: Map<string, { seq: number; digest: string }>
@@ -102,18 +102,18 @@ export interface LogSummary {
   readonly audited: Map<string, { seq: number; digest: string }>
   /** Digest of the manifest of each `subject.erased` entry, by request. */
   readonly manifests: Map<string, string>
-  /** The last entry about each record of a registry and each request for an approval. */
+  /** The last entry about each record of a registry and each approval request. */
   readonly registered: LoggedRecords
   readonly governed: GovernedLog
   decisions: number
-  /** The newest time of an entry, and the first one that is not after the one before. */
+  /** The newest time of an entry; `back_at` is the first entry not later than the one before. */
   last_at: string
   back_at: number | null
 }
 
 /**
- * Tells whether two rounds found the same. Without the numbers in the text: they are
- * counts and times, which go on while the service writes.
+ * Identifies a finding across rounds. Ignores numbers in its text, because they are counts and
+ * times, which change while the service writes.
  */
 export const findingKey = ({ kind, id, what, whole_log }: IdentifiedFinding): string =>
   JSON.stringify(whole_log ? [kind] : [kind, id, what.replaceAll(/\d+/g, '#')])
@@ -122,5 +122,5 @@ export type IdentifiedFinding = Omit<CheckFinding, 'kind'> & { readonly kind: st
 
 export const subjectKey = (kind: string, subject: string): string => `${kind} ${subject}`
 
-/** A finding about each of these would say no more than the first thousand do. */
+/** More than a thousand similar findings would add no information. */
 export const FINDINGS_MAX = 1_000

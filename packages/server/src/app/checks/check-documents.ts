@@ -1,6 +1,6 @@
-// Signed documents: certificates, manifests of bulk erasures and audits of conformance. Each
-// verifies and is what the log recorded and the ledger keeps; none is missing. And the tombstones
-// that certificates stand for.
+// Signed documents: certificates, manifests of bulk erasures and conformance audits. Checks that
+// each verifies, agrees with the log and the ledger, and that none is missing. Also checks the
+// tombstones that certificates are for.
 
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -77,11 +77,11 @@ async function findCertificateProblems(
   return problems
 }
 
-// From the other side: what the ledger or the log knows and the table does not.
+// The opposite direction: finds documents that the ledger or the log has but the table lacks.
 async function* missing({ db, ledger, log }: CheckContext): AsyncGenerator<CheckFinding> {
   for (const [key, { state }] of ledger) {
     const [kind = '', subject = ''] = key.split(' ')
-    // A store has none, its memories have; a scrub erases nothing.
+    // Stores have no certificate (their memories do), and a scrub erases nothing.
     if (state !== 'completed' || kind === 'store' || kind === 'scrub') continue
     if (kind === 'tenant') continue
     if (await findStandingRecord(db, kind, subject)) continue
@@ -111,14 +111,14 @@ function certificateDigest(record: JsonObject): string {
   try {
     return digestOf(certificateBytes(record))
   } catch {
-    // No canonical form: verifyCertificate has said so.
+    // It has no canonical form, which `verifyCertificate` has reported.
     return ''
   }
 }
 
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** Instead of all other checks: without its keys nothing can be opened. */
+/** Replaces all other checks, because nothing can be opened without the keys. */
 export async function* checkDestroyed(check: CheckContext): AsyncGenerator<CheckFinding> {
   yield* checkLog(check)
   yield* checkCertificates(check)
@@ -133,14 +133,14 @@ export async function* checkDestroyed(check: CheckContext): AsyncGenerator<Check
   const verdict = await verifyTenantErasure(JSON.parse(row.record), keys)
   if (!verdict.valid)
     yield { kind: 'certificate', id: tenant_id, what: `does not verify: ${verdict.reason}` }
-  // Until the job has ended there may be rows.
+  // Rows may remain until the job has ended.
   if (row.removed_us === null) return
   for (const table of await listPresent(db, removedTables()))
     if ((await countRows(db, table, 1)) > 0)
       yield { kind: 'certificate', id: table.name, what: 'rows of a destroyed tenant are here' }
 }
 
-/** After `summariseLog`. */
+/** Must run after `summariseLog`. */
 export async function* checkManifests(check: CheckContext): AsyncGenerator<CheckFinding> {
   const missing = new Set(check.log.manifests.keys())
   for (let after = -1; ; ) {
@@ -183,7 +183,7 @@ async function findManifestProblems(
 const AUDITS_READ = 50
 const MILLION = 1_000_000
 
-/** After `summariseLog`. */
+/** Must run after `summariseLog`. */
 export async function* checkAudits(check: CheckContext): AsyncGenerator<CheckFinding> {
   const missing = new Map(check.log.audited)
   for (let after = -1; ; ) {
@@ -221,7 +221,7 @@ async function findAuditProblems(
 
 const TOMBSTONES_CHUNK = 500
 
-/** The secret is destroyed, the log says so, a certificate stands for it. */
+/** Checks that the secret is destroyed, the log has the erasure, and a certificate is for it. */
 export async function* checkTombstones(check: CheckContext): AsyncGenerator<CheckFinding> {
   const { db, kernel, counts, log } = check
   for (let after = -1; ; ) {
@@ -273,13 +273,13 @@ async function* findTombstoneProblems(
     certificate.stands === 1 &&
     certificate.subject_kind === 'fact' &&
     certificate.subject === String(ref)
-  // Requested only: the certificate is the next step of the erasure.
+  // If only requested, the certificate is the next step of the erasure.
   const completed = check.ledger.get(subjectKey('fact', String(ref)))?.state === 'completed'
   if (!stands && completed) yield 'no certificate stands for it'
 }
 
 async function isInLedger({ ledger, kernel, db }: CheckContext, ref: number): Promise<boolean> {
   if (ledger.has(subjectKey('fact', String(ref)))) return true
-  // Begun after the ledger was read, before the snapshot was taken.
+  // The erasure began after the ledger was read and before the snapshot was taken.
   return (await kernel.keyring.ledger.find(db.tenant_id, 'fact', String(ref))) !== null
 }

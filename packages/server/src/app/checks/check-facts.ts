@@ -1,5 +1,5 @@
-// Facts: every seal opens, its provenance is signed, the log has committed to its content, and
-// its versions follow each other.
+// Facts: checks that every seal opens, its provenance is signed, the log has committed to its
+// content, and its versions follow each other.
 
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -37,16 +37,16 @@ import { chooseSample } from './sample.ts'
 
 const CHUNK = 500
 const SAMPLE_PAGE = 50
-/** Facts opened at once: enough to keep the threads that verify signatures busy. */
+/** Facts opened concurrently: enough to keep the threads that verify signatures busy. */
 const AT_ONCE = 32
 const ERASING = 1
 
 type FactRow = Awaited<ReturnType<typeof listFactRows>>[number]
 
-/** Facts of one writing entry, until all it counts have been seen. */
+/** Facts of one writing entry, until all that the entry counts have been seen. */
 interface Group {
   seen: number
-  /** null once one of them could not be opened: then the root cannot be rebuilt. */
+  /** Null once one of them could not be opened, because the root then cannot be rebuilt. */
   commitments: Buffer[] | null
 }
 
@@ -85,7 +85,7 @@ export async function* checkFacts(check: CheckContext): AsyncGenerator<CheckFind
   }
 }
 
-/** Seals, ids and signatures of a sample, and whether as many are here as the log speaks of. */
+/** Checks seals, ids and signatures of a sample, and the number of facts against the log. */
 async function* checkSomeFacts(
   check: CheckContext,
   places: readonly number[],
@@ -111,7 +111,7 @@ async function* checkSomeFacts(
     yield { kind: 'log', id: 'facts', what: `speaks of ${spoken} facts, ${here} are here` }
 }
 
-/** In the order of `rows`. Signatures are verified in the runtime's threads, some rows at once. */
+/** Findings in the order of `rows`. Verifies signatures of several rows at a time, in threads. */
 async function* checkRows(
   check: CheckContext,
   rows: readonly FactRow[],
@@ -128,7 +128,7 @@ async function* checkRows(
     )
 }
 
-/** The counter of each store, loaded only when there is something to count. */
+/** The tokenizer of each store, loaded only if there is something to count. */
 async function loadTokenizers({ kernel, db }: CheckContext): Promise<Map<string, Tokenizer>> {
   const loaded = new Map<string, Tokenizer>()
   for (const { store_id, tokenizer } of await listStoreRows(db)) {
@@ -166,7 +166,7 @@ async function problemsOf(
 ): Promise<CheckFinding[]> {
   const found = (what: string): CheckFinding => ({ kind: 'fact', id: String(row.ref), what })
   if (opened === 'sealed_shut') return [found('the seal does not open')]
-  // Being erased: its secret goes before its row does, and the next start finishes it.
+  // The fact is being erased: its secret goes before its row, and the next start finishes it.
   if (opened === 'no_secret')
     return row.state === ERASING ? [] : [found('its secret is gone, its row is not')]
   const id = Buffer.from(factId(opened.content, tenantValue(check, row)))
@@ -201,7 +201,7 @@ async function signatureProblem(
   return signed ? null : 'its provenance signature does not hold'
 }
 
-/** Off this thread, and several at once. */
+/** Verifies in a thread of the pool, so that several run at once. */
 const verifyInThread = promisify(verify)
 
 const keyObjects = new Map<string, KeyObject>()
@@ -215,7 +215,7 @@ function keyObject(public_key: string): KeyObject {
   return made
 }
 
-// Facts come in the order of refs, as the commitments of an entry do.
+// Facts come in the order of refs, as do the commitments of an entry.
 async function* addToGroup(
   check: CheckContext,
   row: FactRow,
@@ -247,7 +247,7 @@ async function* addToGroup(
   if (group.seen + gone !== count) return
   groups.delete(row.written_seq)
   written.delete(row.written_seq)
-  // With one of them erased the root stands for a content that nobody has any more.
+  // If one of them is erased, its content is gone and the root cannot be recomputed.
   if (group.commitments === null || gone > 0) return
   yield* rootProblem(check, row, computeCommitmentsRoot(group.commitments))
 }
@@ -297,16 +297,16 @@ const VERSIONS_CHUNK = 2_000
 
 type Version = Awaited<ReturnType<typeof listValidityRows>>[number]
 
-/** All stored rows about one range of refs. */
+/** All stored rows for a range of refs. */
 interface Stretch {
-  /** The last ref of the stretch; infinite for the last one. */
+  /** The last ref of the range; infinite for the last range. */
   readonly end: number
   readonly facts: ReadonlyMap<number, { store_id: string; written_seq: number }>
   readonly tombstones: ReadonlySet<number>
   readonly versions: ReadonlyMap<number, Version[]>
 }
 
-/** Versions of a fact follow each other without gap or overlap, one of them open. */
+/** Checks that versions of a fact follow each other without gap or overlap, one of them open. */
 export async function* checkValidity(check: CheckContext): AsyncGenerator<CheckFinding> {
   for (let after = -1; after !== Number.POSITIVE_INFINITY; ) {
     const stretch = await loadStretch(check.db, after)
@@ -345,8 +345,8 @@ async function loadStretch(db: TenantDb, after: number): Promise<Stretch> {
 const lastRef = (rows: readonly { ref: number }[], full: number): number =>
   rows.length < full ? Number.POSITIVE_INFINITY : (rows.at(-1)?.ref ?? Number.POSITIVE_INFINITY)
 
-// A page may end amid the versions of its last ref: those are left to the next one. A ref with
-// more versions than a page holds makes the page grow.
+// A page may end within the versions of its last ref, which are then left to the next page. If a
+// ref has more versions than a page holds, the page grows.
 async function wholeVersions(
   db: TenantDb,
   after: number,

@@ -1,5 +1,4 @@
-// The log and its cosignatures: re-derived whole, then read for what it says the other tables
-// must hold.
+// The log and its cosignatures: re-derives the log, then reads what other tables must hold.
 
 import { addSignatures, parseWitnessKey, RECORD_KINDS, verifyCosignatures } from '@custos/proof'
 import { listAppliedMigrations } from '../../platform/db/control.sql.ts'
@@ -18,7 +17,7 @@ import { findEpochCheckpoint, listRecords } from './fsck.sql.ts'
 
 const CHUNK = 1_000
 
-/** Every entry, link, stored node, checkpoint and the head, against the keys and the keyring. */
+/** Checks entries, links, stored nodes, checkpoints and the head against keys and keyring. */
 export async function* checkLog(check: CheckContext): AsyncGenerator<CheckFinding> {
   const { kernel, db, keys, signed, counts } = check
   const origin = kernel.settings.origin
@@ -43,10 +42,10 @@ export async function* checkLog(check: CheckContext): AsyncGenerator<CheckFindin
 
 const COSIGNATURES_PAGE = 500
 
-/** Also counts the epochs that enough witnesses of the present policy cosigned. */
+/** Also counts the epochs that enough witnesses of the current policy have cosigned. */
 export async function* checkCosignatures(check: CheckContext): AsyncGenerator<CheckFinding> {
   const { kernel, db, counts } = check
-  // Data of an earlier version, which has none, are checked before they are migrated.
+  // Data of an earlier version have no cosignatures; they are checked before their migration.
   if (!(await listAppliedMigrations(db)).includes(cosignatures.name)) return
   for await (const [epoch_number, rows] of byEpoch(check)) {
     const epoch = await findEpochCheckpoint(db, epoch_number)
@@ -62,7 +61,7 @@ async function* byEpoch({ db }: CheckContext): AsyncGenerator<[number, Row<'cosi
   for (let after = 0; ; ) {
     const rows = await listCosignaturesAfter(db, after, COSIGNATURES_PAGE)
     const groups = [...Map.groupBy(rows, (row) => row.epoch_number)]
-    // The last epoch of a full page may have more rows: it comes again with the next.
+    // The last epoch of a full page may have more rows, so the next page reads it again.
     const whole =
       rows.length < COSIGNATURES_PAGE || groups.length === 1 ? groups : groups.slice(0, -1)
     yield* whole
@@ -71,7 +70,7 @@ async function* byEpoch({ db }: CheckContext): AsyncGenerator<[number, Row<'cosi
   }
 }
 
-/** Each timestamp is one on its checkpoint; who made it counts where the settings say who may. */
+/** Checks that timestamps fit their checkpoint and, if authorities are set, their signers. */
 export async function* checkTimestamps(check: CheckContext): AsyncGenerator<CheckFinding> {
   const { kernel, db } = check
   if (!(await listAppliedMigrations(db)).includes(epochTimestamps.name)) return
@@ -97,12 +96,12 @@ async function isSound(checkpoint: string, row: Row<'cosignatures'>): Promise<bo
     const [verdict] = await verifyCosignatures(note, [row.witness])
     return verdict?.ok === true && verdict.timestamp === row.signed_s
   } catch {
-    // A row is untrusted data: its key may be none.
+    // A row is untrusted data, so its key may be invalid.
     return false
   }
 }
 
-/** Fills `check.log`; an entry that does not read was a finding of checkLog already. */
+/** Fills `check.log`. Ignores unreadable entries, which are findings of `checkLog`. */
 export async function summariseLog(check: CheckContext): Promise<void> {
   for (let first = 0; ; first += CHUNK) {
     const rows = await listRecords(check.db, first, first + CHUNK)
@@ -122,7 +121,7 @@ interface Entry {
 export function parseRecord(record: string): Entry {
   try {
     const parsed: unknown = JSON.parse(record)
-    // Fields are read one by one below, each for what it may be.
+    // Each field is validated where it is read below.
     return typeof parsed === 'object' && parsed !== null ? (parsed as Entry) : {}
   } catch {
     return {}
@@ -174,7 +173,7 @@ function summariseRecord(
   })
 }
 
-/** Ids of records and of approval requests differ. */
+/** Ids of records and of approval requests never coincide. */
 function markRedacted({ records, approvals }: LogSummary['registered'], subject: string): void {
   for (const entries of [records, approvals]) {
     const entry = entries.get(subject)

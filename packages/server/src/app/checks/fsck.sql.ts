@@ -1,4 +1,4 @@
-// SQL of the consistency check: rows in key order, in pages, on one snapshot.
+// SQL of the consistency check: pages of rows in key order, on one snapshot.
 
 import { SqliteConnection } from '../../platform/db/sqlite/connection.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
@@ -7,8 +7,8 @@ const IN_MAX = 500
 const DAMAGES_MAX = 10
 
 /**
- * What SQLite finds damaged in a file. The other queries read rows by the keys of their tables and
- * do not see that an index has lost some. The lines name tables, indexes and numbers of rows.
+ * The damage that SQLite finds in a file. The other queries read rows by the keys of their tables
+ * and would not notice an index that has lost some. Lines name tables, indexes and row numbers.
  */
 export function listDamages(path: string): string[] {
   const connection = new SqliteConnection(path, 'read')
@@ -57,7 +57,7 @@ export const listFactRows = (db: TenantDb, after: number, limit: number) =>
       .limit(limit),
   )
 
-/** Counts rows; of tombstones only those of completed erasures. */
+/** Counts rows; for tombstones, only those of completed erasures. */
 export async function countRows(
   db: TenantDb,
   table: 'stores' | 'facts' | 'tombstones' | 'decisions' | 'certificates',
@@ -72,7 +72,7 @@ export async function countRows(
   return Number(row?.count ?? 0)
 }
 
-/** The lowest and the highest ref; 0 and 0 where there is none. */
+/** The lowest and the highest ref; 0 and 0 if there are none. */
 export async function findRefRange(db: TenantDb): Promise<{ first: number; last: number }> {
   const row = await db.first(
     from(db, 'facts').select((e) => [e.fn.min('ref').as('first'), e.fn.max('ref').as('last')]),
@@ -127,7 +127,7 @@ export const listValidityRows = (db: TenantDb, after: number, limit: number) =>
       .limit(limit),
   )
 
-/** Those of `refs` that are a fact or a tombstone. */
+/** Those of `refs` that belong to a fact or a tombstone. */
 export async function listKnownRefs(db: TenantDb, refs: readonly number[]): Promise<Set<number>> {
   const known = new Set<number>()
   for (let at = 0; at < refs.length; at += IN_MAX) {
@@ -195,7 +195,7 @@ export const findStandingRecord = (db: TenantDb, kind: string, subject: string) 
       .where('stands', '=', 1),
   )
 
-/** Entries that name signing keys, oldest first. A scan: it runs when keys change, not before. */
+/** Entries that name signing keys, oldest first. A full scan, which runs only when keys change. */
 export const listKeyEvents = (db: TenantDb) =>
   db.all(
     from(db, 'breadcrumbs')

@@ -1,4 +1,4 @@
-// The consistency check: every tenant's log, seals and rows, each tenant on one snapshot.
+// The consistency check of every tenant's log, seals and rows, each tenant on one snapshot.
 
 import { basename, join } from 'node:path'
 import { canonicalize, type Json } from '@custos/proof'
@@ -38,16 +38,16 @@ export interface TenantReport {
 }
 
 interface FsckOptions {
-  /** Only this tenant. */
+  /** Limits the check to this tenant. */
   readonly tenant_id?: string
   progress?(text: string): void
 }
 
-/** Rows move while a service runs: what is still found on a fresh snapshot is a finding. */
+/** Rows change while a service runs: only what a fresh snapshot still shows is a finding. */
 export const ROUNDS_MAX = 3
 const LEDGER_PAGE = 500
 
-/** Throws OfflineError or KeyringError when the data cannot be read at all. */
+/** Throws OfflineError or KeyringError if the data cannot be read at all. */
 export async function runFsck(config: Config, options: FsckOptions = {}): Promise<TenantReport[]> {
   const open = await openReadOnly(config)
   try {
@@ -63,11 +63,11 @@ export async function runFsck(config: Config, options: FsckOptions = {}): Promis
   }
 }
 
-/** All tenants there are, or the one that is wanted. */
+/** All tenants, or only the wanted one. */
 async function tenantsOf(open: ReadOnlyKernel, wanted: string | undefined): Promise<string[]> {
   await open.snapshots.takeSnapshot()
   const listed = await open.kernel.db.read(PLATFORM, listTenantIds)
-  // A tenant with keys but without a row was cut off while it was made, or lost its row.
+  // A tenant with keys but no row was only partly created, or lost its row.
   const { keyring } = open.kernel
   const known = [...(await keyring.listTenants()), ...(await keyring.listDestroyedTenants())]
   const moved = await open.kernel.db.read(PLATFORM, listMovedIds)
@@ -119,7 +119,7 @@ export async function withSnapshot<T>(
   tenant_id: string,
   act: (check: CheckContext) => Promise<T>,
 ): Promise<T> {
-  // What the keyring says is done was done in the data before: so the keyring is read first.
+  // The keyring is read first, because what it says is done was done in the data before.
   const signed = await kernel.keyring.checkpoints.last(tenant_id)
   const ledger = await readLedger(kernel, tenant_id)
   await snapshots.takeSnapshot()
@@ -174,11 +174,11 @@ const reportOnly = (tenant_id: string, id: string, what: string): TenantReport =
 const reportMissingKeys = (tenant_id: string): TenantReport =>
   reportOnly(tenant_id, 'keys', 'the keyring has no keys of the tenant')
 
-/** Part of a file is damaged or cut off: nothing more can be said of this tenant. */
+/** Part of a file is damaged or missing, so nothing more can be checked for this tenant. */
 const reportUnreadable = (tenant_id: string, cause: string): TenantReport =>
   reportOnly(tenant_id, 'files', `cannot be read (${cause}): restore a backup`)
 
-/** In the place of a tenant: files are of all of them. */
+/** Replaces the tenant id in findings on files, which belong to all tenants. */
 export const OF_FILES = '-'
 
 function reportFiles({ postgres, data_dir }: Config): TenantReport[] {
@@ -210,7 +210,7 @@ async function readLedger(kernel: Kernel, tenant_id: string) {
   for (let after = 0; ; ) {
     const page = await kernel.keyring.ledger.list(tenant_id, { after, limit: LEDGER_PAGE })
     for (const { subject_kind, subject, state, certificate, ledger_id } of page) {
-      // Parsed from the ledger's JSON.
+      // The value was parsed from the ledger's JSON.
       const kept = state === 'completed' ? canonicalize(certificate as Json) : null
       entries.set(subjectKey(subject_kind, subject), { state, certificate: kept })
       after = ledger_id
@@ -239,7 +239,7 @@ export interface TenantReputation extends RecomputeResult {
   readonly tenant_id: string
 }
 
-/** Throws OfflineError or KeyringError when the data cannot be read at all. */
+/** Throws OfflineError or KeyringError if the data cannot be read at all. */
 export async function runRecompute(
   config: Config,
   options: FsckOptions = {},
@@ -255,7 +255,7 @@ export async function runRecompute(
         const show = (entry: number) => options.progress?.(`${tenant_id}, entry ${entry}`)
         const found = await kernel.db.read(tenant_id, (db) => recompute(db, show))
         await snapshots.release()
-        // Their tables were emptied with the tenant; the log stays.
+        // These tables were emptied with the tenant, while the log remains.
         const removed = destroyed.includes(tenant_id)
         reports.push({ tenant_id, ...found, ...(removed ? { differences: [] } : {}) })
       }

@@ -1,4 +1,4 @@
-// Places of a sample: chosen by a seed, so that anybody can choose the same again.
+// Chooses the places of a sample by a seed, so that anybody can repeat the choice.
 
 import { hash } from 'node:crypto'
 import type { Sample } from './check-context.ts'
@@ -6,14 +6,14 @@ import type { Sample } from './check-context.ts'
 const DIGITS = 12
 
 interface Range {
-  /** Of what: two samples of one seed differ. */
+  /** Name of the sampled rows: samples of different names differ for the same seed. */
   readonly name: string
   readonly first: number
   readonly last: number
   readonly count: number
 }
 
-/** Numbers after which a page is checked, ascending, each once; the first is always there. */
+/** Distinct numbers, ascending, after which a page is checked; always includes the first page. */
 export function chooseStarts(seed: string, { name, first, last, count }: Range): number[] {
   const starts = new Set([first - 1])
   for (let i = 1; i < count; i += 1) {

@@ -35,7 +35,7 @@ import { leaveMark, requireUnmoved } from '../open/moved-mark.ts'
 import { proveTenants, type TenantProof } from './prove-tenants.ts'
 
 export interface MigrateEngineOptions {
-  /** Starts over in a database that has data of an interrupted run. */
+  /** Starts again in a database that has data of an interrupted run. */
   readonly force: boolean
   progress?(text: string): void
   /** Called at named points, where crash tests stop the process. */
@@ -90,7 +90,7 @@ async function withBoth(
   const rows = new MovedRows(databasePath(data_dir))
   const target = openImportTarget({
     url: postgres.keyring_url ?? postgres.database_url,
-    // parseConfig requires it together with the database.
+    // `parseConfig` requires it together with the database.
     master_key: Buffer.from(to.master_key ?? '', 'hex'),
   })
   const from = { ...to, postgres: null, master_key: source.key.toString('hex') }
@@ -165,9 +165,7 @@ const onTarget = <T>(
   work: (connection: PostgresConnection) => Promise<T>,
 ): Promise<T> => withPostgres(to.postgres.database_url, work)
 
-/**
- * Checks that the target can be used. Returns whether to clear the keyring of an interrupted run.
- */
+/** Checks that the target is usable. Returns whether to clear the keyring of an interrupted run. */
 async function requireTarget(
   connection: PostgresConnection,
   { to, source, target, options: { force } }: Move,

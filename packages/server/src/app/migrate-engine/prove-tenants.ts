@@ -1,4 +1,4 @@
-// Each tenant on both engines: the same log, and seals that open to the same.
+// Proves that each tenant has the same log and the same sealed content on both engines.
 
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -16,13 +16,13 @@ import { openReadOnly, type ReadOnlyKernel } from '../open/open-read-only.ts'
 
 export interface TenantProof {
   readonly tenant_id: string
-  /** Entries of the log. */
+  /** Number of log entries. */
   readonly tree_size: number
-  /** Lower hex, derived from the entries on either side; null: no log yet. */
+  /** Lower hex, derived from the entries on either side; null if there is no log yet. */
   readonly root_hash: string | null
-  /** The size of the last signed checkpoint, which the log extends; null: none yet. */
+  /** Size of the last signed checkpoint, which the log extends; null if there is none. */
   readonly checkpoint_size: number | null
-  /** Seals opened under both keyrings, to the same. */
+  /** Facts whose seals open to the same content under both keyrings. */
   readonly facts: number
   readonly decisions: number
   readonly stores: number
@@ -31,16 +31,16 @@ export interface TenantProof {
 interface Comparison {
   readonly from: Config
   readonly to: Config
-  /** Of the check of the source, which counted. */
+  /** The reports of the check of the source, which have the numbers of rows. */
   readonly reports: readonly TenantReport[]
   progress(text: string): void
 }
 
-/** Of each kind and tenant all are compared up to twice as many, above it at least these. */
+/** Minimum sample per kind and tenant; up to twice as many, all are compared. */
 const SAMPLE = 1_000
 const CHUNK = 500
 
-/** Throws OfflineError, naming what differs. */
+/** Throws OfflineError, which names the difference. */
 export async function proveTenants(comparison: Comparison): Promise<TenantProof[]> {
   const source = await openReadOnly(comparison.from)
   try {
@@ -71,7 +71,7 @@ async function proveTenant(
       if (!(error instanceof SealError)) throw error
       throw new OfflineError(`tenant ${tenant_id}: a seal of the copy does not open (${what})`)
     })
-    // A snapshot is not held open while the source is read: PostgreSQL would end it.
+    // Released while the source is read, because PostgreSQL would end an idle snapshot.
     await copy.snapshots.release()
     if (isDeepStrictEqual(one, other)) return one
     throw new OfflineError(`tenant ${tenant_id} differs on the two engines: ${what}`)
@@ -80,7 +80,7 @@ async function proveTenant(
   const destroyed = await both('keys', async ({ keyring }) =>
     (await keyring.listDestroyedTenants()).includes(tenant_id),
   )
-  // No key is left that could open a seal.
+  // The tenant has no key left that could open a seal.
   if (destroyed) return { tenant_id, ...log, facts: 0, decisions: 0, stores: 0 }
   const facts = await both('facts', (kernel) => digestFacts(kernel, tenant_id, every(counts.facts)))
   const decisions = await both('decisions', (kernel) =>

@@ -1,9 +1,9 @@
-// custos tenant move: a tenant that is being served, from one PostgreSQL to another, with proof.
+// custos tenant move: moves a tenant from one PostgreSQL to another while it is served, with proof.
 //
-// The mark in the source's database decides who may write. `leaving`: the source serves the tenant
-// and everything at the destination may be thrown away. `left`: the source never writes it again,
-// and only the destination may go on. It changes once, in one transaction, after everything was
-// proved; whatever happens before or after, the same command continues.
+// The mark in the source's database decides who may write. `leaving`: the source serves the tenant,
+// and everything at the destination may be discarded. `left`: the source never writes the tenant
+// again, and only the destination may continue. The mark changes once, in one transaction, after
+// everything is proved. Whatever fails before or after that, the same command continues.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -59,19 +59,19 @@ export interface TenantMove {
   readonly tenant_id: string
   /** Base URL of the destination, which callers of the source are told. */
   readonly address: string
-  /** Base URL of the source, where it is known: callers are never sent back there. */
+  /** Base URL of the source, if known, so that callers are never sent back there. */
   readonly served_at?: string
 }
 
 interface MoveOptions {
   progress?(text: string): void
-  /** Named points that crash tests stop at. */
+  /** Called at named points, where crash tests stop the process. */
   step?(name: string): void | Promise<void>
   /** How long jobs of the tenant may take to end before writes are paused. */
   readonly jobs_ms?: number
 }
 
-/** Signed by the source when it gave the tenant up. */
+/** The proof that the source signs when it gives up the tenant. */
 export type MoveProof = TenantMoveStatement & {
   readonly signature: string
   readonly public_key: string
@@ -89,8 +89,8 @@ const POLL_MS = 200
 const ELSEWHERE = 'the tenant is not served by the cluster of CUSTOS_DATABASE_URL'
 
 /**
- * Moves the tenant, or continues a move to the same address that was interrupted. Throws
- * OperatorError with one line; unless the source has given the tenant up, it goes on serving it.
+ * Moves the tenant, or continues an interrupted move to the same address. Throws OperatorError with
+ * one line; the source continues to serve the tenant unless it has already given it up.
  */
 export const runTenantMove = (move: TenantMove, options: MoveOptions = {}): Promise<MoveProof> =>
   withBoth(move, options, async (task) => {
@@ -101,8 +101,8 @@ export const runTenantMove = (move: TenantMove, options: MoveOptions = {}): Prom
   })
 
 /**
- * Takes a move back that has not come to the point where the source gives the tenant up: first at
- * the source, which needs no destination to serve the tenant again.
+ * Aborts a move before the source has given up the tenant. Starts at the source, which needs no
+ * destination to serve the tenant again.
  */
 export async function abortTenantMove(move: TenantMove): Promise<void> {
   const { tenant_id } = move
@@ -133,7 +133,7 @@ async function emptyDestination({ to, keys, tenant_id }: Task): Promise<void> {
   await removeMark(to, arriving)
 }
 
-/** With the fence. */
+/** Removes the mark and the fence. */
 const removeMark = (connection: PostgresConnection, { tenant_id, state }: MoveRow): Promise<void> =>
   asTenant(connection, tenant_id, async () => {
     await setFence(connection, tenant_id, null)
@@ -145,7 +145,7 @@ async function namingDatabases<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    // What opens a database names a setting that a move may not have.
+    // An error on opening a database names a setting, which a move may not have.
     const reason = error instanceof OperatorError ? error.cause : error
     if (!(reason instanceof PostgresError)) throw error
     throw new OfflineError(`a database of the move: ${reason.message}`)
@@ -199,7 +199,7 @@ const openKeys = (cluster: Cluster): ImportTarget => {
   return openImportTarget({ url: keyring_url ?? database_url, ...masterKeysOf(cluster) })
 }
 
-/** Of the session: it ends with this process, however that ends. */
+/** Takes a lock of the session, which is released however this process ends. */
 async function requireAlone(from: PostgresConnection, tenant_id: string): Promise<void> {
   const sql = `select pg_try_advisory_lock(hashtextextended('custos/move/' || $1, 0)) as alone`
   if ((await from.query({ sql }, [tenant_id])).rows[0].alone) return
@@ -219,7 +219,7 @@ function requireAddress(mark: MoveRow, address: string): MoveRow {
   throw new MoveError(`a move of the tenant to ${mark.address} was begun: end it, or --abort it`)
 }
 
-/** Marks the tenant on both sides, unless an interrupted run has. */
+/** Marks the tenant on both sides, unless an interrupted run has done so. */
 async function begin(task: Task, known: MoveRow | null): Promise<MoveRow> {
   const { from, to, tenant_id, move, keys } = task
   if (move.address === move.served_at)
@@ -245,7 +245,7 @@ async function begin(task: Task, known: MoveRow | null): Promise<MoveRow> {
           started_us: systemClock().now(),
           proof: null,
         }
-  // First where it arrives: what is left of an earlier attempt stays out of use.
+  // The destination first, so that remains of an earlier attempt are never served.
   await asTenant(to, tenant_id, async () => {
     await saveMark(to, { ...mark, state: 'arriving' })
     await setFence(to, tenant_id, MOVING)
@@ -272,7 +272,7 @@ async function saveMark(connection: PostgresConnection, mark: MoveRow): Promise<
   await connection.query({ sql }, [tenant_id, move_id, state, address, started_us, proof])
 }
 
-/** Waits for the unit of work that is running. In a transaction of `asTenant`. */
+/** Waits for the running unit of work. Call it in a transaction of `asTenant`. */
 async function setFence(
   connection: PostgresConnection,
   tenant_id: string,
@@ -283,7 +283,7 @@ async function setFence(
   await connection.query({ sql }, [tenant_id, fence])
 }
 
-/** Marks, copies, pauses, copies the rest and proves it; then the source gives the tenant up. */
+/** Marks, copies, pauses, copies the rest and proves it; then the source gives up the tenant. */
 async function giveUp(task: Task, known: MoveRow | null): Promise<MoveRow> {
   const { from, tenant_id, options } = task
   try {
@@ -310,22 +310,22 @@ async function giveUp(task: Task, known: MoveRow | null): Promise<MoveRow> {
   }
 }
 
-// Somebody may have aborted the move meanwhile, and the source writes again.
+// The move may have been aborted meanwhile, so that the source accepts writes again.
 async function requireFence(from: PostgresConnection, tenant_id: string): Promise<void> {
   const sql = 'select fence from tenant_locks where tenant_id = $1 for update'
   if ((await from.query({ sql }, [tenant_id])).rows[0]?.fence === MOVING) return
   throw new MoveError('the move was taken back meanwhile')
 }
 
-/** After a failure the tenant is served again at the source; whether it has left, the mark says. */
+/** Makes the source serve the tenant again after a failure, unless its mark is `left`. */
 async function resumeUnlessLeft({ from, tenant_id }: Task): Promise<void> {
-  // The fence of a tenant that is arriving here is of another move.
+  // The fence of a tenant that is arriving here belongs to another move.
   const sql = `update tenant_locks set fence = null where tenant_id = $1 and fence = $2 and
     exists (select 1 from tenant_moves where tenant_id = $1 and state = 'leaving')`
   await asTenant(from, tenant_id, () => from.query({ sql }, [tenant_id, MOVING])).catch(() => {})
 }
 
-/** No job begins once the tenant is leaving; those under way are waited for. */
+/** Waits for running jobs to end. No job starts once the tenant is leaving. */
 async function requireIdleJobs({ from, tenant_id, options }: Task): Promise<void> {
   const sql = `select count(*) as running from jobs
     where tenant_id = $1 and state = 'running' and lease_until_us > $2`
@@ -346,14 +346,14 @@ async function proveCopy(
 ): Promise<MoveProof> {
   const { mark, state, paused_ms } = underway
   const { from, to, tenant_id, keys, move, options } = task
-  // Before anything is read: an erasure with an earlier number is refused by the ledger, and one
-  // with a later number finds the fence.
+  // Must come before anything is read: the ledger then refuses an erasure with an earlier number,
+  // and an erasure with a later number finds the fence.
   await outdateErasures(keys.from, tenant_id)
   if ((await countOpenErasures(keys.from, tenant_id)) > 0)
     throw new MoveError('an erasure of the tenant is not finished: try again when it is')
   await copyChanges(task, state, options.progress)
-  // Writes are paused: the proof is about this moment, up to which the destination keeps the
-  // signing keys of the source valid.
+  // Writes are paused, and the proof is about this time. The destination keeps the signing keys of
+  // the source valid until then.
   const at = formatTime(systemClock().now())
   const way = { ...keys, tenant_id, at }
   const keysProof = await copyProvedKeys(way, () => options.step('keys'))
@@ -386,7 +386,7 @@ async function proveCopy(
   })
 }
 
-/** By the source, which states that it gives the tenant up; with the last checkpoint it signed. */
+/** Signed by the source, which states that it gives up the tenant and adds its last checkpoint. */
 const signProof = (
   { move, tenant_id }: Task,
   stated: Omit<TenantMoveStatement, 'last_checkpoint'>,
@@ -421,7 +421,7 @@ const NO_COUNTS = {
 
 class RehearsalEnd extends Error {}
 
-/** Whether the control rows fit in, found out in a transaction that is taken back. */
+/** Copies the control rows in a transaction that is rolled back, to check that they fit in. */
 async function rehearseControl(task: Task): Promise<TenantTableDigest[]> {
   let digests: TenantTableDigest[] = []
   const rehearse = async () => {
@@ -434,11 +434,11 @@ async function rehearseControl(task: Task): Promise<TenantTableDigest[]> {
   return digests.filter(({ rows }) => rows > 0)
 }
 
-/** Every step after the source has given the tenant up; each may be repeated. */
+/** The steps after the source has given up the tenant; each may be repeated. */
 async function finish(task: Task, left: MoveRow): Promise<MoveProof> {
   const { from, to, tenant_id, move, options } = task
   await withKeyring(move.to, async () => {
-    // Opening it has brought the ledger copy of the destination up to date.
+    // Opening the keyring has brought the ledger copy of the destination up to date.
   })
   await options.step('copy')
   const there = await findMark(to, tenant_id)
@@ -457,7 +457,7 @@ async function finish(task: Task, left: MoveRow): Promise<MoveProof> {
   return JSON.parse(left.proof ?? 'null')
 }
 
-/** In the ledger too: keys of the tenant in a restored keyring are destroyed before it is used. */
+/** Records it in the ledger too, so that the keys are also destroyed in a restored keyring. */
 async function destroyKeys({ move, tenant_id }: Task, left: MoveRow): Promise<void> {
   const { move_id, address, started_us } = left
   const plan: MovePlan = { version: 1, kind: 'move', move_id, address, started_us }

@@ -1,4 +1,4 @@
-// The newest time any log holds: the clock of the next run starts behind it.
+// Finds the newest time in any log, after which the clock of the next run starts.
 
 import { CLOCK_ADVICE, type ProcessClock, secondsAhead } from '../../platform/clock.ts'
 import { listTenantIds } from '../../platform/db/control.sql.ts'
@@ -6,7 +6,7 @@ import { type Database, PLATFORM } from '../../platform/db/database.ts'
 import type { Logger } from '../../platform/telemetry/logger.ts'
 import { findHeads } from '../../slices/gcrumbs/index.ts'
 
-/** Microseconds; 0 where there is no log. */
+/** Microseconds; 0 if there is no log. */
 async function lastLogTime(db: Database): Promise<number> {
   let last = 0
   const heads = await findHeads(db, await db.read(PLATFORM, listTenantIds))
@@ -14,7 +14,7 @@ async function lastLogTime(db: Database): Promise<number> {
   return last
 }
 
-/** No entry is dated before an earlier one; a machine whose clock is behind them is reported. */
+/** Keeps new entries later than existing ones, and logs a machine clock that is behind them. */
 export async function raiseClock(clock: ProcessClock, db: Database, logger: Logger): Promise<void> {
   const last_us = await lastLogTime(db)
   const seconds = secondsAhead(last_us)

@@ -1,4 +1,4 @@
-// Locks a data directory, and completes what a killed command has left half exchanged in it.
+// Locks a data directory, and completes a file exchange that a killed command left unfinished.
 
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,12 +7,12 @@ import { databasePath, lockDataDir } from '../../platform/db/data-dir.ts'
 import { destroyFile, syncDirectory } from '../../platform/keys/durable-file.ts'
 import { finishRotation } from './next-master-key.ts'
 
-/** A restore that is complete but for its place: from then on it only goes forward. */
+/** A prepared restore whose files are not yet in place. From then on it can only be completed. */
 const READY = /^restore-[0-9a-f]{12}\.ready$/
 
 /**
- * Throws DataDirHeld, and what reading the keyring throws. `restored`: a restore was completed,
- * `rotated`: the key of the keyring was put in its place.
+ * Locks the directory. Throws DataDirHeld and the errors of reading the keyring. `restored`: it
+ * completed a restore; `rotated`: it put the new master key in place.
  */
 export async function lockData({
   data_dir,
@@ -29,7 +29,7 @@ export async function lockData({
   }
 }
 
-/** Exchanges the files of the directory for those of the stage, whatever ends the process. */
+/** Replaces the files of the directory by those of the stage; survives a crash at any point. */
 export function putRestored(data_dir: string, stage: string): void {
   syncDirectory(stage)
   renameSync(stage, `${stage}.ready`)
@@ -37,13 +37,13 @@ export function putRestored(data_dir: string, stage: string): void {
   finishRestore(data_dir)
 }
 
-/** The folder of a restore whose files are not all in their place; undefined: there is none. */
+/** The folder of a restore whose files are not all in place; undefined if there is none. */
 export const readyRestore = (data_dir: string): string | undefined =>
   readdirSync(data_dir, { withFileTypes: true }).find(
     (entry) => READY.test(entry.name) && entry.isDirectory(),
   )?.name
 
-/** Each step may be the first one of another process. False: there was nothing to do. */
+/** Any step may be the first that runs after a crash. Returns false if there was nothing to do. */
 function finishRestore(data_dir: string): boolean {
   const name = readyRestore(data_dir)
   if (name === undefined) return false
@@ -57,7 +57,7 @@ function finishRestore(data_dir: string): boolean {
   }
   const database = { from: databasePath(from), to: databasePath(data_dir) }
   if (existsSync(database.from)) {
-    // The log of the old database would be read into the new one: it goes first.
+    // Removes the WAL of the old database first, which SQLite would apply to the new one.
     for (const suffix of ['-wal', '-shm']) rmSync(`${database.to}${suffix}`, { force: true })
     renameSync(database.from, database.to)
     syncDirectory(data_dir)
@@ -66,7 +66,7 @@ function finishRestore(data_dir: string): boolean {
   return true
 }
 
-/** Secrets in it are overwritten. */
+/** Removes the stage and overwrites the secrets in it. */
 export function removeStage(stage: string): void {
   for (const folder of ['keyring', 'replaced'])
     if (existsSync(join(stage, folder, 'secrets.slots')))

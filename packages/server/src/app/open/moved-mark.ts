@@ -20,7 +20,7 @@ export function requireUnmoved(data_dir: string): void {
     )
 }
 
-/** Durable when it returns; the path of the mark. */
+/** Durable when it returns. Returns the path of the mark. */
 export function leaveMark(data_dir: string): string {
   const path = join(data_dir, FILE)
   if (!existsSync(path)) {

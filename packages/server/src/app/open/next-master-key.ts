@@ -1,4 +1,4 @@
-// The files of a change of the master key: at no moment is there a keyring without its key.
+// The files of a master key rotation, ordered so that a keyring is never without its key.
 
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,13 +15,13 @@ const filesOf = (data_dir: string) => ({
   old: join(data_dir, 'master.key.rotation-old'),
 })
 
-/** The 32 bytes that a file holds as 64 hex digits; null: it holds something else. */
+/** The 32 bytes that a file has as 64 hex digits; null for any other content. */
 export function readKeyFile(path: string): Buffer | null {
   const text = readFileSync(path, 'utf8').trim()
   return HEX.test(text) ? Buffer.from(text, 'hex') : null
 }
 
-/** On disk before anything is wrapped under it. */
+/** Writes the next key to disk, before anything is wrapped under it. */
 export function writeNextKey(data_dir: string, key: Buffer): void {
   const { next } = filesOf(data_dir)
   rmSync(next, { force: true })
@@ -29,7 +29,7 @@ export function writeNextKey(data_dir: string, key: Buffer): void {
   syncDirectory(data_dir)
 }
 
-/** Once the keyring is wrapped under the next key. */
+/** Call it once the keyring is wrapped under the next key. */
 export function replaceKeyFile(data_dir: string): void {
   const { key, next, old } = filesOf(data_dir)
   if (existsSync(key)) renameSync(key, old)
@@ -38,17 +38,18 @@ export function replaceKeyFile(data_dir: string): void {
   if (existsSync(old)) destroyFile(old)
 }
 
-/** Whether a rotation was cut off before its files were in their place. */
+/** Whether a rotation was interrupted before its files were in place. */
 export const hasNextKey = (data_dir: string): boolean => existsSync(filesOf(data_dir).next)
 
-/** The key of such a rotation, for those who only read: the keyring may be under it already. */
+/** The key of such a rotation, for read-only commands: it may already wrap the keyring. */
 export const readNextKey = (data_dir: string): Buffer | null =>
   hasNextKey(data_dir) ? readKeyFile(filesOf(data_dir).next) : null
 
 /**
- * Completes a rotation that was cut off, in a directory that the caller has locked: another process
- * may be in the middle of one. True: `master.key` is now the next key. `given`: the master key is
- * not that of the file; throws OfflineError where only the next key opens the keyring.
+ * Completes an interrupted rotation. The caller must have locked the directory, since another
+ * process may be rotating. Returns true if `master.key` is now the next key.
+ * @param given whether the master key is not from the file; if so, throws OfflineError when only
+ * the next key opens the keyring
  */
 export async function finishRotation(
   data_dir: string,
@@ -67,11 +68,11 @@ export async function finishRotation(
   return fits === true
 }
 
-/** Null: the keyring is missing or damaged, and its key cannot be told. */
+/** Returns null if the keyring is missing or damaged, so that its key is unknown. */
 async function isKeyOf(data_dir: string, path: string): Promise<boolean | null> {
   const dir = join(data_dir, 'keyring')
   const master_key = readKeyFile(path)
-  // Nothing is wrapped under a key that was not written to its end.
+  // The key file is incomplete, so nothing can be wrapped under the key.
   if (master_key === null) return false
   try {
     const keyring = await openFileKeyring({ dir, master_key, now_us: () => 0, read_only: true })

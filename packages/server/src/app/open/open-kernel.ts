@@ -1,4 +1,4 @@
-// Opens the data: lock, keyring, schema, engine. For the service and offline tools.
+// Opens the data (lock, keyring, schema, engine) for the service and offline commands.
 
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,16 +36,16 @@ export interface OpenKernel {
 }
 
 export interface KernelOptions {
-  /** Named points that crash tests stop at. */
+  /** Called at named points, where crash tests stop the process. */
   readonly step?: (name: string) => void | Promise<void>
   readonly logger?: Logger
-  /** How long a process that has died holds what it was at; 30 seconds. */
+  /** How long leases of a dead process stay held; default: 30 seconds. */
   readonly lease_ms?: number
   /** The clock of the process; default: the system's. */
   readonly clock?: ProcessClock
   /** Resolves host names that tenants chose; default: the system's resolver. */
   readonly lookup?: HostLookup
-  /** Begins an empty database where that of the keyring is missing. */
+  /** Creates an empty database if that of the keyring is missing. */
   readonly accept_empty_data?: boolean
 }
 
@@ -66,7 +66,7 @@ export async function openKernel(config: Config, options: KernelOptions = {}): P
   }
 }
 
-// Nothing is locked and the data directory is not read: other processes serve the same data.
+// Locks nothing and does not read the data directory, because other processes use the same data.
 async function openShared(
   config: Config,
   postgres: PostgresConfig,
@@ -75,7 +75,7 @@ async function openShared(
   const logger = options.logger ?? openLogger(config.log_level)
   const clock = options.clock ?? systemClock()
   const embedders = await openEmbedders(config.embedder)
-  // Loaded only where it is used: the embedded service starts without it.
+  // Imported on use, so that the embedded service starts without it.
   const { openPostgres } = await import('./open-postgres.ts')
   const { accept_empty_data } = options
   const metrics = new Metrics(config.metrics)
@@ -144,7 +144,7 @@ async function openKeyring(
 ): Promise<Keyring> {
   const dir = join(config.data_dir, 'keyring')
   const owner = findInstance(databasePath(config.data_dir))
-  // SQLite deletes the log beside an empty file: nothing may open it.
+  // SQLite deletes the WAL beside an empty file, so nothing may open that.
   if (owner !== null && !statSync(join(dir, 'keyring.db'), { throwIfNoEntry: false })?.size)
     throw new DataError(
       `the keyring of this database is missing or empty: put ${dir} back, or restore its backup`,

@@ -1,4 +1,4 @@
-// Opens data and keyring on PostgreSQL: waits where told to, migrates where it may.
+// Opens data and keyring on PostgreSQL: waits if configured, and migrates if the role may.
 
 import type { Config, PostgresConfig } from '../../config/config.ts'
 import type { Clock, ProcessClock } from '../../platform/clock.ts'
@@ -44,7 +44,7 @@ export async function openPostgres(
   around: Surroundings,
 ): Promise<{ db: Database; keyring: Keyring }> {
   await whenPresent(postgres, around, () => migrateData(postgres))
-  // A copy of the database then contains the keys too: an erasure does not reach the copy.
+  // A copy of the database then contains the keys too, and an erasure does not reach the copy.
   if (postgres.keyring_url === null)
     around.logger.warn('keyring.beside_data', { schema: 'custos_keyring' })
   const keyring = await whenPresent(postgres, around, () =>
@@ -134,7 +134,7 @@ async function whenPresent<T>(
   }
 }
 
-/** What is not there, and whether it may come; null: something else is wrong. */
+/** What is unavailable, and whether a retry may help; null for any other error. */
 function absentBy(error: unknown): { what: string; again: boolean } | null {
   if (error instanceof PostgresError)
     return {
@@ -146,13 +146,13 @@ function absentBy(error: unknown): { what: string; again: boolean } | null {
   return null
 }
 
-/** Of the keyring, 32 bytes each; parseConfig asks for the first together with the database. */
+/** The master keys, 32 bytes each; parseConfig requires the first together with the database. */
 export const masterKeysOf = ({ master_key, next_master_key }: Config) => ({
   master_key: Buffer.from(master_key ?? '', 'hex'),
   next_master_key: next_master_key === null ? undefined : Buffer.from(next_master_key, 'hex'),
 })
 
-/** Beside the data unless CUSTOS_KEYRING_URL says otherwise. */
+/** Uses the database of the data unless CUSTOS_KEYRING_URL is set. */
 export const openSharedKeyring = (
   config: Config,
   { database_url, keyring_url }: PostgresConfig,
@@ -166,7 +166,7 @@ export const openSharedKeyring = (
     ...(config.ledger_copy === null ? {} : { ledger_copy: config.ledger_copy }),
   })
 
-// A database served with another keyring would seem erased, and its log be signed twice.
+// With another keyring, everything would seem erased, and the logs would be signed twice.
 async function requireKinship(
   postgres: PostgresConfig,
   db: Database,
@@ -188,21 +188,21 @@ const MISSING_DATA =
   'the database of CUSTOS_DATABASE_URL is empty, and its keyring has keys of tenants: name the ' +
   'database that has their data, or restore it; --accept-empty-data starts without what it held'
 
-/** Throws DataError where the database is bound to no keyring yet and this one has tenants. */
+/** Throws DataError if the database is not bound to a keyring yet but this one has tenants. */
 async function requireData(
   keyring: Keyring,
   readOwner: () => Promise<string | null>,
   { accept_empty_data = false }: Pick<Surroundings, 'accept_empty_data'>,
 ): Promise<void> {
   if (accept_empty_data || !(await hasTenants(keyring))) return
-  // After the tenants: a process that starts at the same time binds the database first.
+  // After the tenants, because a process that starts at the same time binds the database first.
   if ((await readOwner()) === null) throw new DataError(MISSING_DATA)
 }
 
-// By the role that migrates: the one of the requests may only read it.
+// Uses the role that migrates; the role of requests may only read the table.
 const recordInstance = ({ database_url }: PostgresConfig, instance_id: string): Promise<void> =>
   withPostgres(database_url, async (connection) => {
-    // Processes that start together on an empty database all come here, with the same id.
+    // Processes that start together on an empty database all get here, with the same id.
     const sql =
       'insert into instance (instance_id) select $1 where not exists (select 1 from instance) ' +
       'on conflict do nothing'

@@ -1,4 +1,4 @@
-// Opens the data for looking only: no lock, no writes, beside a running service.
+// Opens the data read-only beside a running service: no lock, no writes.
 
 import { accessSync, constants, existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ export interface ReadOnlyKernel {
 }
 
 /**
- * Throws OfflineError when there is no data or it cannot be read, KeyringError when the keyring
+ * Throws OfflineError if there is no data or it cannot be read, and KeyringError if the keyring
  * cannot be opened.
  */
 export async function openReadOnly(config: Config): Promise<ReadOnlyKernel> {
@@ -54,9 +54,9 @@ export async function openReadOnly(config: Config): Promise<ReadOnlyKernel> {
 }
 
 /**
- * Runs `act`; a file that the system or SQLite cannot open or read, and what PostgreSQL refuses, is
- * an OfflineError with the reason in one line. SQLite's messages are fixed texts, and those of a
- * PostgresError name no values: they quote nothing of the data.
+ * Runs `act`. If a file cannot be opened or read, or PostgreSQL refuses, throws OfflineError with
+ * the reason in one line. SQLite's messages are fixed texts and those of a PostgresError name no
+ * values, so they quote nothing of the data.
  */
 export async function explainUnreadable<T>(
   { postgres, data_dir }: Config,
@@ -75,7 +75,7 @@ export async function explainUnreadable<T>(
   }
 }
 
-/** SQLite reads a database of this kind only where it may make files beside it. */
+/** SQLite reads a WAL database only if it may create files beside it. */
 function adviceFor(data_dir: string): string {
   try {
     accessSync(data_dir, constants.W_OK)
@@ -89,14 +89,14 @@ function adviceFor(data_dir: string): string {
   }
 }
 
-/** A move opens the databases of two clusters: none is named by its setting. */
+/** Does not name a setting, because a move opens the databases of two clusters. */
 async function explainPostgres(error: unknown): Promise<unknown> {
   const { PostgresError } = await import('../../platform/db/postgres/error.ts')
   if (!(error instanceof PostgresError)) return error
   return new OfflineError(`the database: ${error.message}`)
 }
 
-/** The message of an error of SQLite, or of one it caused; null: another error. */
+/** The message of an SQLite error in the chain of causes; null if there is none. */
 export function unreadableCause(error: unknown): string | null {
   if (!(error instanceof Error)) return null
   return 'errcode' in error ? error.message : unreadableCause(error.cause)
@@ -105,7 +105,7 @@ export function unreadableCause(error: unknown): string | null {
 async function openSnapshots({ postgres, data_dir }: Config): Promise<Snapshots> {
   if (postgres === null) {
     const snapshots = new SqliteSnapshots(databasePath(data_dir))
-    // SQLite opens a file without reading it.
+    // SQLite opens a file without reading it, so force a read.
     await snapshots.takeSnapshot()
     await snapshots.release()
     return snapshots
@@ -122,7 +122,7 @@ async function openKeyring(config: Config, clock: Clock): Promise<Keyring> {
     return openSharedKeyring(config, postgres, { clock, read_only: true })
   }
   requireData(data_dir)
-  // The keyring is there, so this never makes a key.
+  // The keyring exists, so this never generates a key.
   const { key } = loadMasterKey({ given: config.master_key ?? undefined, data_dir })
   return openFileKeyring({
     dir: join(data_dir, 'keyring'),
@@ -133,7 +133,7 @@ async function openKeyring(config: Config, clock: Clock): Promise<Keyring> {
   })
 }
 
-/** Throws OfflineError unless the directory holds a database and a keyring that can be read. */
+/** Throws OfflineError unless the directory has a readable database and keyring. */
 export function requireData(data_dir: string): void {
   for (const file of [databasePath(data_dir), join(data_dir, 'keyring', 'keyring.db')])
     try {

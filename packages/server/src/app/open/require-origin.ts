@@ -1,21 +1,21 @@
-// Keeps the name under which the audit logs of an instance are signed.
+// Prevents a change of the name under which the audit logs of an instance are signed.
 
 import { parseCheckpoint } from '@custos/proof'
 import { wrong } from '../../config/env.ts'
 import { DataError } from '../../platform/db/sqlite/database-file.ts'
 import type { Keyring } from '../../platform/keys/keyring.ts'
 
-/** The origin that is set, or that of an instance whose operator set none. */
+/** The configured origin, or the default of the instance. */
 export const originOfInstance = (set: string | null, instance_id: string): string =>
   set ?? `custos/${instance_id}`
 
-/** A scheme, slashes without a name between them, or what belongs to other parts of a URL. */
+/** Starts with a slash, has an empty segment, or contains other parts of a URL. */
 const MISSPELLED = /^\/|\/\/|\/$|[*?#@]/
 
 /**
- * ConfigError where nothing is signed yet and the origin is misspelled, for it stays for ever.
- * DataError where checkpoints were signed, and none of them under this origin: a log that is signed
- * under two names is unsound for ever.
+ * Throws ConfigError if nothing is signed yet and the origin is misspelled, because it can never be
+ * changed. Throws DataError if checkpoints are signed, but none under this origin: a log that is
+ * signed under two names can never be trusted again.
  */
 export async function requireOrigin(keyring: Keyring, set: string | null): Promise<void> {
   const origin = originOfInstance(set, keyring.instance_id)

@@ -1,4 +1,4 @@
-// Brings restored data up to what the keyring knows, and tells what that changed.
+// Brings restored data up to date with the keyring, and reports the changes.
 
 import type { Config } from '../../config/config.ts'
 import { countRowsOf } from '../../platform/db/migrations/tenant-tables.sql.ts'
@@ -12,16 +12,16 @@ import { openKernel } from '../open/open-kernel.ts'
 export interface RestoredTenant {
   readonly tenant_id: string
   readonly generation: number
-  /** The log goes on under a new origin from here. */
+  /** Whether the log continues under a new origin. */
   readonly continued: boolean
-  /** Erasures since the backup that have been applied again. */
+  /** Erasures since the backup that were applied again. */
   readonly erased_again: number
   readonly certificates_returned: number
 }
 
 /**
- * The reconciliation of a start, without serving. `keyring_restored`: the keyring may not know
- * the newest checkpoint that was signed, so every log goes on under a new origin.
+ * Runs the reconciliation of a start without serving. `keyring_restored`: the keyring may lack the
+ * newest signed checkpoint, so every log continues under a new origin.
  */
 export async function reconcileRestored(
   config: Config,
@@ -31,8 +31,8 @@ export async function reconcileRestored(
   try {
     const { kernel } = open
     const before = await statesOf(kernel)
-    // The same pair may have been restored before, and that copy may have signed under the next
-    // generation: the moment of this restore sets it apart from all earlier ones.
+    // The same files may have been restored before, and that copy may have signed under the next
+    // generation. The time of this restore distinguishes it from all earlier ones.
     const floor = keyring_restored ? { generation_floor: kernel.clock.now() } : {}
     await reconcileErasures(kernel, floor)
     await resumeDestructions(kernel, floor)

@@ -1,4 +1,4 @@
-// Restores a backup into a data directory, or proves in a folder of its own that it can be.
+// Restores a backup into a data directory, or proves in a separate folder that this is possible.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -42,23 +42,23 @@ import { type RestoredTenant, reconcileRestored } from './reconcile-restored.ts'
 
 interface RestoreOptions {
   readonly data: string
-  /** Absent: the keyring in the directory stays, the normal case: it is the newer one. */
+  /** Absent to keep the keyring of the directory, the normal case because it is newer. */
   readonly keyring?: string
-  /** Replaces data that is there. */
+  /** Replaces existing data. */
   readonly force: boolean
   progress?(done: number, total: number): void
 }
 
 export interface RestoreResult {
   readonly tenants: readonly RestoredTenant[]
-  /** Ledger and checkpoints of the keyring that was replaced live on in the restored one. */
+  /** Whether the ledger and the checkpoints of the replaced keyring are in the restored one. */
   readonly carried_over: boolean
 }
 
 /**
- * Until everything is ready the directory is as it was, and an interrupted restore is run again;
- * from then on whatever opens the directory next completes it.
- * Throws OfflineError, KeyringError or DataDirHeld, each with one line.
+ * Until everything is ready the directory is unchanged, and an interrupted restore has to be run
+ * again. After that, the next command that opens the directory completes it. Throws OfflineError,
+ * KeyringError or DataDirHeld, each with one line.
  */
 export async function runRestore(config: Config, options: RestoreOptions): Promise<RestoreResult> {
   if (config.postgres !== null)
@@ -68,7 +68,7 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
   for (const file of [options.data, options.keyring])
     if (file !== undefined && !existsSync(file)) throw new OfflineError(`${file} is missing`)
   if (options.keyring !== undefined) requireLedgerCopy(config)
-  // That of a rotation that was cut off is put in its place with the lock.
+  // The lock puts the key of an interrupted rotation in place.
   if (!hasNextKey(dir)) requireMasterKey(config)
   const lock = await lockData(config)
   try {
@@ -96,7 +96,7 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
   return { tenants, carried_over: true }
 }
 
-// Works in the stage only, so that nothing is served between copying the files and the replay.
+// Works in the stage only, so that nothing is served between the copy and the replay of erasures.
 async function restoreBoth(
   config: Config,
   { stage, keyring, master_key }: { stage: string; keyring: string; master_key: Buffer },
@@ -115,7 +115,7 @@ async function restoreBoth(
   return { tenants, carried_over: carried === 'yes' }
 }
 
-/** A mistyped path must not revive what was erased since the keyring's backup. */
+/** Refuses a mistyped path, which would revive what was erased since the keyring's backup. */
 function requireLedgerCopy({ ledger_copy }: Config): void {
   if (ledger_copy === null || existsSync(ledger_copy)) return
   throw new OfflineError(
@@ -124,7 +124,7 @@ function requireLedgerCopy({ ledger_copy }: Config): void {
   )
 }
 
-/** The key that opens what is restored; OfflineError when there is none: none is made for it. */
+/** The key for the restored keyring; throws OfflineError if there is none, never creates one. */
 function requireMasterKey(config: Config): Buffer {
   const { data_dir, master_key } = config
   if (master_key === null && !existsSync(join(data_dir, 'master.key')))
@@ -144,13 +144,14 @@ function requireRoom(dir: string, { keyring, force }: RestoreOptions): void {
   if (taken) throw new OfflineError(`${dir} holds ${taken}: --force replaces data that is there`)
 }
 
-/** Anything but the key that has to be there and what a restore itself leaves. */
+/** An entry of the directory other than the key and the files that a restore itself leaves. */
 const occupant = (dir: string): string | undefined =>
   readdirSync(dir).find((name) => !/^(master\.key|custos\.lock.*|restore-[0-9a-f]{12})$/.test(name))
 
 /**
- * OfflineError when a tenant has no keys, the newest records are newer than the keyring, or the
- * description of a store does not open. DataError when the logs are signed under another origin.
+ * Throws OfflineError if a tenant has no keys, the newest records are newer than the keyring, or
+ * the description of a store does not open. Throws DataError if the logs are signed under another
+ * origin.
  */
 async function requireKinship(
   database: string,
@@ -190,7 +191,7 @@ async function requireTenant(
             'restore both files of one backup, or leave out --keyring where the one in the ' +
             'directory is newer',
         )
-    // A store whose secret is gone was deleted since the backup.
+    // A store without a secret was deleted since the backup.
     for await (const { what } of checkStores({ keyring, db }))
       if (what === 'the seal does not open')
         throw new OfflineError(`data and keyring do not belong together (tenant ${tenant_id})`)
@@ -198,26 +199,26 @@ async function requireTenant(
 }
 
 interface CarryOver {
-  /** The keyring in use, about to be replaced. */
+  /** The current keyring, which is about to be replaced. */
   readonly from: string
-  /** The restored one. */
+  /** The restored keyring. */
   readonly to: string
   readonly master_key: Buffer
-  /** A ledger copy that takes entries and checkpoints across. */
+  /** A ledger copy that transfers entries and checkpoints. */
   readonly ledger_file: string
 }
 
 /**
- * Takes erasures and signed checkpoints over that only the replaced keyring knows. Returns whether
- * the restored keyring now knows everything the replaced one did. `no`: there is none, it
- * is another instance's, or it does not open.
+ * Transfers erasures and signed checkpoints that only the replaced keyring has. Returns `yes` if
+ * the restored keyring then has everything that the replaced one had, and `no` if there is none, or
+ * it is of another instance or does not open.
  */
 async function carryOver(task: CarryOver): Promise<'yes' | 'no'> {
   if (!existsSync(join(task.from, 'keyring.db'))) return 'no'
   const current = await openKeyringOrNull(task.from, task)
   if (!current) return 'no'
   try {
-    // Opening it with the copy has written all that out; this reads it in.
+    // Opening the current keyring has written everything to the copy; this reads it.
     const restored = await openKeyring(task.to, task)
     try {
       return restored.instance_id === current.instance_id ? 'yes' : 'no'
@@ -236,7 +237,7 @@ async function openKeyringOrNull(dir: string, task: CarryOver): Promise<Keyring 
   try {
     return await openKeyring(dir, task)
   } catch (error) {
-    // A damaged keyring is a reason to restore one.
+    // A damaged keyring may be the reason for the restore.
     if (error instanceof KeyringError) return null
     throw error
   }
@@ -245,18 +246,18 @@ async function openKeyringOrNull(dir: string, task: CarryOver): Promise<Keyring 
 interface RehearsalOptions {
   readonly data: string
   readonly keyring: string
-  /** Where there is room for the restored data; the folder in it is removed at the end. */
+  /** A directory with space for the restored data; the folder in it is removed at the end. */
   readonly scratch: string
   progress?(text: string): void
 }
 
-/** Of one tenant: what the restore did, and what the check of the restored data found. */
+/** The result of the restore of one tenant, and of the check of its restored data. */
 export type RehearsedTenant = RestoredTenant & Pick<TenantReport, 'counts' | 'findings'>
 
 /**
- * Restores both files and checks every log and every seal of the result. The ledger copy is read
- * from a copy of its own: what is signed in a rehearsal must not count as signed by the service.
- * Throws what a restore throws.
+ * Restores both files and checks every log and every seal of the result. Uses a duplicate of the
+ * ledger copy, because what a rehearsal signs must not count as signed by the service. Throws the
+ * errors of a restore.
  */
 export async function rehearseRestore(
   config: Config,
@@ -294,7 +295,7 @@ function copyLedger({ ledger_copy }: Config, stage: string): string | null {
 
 const PREFIX = 'restore-'
 
-/** On the file system of the data directory, so that files can be moved out of it. */
+/** On the file system of the data directory, so that files can be renamed into it. */
 function openStage(data_dir: string): string {
   mkdirSync(data_dir, { recursive: true, mode: PRIVATE_DIRECTORY })
   const stage = join(data_dir, `${PREFIX}${randomBytes(6).toString('hex')}`)
@@ -302,7 +303,7 @@ function openStage(data_dir: string): string {
   return stage
 }
 
-/** Removes this stage and those of restores that were cut off; their secrets are overwritten. */
+/** Removes this stage and those of interrupted restores; overwrites their secrets. */
 function removeStages(data_dir: string): void {
   const stages = readdirSync(data_dir, { withFileTypes: true }).filter(
     (entry) => entry.isDirectory() && /^restore-[0-9a-f]{12}$/.test(entry.name),
@@ -310,7 +311,7 @@ function removeStages(data_dir: string): void {
   for (const { name } of stages) removeStage(join(data_dir, name))
 }
 
-/** Copies the data file of a backup into the stage; OfflineError when it is none. */
+/** Copies the data file of a backup into the stage. Throws OfflineError if it is not one. */
 async function stageData(
   from: string,
   stage: string,
@@ -349,7 +350,7 @@ function requireDatabase(path: string, from: string): void {
   }
 }
 
-// Here and not at the next start: data and keyring are compared by the tables of this version.
+// Not left to the next start, because data and keyring are compared by the current schema.
 function migrate(path: string): void {
   const connection = new SqliteConnection(path, 'write')
   try {
@@ -359,7 +360,7 @@ function migrate(path: string): void {
   }
 }
 
-/** Leaves one file: what is still in the write-ahead log goes into it. */
+/** Merges the write-ahead log into the database, so that one file is left. */
 function mergeWriteAheadLog(path: string): void {
   const connection = new SqliteConnection(path, 'write')
   try {

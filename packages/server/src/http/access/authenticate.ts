@@ -1,4 +1,4 @@
-// Finds out who calls: bootstrap operator key, stored key, session, or the local principal.
+// Identifies the caller: bootstrap operator key, stored key, session, or the local principal.
 
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -37,7 +37,7 @@ export class Authenticator {
 
   constructor(kernel: Kernel, options: AuthOptions) {
     this.#kernel = kernel
-    // The configured text as UTF-8: the bytes a client's header carries.
+    // The digest is of the configured text as UTF-8, which are the bytes in a client's header.
     const { operator_key: key, allowed_hosts, cors_origins } = options
     bootstrapKey(kernel).digest = key === null ? null : hash('sha256', key, 'buffer')
     this.#guard = options.auth === 'local' ? new LocalGuard(allowed_hosts, cors_origins) : null
@@ -56,7 +56,7 @@ export class Authenticator {
     return this.#guard !== null
   }
 
-  /** The caller; a promise only when a credential has to be looked up in the database. */
+  /** Finds the caller. Returns a promise only if it looks up a credential in the database. */
   find(headers: IncomingHttpHeaders, method: string): Principal | Promise<Principal> {
     const cookie = readCookie(headers, 'session')
     if (cookie === null) return this.findByKey(headers)
@@ -66,7 +66,7 @@ export class Authenticator {
     return this.#findBySession(headers, cookie, method)
   }
 
-  /** The same of a caller that is no browser: cookies are not looked at. */
+  /** The same for callers that are not browsers: ignores cookies. */
   findByKey(headers: IncomingHttpHeaders): Principal | Promise<Principal> {
     const key = presentedKey(headers)
     this.#guard?.assert(headers, key !== null)
@@ -85,7 +85,7 @@ export class Authenticator {
     cookie: string,
     method: string,
   ): Promise<Principal> {
-    // Another site can make a browser send the cookie, but neither say it is this one nor read.
+    // Another site can make a browser send the cookie, but cannot forge its origin or read it.
     if (!READS.has(method)) requireSameOrigin(headers, this.#kernel.settings.console_origins)
     const found = await findBySession(this.#kernel, cookie)
     if (found === null) {
@@ -97,13 +97,13 @@ export class Authenticator {
     return this.#accept(found)
   }
 
-  /** Refuses what only a page of the service itself may ask for. */
+  /** Refuses requests that only a page of the service itself may make. */
   assertOwnPage(headers: IncomingHttpHeaders): void {
     this.#guard?.assert(headers, false)
     refuseCrossSite(headers, this.#kernel.settings.console_origins)
   }
 
-  /** The caller who made the ticket, which is used up by this, with the rights it has now. */
+  /** The caller who created the ticket, with its current rights. The ticket is used up. */
   async redeem(ticket: string, path: string, headers: IncomingHttpHeaders): Promise<Principal> {
     this.#guard?.assert(headers, false)
     if (presentedKey(headers) !== null) throw new Refusal('credentials_differ')
@@ -132,7 +132,7 @@ function requireToken(headers: IncomingHttpHeaders, token: string | null): void 
   throw new Refusal('origin_refused', 'x-custos-csrf is not the token of the session')
 }
 
-/** The one key of the two headers, or null; refuses two different ones. */
+/** The key in the two headers, or null; refuses two different ones. */
 function presentedKey(headers: IncomingHttpHeaders): string | null {
   const bearer = bearerToken(headers.authorization)
   const header = headers['x-api-key']
@@ -147,6 +147,6 @@ function bearerToken(authorization: string | undefined): string | null {
   return authorization.slice(7).trim() || null
 }
 
-// Clients configured without a key still send the header, with nothing in it.
+// Clients without a configured key still send the header, with an empty value.
 const isEmptyBearer = (authorization: string | undefined): boolean =>
   authorization !== undefined && /^bearer\s*$/i.test(authorization)

@@ -1,11 +1,11 @@
-// The scope matrix: whether a caller may run an operation, on which tenant and namespace.
+// The scope matrix: decides whether a caller may run an operation on a tenant and namespace.
 
 import { type OperationSpec, type RefusalCode, scopeCovers } from '@custos/contract'
 import type { Principal } from '../../platform/kernel/call.ts'
 import { formatNamespace, parseNamespace } from '../../platform/namespace.ts'
 import { Refusal } from '../../platform/refusal.ts'
 
-/** The tenant to act on; empty for operations that belong to none. */
+/** Returns the tenant to act on; empty for operations that belong to no tenant. */
 export function authorize(
   operation: OperationSpec,
   principal: Principal,
@@ -36,7 +36,7 @@ function tenantOf(
       break
     case 'operator_or_self':
       if (isOperator) return String(params['tenant_id'])
-      // The reply for another tenant is that for one that does not exist.
+      // The same reply as for a tenant that does not exist.
       if (params['tenant_id'] !== principal.tenant_id) throw new Refusal('tenant_not_found')
   }
   assertScope(operation, principal)
@@ -44,7 +44,7 @@ function tenantOf(
   return principal.tenant_id
 }
 
-// What is not about one namespace shows or changes others.
+// An operation that is not limited to one namespace shows or changes others.
 function assertNamespaced({ namespaced }: OperationSpec, { namespace }: Principal): void {
   if (namespace === undefined || namespaced) return
   throw new Refusal('scope_missing', 'The credential is limited to the memories of a namespace')
@@ -65,14 +65,14 @@ function assertStore({ allowed_stores }: Principal, store_id: unknown): void {
   if (!allowed_stores.includes(String(store_id))) throw new Refusal('store_not_found')
 }
 
-/** Members of a validated body that name a namespace, or hold what does. */
+/** Members of a validated body that name a namespace, or that contain such members. */
 const NAMES = ['namespace', 'tenant_id'] as const
 const NESTED = ['options', 'items'] as const
 
 /**
- * Holds the validated input of a caller that is limited to a namespace to that namespace, in place:
- * what names none gets its own, so that handlers see one namespace whatever was sent. Refuses
- * `scope_missing` where it names another.
+ * Restricts validated input, in place, to the namespace that the caller is limited to. Input that
+ * names no namespace gets the caller's, so that handlers see one namespace in any case. Refuses
+ * `scope_missing` if the input names another one.
  */
 export function pinNamespace(
   { tenant_id, namespace }: Principal,
@@ -104,7 +104,7 @@ export function pinNamespace(
 const isMembers = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null
 
-/** The refusals of the HTTP layer for an operation, in addition to the common ones. */
+/** The refusals that the HTTP layer adds for an operation, besides the common ones. */
 export function edgeRefusals(operation: OperationSpec): RefusalCode[] {
   const codes: RefusalCode[] = []
   if (operation.access === 'tenant') codes.push('tenant_required')

@@ -8,12 +8,12 @@ const NAMES: Readonly<Record<AnswerCookie['name'], string>> = {
   session: 'custos_session',
   login: 'custos_login',
 }
-/** A browser keeps such a cookie from one secure host only: no neighbour can set it. */
+/** With this prefix browsers accept the cookie only from its own secure host, no neighbour. */
 const PREFIX = '__Host-'
-/** Values that this service makes. */
+/** Values that this service generates. */
 const VALUE = /^[0-9A-Za-z]{1,100}$/
 
-/** Null: none was sent, or one that this service did not make. */
+/** Returns null if no cookie was sent, or one that this service did not create. */
 export function readCookie(
   headers: IncomingHttpHeaders,
   name: AnswerCookie['name'],
@@ -51,7 +51,7 @@ function isLoopbackHost({ host = '' }: IncomingHttpHeaders): boolean {
   return name !== undefined && isLoopbackName(name)
 }
 
-// A proxy in front of the service may pass on its own name for it.
+// A proxy in front of the service may have replaced the host name.
 const isOverTls = (headers: IncomingHttpHeaders): boolean =>
   headers.origin?.startsWith('https:') === true ||
   String(headers['x-forwarded-proto'] ?? '').startsWith('https')

@@ -1,18 +1,18 @@
-// Which web pages may call: of local mode, which has no credential, and of sessions.
+// Decides which web pages may call: in local mode, which has no credential, and with sessions.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { Refusal } from '../../platform/refusal.ts'
 
 /**
- * Refuses requests a browser could be tricked into: a Host that is neither loopback nor listed
- * (DNS rebinding) and an Origin other than the service's own or a listed one. An
- * origin that may call with a credential is refused without one.
+ * Refuses requests that a browser could be tricked into: a Host that is neither loopback nor listed
+ * (DNS rebinding), and an Origin other than the service's own or a listed one. An origin that may
+ * call with a credential is refused without one.
  */
 export class LocalGuard {
   readonly #allowed: ReadonlySet<string>
   readonly #withKey: ReadonlySet<string>
-  // The handful of Host headers seen before; a full set is started again.
+  // A small cache of Host headers that passed before; cleared when it is full.
   readonly #knownHosts = new Set<string>()
 
   /**
@@ -61,7 +61,7 @@ export class LocalGuard {
   }
 }
 
-/** Null: it is no origin. */
+/** Returns null if the URL is no origin. */
 export function parseOrigin(url: string): URL | null {
   const parsed = URL.canParse(url) ? new URL(url) : null
   return parsed?.username === '' && parsed.pathname === '/' ? parsed : null
@@ -72,7 +72,7 @@ export function isLoopbackName(name: string): boolean {
   return isIP(name) === 4 && name.startsWith('127.')
 }
 
-/** Whether a browser says that a page of this service or of a listed console made the request. */
+/** Whether the browser states that a page of this service or of a listed console made it. */
 function isSameOrigin(headers: IncomingHttpHeaders, consoles: readonly string[]): boolean {
   if (headers['sec-fetch-site'] === 'same-origin') return true
   const { origin, host } = headers
@@ -82,13 +82,13 @@ function isSameOrigin(headers: IncomingHttpHeaders, consoles: readonly string[])
   return url !== null && url.host === parseOrigin(`${url.protocol}//${host.toLowerCase()}`)?.host
 }
 
-/** For what a cookie alone would allow: a request that does not say where it is from is refused. */
+/** For requests that a cookie alone would allow: refuses one that does not state its origin. */
 export function requireSameOrigin(headers: IncomingHttpHeaders, consoles: readonly string[]): void {
   if (isSameOrigin(headers, consoles)) return
   throw new Refusal('origin_refused', 'Requests of a session come from a page of the service')
 }
 
-/** For what takes no credential of a browser: programs, which say nothing, may call it. */
+/** For requests without a browser credential: allows programs, which state no origin. */
 export function refuseCrossSite(headers: IncomingHttpHeaders, consoles: readonly string[]): void {
   const site = headers['sec-fetch-site']
   if (headers.origin === undefined && (site === undefined || site === 'none')) return

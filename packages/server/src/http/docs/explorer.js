@@ -2,10 +2,10 @@
 
 const byId = (id) => document.getElementById(id)
 const page = { operations: byId('operations'), main: byId('operation'), key: byId('key') }
-/** The document, once it is loaded. */
+/** The OpenAPI document, once it is loaded. */
 let api = {}
 
-/** What a reference points to, with what is said beside it; anything else as it is. */
+/** Resolves a reference, merged with the members beside it; returns anything else unchanged. */
 function resolve(part) {
   if (!part?.$ref) return part
   const names = part.$ref.slice(2).split('/')
@@ -13,7 +13,7 @@ function resolve(part) {
   return { ...resolve(names.reduce((at, name) => at[name], api)), ...beside }
 }
 
-/** A schema in full: named schemas in place of the references to them. */
+/** Replaces the references in a schema by the schemas that they name. */
 function inFull(schema) {
   if (Array.isArray(schema)) return schema.map(inFull)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -21,7 +21,7 @@ function inFull(schema) {
   return Object.fromEntries(members.map(([name, member]) => [name, inFull(member)]))
 }
 
-/** An element with attributes and children; text is always text, never markup. */
+/** Creates an element with attributes and children. Strings become text nodes, never markup. */
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag)
   for (const [name, value] of Object.entries(attributes))
@@ -170,7 +170,7 @@ function refusals({ responses }) {
   )
 }
 
-/** Refusals of one status: those of the operation, and those it shares with others. */
+/** The refusals of one status: those of the operation, and those that it shares with others. */
 function refusalText({ $ref, description }) {
   const shared = resolve({ $ref }).description
   return (description ?? shared).replace('Also the shared refusals', shared)
@@ -273,7 +273,7 @@ function buildRequest({ method, path }, parameters, body) {
 
 const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** The same request for a shell; the key is named, not shown. */
+/** The request as a shell command; the key is named, not shown. */
 function curlOf({ method, url, headers, body }) {
   const lines = [`curl -X ${method} ${quote(location.origin + url)}`]
   if (page.key.value !== '') lines.push('-H "Authorization: Bearer $CUSTOS_KEY"')
@@ -303,7 +303,7 @@ async function exchange({ method, url, headers, body }) {
   }
 }
 
-/** A text as it is; of a file that is none, a link to keep it. */
+/** The body as text or, for a PDF file, a link to download it. */
 async function shown(response) {
   if (response.headers.get('content-type') !== 'application/pdf')
     return make(

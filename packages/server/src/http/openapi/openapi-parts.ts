@@ -76,7 +76,7 @@ const SHARED: ReadonlySet<RefusalCode> = new Set([
   'idempotency_key_reused',
 ])
 
-/** The body of every refusal but the two that list what does not match the schema. */
+/** The body of every refusal except the two that list schema violations. */
 const Problem = {
   type: 'object',
   description: 'Problem details (RFC 9457) with a stable `error` code',
@@ -122,13 +122,13 @@ const ValidationProblem = {
   },
 }
 
-/** What several operations refer to, collected while they are described. */
+/** Components that several operations refer to, collected while these are described. */
 export class OpenapiParts {
   readonly schemas = new SchemaWriter()
-  /** Components of parameters by their text. */
+  /** Component names of parameters by the JSON of the parameter. */
   readonly #parameterNames: ReadonlyMap<string, string>
   readonly #parameters: Json = {}
-  /** Those that an operation refers to. */
+  /** Statuses of the shared responses that an operation refers to. */
   readonly #statuses = new Set<number>()
 
   constructor(operations: readonly OperationSpec[]) {
@@ -167,8 +167,8 @@ export class OpenapiParts {
   }
 
   /**
-   * A response for each status that the operation has refusals of its own for, and for 422, whose
-   * body can be another one; `default` is for all other refusals.
+   * A response for each status for which the operation has refusals of its own, and for 422, whose
+   * body can have another form; `default` is for all other refusals.
    */
   problemsOf(codes: readonly RefusalCode[], { refuses }: OperationSpec): Json {
     const responses: Json = {}
@@ -215,7 +215,7 @@ export class OpenapiParts {
     })
   }
 
-  // Named after the parameter; another one of that name has its first operation in its name.
+  // Named after the parameter; a second one of that name includes its first operation.
   #nameParameters(operations: readonly OperationSpec[]): Map<string, string> {
     const uses = operations.flatMap((operation) =>
       this.#describe(operation).map((parameter) => ({

@@ -1,10 +1,10 @@
-// The contract's schemas as OpenAPI 3.1 writes them: named ones once, every field described.
+// Writes the contract's schemas as OpenAPI 3.1: named ones once, every field described.
 
 import { fieldDescriptions } from '@custos/contract'
 
 export type Json = Record<string, unknown>
 
-/** Writes schemas, and collects the named ones it meets. */
+/** Writes schemas, and collects the named ones that it meets. */
 export class SchemaWriter {
   readonly #components: Json = {}
 
@@ -14,7 +14,7 @@ export class SchemaWriter {
     return Object.fromEntries(byName)
   }
 
-  /** A reference where the schema is named, otherwise the schema in full. */
+  /** A reference if the schema is named, otherwise the schema in full. */
   write(schema: unknown): Json {
     if (!isRecord(schema)) return {}
     const { title } = schema
@@ -38,7 +38,7 @@ export class SchemaWriter {
     const { title: _, about: __, anyOf, items, properties, patternProperties, ...rest } = schema
     const written: Json = { ...rest }
     if (rest['format'] === 'timestamp') written['format'] = 'date-time'
-    // No format of OpenAPI takes a date as well as a time.
+    // OpenAPI has no format for a date or a time.
     if (rest['format'] === 'date_or_time') delete written['format']
     if (Array.isArray(rest['enum'])) Object.assign(written, { type: 'string', enum: rest['enum'] })
     if (isRecord(properties)) written['properties'] = this.#fields(properties)
@@ -56,7 +56,7 @@ export class SchemaWriter {
     return Object.fromEntries(fields)
   }
 
-  /** Keys of any text: `additionalProperties` says the same, and every generator knows it. */
+  /** An object with arbitrary keys, as `additionalProperties`, which every generator supports. */
   #writeRecord(written: Json, patterns: Json): void {
     const values = Object.values(patterns).map((schema) => this.write(schema))
     const [value = {}] = values
@@ -81,7 +81,7 @@ export class SchemaWriter {
 
 /** A schema, or null. */
 function nullable(schema: Json): Json {
-  // Its description says what the field holds, not what one branch of it does.
+  // The description is of the field, not of one branch.
   const { description, ...rest } = schema
   const described = description === undefined ? {} : { description }
   if (typeof rest['type'] !== 'string' || 'const' in rest)
@@ -90,7 +90,7 @@ function nullable(schema: Json): Json {
   return { ...rest, type: [rest['type'], 'null'], ...allowed, ...described }
 }
 
-/** What the place of use says of a schema, or an unnamed schema of itself. */
+/** The description at the place of use, or that of an unnamed schema. */
 function descriptionOf(schema: unknown): string | undefined {
   if (!isRecord(schema)) return undefined
   if (typeof schema['about'] === 'string') return schema['about']

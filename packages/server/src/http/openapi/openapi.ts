@@ -135,7 +135,10 @@ const NEEDS_CREDENTIAL: ReadonlySet<RefusalCode> = new Set([
   'origin_refused',
   'rate_limited',
 ])
-/** The body of a GET is not read; one that no operation takes is refused. */
+/**
+ * Refusals about a body. A GET has none of them, because its body is not read; another operation
+ * without a body refuses one.
+ */
 const NEEDS_BODY: ReadonlySet<RefusalCode> = new Set([
   'malformed_json',
   'body_too_large',
@@ -210,7 +213,7 @@ const FILE_SCHEMAS: Readonly<Record<string, Json>> = {
   'text/html': { schema: { type: 'string' } },
 }
 
-/** Files beside the reply: texts have a schema, bytes have none (OpenAPI 3.1, 4.8.14.3). */
+/** File types beside the reply: texts have a schema, bytes have none (OpenAPI 3.1, 4.8.14.3). */
 const fileTypes = ({ file_types = [], reply_type = 'application/json' }: OperationSpec): Json =>
   Object.fromEntries(
     file_types

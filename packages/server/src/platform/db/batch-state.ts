@@ -1,11 +1,11 @@
-// The state that units of one commit share, on both engines.
+// State shared by the units of one commit, on both engines.
 
 import type { SharedSlot, SharedState } from './tenant-db.ts'
 
-/** Told of what failed after a commit, which is kept all the same. */
+/** Called with errors after a commit, which stays committed. */
 export type OnLateFailure = (error: unknown) => void
 
-/** Values shared by the units of one batch, with an undo journal for the unit that is running. */
+/** Values shared by the units of one batch, with an undo journal for the running unit. */
 export class BatchState {
   readonly #values = new Map<
     string,
@@ -43,8 +43,8 @@ export class BatchState {
   }
 
   /**
-   * After the commit: tells the slots of their values, then runs the acts of the units. Each runs
-   * whatever becomes of the others: what is durable is never answered as if it had failed.
+   * Call it after the commit. Passes the slots their values, then runs the `afterCommit` acts of
+   * the units. Each runs even if others fail: what is durable must not be answered as a failure.
    */
   runAfterCommit(db: object, acts: readonly (() => void)[], onLateFailure: OnLateFailure): void {
     const told = this.entries().map(

@@ -1,4 +1,4 @@
-// Kysely as a typed query builder only: it compiles, the engines execute.
+// Kysely as a typed query builder only: it compiles queries, and the engines execute them.
 
 import {
   type BinaryOperationNode,
@@ -17,7 +17,7 @@ import {
 } from 'kysely'
 import type { Tables } from './schema/tables.ts'
 
-/** Builds queries for both engines; `compile()` of a query it made gives the SQLite text. */
+/** Builds queries for both engines. `compile()` of its queries gives the SQLite text. */
 export const builder = new Kysely<Tables>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),
@@ -29,7 +29,7 @@ export const builder = new Kysely<Tables>({
 
 export type Builder = typeof builder
 
-// SQLite takes `in ()` as false and `not in ()` as true; PostgreSQL takes neither.
+// SQLite evaluates `in ()` to false and `not in ()` to true; PostgreSQL accepts neither.
 class PortableCompiler extends PostgresQueryCompiler {
   protected override visitBinaryOperation(node: BinaryOperationNode): void {
     const { operator, rightOperand } = node
@@ -39,7 +39,7 @@ class PortableCompiler extends PostgresQueryCompiler {
     else super.visitBinaryOperation(node)
   }
 
-  // SQLite's name for it; the case of its letters differs too, so ask for `lower(hex(…))`.
+  // `hex` is SQLite's name. The case of the digits differs as well, so use `lower(hex(…))`.
   protected override visitFunction(node: FunctionNode): void {
     if (node.func === 'hex') {
       this.append('encode(')

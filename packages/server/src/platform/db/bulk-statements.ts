@@ -1,4 +1,4 @@
-// Statements over many items: one for each number of items up to a limit, or an index look-up each.
+// Statements on many items: one per number of items up to a limit, or an index look-up per item.
 
 import assert from 'node:assert/strict'
 import { type AliasedExpression, type Expression, type SqlBool, sql } from 'kysely'
@@ -6,11 +6,11 @@ import type { Builder } from './builder.ts'
 import { statement } from './statement.ts'
 import type { Query, TenantDb, Tx } from './tenant-db.ts'
 
-/** The first `count` items of a list parameter, or rows of a list of rows. */
+/** The first `count` items of a list parameter, or rows of a list-of-rows parameter. */
 export const firstItems = <V>(list: readonly V[], count: number): V[] =>
   Array.from({ length: count }, (_, i) => list[i]).flatMap((item) => item ?? [])
 
-/** The statement for `count` items; `build` is called once for each count. */
+/** Returns the statement for `count` items; `build` is called once per count. */
 export function statementPerCount<S>(build: (count: number) => S): (count: number) => S {
   const built = new Map<number, S>()
   return (count) => {
@@ -22,7 +22,7 @@ export function statementPerCount<S>(build: (count: number) => S): (count: numbe
   }
 }
 
-/** Calls `act` with at most `most` items each; the calls run at the same time. */
+/** Calls `act` on batches of at most `most` items, concurrently. */
 export function runInBatches<V, T>(
   items: readonly V[],
   most: number,
@@ -33,12 +33,12 @@ export function runInBatches<V, T>(
   return Promise.all(acts)
 }
 
-/** A statement is prepared for each number of rows up to this. */
+/** Maximum rows per statement; one is prepared for each number of rows up to it. */
 const ROWS_AT_ONCE = 16
 
 /**
- * Inserts rows into one table; answers how many, for each statement. `build` names every column of
- * every row: the rows it gets stand in for those of a run.
+ * Inserts rows into one table; returns the number of inserted rows per statement. `build` has to
+ * name every column of every row, because it gets placeholders instead of the rows of a call.
  */
 export function insertRowsStatement<R>(
   build: (k: Builder, rows: readonly R[], tenant_id: string) => Query<unknown>,
@@ -55,12 +55,12 @@ export function insertRowsStatement<R>(
   return Object.assign(insert, { table })
 }
 
-/** Refs that SQLite takes by one statement; it is prepared for each number of them. */
+/** Maximum refs per statement of SQLite; one is prepared for each number of refs up to it. */
 const REFS_AT_ONCE = 32
 
 /**
- * A statement on the rows whose column `ref` is in a list of any length: `isListed`. PostgreSQL is
- * not told how many they are, and looks each of them up.
+ * A statement on the rows whose column `ref` is in a list of any length (`isListed`). PostgreSQL
+ * does not learn the length of the list, so that it looks up each ref.
  */
 export const refsStatement =
   <P>() =>
@@ -102,9 +102,9 @@ type QueryOfOne<V, O> = (value: Expression<V>) => {
 }
 
 /**
- * A query for each number that is `wanted`. Given the list itself, PostgreSQL may read all rows of
+ * Runs a query for each number in `wanted`. Given the whole list, PostgreSQL may read all rows of
  * the tenant instead: always while it has no statistics of a table, and later for a tenant that has
- * far more rows than most. `offset 0` keeps it from joining the two queries into one.
+ * far more rows than most. `offset 0` keeps it from merging the two queries.
  */
 export const lateralByRef = <O>(k: Builder, wanted: NumberColumn, one: QueryOfOne<number, O>) =>
   k
@@ -115,8 +115,8 @@ export const lateralByRef = <O>(k: Builder, wanted: NumberColumn, one: QueryOfOn
     .selectAll('found')
 
 /**
- * The numbers of a list. The inner `select` keeps PostgreSQL from counting them: it would make a
- * new plan for every short list.
+ * The numbers of a list as rows. The inner `select` hides their count from PostgreSQL, which would
+ * otherwise create a new plan for every short list.
  */
 export const unnestRefs = (refs: readonly number[]): NumberColumn =>
   sql<{ ref: number }>`unnest((select ${refs}::bigint[]))`.as<'wanted'>(sql`wanted(ref)`)

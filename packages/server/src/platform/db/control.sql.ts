@@ -1,4 +1,4 @@
-// SQL of the control tables, which belong to no tenant: tenants and credentials.
+// SQL of the control tables of tenants and credentials, which are read before a tenant is known.
 
 import type { CredentialClass } from '@custos/contract'
 import { sql } from 'kysely'
@@ -12,22 +12,22 @@ import type { TenantDb, Tx } from './tenant-db.ts'
 export type TenantRow = Tables['tenants']
 export type CredentialInfo = Omit<Tables['credentials'], 'key_hash'>
 
-/** A credential with what it takes to know whether and on what it may act. */
+/** A credential with everything that decides whether and on what it may act. */
 export interface PresentedCredential extends CredentialInfo {
-  /** The number of its tenant's policies; null: there never were any. */
+  /** The number of its tenant's policy set; null if it never had policies. */
   readonly policy_set: number | null
-  /** Null: an operator's. */
+  /** Null for an operator's credential. */
   readonly plan: string | null
   readonly overrides: string | null
-  /** Its namespace; null: it is not limited to one. */
+  /** Number of the secret that seals its namespace; null if it is not limited to one. */
   readonly secret_no: number | null
   readonly sealed: Uint8Array | null
-  /** The key that made it, of a token made with a stored key. */
+  /** The stored key that created it, if it is a token. */
   readonly maker_id: string | null
-  /** Null: there is no such key. */
+  /** Null if there is no such key. */
   readonly maker_created_us: number | null
   readonly maker_revoked_us: number | null
-  /** Null: its tenant was never moved. */
+  /** Null if its tenant was never moved. */
   readonly move_state: MoveState | null
   readonly move_address: string | null
 }
@@ -53,7 +53,7 @@ const CREDENTIAL = [
 
 const TOKEN: CredentialClass = 'token'
 
-/** A tenant is made once; a second attempt changes nothing and returns 0. */
+/** Inserts a tenant; returns 0 and changes nothing if it exists. */
 export const insertTenant = (tx: Tx, tenant: TenantRow): Promise<number> =>
   tx.run(
     builder
@@ -62,12 +62,12 @@ export const insertTenant = (tx: Tx, tenant: TenantRow): Promise<number> =>
       .onConflict((conflict) => conflict.column('tenant_id').doNothing()),
   )
 
-/** A tenant with the times of its off-boarding. */
+/** A tenant with the times of its off-boarding and the state of its move. */
 export interface TenantState extends TenantRow {
-  /** When its off-boarding began; null: it was not. */
+  /** When its off-boarding was requested, or null. */
   readonly requested_us: number | null
   readonly destroyed_us: number | null
-  /** Null: it was never moved. */
+  /** Null if it was never moved. */
   readonly move_state: MoveState | null
   readonly move_address: string | null
 }
@@ -87,13 +87,13 @@ const tenantStates = () =>
 export const findTenant = (db: TenantDb, tenant_id: string): Promise<TenantState | undefined> =>
   db.first(tenantStates().where('tenants.tenant_id', '=', tenant_id))
 
-/** Oldest first, those that were off-boarded included. */
+/** All tenants, oldest first, including off-boarded ones. */
 export const listTenants = (db: TenantDb): Promise<TenantState[]> =>
   db.all(tenantStates().orderBy('tenants.created_us').orderBy('tenants.tenant_id'))
 
-/** Without those that were off-boarded: they have no keys to do anything with. */
+/** Tenants that are not off-boarded; those have no keys left to work with. */
 export async function listTenantIds(db: TenantDb): Promise<string[]> {
-  // Columns of any version: data of an earlier one are checked before they are migrated.
+  // Selects only columns that every version has: older data are checked before their migration.
   const query = tenants()
     .select('tenants.tenant_id')
     .where('destructions.tenant_id', 'is', null)
@@ -101,7 +101,7 @@ export async function listTenantIds(db: TenantDb): Promise<string[]> {
   return (await db.all(query)).map(({ tenant_id }) => tenant_id)
 }
 
-/** The same without those that leave for another cluster: here they take no units of work. */
+/** The same without tenants that move to another cluster, whose units of work are refused here. */
 export async function listServedIds(db: TenantDb): Promise<string[]> {
   const query = tenants()
     .leftJoin('tenant_moves', 'tenant_moves.tenant_id', 'tenants.tenant_id')
@@ -163,7 +163,7 @@ export const findCredential = (
   key_hash: Uint8Array,
 ): Promise<PresentedCredential | undefined> => db.firstOf(presentedStatement, { key_hash })
 
-/** The same by its id, which is no secret: for what goes on after the key was presented. */
+/** The same by its id, which is not secret: for use after the key was presented. */
 export const findPresented = (
   db: TenantDb,
   key_id: string,
@@ -193,7 +193,7 @@ export const listCredentials = (
   return db.all(paged.orderBy('created_us').orderBy('key_id').limit(limit))
 }
 
-/** Tokens end by themselves and are not counted. */
+/** Number of live credentials. Tokens expire by themselves and are not counted. */
 export async function countLiveCredentials(db: TenantDb, owner: string): Promise<number> {
   const query = owned(owner)
     .select((e) => e.fn.countAll<number>().as('count'))
@@ -202,20 +202,20 @@ export async function countLiveCredentials(db: TenantDb, owner: string): Promise
   return Number((await db.first(query))?.count ?? 0)
 }
 
-/** Whether anybody, of any tenant or the platform, has a credential that was not revoked. */
+/** Whether any tenant or the platform has a credential that is not revoked. */
 export async function hasCredential(db: TenantDb): Promise<boolean> {
   const query = builder.selectFrom('credentials').select('key_id').where('revoked_us', 'is', null)
   return (await db.first(query.limit(1))) !== undefined
 }
 
-/** Revokes what is not revoked yet; the number of credentials it changed. */
+/** Revokes what is not revoked yet; returns the number of changed credentials. */
 export const revokeCredential = (
   tx: Tx,
   owner: string | null,
   { key_id, revoked_us }: { key_id: string; revoked_us: number },
 ): Promise<number> => tx.run(revoke(owner, revoked_us).where('key_id', '=', key_id))
 
-/** Uses that other processes saw later stay. */
+/** Keeps a later use that another process has recorded. */
 export const updateKeyUse = (
   tx: Tx,
   { key_id, used_us }: { key_id: string; used_us: number },
@@ -242,7 +242,7 @@ const policySetStatement = statement<object>()((k, p) =>
 export const findPolicySet = async (db: TenantDb): Promise<number> =>
   (await db.firstOf(policySetStatement, {}))?.policy_set ?? 0
 
-/** The number after the one a unit of work found; units of a tenant take turns. */
+/** Saves the next number after the one the unit has read; units of a tenant run one at a time. */
 export const savePolicySet = (tx: Tx, policy_set: number): Promise<number> =>
   tx.run(
     builder
@@ -251,13 +251,13 @@ export const savePolicySet = (tx: Tx, policy_set: number): Promise<number> =>
       .onConflict((conflict) => conflict.column('tenant_id').doUpdateSet({ policy_set })),
   )
 
-/** The id of the keyring the data belong to; null before it was recorded. */
+/** The id of the keyring that the data belong to; null until it is recorded. */
 export async function findInstanceId(db: TenantDb): Promise<string | null> {
   const row = await db.first(builder.selectFrom('instance').select('instance_id'))
   return row?.instance_id ?? null
 }
 
-/** How far the logs of these tenants go, of those that have entries. */
+/** The log ends of those of the tenants that have entries. */
 export async function listLogEnds(
   db: TenantDb,
   tenant_ids: readonly string[],
@@ -271,7 +271,7 @@ export async function listLogEnds(
       .select(['tenant_id', 'generation', 'size'])
       .where('tenant_id', 'in', tenant_ids),
   )
-  // Together: a rejection that nothing waits for would end the process.
+  // Awaits both together: an unhandled rejection would end the process.
   const [, rows] = await Promise.all([said, ends])
   return rows
 }
@@ -279,7 +279,7 @@ export async function listLogEnds(
 export const insertTicket = (tx: Tx, ticket: Tables['stream_tickets']): Promise<number> =>
   tx.run(builder.insertInto('stream_tickets').values(ticket))
 
-/** The ticket, for the one who takes it first. */
+/** Returns and deletes the ticket. If several callers race, only one gets it; others get null. */
 export async function takeTicket(
   tx: Tx,
   ticket_hash: Uint8Array,

@@ -1,5 +1,5 @@
-// SQL of what credentials are limited to and of their names: control tables, with the credentials
-// that have ended.
+// SQL of the limits and names of credentials, which are in control tables, and of limited
+// credentials that have ended.
 
 import { builder } from './builder.ts'
 import type { Row, Tables } from './schema/tables.ts'
@@ -25,7 +25,7 @@ export const listLimits = (
       .where('key_id', 'in', key_ids),
   )
 
-/** Tokens made with the key that have not ended by `now_us`. */
+/** Number of tokens of the key that have not ended by `now_us`. */
 export async function countLiveTokens(
   db: TenantDb,
   maker_id: string,
@@ -40,7 +40,7 @@ export async function countLiveTokens(
   return Number((await db.first(query))?.count ?? 0)
 }
 
-/** Those of the stores that the tenant has. */
+/** Those of the stores that exist in the tenant. */
 export async function listActiveStores(
   db: TenantDb,
   store_ids: readonly string[],
@@ -68,7 +68,7 @@ export const listEndedLimits = (db: TenantDb, now_us: number, limit: number) =>
       .limit(limit),
   )
 
-/** Notes the end of the tenant's limited credentials that are revoked. */
+/** Records the end of the tenant's limited credentials that are revoked. */
 export const endRevokedLimits = (tx: Tx, ends_us: number): Promise<number> =>
   tx.run(
     builder
@@ -94,7 +94,7 @@ export async function deleteLimited(tx: Tx, key_ids: readonly string[]): Promise
     )
 }
 
-/** The highest number of a record secret that a namespace or a name is sealed under; 0: none. */
+/** The highest number of a record secret that seals a namespace or a name; 0 if there is none. */
 export async function findHighestCredentialSecret(db: TenantDb): Promise<number> {
   const { tenant_id } = db
   const limit = builder
@@ -128,7 +128,7 @@ export const listLimitedAfter = (db: TenantDb, after: string, limit: number) =>
   db.all(
     limited(db)
       .where('limits.key_id', '>', after)
-      // Says the same once more: without it a merge reads the credentials before the page as well.
+      // Redundant, but without it a merge join also reads the credentials before the page.
       .where('credentials.key_id', '>', after)
       .orderBy('limits.key_id')
       .limit(limit),

@@ -1,4 +1,4 @@
-// The data directory: its files, and the lock that keeps a second process out.
+// The files of the data directory, and the lock that keeps out a second process.
 
 import {
   chmodSync,
@@ -17,10 +17,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../operator-error.ts'
 import { sqliteFault } from '../storage-fault.ts'
 
-/** Another live process works on the directory. */
+/** Another running process has locked the directory. */
 export class DataDirHeld extends OperatorError {}
 
-/** A connection that nothing refers to is closed when memory is tidied up, and its lock with it. */
+/** Keeps references: the garbage collector closes an unreferenced connection and its lock. */
 const held = new Set<DatabaseSync>()
 
 const PRIVATE_FILE = 0o600
@@ -33,7 +33,7 @@ export const databasePath = (dir: string): string => join(dir, 'custos.db')
 
 /**
  * Creates the directory if needed and locks it. The lock is an exclusive SQLite transaction on a
- * file of its own, so the operating system drops it with the process, however that ends.
+ * separate file, so the operating system releases it however the process ends.
  */
 export function lockDataDir(path: string): {
   readonly path: string
@@ -49,13 +49,13 @@ export function lockDataDir(path: string): {
   } catch (error) {
     lock.close()
     if (!(error instanceof Error && 'errcode' in error)) throw error
-    // SQLITE_BUSY or SQLITE_LOCKED: somebody holds it.
+    // SQLITE_BUSY or SQLITE_LOCKED: another process has the lock.
     if ([5, 6].includes(Number(error.errcode)))
       throw new DataDirHeld(`the data directory ${path} is in use by another process`)
     throw new OperatorError(explainNoLock(path, error))
   }
   held.add(lock)
-  // Of a process that was killed: another program may listen there now.
+  // The address of a killed process: another program may listen there now.
   rmSync(join(path, ADDRESS), { force: true })
   const unlock = () => {
     held.delete(lock)
@@ -65,7 +65,7 @@ export function lockDataDir(path: string): {
   return { path, database: databasePath(path), unlock }
 }
 
-/** SQLite's primary result code of a directory that takes no file beside the lock. */
+/** SQLite's primary result code for a directory in which it cannot create a journal. */
 const READONLY = 8
 
 function explainNoLock(dir: string, error: Error & { errcode: unknown }): string {
@@ -79,8 +79,8 @@ function explainNoLock(dir: string, error: Error & { errcode: unknown }): string
 }
 
 /**
- * With what is above it. The recursive form of Node never ends below a parent that takes no
- * children, such as `/proc`.
+ * Creates the directory and its missing parents. The recursive form of Node never returns below a
+ * parent that accepts no children, such as `/proc`.
  */
 export function makeDirectory(path: string): void {
   if (existsSync(path)) return
@@ -88,12 +88,12 @@ export function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: PRIVATE_DIRECTORY })
   } catch (error) {
-    // Another process was quicker.
+    // Another process may have created it first.
     if (!existsSync(path)) throw error
   }
 }
 
-/** Tells other processes of this user where the service of a locked directory listens. */
+/** Publishes the address of the service to other processes of this user. */
 export function publishAddress(dir: string, url: string): void {
   const written = join(dir, `${ADDRESS}.new`)
   rmSync(written, { force: true })
@@ -101,7 +101,7 @@ export function publishAddress(dir: string, url: string): void {
   renameSync(written, join(dir, ADDRESS))
 }
 
-/** Where the process that holds the directory listens; null as long as it has not said so. */
+/** The address of the process that has locked the directory; null until it is published. */
 export function readAddress(dir: string): string | null {
   try {
     return readFileSync(join(dir, ADDRESS), 'utf8').trim()
@@ -112,8 +112,8 @@ export function readAddress(dir: string): string | null {
 }
 
 /**
- * Creates a database file that only its owner can read, whatever the directory allows, or makes it
- * so. SQLite gives the files beside it the mode of the database.
+ * Creates a database file that only its owner can read, or restricts an existing one, whatever the
+ * directory allows. SQLite gives the files beside it the mode of the database.
  */
 export function makePrivate(path: string): void {
   closeSync(openSync(path, 'a', PRIVATE_FILE))
@@ -121,6 +121,6 @@ export function makePrivate(path: string): void {
     if (existsSync(file) && isOpenToOthers(file)) chmodSync(file, PRIVATE_FILE)
 }
 
-/** Whether the mode lets anybody but the owner read or change it. Windows has no such modes. */
+/** Whether the mode lets anybody but the owner read or change it. False on Windows. */
 export const isOpenToOthers = (path: string): boolean =>
   process.platform !== 'win32' && (statSync(path).mode & FOR_OTHERS) !== 0

@@ -1,4 +1,4 @@
-// SQL of off-boarded tenants: a control table, and the control rows a tenant leaves behind.
+// SQL of off-boarded tenants: a control table, and the control rows that a tenant leaves behind.
 
 import { builder } from './builder.ts'
 import type { Tables } from './schema/tables.ts'
@@ -23,7 +23,7 @@ const all = () => builder.selectFrom('destructions').select(COLUMNS)
 export const findDestruction = (db: TenantDb, tenant_id: string) =>
   db.first(all().where('tenant_id', '=', tenant_id))
 
-/** Those that have not come to their end: certified, and the rows removed. */
+/** Off-boardings that are not complete: not yet certified, or with rows left to remove. */
 export const listOpenDestructions = (db: TenantDb): Promise<DestructionRow[]> =>
   db.all(all().where('removed_us', 'is', null).orderBy('tenant_id'))
 
@@ -33,7 +33,7 @@ export async function listDestroyedIds(db: TenantDb): Promise<string[]> {
   return (await db.all(query)).map(({ tenant_id }) => tenant_id)
 }
 
-/** A second attempt changes nothing. */
+/** A second insert changes nothing. */
 export const insertDestruction = (
   tx: Tx,
   row: Pick<DestructionRow, 'certificate_id' | 'requested_us' | 'reasons'>,
@@ -60,7 +60,7 @@ export const updateDestruction = (
   >,
 ) => tx.run(builder.updateTable('destructions').set(change).where('tenant_id', '=', tx.tenant_id))
 
-/** Every live key of the tenant. */
+/** Revokes every live key of the tenant. */
 export const revokeAll = (tx: Tx, revoked_us: number): Promise<number> =>
   tx.run(
     builder
@@ -81,8 +81,8 @@ export const endJobs = (tx: Tx) =>
   )
 
 /**
- * The names and namespaces of its keys, events of its payment, its jobs but `kept` and those of the
- * kinds, the number of its policies.
+ * Deletes the names and namespaces of its keys, its payment events, its policy set number, and its
+ * jobs except `kept` and those of the given kinds.
  */
 export async function deleteControlRows(
   tx: Tx,

@@ -1,4 +1,4 @@
-// SQL of idempotency records: what a key was used for, never the key nor the body.
+// SQL of idempotency records, which never contain the key or the body.
 
 import type { Row } from './schema/tables.ts'
 import { statement } from './statement.ts'
@@ -37,7 +37,7 @@ export const insertRecord = (tx: Tx, row: IdempotencyRow) => tx.runOf(insertStat
 export const deleteRecord = (tx: Tx, key_label: Uint8Array) =>
   tx.run(deleteFrom(tx, 'idempotency').where('key_label', '=', key_label))
 
-/** For `listTenantsWith`: a record from before then. */
+/** For `listTenantsWith`: finds a record created before a time. */
 export const anyOldStatement = statement<{ created_us: number }>()((k, p) =>
   k
     .selectFrom('idempotency')

@@ -165,7 +165,7 @@ export const updateJob = (tx: Tx, job_id: string, change: Partial<JobChange>): P
       .where('state', 'in', ['queued', 'running']),
   )
 
-/** As `updateJob`, by the process whose lease ends at `held_us`; 0 also if it has lost the job. */
+/** Like `updateJob`, by the process whose lease ends at `held_us`; 0 also if it lost the job. */
 export const updateHeldJob = (
   tx: Tx,
   job_id: string,
@@ -196,7 +196,7 @@ export async function pauseJob(
     readonly held_us: number
     readonly until_us: number
     readonly updated_us: number
-    /** Of an attempt that failed: it stays counted. */
+    /** Set if the attempt failed, which then stays counted. */
     readonly error?: string | undefined
   },
 ): Promise<void> {

@@ -1,7 +1,7 @@
-// SQL of leases: a control table, reached only through these functions.
+// SQL of leases: a control table that only these functions use.
 //
-// Times in it are those of the database's own clock: processes whose clocks differ, by an hour if
-// need be, agree on when a lease is over. Leases are taken on a database that several serve only.
+// Its times are those of the database's own clock, so that processes agree on the end of a lease
+// even if their clocks differ. Leases exist only on a database that several processes share.
 
 import { sql } from 'kysely'
 import { builder } from './builder.ts'
@@ -14,17 +14,17 @@ interface LeaseClaim {
   readonly until_us: number
 }
 
-/** Microseconds by the clock of the database, later than whatever this unit has waited for. */
+/** Microseconds by the clock of the database, later than any wait of this unit so far. */
 export async function databaseClock(db: TenantDb): Promise<number> {
-  // Read, not compared in the statements: engines that keep copies of a control table refuse there
-  // what each copy would compute for itself.
+  // Reads the clock instead of comparing it in the statements: engines that replicate a control
+  // table refuse expressions that each replica would compute for itself.
   const now_us = sql<number>`floor(extract(epoch from clock_timestamp()) * 1000000)`
   const row = await db.first(builder.selectNoFrom(now_us.as('now_us')))
   if (!row) throw new Error('the database told no time')
   return Number(row.now_us)
 }
 
-/** Takes the lease when it is free, over, or the holder's already; rows changed: 0 or 1. */
+/** Acquires the lease if free, expired or already the holder's; returns changed rows: 0 or 1. */
 export const claimLease = (tx: Tx, { name, holder, now_us, until_us }: LeaseClaim) =>
   tx.run(
     builder
@@ -38,7 +38,7 @@ export const claimLease = (tx: Tx, { name, holder, now_us, until_us }: LeaseClai
       ),
   )
 
-/** Keeps a lease the holder still has; 0: another has taken it. */
+/** Renews a lease that the holder still has; returns 0 if another has acquired it. */
 export const extendLease = (tx: Tx, { name, holder, until_us }: Omit<LeaseClaim, 'now_us'>) =>
   tx.run(
     builder
@@ -60,7 +60,7 @@ export const findHolder = async (tx: Tx, name: string, now_us: number): Promise<
   return row?.holder ?? null
 }
 
-/** Whether the holder has the lease, over or not; nobody else gets it before this unit's end. */
+/** Whether the holder has the lease, even if expired. Locks it until the unit ends. */
 export const lockLease = async (tx: Tx, name: string, holder: string): Promise<boolean> => {
   const query = builder
     .selectFrom('leases')
@@ -71,7 +71,7 @@ export const lockLease = async (tx: Tx, name: string, holder: string): Promise<b
   return (await tx.first(query)) !== undefined
 }
 
-/** Names that begin so, of leases that nobody has given back or extended in time. */
+/** Names with the prefix of leases that were neither released nor renewed in time. */
 export const listExpired = (db: TenantDb, prefix: string, now_us: number) =>
   db.all(
     builder
@@ -84,7 +84,7 @@ export const listExpired = (db: TenantDb, prefix: string, now_us: number) =>
 export const dropLease = (tx: Tx, name: string, holder: string) =>
   tx.run(builder.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder))
 
-/** Writes a row that nobody waits for; another process may have written it before. */
+/** Writes a row that is a mark and no lease; replaces one of another process. */
 export const saveMark = (tx: Tx, { name, holder, until_us }: Omit<LeaseClaim, 'now_us'>) =>
   tx.run(
     builder
@@ -93,7 +93,7 @@ export const saveMark = (tx: Tx, { name, holder, until_us }: Omit<LeaseClaim, 'n
       .onConflict((conflict) => conflict.column('name').doUpdateSet({ holder, until_us })),
   )
 
-/** Who wrote the row last; null: nobody. */
+/** The holder in the row, or null if there is no row. */
 export const findMark = async (db: TenantDb, name: string): Promise<string | null> => {
   const row = await db.first(builder.selectFrom('leases').select('holder').where('name', '=', name))
   return row?.holder ?? null

@@ -1,4 +1,4 @@
-// SQL of tenants that were moved between clusters: a control table. The move writes as the owner.
+// SQL of tenants moved between clusters: a control table, which a move writes as the owner.
 
 import { builder } from './builder.ts'
 import { listAppliedMigrations } from './control.sql.ts'
@@ -10,13 +10,13 @@ export type MoveRow = Tables['tenant_moves']
 export const findMove = (db: TenantDb): Promise<MoveRow | undefined> =>
   db.first(builder.selectFrom('tenant_moves').selectAll().where('tenant_id', '=', db.tenant_id))
 
-/** Tenants that take no units of work here, or not yet, ascending. */
+/** Ids of tenants whose units of work are not accepted here, or not yet, ascending. */
 export async function listMovingIds(db: TenantDb): Promise<string[]> {
   const query = builder.selectFrom('tenant_moves').select('tenant_id').orderBy('tenant_id')
   return (await db.all(query.where('state', '<>', 'arrived'))).map(({ tenant_id }) => tenant_id)
 }
 
-/** Marks a tenant as moved where older data do not say so; 0: they do. */
+/** Marks a tenant as moved if older data lacks the mark; returns 0 if it exists. */
 export const insertMove = (tx: Tx, row: MoveRow): Promise<number> =>
   tx.run(
     builder
@@ -25,7 +25,7 @@ export const insertMove = (tx: Tx, row: MoveRow): Promise<number> =>
       .onConflict((conflict) => conflict.column('tenant_id').doNothing()),
   )
 
-/** Tenants that another cluster serves, ascending; none in data of a version without moves. */
+/** Ids of tenants that another cluster serves, ascending; none in data older than moves. */
 export async function listMovedIds(db: TenantDb): Promise<string[]> {
   if (!(await listAppliedMigrations(db)).includes('0065-tenant-moves')) return []
   const query = builder.selectFrom('tenant_moves').select('tenant_id').orderBy('tenant_id')

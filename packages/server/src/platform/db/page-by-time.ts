@@ -1,12 +1,12 @@
-// Pages of lists in the order of a time of their rows and, where times are equal, of an id.
+// Pages of lists ordered by a time of their rows and, for equal times, by an id.
 
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Page } from '../page.ts'
 import type { Tables, TenantTable } from './schema/tables.ts'
 
 /**
- * The rows of a page. Behind a row they are found by its place in the order, so that none is lost
- * or doubled where the list changes between two pages.
+ * The rows of a page. Continues after a row by its position in the order, so that no row is skipped
+ * or repeated if the list changes between two pages.
  */
 export function pageByTime<T extends TenantTable, O>(
   query: SelectQueryBuilder<Tables, T, O>,

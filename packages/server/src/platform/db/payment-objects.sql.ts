@@ -1,10 +1,10 @@
-// SQL of what the payment provider names: control tables, reached only through these functions.
+// SQL of objects of the payment provider: control tables that only these functions use.
 
 import { builder } from './builder.ts'
 import type { Tables } from './schema/tables.ts'
 import type { TenantDb, Tx } from './tenant-db.ts'
 
-/** The tenant that an object of the provider is of. */
+/** The tenant that owns one of the provider's objects. */
 export async function findOwner(db: TenantDb, object_ids: readonly string[]) {
   if (object_ids.length === 0) return null
   const query = builder
@@ -15,7 +15,7 @@ export async function findOwner(db: TenantDb, object_ids: readonly string[]) {
   return (await db.first(query))?.tenant_id ?? null
 }
 
-/** Binds an object of the provider to the tenant; false: it is another tenant's. */
+/** Binds a provider object to the tenant; returns false if it belongs to another tenant. */
 export async function bindObject(tx: Tx, object_id: string): Promise<boolean> {
   const { tenant_id } = tx
   const row = { object_id, tenant_id }
@@ -24,7 +24,7 @@ export async function bindObject(tx: Tx, object_id: string): Promise<boolean> {
   return added > 0 || (await findOwner(tx, [object_id])) === tenant_id
 }
 
-/** Subscriptions or checkouts, as the provider names them, of tenants that were off-boarded. */
+/** The provider's ids of subscriptions or checkouts of tenants that were off-boarded. */
 export const listLeftObjects = (db: TenantDb, kind: 'sub' | 'cs') =>
   db.all(
     builder
@@ -32,14 +32,14 @@ export const listLeftObjects = (db: TenantDb, kind: 'sub' | 'cs') =>
       .innerJoin('destructions', 'destructions.tenant_id', 'billing_objects.tenant_id')
       .select(['billing_objects.object_id', 'billing_objects.tenant_id'])
       .where('billing_objects.object_id', '>=', `${kind}_`)
-      // The byte after the underscore.
+      // The backtick is the character after the underscore.
       .where('billing_objects.object_id', '<', `${kind}\``),
   )
 
 export const deleteObject = (tx: Tx, object_id: string) =>
   tx.run(builder.deleteFrom('billing_objects').where('object_id', '=', object_id))
 
-/** 0: it was taken before. */
+/** Returns 0 if the event was processed before. */
 export const insertEvent = (tx: Tx, row: Tables['billing_events']): Promise<number> =>
   tx.run(
     builder
@@ -48,6 +48,6 @@ export const insertEvent = (tx: Tx, row: Tables['billing_events']): Promise<numb
       .onConflict((conflict) => conflict.doNothing()),
   )
 
-/** Events are known this long: the provider sends one for three days. */
+/** Events are kept for this long because the provider retries one for three days. */
 export const deleteEventsBefore = (tx: Tx, created_us: number) =>
   tx.run(builder.deleteFrom('billing_events').where('created_us', '<', created_us))

@@ -1,4 +1,4 @@
-// SQL of sessions: a control table, looked up before the tenant is known.
+// SQL of sessions: a control table that is read before the tenant is known.
 
 import type { Page } from '../page.ts'
 import { builder } from './builder.ts'
@@ -30,7 +30,7 @@ export const findSession = (db: TenantDb, hashes: readonly Uint8Array[]) =>
 export const findSessionById = (db: TenantDb, session_id: string) =>
   db.first(builder.selectFrom('sessions').select(SESSION).where('session_id', '=', session_id))
 
-/** Of the unit's tenant. */
+/** A session of the unit's tenant. */
 export const findOwnSession = (db: TenantDb, session_id: string) =>
   db.first(
     builder
@@ -41,8 +41,9 @@ export const findOwnSession = (db: TenantDb, session_id: string) =>
   )
 
 /**
- * Of the tenant, neither ended nor idle, with a key that is in force; newest first.
- * `key_id` null: of every key.
+ * Sessions of the tenant that have neither ended nor been idle too long, and whose key is in force;
+ * newest first.
+ * @param key_id null for sessions of every key
  */
 export function listLiveSessions(
   db: TenantDb,
@@ -104,7 +105,7 @@ export const touchSession = (tx: Tx, session_id: string, used_us: number): Promi
 export const deleteSession = (tx: Tx, session_id: string): Promise<number> =>
   tx.run(builder.deleteFrom('sessions').where('session_id', '=', session_id))
 
-/** Those that have ended, or were last used before a time. */
+/** Deletes sessions that have ended, or were last used before a time. */
 export const deleteEndedSessions = (
   tx: Tx,
   { now_us, used_before_us }: { now_us: number; used_before_us: number },
@@ -115,7 +116,7 @@ export const deleteEndedSessions = (
       .where((e) => e.or([e('ends_us', '<=', now_us), e('used_us', '<=', used_before_us)])),
   )
 
-/** The sessions of a person without a key. */
+/** The sessions of a person who signed in without a key. */
 export const listSessionsOf = (db: TenantDb, user_id: string) =>
   db.all(
     builder
@@ -125,7 +126,7 @@ export const listSessionsOf = (db: TenantDb, user_id: string) =>
       .where('user_id', '=', user_id),
   )
 
-/** Sessions of people, also under a key that they made: those of a connection, or those of none. */
+/** Sessions of people, also under keys they created, of a connection (`null`: of no connection). */
 export const listSessionsThrough = (db: TenantDb, connection_id: string | null) =>
   db.all(
     builder
@@ -149,7 +150,7 @@ export const listSessionsThrough = (db: TenantDb, connection_id: string | null) 
       .where('connection_id', connection_id === null ? 'is' : '=', connection_id),
   )
 
-/** The keys that a person made and that are in force. */
+/** The keys in force that a person created. */
 export const listKeysOf = (db: TenantDb, user_id: string) =>
   db.all(
     builder

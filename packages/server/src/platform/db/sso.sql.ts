@@ -1,4 +1,4 @@
-// SQL of sign-ins through providers: control tables, looked up before the tenant is known.
+// SQL of sign-ins through providers: control tables that are read before the tenant is known.
 
 import { builder } from './builder.ts'
 import type { Tables } from './schema/tables.ts'
@@ -6,7 +6,7 @@ import type { TenantDb, Tx } from './tenant-db.ts'
 
 export type LoginRow = Tables['sso_logins']
 
-/** The connection that an id or a confirmed domain leads to. */
+/** The connection for its id or a confirmed domain. */
 export const findRoute = (db: TenantDb, route: string) =>
   db.first(
     builder
@@ -15,7 +15,7 @@ export const findRoute = (db: TenantDb, route: string) =>
       .where('route', '=', route),
   )
 
-/** 0: it leads elsewhere, perhaps since a moment ago. */
+/** Returns 0 if the route leads to another connection, perhaps set just now. */
 export const insertRoute = (tx: Tx, route: string, connection_id: string): Promise<number> =>
   tx.run(
     builder
@@ -24,7 +24,7 @@ export const insertRoute = (tx: Tx, route: string, connection_id: string): Promi
       .onConflict((conflict) => conflict.column('route').doNothing()),
   )
 
-/** Those of a connection: its id, and its domains. */
+/** The routes of a connection: its id and its domains. */
 export const listRoutes = (db: TenantDb, connection_id: string) =>
   db.all(
     builder
@@ -46,7 +46,7 @@ export const deleteRoute = (tx: Tx, route: string): Promise<number> =>
 export const insertLogin = (tx: Tx, row: LoginRow): Promise<number> =>
   tx.run(builder.insertInto('sso_logins').values(row))
 
-/** The sign-in that was begun in this browser, which is used up by this; null: there is none. */
+/** Returns and deletes the sign-in that was started in this browser; null if there is none. */
 export async function takeLogin(
   tx: Tx,
   { state_hash, browser_hash }: Pick<LoginRow, 'state_hash' | 'browser_hash'>,
@@ -66,7 +66,7 @@ export async function takeLogin(
 export const insertCode = (tx: Tx, row: Tables['sso_codes']): Promise<number> =>
   tx.run(builder.insertInto('sso_codes').values(row))
 
-/** What the code stands for, which is used up by this; null: there is none. */
+/** Returns and deletes the row of a one-time code; null if there is none. */
 export async function takeCode(tx: Tx, code_hash: Uint8Array): Promise<Tables['sso_codes'] | null> {
   const row = await tx.first(
     builder.selectFrom('sso_codes').selectAll().where('code_hash', '=', code_hash),
@@ -76,7 +76,7 @@ export async function takeCode(tx: Tx, code_hash: Uint8Array): Promise<Tables['s
   return taken === 1 ? row : null
 }
 
-/** Of a connection or of a person: nothing that was begun is completed. */
+/** Deletes codes of a connection, person or provider session, and sign-ins of a connection. */
 export async function deleteUnderWay(
   tx: Tx,
   by:
@@ -102,7 +102,7 @@ export async function deleteUnderWay(
   )
 }
 
-/** Removes what nobody completed. */
+/** Deletes sign-ins and codes that nobody completed in time. */
 export async function deleteExpiredLogins(tx: Tx, now_us: number): Promise<number> {
   const logins = await tx.run(builder.deleteFrom('sso_logins').where('expires_us', '<=', now_us))
   const codes = await tx.run(builder.deleteFrom('sso_codes').where('expires_us', '<=', now_us))

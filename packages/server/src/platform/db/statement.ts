@@ -1,13 +1,13 @@
-// Hot statements: built once with Kysely, so still typed, and then only bound and run.
+// Hot statements, built once with Kysely (and so typed), then only bound and run.
 
 import { createHash } from 'node:crypto'
 import type { CompiledQuery, RootOperationNode } from 'kysely'
 import { type Builder, builder, compilePostgres } from './builder.ts'
 
-/** Where a value is found in the parameters of a run: `ref`, or `rows`, 0 and `ref`. */
+/** The path of a value in the parameters of a run: `ref`, or `rows`, 0 and `ref`. */
 type Path = readonly string[]
 
-// No string: every string may be the name of a column.
+// Not a string, because every string may be the name of a column.
 const PATH = Symbol('path')
 
 class Parameter {
@@ -18,7 +18,7 @@ class Parameter {
   }
 }
 
-/** The place of a value, of the items of a list, and of the columns of a list of rows. */
+/** A placeholder for a value, the items of a list, or the columns of a list of rows. */
 function placeAt(path: Path): object {
   return new Proxy(new Parameter(path), {
     get(target, key) {
@@ -28,10 +28,10 @@ function placeAt(path: Path): object {
   })
 }
 
-/** A statement in the words of one engine, and where its named parameters go. */
+/** A statement compiled for one engine, with the positions of its named parameters. */
 interface Bound<P> {
   readonly sql: string
-  /** Of its values in binding order. */
+  /** The slots of its values in binding order. */
   readonly slots: readonly Slot[]
   /** Values in binding order for one tenant. */
   bind(tenant_id: string, params: P): unknown[]
@@ -44,9 +44,9 @@ interface PostgresStatement<P> extends Bound<P> {
 
 /** A compiled statement; its own text is SQLite's. */
 export interface Statement<P, O> extends Bound<P> {
-  /** The same statement for PostgreSQL, compiled when it is first asked for. */
+  /** The same statement for PostgreSQL, compiled on first use. */
   postgres(): PostgresStatement<P>
-  /** Type-level only: the members of a row. */
+  /** Only a type: the members of a row. */
   readonly row?: O
 }
 
@@ -60,9 +60,9 @@ interface CompilableQuery<O> {
 type Build<P, O> = (k: Builder, p: Parameters<P>) => CompilableQuery<O>
 
 /**
- * `statement<{ref: number}>()((k, p) => k.selectFrom('facts')…where('ref', '=', p.ref))`.
- * Every statement must use `p.tenant_id`: one that does not is refused when the module loads.
- * `forPostgres` says the same where PostgreSQL needs other words to be quick.
+ * `statement<{ref: number}>()((k, p) => k.selectFrom('facts')…where('ref', '=', p.ref))`. Every
+ * statement must use `p.tenant_id`; one that does not is refused when the module loads.
+ * `forPostgres` is an equivalent statement for when PostgreSQL needs another form to be fast.
  */
 export function statement<P>(): <O>(
   build: Build<P, O>,
@@ -76,7 +76,7 @@ export function statement<P>(): <O>(
   }
 }
 
-/** A statement about credentials in no tenant's name: it finds whose a presented key is. */
+/** A statement on credentials across tenants, which finds the tenant of a presented key. */
 export function credentialStatement<P>(): <O>(build: Build<P, O>) => Statement<P, O> {
   return (build) => {
     const compiled = compileStatement(build, build)
@@ -100,7 +100,7 @@ function compileStatement<P, O>(build: Build<P, O>, forPostgres: Build<P, O>) {
   }
 }
 
-/** Stands in for values that only exist when the statement is run. */
+/** Placeholders for values that exist only when the statement runs. */
 const placesOf = <P>(): Parameters<P> =>
   new Proxy({}, { get: (_, name) => placeAt([String(name)]) }) as Parameters<P>
 

@@ -1,4 +1,4 @@
-// A tenant's view of the database: queries are built for one tenant and cannot leave it.
+// A tenant's view of the database: queries are built for one tenant and cannot read others.
 
 import type {
   CompiledQuery,
@@ -15,7 +15,7 @@ import { builder } from './builder.ts'
 import type { Tables, TenantTable } from './schema/tables.ts'
 import type { Statement } from './statement.ts'
 
-/** A query that `builder` made; each engine compiles it in its own words. */
+/** A query of `builder`; each engine compiles it to its own dialect. */
 export interface Query<O> {
   compile(): CompiledQuery<O>
   toOperationNode(): RootOperationNode
@@ -28,7 +28,7 @@ export interface TenantDb {
   readonly tenant_id: string
   all<O>(query: Query<O>): Promise<O[]>
   first<O>(query: Query<O>): Promise<O | undefined>
-  /** A prepared statement; `tenant_id` is supplied by the handle. */
+  /** Runs a prepared statement; the handle supplies `tenant_id`. */
   allOf<P, O>(statement: Statement<P, O>, params: P): Promise<O[]>
   firstOf<P, O>(statement: Statement<P, O>, params: P): Promise<O | undefined>
 }
@@ -38,36 +38,36 @@ export interface Tx extends TenantDb {
   readonly [inTransaction]: true
   /** The process clock: strictly increasing microseconds. */
   now(): number
-  /** Rows changed. */
+  /** Returns the number of changed rows. */
   run(query: Query<unknown>): Promise<number>
   runOf<P, O>(statement: Statement<P, O>, params: P): Promise<number>
   /**
-   * The unit goes on while this is under way, and counts only if it resolves. On a database across
-   * a network what nobody waits for shares its way there and back with what comes after it. Its
-   * queries are sent before the unit returns: there is no transaction to send them in later.
+   * Lets the unit continue while `done` is pending; the unit counts only if `done` resolves. On a
+   * networked database, a statement that is not awaited shares its round trip with the next ones.
+   * Its queries must be sent before the unit returns, after which there is no transaction for them.
    */
   needs(done: Promise<unknown>): void
   /**
-   * As `needs(insert(this, rows))`. On a database across a network the rows of all units of a
-   * commit go together: before the next statement that names their table, else before the commit.
+   * Like `needs(insert(this, rows))`. On a networked database, the rows of all units of a commit
+   * are sent together: before the next statement that names their table, or else before the commit.
    */
   gather<R>(insert: GatheredInsert<R>, rows: readonly R[]): void
   /**
-   * State of this tenant shared by all units of one commit (the chain head, usage counts).
-   * It is undone with the unit that changed it and flushed once before the commit.
+   * State of this tenant shared by all units of one commit (the chain head, usage counts). It is
+   * undone with the unit that changed it, and flushed once before the commit.
    */
   readonly shared: SharedState
-  /** Runs once the unit is durable; never when it is rolled back. */
+  /** Runs `act` once the unit is durable; never if it is rolled back. */
   afterCommit(act: () => void): void
 }
 
-/** Inserts rows into one table, whatever unit they are from; see `insertRowsStatement`. */
+/** Inserts rows into one table, from any unit of the commit; see `insertRowsStatement`. */
 interface GatheredInsert<R> {
   (tx: Tx, rows: readonly R[]): Promise<unknown>
   readonly table: string
 }
 
-/** For `transact` of an engine, and nobody else: the brand exists only in the type. */
+/** Only for `transact` of an engine: the brand exists only in the type. */
 export const asTx = (handle: Omit<Tx, typeof inTransaction>): Tx => handle as Tx
 
 export interface SharedState {
@@ -80,7 +80,7 @@ export interface SharedSlot<T> {
   readonly name: string
   /** Writes the final value of a commit; runs in the same transaction. */
   flush(tx: Tx, value: T): Promise<void>
-  /** Called with the value and its `Database` once it is durable, before anybody is answered. */
+  /** Called with the durable value and its `Database`, before any caller is answered. */
   committed?(tenant_id: string, value: T, db: object): void
 }
 

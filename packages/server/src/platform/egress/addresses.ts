@@ -1,4 +1,4 @@
-// Pure: which addresses and URLs a request for a tenant may reach.
+// Pure: decides which addresses and URLs an outgoing request of a tenant may reach.
 
 import { BlockList, isIP } from 'node:net'
 
@@ -43,10 +43,10 @@ const FIRST_FREE_PORT = 1_024
 
 const typeOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 4 ? 'ipv4' : 'ipv6')
 
-/** An IPv6 address that stands for an IPv4 address (`::ffff:…`) is matched as that address. */
+/** An IPv4-mapped IPv6 address (`::ffff:…`) is matched as the IPv4 address. */
 const contains = (list: BlockList, address: string): boolean => list.check(address, typeOf(address))
 
-/** Throws RangeError: not a network in CIDR notation. */
+/** Throws RangeError if it is not a network in CIDR notation. */
 function addNetwork(list: BlockList, network: string): void {
   const [, address = '', prefix] = /^([^/]+)\/(\d{1,3})$/.exec(network) ?? []
   const bits = Number(prefix)
@@ -64,18 +64,18 @@ function listOf(networks: readonly string[]): BlockList {
 const blocked = listOf(BLOCKED)
 const loopback = listOf(LOOPBACK)
 
-/** `host` as it is compared: lower case, without brackets and final dot. */
+/** Normalises `host` for comparison: lower case, without brackets and final dot. */
 const comparableHost = (host: string): string =>
   host
     .toLowerCase()
     .replace(/^\[(.*)\]$/, '$1')
     .replace(/\.$/, '')
 
-/** Networks and addresses. */
+/** A list of networks and single addresses. */
 export class AddressList {
   readonly #networks = new BlockList()
 
-  /** Each a network (`10.2.0.0/16`) or an address. Throws RangeError otherwise. */
+  /** @param entries networks (`10.2.0.0/16`) or addresses. Throws RangeError for anything else. */
   constructor(entries: readonly string[]) {
     for (const entry of entries)
       if (isIP(entry) === 0) addNetwork(this.#networks, entry)
@@ -88,13 +88,13 @@ export class AddressList {
 }
 
 /**
- * What one customer of a network has: 256 addresses of IPv4, the first 64 bits of IPv6. However an
- * address is written, its block is the same.
+ * The block that one customer of a network typically has: 256 addresses of IPv4, the first 64 bits
+ * of IPv6. All spellings of an address have the same block.
  */
 export function blockOf(address: string): string {
   if (isIP(address) === 4) return address.slice(0, address.lastIndexOf('.'))
   if (isIP(address) === 0) return ''
-  // The parser of URLs writes an address of IPv6 in the one form of RFC 5952.
+  // The URL parser normalises an IPv6 address to the form of RFC 5952.
   const host = URL.parse(`http://[${address.replace(/%.*/, '')}]`)?.hostname.slice(1, -1)
   if (host === undefined) return ''
   const [head = '', tail] = host.split('::')
@@ -110,12 +110,12 @@ export function blockOf(address: string): string {
   return [a, b, c, d].map((group) => group.toString(16)).join(':')
 }
 
-/** Networks and host names that the operator lets tenants reach although they are private. */
+/** Private networks and host names that the operator allows tenants to reach. */
 export class AllowedHosts {
   readonly #networks = new BlockList()
   readonly #names = new Set<string>()
 
-  /** Each a network (`10.2.0.0/16`), an address or a host name. Throws RangeError otherwise. */
+  /** @param entries networks, addresses or host names. Throws RangeError for anything else. */
   constructor(entries: readonly string[]) {
     for (const entry of entries) this.#add(comparableHost(entry))
   }
@@ -138,22 +138,23 @@ export class AllowedHosts {
 
 export const isLoopback = (address: string): boolean => contains(loopback, address)
 
-/** Whether no tenant may reach it unless the operator allows it. */
+/** Whether tenants cannot reach it unless the operator allows it. */
 export const isBlocked = (address: string): boolean => contains(blocked, address)
 
-/** Without the brackets of an IPv6 address. */
+/** The host name, without the brackets of an IPv6 address. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
 
 export const portOf = ({ port, protocol }: URL): number =>
   port === '' ? (protocol === 'http:' ? HTTP_PORT : HTTPS_PORT) : Number(port)
 
-/** Loopback by its own words: an address, or a name that always means it (RFC 6761, 6.3). */
+/** Whether the host is a loopback address, or a name reserved for loopback (RFC 6761, 6.3). */
 export const isLocalHost = (host: string): boolean =>
   isIP(host) === 0 ? /(^|\.)localhost$/.test(comparableHost(host)) : isLoopback(host)
 
 /**
- * The WHATWG parser folds spellings of an address (`127.1`, `0x7f000001`, full-width digits) into
- * one, so that what is checked is what is connected to. Null: no request goes to such a URL.
+ * Returns null if requests to such a URL are not allowed. The WHATWG parser normalises spellings of
+ * an address (`127.1`, `0x7f000001`, full-width digits), so that the checked address is the one
+ * that is connected to.
  */
 export function parseTarget(
   text: string,

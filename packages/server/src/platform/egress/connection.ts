@@ -1,11 +1,11 @@
-// One connection to a checked address and one request on it, bounded in time and bytes.
+// One connection to a checked address and one request on it, limited in time and bytes.
 
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { hostOf, portOf } from './addresses.ts'
 
-/** Words of a closed list: nothing that a peer said is part of a fault. */
+/** A closed list of codes: a fault never contains anything that the peer sent. */
 type EgressFault =
   | 'refused_address'
   | 'dns'
@@ -15,7 +15,7 @@ type EgressFault =
   | 'redirect'
   | 'too_large'
 
-/** The body of the answer is kept only where the request says how much of it. */
+/** The response body is set only if the request has `keep_bytes`. */
 export type EgressReply =
   | { readonly status: number; readonly retry_after_s: number | null; readonly body?: Buffer }
   | { readonly fault: EgressFault }
@@ -29,9 +29,9 @@ export interface OutgoingRequest {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array
-  /** The most bytes of the answer's body, which is then part of the reply; default: none. */
+  /** Maximum bytes of the response body, which is then part of the reply. Default: no body. */
   readonly keep_bytes?: number
-  /** Gets the body of an answer 2xx as it comes, which is then not kept. */
+  /** Receives the body of a 2xx response in chunks; the body is then not kept. */
   readonly on_chunk?: (chunk: Uint8Array) => void
 }
 
@@ -52,7 +52,7 @@ export class EgressError extends Error {
 export const faultOf = (error: unknown): EgressFault =>
   error instanceof EgressError ? error.fault : 'connect'
 
-/** Rejects with `fault` where the work fails, and with `timeout` once the signal is aborted. */
+/** Rejects with `fault` if the work fails, and with `timeout` once the signal is aborted. */
 export async function abortable<T>(
   work: Promise<T>,
   signal: AbortSignal,
@@ -68,16 +68,16 @@ export async function abortable<T>(
     throw error instanceof EgressError ? error : new EgressError(fault)
   } finally {
     signal.removeEventListener('abort', abort)
-    // Whatever comes of it later, nobody waits for it.
+    // Nobody waits for the work any more, so ignore its rejection.
     work.catch(() => {})
   }
 }
 
-/** Open, and for https verified against the name of the host; nothing is sent on it yet. */
+/** Opens a connection, for https verified against the host name. Sends no request. */
 export async function openConnection(
   route: {
     readonly url: URL
-    /** Checked addresses of the host; null: the proxy resolves it. */
+    /** Checked addresses of the host; null if the proxy resolves it. */
     readonly addresses: readonly HostAddress[] | null
     readonly proxy: URL | null
   },
@@ -112,7 +112,7 @@ async function openSocket(
   return settled(socket, 'connect', { signal, fault: 'connect' })
 }
 
-/** The addresses that were checked are those that are connected to: nothing is resolved twice. */
+/** A lookup that returns the checked addresses, so that nothing is resolved a second time. */
 function answerOf(addresses: readonly HostAddress[]): LookupFunction {
   return (_, { all }, done) => {
     const [first] = addresses
@@ -135,7 +135,7 @@ async function openTunnel(url: URL, proxy: URL, signal: AbortSignal): Promise<So
   const opened = new Promise<void>((resolve, reject) => {
     connecting.on('connect', ({ statusCode }: IncomingMessage) => {
       if (statusCode === 200) resolve()
-      // A proxy that checks addresses says no to those it does not let through.
+      // A proxy that checks addresses refuses forbidden ones with 403.
       else reject(new EgressError(statusCode === 403 ? 'refused_address' : 'connect'))
     })
     connecting.on('response', () => reject(new EgressError('connect')))
@@ -170,7 +170,7 @@ async function settled(
   }
 }
 
-/** Sends the request, reads the head of its answer, and takes it; the connection is closed. */
+/** Sends the request and passes the response to `take` after its head; closes the connection. */
 export async function exchange<T>(
   socket: Socket,
   { url, method, headers, body }: OutgoingRequest & { readonly url: URL },
@@ -186,7 +186,7 @@ export async function exchange<T>(
   })
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     sending.once('response', resolve)
-    // A peer that changes the protocol unasked has answered, with the status 101 and no body.
+    // A peer that switches protocols unasked has responded, with status 101 and no body.
     sending.once('upgrade', (response) => {
       response.push(null)
       resolve(response)
@@ -202,7 +202,7 @@ export async function exchange<T>(
   }
 }
 
-/** Status and `Retry-After` of an answer; its body too where `keep_bytes` says how much of it. */
+/** Status and `Retry-After` of the response; also the body if the request has `keep_bytes`. */
 export async function takeReply(
   response: IncomingMessage,
   { keep_bytes, on_chunk }: Pick<OutgoingRequest, 'keep_bytes' | 'on_chunk'>,
@@ -218,7 +218,7 @@ export async function takeReply(
   return { ...reply, body: taken.body }
 }
 
-/** The whole answer, of at most `bytesMax`; its body is empty where `onChunk` gets it. */
+/** The whole response, of at most `bytesMax`; its body is empty if `onChunk` receives it. */
 export async function takeWhole(
   response: IncomingMessage,
   bytesMax: number,
@@ -246,8 +246,8 @@ function refuseRedirect({ statusCode = 0 }: IncomingMessage): void {
 }
 
 /**
- * A receiver that is still writing when the connection closes would report an error. The status is
- * known by now, so that nothing that goes wrong here matters.
+ * Reads and discards the body, because a receiver that is still writing when the connection closes
+ * would report an error. The status is known already, so failures here are ignored.
  */
 async function readBounded(response: IncomingMessage): Promise<void> {
   let bytes = 0
@@ -258,12 +258,12 @@ async function readBounded(response: IncomingMessage): Promise<void> {
       if (bytes > BODY_BYTES_MAX) return
     }
   } catch {
-    // Cut off by the peer or by the time limit.
+    // The peer or the time limit cut the body off.
   } finally {
     clearTimeout(late)
   }
 }
 
-/** RFC 9110, 10.2.3, in seconds; a date is passed over, since clocks differ. */
+/** Retry-After in seconds (RFC 9110, 10.2.3). Ignores a date, since clocks differ. */
 const retryAfter = (header: string | undefined): number | null =>
   header !== undefined && /^\d{1,9}$/.test(header.trim()) ? Number(header) : null

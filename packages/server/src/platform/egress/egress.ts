@@ -1,4 +1,4 @@
-// The one way out for URLs that a tenant chose: addresses are checked before anything is sent.
+// The only way to URLs that a tenant chose: checks addresses before anything is sent.
 
 import { lookup as lookupAll, NODATA, NOTFOUND, Resolver } from 'node:dns/promises'
 import { isIP, type Socket } from 'node:net'
@@ -25,25 +25,25 @@ import {
   takeWhole,
 } from './connection.ts'
 
-/** The addresses of a host name; rejects when there are none. */
+/** Looks up the addresses of a host name; rejects if there are none. */
 export type HostLookup = (host: string) => Promise<readonly HostAddress[]>
 
 interface EgressOptions {
-  /** Networks, addresses and host names that are reachable although they are private. */
+  /** Private networks, addresses and host names that are reachable nevertheless. */
   readonly allow: readonly string[]
-  /** `http://host:port` of a proxy that answers CONNECT and resolves names; null: none. */
+  /** `http://host:port` of a proxy that supports CONNECT and resolves names, or null. */
   readonly proxy: string | null
-  /** In local mode loopback addresses are reachable, also without TLS. */
+  /** In local mode loopback addresses are reachable, even without TLS. */
   readonly local: boolean
   readonly lookup?: HostLookup | undefined
-  /** Name servers that texts are read from; none: those of the system. */
+  /** Name servers for `texts`; default: those of the system. */
   readonly dns_servers?: readonly string[]
 }
 
 interface EgressRequest extends OutgoingRequest {
-  /** Aborted: the request is given up, and `send` rejects. */
+  /** Aborts the request; `send` then rejects. */
   readonly signal?: AbortSignal
-  /** For the whole exchange; default: 15 s. */
+  /** Timeout of the whole exchange; default: 15 s. */
   readonly total_ms?: number
 }
 
@@ -64,7 +64,7 @@ export class Egress {
   readonly #dns_servers: readonly string[]
   #own_port: number | null = null
 
-  /** Throws RangeError: an entry of `allow` is neither a network nor a host name. */
+  /** Throws RangeError if an entry of `allow` is neither a network nor a host name. */
   constructor({ allow, proxy, local, lookup, dns_servers = [] }: EgressOptions) {
     this.#allowed = new AllowedHosts(allow)
     this.#proxy = proxy === null ? null : new URL(proxy)
@@ -73,14 +73,14 @@ export class Egress {
     this.#dns_servers = dns_servers
   }
 
-  /** The address of this service: no tenant may have it call itself. */
+  /** Sets the address of this service, so that no tenant can make it call itself. */
   listensAt(url: string): void {
     this.#own_port = portOf(new URL(url))
   }
 
   /**
-   * Whether requests to the URL are refused as long as it resolves as it does now. A name that does
-   * not resolve is not refused: it is looked up again for each request.
+   * Whether requests to the URL are refused as it resolves now. A name that does not resolve is not
+   * refused, because each request looks it up again.
    */
   async isRefused(url: string): Promise<boolean> {
     try {
@@ -91,7 +91,7 @@ export class Egress {
     }
   }
 
-  /** The texts (TXT records) of a name; none where it has none. Throws EgressError: no answer. */
+  /** The TXT records of a name, if any. Throws EgressError if the name servers do not answer. */
   async texts(name: string): Promise<string[]> {
     const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES })
     if (this.#dns_servers.length > 0) resolver.setServers(this.#dns_servers)
@@ -104,7 +104,7 @@ export class Egress {
     }
   }
 
-  /** Sends one request and never follows a redirect. Rejects only once `signal` is aborted. */
+  /** Sends one request; never follows a redirect. Rejects only if `signal` is aborted. */
   async send(
     url: string,
     { signal, total_ms = TOTAL_MS, ...request }: EgressRequest,
@@ -124,8 +124,8 @@ export class Egress {
   }
 
   /**
-   * Sends one request and reads an answer of at most `bytesMax` bytes. Throws EgressError where
-   * there is none, and for a redirect.
+   * Sends one request and reads a response of at most `bytesMax` bytes. Throws EgressError if there
+   * is no response, and for a redirect.
    */
   async fetch(url: string, request: OutgoingRequest, bytesMax: number) {
     const ended = AbortSignal.timeout(TOTAL_MS)
@@ -149,7 +149,7 @@ export class Egress {
     return url
   }
 
-  /** Addresses to connect to, each of them allowed; null: the proxy resolves the name. */
+  /** Addresses to connect to, all of them allowed; null if the proxy resolves the name. */
   async #resolve(url: URL, signal: AbortSignal): Promise<readonly HostAddress[] | null> {
     const host = hostOf(url)
     const family = isIP(host)
@@ -160,12 +160,12 @@ export class Egress {
           ? null
           : await this.#addressesOf(host, signal)
     if (found?.length === 0) throw new EgressError('dns')
-    // A connection may take any of them, so one that is refused refuses the host.
+    // The connection may use any of them, so one that is refused refuses the host.
     for (const { address } of found ?? []) this.#require(address, url)
     return found
   }
 
-  /** A name of this machine is loopback also where no name server knows it. */
+  /** A name of this machine resolves to loopback even if no name server knows it. */
   async #addressesOf(host: string, signal: AbortSignal): Promise<readonly HostAddress[]> {
     const looked = abortable(this.#lookup(host), signal, 'dns')
     if (!isLocalHost(host)) return looked

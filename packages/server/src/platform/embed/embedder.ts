@@ -4,11 +4,11 @@
 import { createHash } from 'node:crypto'
 import type { EmbedderName } from '@custos/contract'
 
-/** The most numbers a vector may have. */
+/** Maximum dimensions of a vector. */
 export const DIMENSIONS_MAX = 4_096
 
 export interface EmbedOptions {
-  /** Work that nobody waits for: tries longer before it gives up. */
+  /** True for work that nobody waits for: the embedder retries for longer before it gives up. */
   readonly patient?: boolean
   /** Stops the work at once; `embed` then rejects with its reason. */
   readonly signal?: AbortSignal
@@ -22,30 +22,30 @@ export interface Embedder {
   readonly model: string
   readonly version: string
   readonly dimensions: number
-  /** Texts leave this process for a service that may keep them. */
+  /** True if texts leave this process for a service that may keep them. */
   readonly remote: boolean
   /**
-   * One vector per text, in order: the unit vector (L2) times 127, truncated toward zero, so that
-   * a dot product is a cosine times 16,129 and never more. A text without features gets zeros;
-   * `null` stands for a text this embedder will never take. Throws EmbedderUnavailable or
-   * EmbedderRefused, neither of which says anything of the texts.
+   * One vector per text, in order: the unit vector (L2) times 127, truncated toward zero, so that a
+   * dot product is a cosine times 16,129 and never more. A text without features gets zeros, and a
+   * text that this embedder can never embed gets `null`. Throws EmbedderUnavailable or
+   * EmbedderRefused, whose messages reveal nothing of the texts.
    */
   embed(texts: readonly string[], options?: EmbedOptions): Promise<(Int8Array | null)[]>
 }
 
-/** One that works in this process alone and takes every text. */
+/** An embedder that runs in this process only and accepts every text. */
 export interface LocalEmbedder extends Embedder {
   readonly remote: false
   embed(texts: readonly string[]): Promise<Int8Array[]>
 }
 
-/** It cannot answer now: later it may. */
+/** The embedder cannot answer now but may later. */
 export class EmbedderUnavailable extends Error {
   readonly reason: string
-  /** When to ask again. */
+  /** Milliseconds until the next attempt makes sense. */
   readonly retry_after_ms: number
 
-  /** `reason` is one of this service's own words. */
+  /** @param reason one of this service's own words */
   constructor(reason: string, retry_after_ms: number) {
     super(`the embedder is unavailable: ${reason}`)
     this.name = 'EmbedderUnavailable'
@@ -54,11 +54,11 @@ export class EmbedderUnavailable extends Error {
   }
 }
 
-/** It answers, and asking again as it is configured would not help. */
+/** The embedder answers, but a retry with the same configuration would fail too. */
 export class EmbedderRefused extends Error {
   readonly reason: string
 
-  /** `reason` is one of this service's own words. */
+  /** @param reason one of this service's own words */
   constructor(reason: string) {
     super(`the embedder cannot be used: ${reason}`)
     this.name = 'EmbedderRefused'
@@ -66,11 +66,11 @@ export class EmbedderRefused extends Error {
   }
 }
 
-/** The name of the space that the vectors of an embedder are in. */
+/** The name of the space of an embedder's vectors. */
 export const spaceOf = (embedder: Pick<Embedder, 'model' | 'version' | 'dimensions'>): string =>
   `${embedder.model}/${embedder.version}/${embedder.dimensions}`
 
-/** A space as rows carry it beside what is sealed: 48 bits of its SHA-256. */
+/** The short form of a space, stored in rows beside sealed columns: 48 bits of its SHA-256. */
 export const spaceMark = (space: string): number =>
   createHash('sha256').update(space).digest().readUIntBE(0, 6)
 

@@ -1,4 +1,4 @@
-// An embedder behind an OpenAI-compatible endpoint: batches, retries, and an end to waiting.
+// An embedder behind an OpenAI-compatible endpoint, with batches, retries and timeouts.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Breaker } from '../breaker.ts'
@@ -12,26 +12,26 @@ import {
 } from './embedder.ts'
 
 interface HttpEmbedderOptions extends Endpoint {
-  /** How long a request may take, and a call somebody waits for altogether. */
+  /** Timeout of one request, and of a whole interactive call. */
   readonly timeout_ms: number
 }
 
-/** Common servers take no more texts at a time. */
+/** Common servers accept no more texts per request. */
 const BATCH_TEXTS = 32
 const BATCH_BYTES = 256 * 1024
-/** About 8,000 tokens, what common models take of a text; the rest of it is not embedded. */
+/** About 8,000 tokens, the input limit of common models; the rest of a text is not embedded. */
 const TEXT_BYTES_MAX = 24_000
 const REQUESTS_AT_ONCE = 4
 const ATTEMPTS = 3
 const PATIENT_ATTEMPTS = 6
-/** How many timeouts a call may take that nobody waits for. */
+/** Timeout of a patient call, as a multiple of `timeout_ms`. */
 const PATIENCE = 6
 const BACKOFF_MS = 100
-/** When to ask again what texts seem to be the cause of. */
+/** Retry delay after a failure that the texts seem to cause. */
 const AGAIN_MS = 1_000
-/** Any service that works takes this text. */
+/** A text that any working service accepts. */
 const HARMLESS = 'word'
-/** The faults of an answer when the service could not embed one of the texts. */
+/** Faults of a reply that a service gives if it cannot embed one of the texts. */
 const ONE_TEXT = new Set(['not_finite', 'not_json', 'count', 'shape', 'dimensions'])
 
 export function createHttpEmbedder(options: HttpEmbedderOptions): Embedder {
@@ -45,12 +45,12 @@ export function createHttpEmbedder(options: HttpEmbedderOptions): Embedder {
   }
 }
 
-/** One call of `embed`, and what it has learned of the service. */
+/** One call of `embed`, and what it has learned about the service. */
 interface Call {
   readonly deadline: number
   readonly patient: boolean
   readonly signal: AbortSignal | undefined
-  /** Has failed at all its attempts in a larger batch: what a text may cause is not tried again. */
+  /** True if a larger batch has used all attempts: failures that a text may cause are final. */
   readonly tried: boolean
   /** Whether the service takes a harmless word: then what it failed at lies in the texts. */
   readonly proof: { asked: Promise<void> | null; works: boolean }
@@ -94,7 +94,7 @@ class Caller {
       this.#breaker.gaveUp()
       return error
     }
-    // Texts of one tenant do not stop other tenants from using a service that works.
+    // Texts of one tenant must not keep other tenants from using a service that works.
     const spared = isOfTexts(error) || (error instanceof NotNow && error.reason === 'timeout')
     if (proof.works && spared && error instanceof NotNow) {
       this.#breaker.succeeded()
@@ -105,7 +105,7 @@ class Caller {
   }
 
   async #embedAll(texts: readonly string[], call: Call): Promise<(Int8Array | null)[]> {
-    // One batch that fails ends the others: their vectors would not be used.
+    // A batch that fails cancels the others, whose vectors would not be used.
     const failed = new AbortController()
     const signal = call.signal ? AbortSignal.any([call.signal, failed.signal]) : failed.signal
     const batches = batchesOf(texts).map((batch) =>
@@ -120,19 +120,19 @@ class Caller {
     return (await Promise.all(batches)).flat()
   }
 
-  /** A text that is not taken may spoil a batch: halves find it, and it alone has no vector. */
+  /** One refused text may fail a batch: bisects the batch, so that only that text gets null. */
   async #embedBatch(texts: readonly string[], call: Call): Promise<(Int8Array | null)[]> {
     try {
       return await this.#semaphore.run(() => this.#attempt(texts, call))
     } catch (error) {
       if (!isOfTexts(error)) throw error
       const alone = texts.length === 1
-      // The service may have failed since; where it refuses a text it does not seem to.
+      // After a 5xx the service may be down since the last proof; after a refusal hardly.
       if (alone && error instanceof NotNow) call.proof.asked = null
       await this.#prove(call).catch((failure) => {
         throw failure instanceof NotNow ? failure : refusalOf(error)
       })
-      // An interactive caller fails here; patient work retries: the service may have failed.
+      // An interactive call fails here. Patient work continues: the service may have recovered.
       if (error instanceof NotNow && !call.patient) throw error
       if (alone) return [null]
       const half = texts.length >> 1
@@ -142,7 +142,7 @@ class Caller {
     }
   }
 
-  /** Rejects where the service does not take a harmless word: asked once by a call's batches. */
+  /** Rejects if the service refuses a harmless word. All batches of a call share one request. */
   async #prove(call: Call): Promise<void> {
     const { proof } = call
     proof.asked ??= this.#semaphore
@@ -179,7 +179,7 @@ class Caller {
   }
 }
 
-/** One of the texts may be the cause; a service that says when to ask again speaks of itself. */
+/** Whether one of the texts may be the cause. A 5xx with Retry-After is about the service. */
 function isOfTexts(error: unknown): boolean {
   if (error instanceof NotNow)
     return error.reason.startsWith('status_5') && error.retry_after_ms === null
@@ -187,13 +187,13 @@ function isOfTexts(error: unknown): boolean {
   return error instanceof TextsRefused
 }
 
-/** What is refused whatever the text is. */
+/** Turns a refusal of texts into one of the service, which refuses any text. */
 const refusalOf = (error: unknown): unknown =>
   error instanceof TextsRefused ? new EmbedderRefused(error.reason) : error
 
-/** Cut between characters: half a surrogate pair is no text. */
+/** Cuts between characters, because half a surrogate pair is not valid text. */
 function shortened(text: string): string {
-  // A UTF-16 unit has three bytes of UTF-8 at most.
+  // A UTF-16 unit takes at most three bytes of UTF-8.
   if (text.length * 3 <= TEXT_BYTES_MAX) return text
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(TEXT_BYTES_MAX))
   return text.slice(0, read)
@@ -222,10 +222,10 @@ interface Endpoint {
   readonly dimensions: number
 }
 
-/** Not answered, or answered with 408, 429 or 5xx: the same request may be answered later. */
+/** No answer, or one with status 408, 429 or 5xx: a retry of the request may succeed. */
 class NotNow extends Error {
   readonly reason: string
-  /** The delay that the service asked for; null: none. */
+  /** The delay that the service asked for, or null. */
   readonly retry_after_ms: number | null
 
   constructor(reason: string, retry_after_ms: number | null = null) {
@@ -236,7 +236,7 @@ class NotNow extends Error {
   }
 }
 
-/** The endpoint does not take these texts: 400, 413 or 422. */
+/** The endpoint refuses these texts with 400, 413 or 422. */
 class TextsRefused extends Error {
   readonly reason: string
 
@@ -271,7 +271,7 @@ async function exchange(
 ): Promise<string> {
   const response = await send(url, {
     method: 'POST',
-    // A redirect could lead texts and key anywhere.
+    // A redirect could send texts and key to any address.
     redirect: 'manual',
     headers: {
       'content-type': 'application/json',
@@ -292,7 +292,7 @@ async function send(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init)
   } catch {
-    // What fetch reports may hold the address and its parameters.
+    // The message of fetch may contain the address and its parameters.
     throw new NotNow('unreachable')
   }
 }
@@ -307,7 +307,7 @@ function problemOf({ status, headers, type }: Response): Error {
   return new EmbedderRefused(`status_${status}`)
 }
 
-/** RFC 9110, 10.2.3, in seconds; a date is passed over, since clocks differ. */
+/** Retry-After in seconds (RFC 9110, 10.2.3). Ignores a date, since clocks differ. */
 function retryAfterMs(header: string | null): number | null {
   return header !== null && /^\d{1,6}$/.test(header.trim()) ? Number(header) * 1_000 : null
 }
@@ -341,13 +341,13 @@ interface VectorShape {
   readonly dimensions: number
 }
 
-/** The most bytes an answer of this shape needs. */
+/** The most bytes that an answer of this shape can need. */
 const replyBytesMax = ({ count, dimensions }: VectorShape): number =>
   count * (dimensions * NUMBER_BYTES_MAX + 1_024) + REST_BYTES_MAX
 
 /**
  * The vectors in the order of the texts, whatever order the answer has them in. Throws
- * EmbedderRefused with a word that says what is wrong, never with a part of the answer.
+ * EmbedderRefused with a fixed word for the fault, never with a part of the answer.
  */
 function readReply(text: string, expected: VectorShape): Int8Array[] {
   const data = dataOf(text)
@@ -374,7 +374,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's message would repeat a part of the text.
+    // The parser's message would quote a part of the text.
     throw new EmbedderRefused('not_json')
   }
 }
@@ -398,7 +398,7 @@ function vectorOf(numbers: readonly unknown[], dimensions: number): Int8Array {
     weights[at] = number
     squares += number * number
   }
-  // Also numbers that are finite and whose square is not: their direction would be lost.
+  // Also rejects finite numbers whose square is infinite: their direction would be lost.
   if (!Number.isFinite(squares)) throw new EmbedderRefused('not_finite')
   return quantise(weights)
 }

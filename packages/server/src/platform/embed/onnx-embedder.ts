@@ -7,7 +7,7 @@ import { Tokenizer } from '@custos/embeddings'
 import { OperatorError } from '../operator-error.ts'
 import { DIMENSIONS_MAX, type Embedder, EmbedderRefused, quantise } from './embedder.ts'
 
-/** What this needs of a session of onnxruntime-node. */
+/** The part of a session of onnxruntime-node that this module uses. */
 export interface OnnxSession {
   readonly inputNames: readonly string[]
   readonly outputNames: readonly string[]
@@ -30,16 +30,16 @@ interface OnnxParts {
   readonly session: OnnxSession
   readonly Tensor: MakeTensor
   readonly vocabulary: Vocabulary
-  /** Digest of the model's bytes: another file is another space. */
+  /** Digest of the model's bytes, so that another file is another space. */
   readonly digest: string
 }
 
-/** Tokens of a text a model is given, its two marks included. */
+/** Maximum tokens of a text that the model gets, the two special tokens included. */
 const TOKENS_MAX = 256
 const TEXTS_AT_ONCE = 8
 const INPUTS: readonly string[] = ['input_ids', 'attention_mask', 'token_type_ids']
 
-/** Throws OperatorError, with one clear line, when the package or a file is not usable. */
+/** Throws OperatorError, with one clear line, if the package or a file is not usable. */
 export async function loadOnnxEmbedder(
   paths: { model: string; tokenizer: string },
   load: () => Promise<OnnxRuntime> = loadRuntime,
@@ -54,7 +54,7 @@ export async function loadOnnxEmbedder(
 }
 
 async function loadRuntime(): Promise<OnnxRuntime> {
-  // Optional: installed only by those who use it.
+  // The package is optional: operators install it only if they use this embedder.
   const name: string = 'onnxruntime-node'
   try {
     return await import(name)
@@ -75,7 +75,7 @@ async function digestOf(path: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Learns the dimensions from a first word. Throws OperatorError for a model of another kind. */
+/** Embeds one word to learn the dimensions. Throws OperatorError for a model of another kind. */
 export async function createOnnxEmbedder(parts: OnnxParts): Promise<Embedder> {
   const { session, vocabulary, digest } = parts
   const unknown = session.inputNames.find((name) => !INPUTS.includes(name))
@@ -111,7 +111,7 @@ class Model {
       try {
         vectors.push(...(await this.run(texts.slice(at, at + TEXTS_AT_ONCE))))
       } catch {
-        // The runtime's message may speak of what it was given.
+        // The runtime's message may quote its input.
         throw new EmbedderRefused('onnx_run')
       }
     }
@@ -140,7 +140,7 @@ class Model {
   }
 }
 
-/** The mean over a text's own tokens, or the row itself where the model has pooled already. */
+/** The mean over a text's own tokens, or the row itself if the model has already pooled them. */
 function poolMean(
   { data, dims }: OnnxTensor,
   { at, rows, tokens }: { at: number; rows: number; tokens: number },
@@ -162,19 +162,19 @@ function poolMean(
 }
 
 interface Vocabulary {
-  /** A token at each id. */
+  /** Tokens by id. */
   readonly tokens: readonly string[]
-  /** Ids of the marks around a text and of what fills up a short one. */
+  /** Ids of the special tokens around a text, and of the padding. */
   readonly cls: number
   readonly sep: number
   readonly pad: number
-  /** SHA-256 of the tokens, hex: the same for the two kinds of file. */
+  /** SHA-256 of the tokens, hex: equal for the same vocabulary in either kind of file. */
   readonly digest: string
 }
 
 const VOCABULARY_IDS_MAX = 1_000_000
 
-/** Throws OperatorError, with one clear line, for a file that is not such a vocabulary. */
+/** Throws OperatorError, with one clear line, if the file is not a vocabulary of this kind. */
 export async function readVocabulary(path: string): Promise<Vocabulary> {
   const bytes = await readFile(path).catch(() => {
     throw new OperatorError(`CUSTOS_ONNX_TOKENIZER cannot be read: ${path}`)
@@ -211,7 +211,7 @@ function tokensOfJson(text: string): string[] {
       throw unusable('an id is wrong')
     tokens[id] = token
   }
-  // A hole would shift what follows.
+  // Fills holes, since a missing id would shift the tokens that follow.
   return Array.from(tokens, (token, id) => token ?? `[unused id ${id}]`)
 }
 

@@ -1,9 +1,9 @@
-// The embedder that comes with the service: a small model in this process, read on first use.
+// The built-in embedder: a small model in this process, loaded on first use.
 
 import { DIMENSIONS, loadModel, MODEL, VERSION } from '@custos/embeddings'
 import type { LocalEmbedder } from './embedder.ts'
 
-/** A text's vector is the same on every machine; nothing is downloaded. */
+/** A text's vector is the same on every machine, and nothing is downloaded. */
 export function createStaticEmbedder(): LocalEmbedder {
   return {
     model: MODEL,
@@ -17,6 +17,6 @@ export function createStaticEmbedder(): LocalEmbedder {
   }
 }
 
-/** The words of the model, each with its vector: a view, of no unit length. */
+/** The words of the model, each with a view of its vector, which is not of unit length. */
 export const readVocabulary = (): Iterable<{ word: string; vector: Int8Array }> =>
   loadModel().words()

@@ -1,4 +1,4 @@
-// Parses JSON and refuses what would be changed or misread on its way through.
+// Parses JSON and refuses what would be changed or misread in later processing.
 
 import { isUtf8 } from 'node:buffer'
 import { limits } from '@custos/contract'
@@ -9,7 +9,7 @@ import { type Detail, type Loc, validationDetail } from '../validation.ts'
 const KEY_CHARS_MAX = 100
 
 /**
- * The parsed body. Refuses malformed JSON and invalid UTF-8 (`malformed_json`), and what
+ * Parses a body. Refuses malformed JSON and invalid UTF-8 (`malformed_json`), and problems that
  * `findJsonProblem` finds (`validation`).
  */
 export function parseJsonBody(bytes: Buffer): unknown {
@@ -25,7 +25,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    // The engine's message quotes the input; only the position is passed on.
+    // The engine's message quotes the input, so only its position is passed on.
     const found = error instanceof SyntaxError ? /position (\d+)/.exec(error.message) : null
     throw malformed('JSON decode error', found ? [Number(found[1])] : [])
   }
@@ -36,7 +36,7 @@ const malformed = (msg: string, at: Loc): Refusal => {
   return new Refusal('malformed_json', undefined, { detail })
 }
 
-/** Private keys must not travel: `signing_key` at the top level, in `options` or in an item. */
+/** Refuses a private key in a body: `signing_key` at the top level, in `options` or in an item. */
 export function refuseSigningKey(body: unknown): void {
   if (carriesSigningKey(body)) throw new Refusal('signing_key_refused')
   if (typeof body !== 'object' || body === null || !('items' in body)) return
@@ -53,11 +53,11 @@ function carriesSigningKey(value: unknown): boolean {
 /**
  * The first problem of a text and the value parsed from it: integers beyond 2^53-1, infinite
  * numbers, U+0000, lone surrogates, keys that reach a prototype, nesting deeper than
- * `limits.json_depth`, and keys that occur twice in an object. Null: there is none. Its location
- * starts in the value.
+ * `limits.json_depth`, or a duplicate key in an object. Returns null if there is none. Its location
+ * is relative to the value.
  */
 export function findJsonProblem(text: string, value: unknown): Detail | null {
-  // In valid UTF-8 only an escape can bring in U+0000, a lone surrogate or a disguised key.
+  // In valid UTF-8, only an escape can produce U+0000, a lone surrogate or a disguised key.
   const found = inspect(value, 1, text.includes('\\u'))
   if (found !== null) return found
   if (!hasDuplicateKey(text, value)) return null
@@ -65,10 +65,10 @@ export function findJsonProblem(text: string, value: unknown): Detail | null {
   return { loc, msg: 'This key occurs twice', type: 'duplicate_key' }
 }
 
-/** The same of a value whose text is not at hand, but for keys that occur twice. */
+/** The same for a value without its text; does not find duplicate keys. */
 export const findValueProblem = (value: unknown): Detail | null => inspect(value, 1, true)
 
-// The location grows while the recursion unwinds: nothing is built for a good body.
+// Builds the location while the recursion unwinds, so that a valid body allocates nothing.
 function inspect(value: unknown, depth: number, escaped: boolean): Detail | null {
   if (typeof value === 'string') return escaped ? inspectText(value) : null
   if (typeof value === 'number') return inspectNumber(value)

@@ -1,7 +1,7 @@
-// Drops what existing clients send and an operation does not use: see `tolerated` of its contract.
+// Drops members that existing clients send but an operation ignores: `tolerated` of its contract.
 
 /**
- * A function that deletes the names of one place, or null when there are none.
+ * Returns a function that deletes the tolerated names of one place, or null if there are none.
  * @param tolerated names like `query.limit`, `body.options.app` and `body.items[].app`
  */
 export function compileDropper(

@@ -1,4 +1,4 @@
-// Jobs: long work that survives a restart. A row in `jobs`, run by one worker at a time.
+// Jobs: long work that survives a restart. Each is a row of `jobs`, run by one worker at a time.
 
 import type { JOB_STATES } from '@custos/contract'
 import type { Tx } from '../db/tenant-db.ts'
@@ -19,7 +19,7 @@ export interface Job {
   readonly updated_us: number
 }
 
-/** The job was ended elsewhere: what belongs to its end must not be written. */
+/** The job was ended elsewhere: its runner must not write its end. */
 export class JobEnded extends Error {
   override readonly name = 'JobEnded'
 }
@@ -29,25 +29,25 @@ export interface JobContext {
   /** Durable progress; also renews the lease. */
   progress(done: number, total: number): Promise<void>
   /**
-   * The end of the job, in a unit of work that finds nothing left to do: return after it. Throws
-   * JobEnded where it was cancelled meanwhile, so that the unit is undone.
+   * Ends the job in a unit of work that finds nothing left to do; return after it. Throws JobEnded
+   * if the job was cancelled meanwhile, so that the unit is rolled back.
    */
   finishIn(tx: Tx): Promise<void>
-  /** True when the process is stopping: return soon, the job is resumed later. */
+  /** True when the process is stopping: return soon; the job is resumed later. */
   readonly stopping: boolean
-  /** True once somebody cancelled it, also at another process: return, nothing of it is to stay. */
+  /** True once the job was cancelled, by any process: return, and keep nothing of it. */
   readonly cancelled: boolean
-  /** Aborted when either becomes true. */
+  /** Aborted when `stopping` or `cancelled` becomes true. */
   readonly signal: AbortSignal
 }
 
 /**
- * Not ended: it continues after this time, after every job that is due by then, or sooner once it
- * is woken. Null: only once it is woken.
+ * The job has not ended. It continues after `again_ms`, after every job that is due by then, or as
+ * soon as it is woken. `null`: it continues only once it is woken.
  */
 export interface JobPause {
   readonly again_ms: number | null
-  /** Why the attempt failed, which is shown and stays counted; left out: it made progress. */
+  /** Why the attempt failed: shown and counted as a failure. Absent if it made progress. */
   readonly error?: string
 }
 
@@ -58,15 +58,15 @@ export const QUEUE_NAMES = ['common', 'threads', 'outbound', 'runs'] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]
 
 export interface QueueLimits {
-  /** Jobs a process runs at once. */
+  /** Jobs that a process runs at once. */
   readonly width: number
-  /** Of these, the most of one tenant. */
+  /** The most of these for one tenant. */
   readonly per_tenant: number
 }
 
 /**
- * The queues: each has places of its own, so that the jobs of one never wait for those of another.
- * Tenants with due jobs take turns at free places.
+ * The queues. Each has its own slots, so that the jobs of one never wait for those of another.
+ * Tenants with due jobs take turns at free slots.
  * - `common`: jobs that work on the data
  * - `threads`: jobs that work in a thread, however long
  * - `outbound`: jobs that mostly wait for other services
@@ -79,13 +79,13 @@ export const QUEUES = {
   runs: { width: 16, per_tenant: 4 },
 } as const satisfies Record<QueueName, QueueLimits>
 
-/** Optional traits of a job kind; erasures and other jobs that must not stop half way have none. */
+/** Optional traits of a job kind. Erasures and other jobs that must run to their end have none. */
 export interface JobTraits {
-  /** A caller who may start such a job may cancel it. Its runner checks `cancelled` or `signal`. */
+  /** A caller who may start the job may cancel it. Its runner checks `cancelled` or `signal`. */
   readonly cancellable?: boolean
-  /** In the unit that cancels it, or gives it up as failed: removes what was kept for it. */
+  /** Removes what was kept for the job, in the unit that cancels it or makes its failure final. */
   abandon?(tx: Tx, job: Job): Promise<void>
-  /** Ids of what it has made, once it is done. */
+  /** Ids of what the job has created, once it is done. */
   result?(job: Job): { readonly report_id?: string }
   /** Default: `common`. */
   readonly queue?: QueueName
@@ -94,19 +94,19 @@ export interface JobTraits {
 export type CancelResult = 'cancelled' | 'ended' | 'not_cancellable' | 'absent'
 
 export interface JobQueue {
-  /** Adds a job in the caller's unit of work; it starts once that is durable. */
+  /** Adds a job in the caller's unit of work; it starts after the commit. */
   enqueue(tx: Tx, kind: string, payload: Readonly<Record<string, unknown>>): Promise<Job>
   register(kind: string, runner: JobRunner, traits?: JobTraits): void
   /** The traits of a kind that this process knows. */
   traitsOf(kind: string): JobTraits
-  /** In the caller's unit: once that is durable, the job has ended and its process stops it. */
+  /** Cancels in the caller's unit. After the commit the job has ended, and its process stops it. */
   cancel(tx: Tx, job_id: string): Promise<CancelResult>
   /**
-   * In the caller's unit: once that is durable, a job that waits is due at once, and one that runs
-   * is due again as soon as it pauses. Nothing of a job that has ended changes.
+   * Wakes a job in the caller's unit. After the commit, a waiting job is due at once, and a running
+   * job is due again as soon as it pauses. Does nothing to a job that has ended.
    */
   wake(tx: Tx, job_id: string): Promise<void>
-  /** Starts the worker; jobs whose lease has run out are taken up again. */
+  /** Starts the worker. Jobs whose lease has expired are resumed. */
   start(): void
   stop(): Promise<void>
   /** Resolves when every job has ended or waits until it is woken (for tests and shutdown). */

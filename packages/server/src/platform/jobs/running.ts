@@ -1,4 +1,4 @@
-// Runs one job: renews its lease, and notices that it was cancelled, or taken by another process.
+// Runs one job: renews its lease, and notices when it is cancelled or taken by another process.
 
 import type { Clock } from '../clock.ts'
 import type { Database } from '../db/database.ts'
@@ -14,9 +14,9 @@ import type { Tx } from '../db/tenant-db.ts'
 import { type Job, type JobContext, JobEnded, type JobPause } from './queue.ts'
 
 const DONE = { state: 'done', error: null, lease_until_us: 0 } as const
-/** Renewals within the period of a lease. */
+/** Renewals per lease duration. */
 const RENEWALS = 3
-/** How often the row of a job that can be cancelled is read: any process may write it. */
+/** Poll interval for the row of a cancellable job, which any process may write. */
 const POLL_MS = 500
 
 interface RunningParts {
@@ -24,7 +24,7 @@ interface RunningParts {
   readonly clock: Clock
   readonly lease_ms: number
   readonly cancellable: boolean
-  /** End of the lease it begins with. */
+  /** End of the lease that the job starts with. */
   readonly held_us: number
 }
 
@@ -35,9 +35,9 @@ export class Running implements JobContext {
   #stopping = false
   #cancelled = false
   #pausing = false
-  /** Another process has the lease if its end is not this one. */
+  /** End of this process's lease. If the row has another one, another process has the lease. */
   #held_us: number
-  /** Changes follow one another: each knows the lease by the one before. */
+  /** Serialises changes: each needs the lease end that the one before has written. */
   #changing: Promise<unknown> = Promise.resolve()
 
   constructor(job: Job, parts: RunningParts) {
@@ -58,7 +58,7 @@ export class Running implements JobContext {
     return this.#abort.signal
   }
 
-  /** The process is stopping. */
+  /** Call it when the process is stopping. */
   stop(): void {
     this.#stopping = true
     this.#abort.abort()
@@ -69,7 +69,7 @@ export class Running implements JobContext {
     this.#abort.abort()
   }
 
-  // Runners take the two out of the context.
+  // Properties and not methods, because runners destructure the context.
   readonly progress = (done: number, total: number): Promise<void> =>
     this.save({ progress_done: done, progress_total: total, ...this.#lease() })
 
@@ -82,7 +82,7 @@ export class Running implements JobContext {
     return this.save(DONE)
   }
 
-  /** Runs a step of any length; no other process may start the job meanwhile. */
+  /** Runs `act` while renewing the lease, so that no other process can start the job. */
   async during<T>(act: () => Promise<T>): Promise<T> {
     const { lease_ms, cancellable } = this.#parts
     const renewing = every(lease_ms / RENEWALS, () => this.save(this.#lease()))
@@ -90,18 +90,18 @@ export class Running implements JobContext {
     try {
       return await act()
     } finally {
-      // A lease extended now would undo what is saved about the end.
+      // A lease renewed after this would overwrite what is saved about the end.
       await renewing.end()
       await polling?.end()
     }
   }
 
-  /** Its runner wants to go on: that this cannot be saved does not end the job. */
+  /** Whether the runner asked to pause: an error in saving that does not end the job. */
   get pausing(): boolean {
     return this.#pausing
   }
 
-  /** Without an error, whatever there was of failures is forgotten. */
+  /** Pauses the job. Without an error, its failure count is reset. */
   pause({ again_ms, error }: JobPause): Promise<void> {
     this.#pausing = true
     const { db, clock } = this.#parts
@@ -116,8 +116,8 @@ export class Running implements JobContext {
   }
 
   /**
-   * Changes nothing of a job that has ended or that another process has taken.
-   * @param also in the same unit, where it changes something
+   * Does nothing if the job has ended or another process has taken it.
+   * @param also runs in the same unit of work if the job was changed
    */
   save(change: Partial<JobChange>, also?: (tx: Tx) => Promise<void>): Promise<void> {
     const { db, clock } = this.#parts
@@ -140,7 +140,7 @@ export class Running implements JobContext {
     return done
   }
 
-  /** As when the process stops: somebody else goes on, if there is anything left. */
+  /** Stops as at shutdown: if work is left, the process that has the lease continues it. */
   async #lost(): Promise<void> {
     await this.#poll()
     if (!this.#cancelled) this.stop()
@@ -158,7 +158,7 @@ export class Running implements JobContext {
   }
 }
 
-/** One that fails is the next one's to make up for; a lease that runs out only costs work. */
+/** Repeats `act`. The next run makes up for a failed one; an expired lease only repeats work. */
 function every(ms: number, act: () => Promise<void>): { end(): Promise<void> } {
   let under_way: Promise<void> | null = null
   const timer = setInterval(() => {

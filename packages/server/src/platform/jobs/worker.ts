@@ -34,7 +34,7 @@ import {
 import { Running } from './running.ts'
 
 const ATTEMPTS_MAX = 10
-/** Due jobs looked at for each free place: several may be of one tenant. */
+/** Due jobs to read for each free slot, because several may belong to one tenant. */
 const CANDIDATES = 4
 
 interface WorkerParts {
@@ -42,18 +42,18 @@ interface WorkerParts {
   readonly clock: Clock
   readonly ids: Ids
   readonly logger: Logger
-  /** A process that ends at work on a job holds it this long. */
+  /** How long the lease of a process that died at work on a job stays held. */
   readonly lease_ms: number
 }
 
 export const toJob = (row: JobRow): Job => ({
   ...row,
-  // Only this module writes the two columns.
+  // Only this module writes `state` and `payload`.
   state: row.state as JobState,
   payload: JSON.parse(row.payload) as Readonly<Record<string, unknown>>,
 })
 
-/** Of each tenant the first, in their order. */
+/** The first row of each tenant, in the order of the rows. */
 function firstOfEach(rows: readonly JobRow[]): JobRow[] {
   const seen = new Set<string>()
   return rows.filter(({ tenant_id }) => !seen.has(tenant_id) && seen.add(tenant_id))
@@ -62,7 +62,7 @@ function firstOfEach(rows: readonly JobRow[]): JobRow[] {
 export class JobWorker implements JobQueue {
   readonly #parts: WorkerParts
   readonly #kinds = new Map<string, { readonly runner: JobRunner; readonly traits: JobTraits }>()
-  /** Under way here, by id. */
+  /** Jobs that run in this process, by id. */
   readonly #running = new Map<string, Running>()
   readonly #queues: readonly WorkQueue[]
   #stopping = false
@@ -115,7 +115,7 @@ export class JobWorker implements JobQueue {
     const traits = this.traitsOf(row.kind)
     if (!traits.cancellable) return 'not_cancellable'
     const change = { state: 'cancelled', lease_until_us: 0, updated_us: tx.now() }
-    // Of it and the end of the work, one comes first.
+    // The cancellation and the end of the work race: whichever updates the row first wins.
     if ((await updateJob(tx, job_id, change)) !== 1) return 'ended'
     await traits.abandon?.(tx, toJob(row))
     tx.afterCommit(() => this.#running.get(job_id)?.cancel())
@@ -145,7 +145,7 @@ export class JobWorker implements JobQueue {
     }
   }
 
-  // A kind that this process does not know is left to one of a newer version.
+  // Leaves jobs of a kind that this process does not know to a process of a newer version.
   async #take(
     queue: QueueName,
     room: number,
@@ -166,7 +166,7 @@ export class JobWorker implements JobQueue {
       const chosen = firstOfEach(due).slice(0, room)
       const leased = await this.#lease(chosen)
       if (leased.length > 0) return leased
-      // Others are at these now, and take what else the tenants have.
+      // Other processes have just leased these jobs and will take the other jobs of these tenants.
       tried.push(...chosen.map(({ tenant_id }) => tenant_id))
     }
     return []
@@ -176,16 +176,16 @@ export class JobWorker implements JobQueue {
     this.#parts.logger.error(event, { reason: error instanceof Error ? error.name : 'unknown' })
   }
 
-  // One process at a time works on embedded data: a lease found at its start is a dead one's.
+  // Only one process works on embedded data, so leases found at its start belong to a dead one.
   async #takeOver(): Promise<void> {
     const { db } = this.#parts
     if (db.stats().engine === 'sqlite') await this.#releaseLeases()
   }
 
-  /** Those of them that nobody is at. */
+  /** Leases those of the rows that no process is working on. */
   async #lease(rows: readonly JobRow[]): Promise<Running[]> {
     const { db, clock, lease_ms } = this.#parts
-    // After a suspended machine has resumed, leases may be over before they are renewed.
+    // After a suspended machine resumes, leases may have expired before their renewal.
     const left = rows.filter(({ job_id }) => !this.#running.has(job_id))
     if (left.length === 0) return []
     const job_ids = left.map(({ job_id }) => job_id)
@@ -206,14 +206,14 @@ export class JobWorker implements JobQueue {
   async #runLeased(running: Running): Promise<void> {
     const { job } = running
     this.#running.set(job.job_id, running)
-    // Stopped in between: nobody told it.
+    // The stop may have come between the lease and this line, when `stop` did not know the job yet.
     if (this.#stopping) running.stop()
     try {
       await this.#run(running)
     } catch (error) {
-      // It may fail because it was ended: there is nothing to save then.
+      // It may have failed because the job was ended elsewhere: then there is nothing to save.
       const ended = running.cancelled || error instanceof JobEnded
-      // Where that cannot be saved either, its lease runs out and it is taken up again.
+      // If that cannot be saved either, the lease expires and the job is resumed.
       if (!ended)
         await this.#failed(running, error).catch((e) => this.#logFailure('jobs.save_failed', e))
     } finally {
@@ -249,17 +249,17 @@ export class JobWorker implements JobQueue {
   }
 }
 
-/** How long a queue may take to notice what became due without a word. */
+/** Poll interval: the maximum delay before a queue notices a due job that did not wake it. */
 const POLL_MS = 1_000
-/** Tenants of one round; with more of them a round ends before all were served. */
+/** Tenants per round; with more tenants than this, a round ends before all are served. */
 const ROUND_MAX = 500
 
 interface QueueSource {
-  /** Takes the leases of `room` jobs that have been due longest, of each tenant at most one. */
+  /** Leases up to `room` jobs, those due longest first, and at most one per tenant. */
   take(room: number, except_tenants: readonly string[]): Promise<readonly Running[]>
   /** Resolves when the job has ended or paused; never rejects. */
   run(leased: Running): Promise<void>
-  /** Taking failed; it is tried again after a while. */
+  /** Called when taking jobs failed; the queue tries again after `POLL_MS`. */
   failed(error: unknown): void
 }
 
@@ -267,9 +267,9 @@ class WorkQueue {
   readonly #limits: QueueLimits
   readonly #source: QueueSource
   readonly #running = new Set<Promise<void>>()
-  /** Jobs that run, by tenant. */
+  /** Number of running jobs by tenant. */
   readonly #places = new Map<string, number>()
-  /** Tenants served since the last time nobody else had a job due. */
+  /** Tenants served since the last time that no other tenant had a job due. */
   readonly #served = new Set<string>()
   #timer: NodeJS.Timeout | undefined
   #filling: Promise<void> | undefined
@@ -287,7 +287,7 @@ class WorkQueue {
     this.#fillIn(0)
   }
 
-  /** Resolves when nothing runs here. */
+  /** Resolves when no job runs here. */
   async settled(): Promise<void> {
     while (this.#filling || this.#running.size > 0)
       await Promise.all([this.#filling, ...this.#running])

@@ -1,12 +1,12 @@
-// Erasures, scrubs and redactions of a tenant run one after another: each is planned from what the
-// one before it left.
+// Runs the erasures, scrubs and redactions of a tenant one after another, because each is planned
+// from the state that the one before it left.
 //
 // A lease decides which process runs the next one, and a process can lose a lease without knowing:
-// it stands still for a minute, another one starts, and the first continues. So the lease only
+// it is paused for a minute, another process starts, and the first one continues. So the lease only
 // orders the work, and two checks that depend on no clock make it safe. Each erasure takes a
-// fencing number from the keyring's ledger (`takeTurn`), and the ledger accepts entries only with
-// the newest number: a plan made under an older one is refused. And units of work that hide or show
-// a memory begin with `requireErasureLease`: they fail once another process has the lease.
+// fencing number from the keyring's ledger (`takeNumber`), and the ledger accepts entries only with
+// the newest number, so it refuses a plan made under an older one. And units of work that hide or
+// show a memory begin with `requireErasureLease`, which fails once another process has the lease.
 // All other steps follow from ledger rows and are idempotent.
 
 import { keyedQueue } from '../concurrency.ts'
@@ -32,10 +32,10 @@ const queue = perKernel(keyedQueue)
 const numbers = perKernel(() => new Map<string, FencingToken>())
 
 /**
- * Runs `act` once every earlier erasure of the tenant has ended, whether it failed or not: those of
- * this process in the order of the calls, those of other processes by a lease. Calls do not nest.
- * Refuses `unavailable` where another process has the lease for `wait_ms` (default: a minute); with
- * 0, at once, and also where this process erases for the tenant.
+ * Runs `act` once every earlier erasure of the tenant has ended, whether it failed or not. A queue
+ * orders those of this process, a lease those of other processes. Calls do not nest. Refuses
+ * `unavailable` if another process keeps the lease for `wait_ms` (default: a minute). With 0 it
+ * refuses at once, also if this process is erasing for the tenant.
  */
 export async function runErasure<T>(
   kernel: Kernel,
@@ -50,7 +50,7 @@ export async function runErasure<T>(
   )
 }
 
-// Before anything is read: all that earlier erasures requested is visible, and nothing is added.
+// Takes the number before `act` reads: all requests of earlier erasures are then visible and final.
 async function withNumber<T>(kernel: Kernel, tenant_id: string, act: () => Promise<T>): Promise<T> {
   await takeNumber(kernel, tenant_id)
   try {
@@ -65,13 +65,13 @@ async function withNumber<T>(kernel: Kernel, tenant_id: string, act: () => Promi
 
 async function takeNumber(kernel: Kernel, tenant_id: string): Promise<void> {
   numbers(kernel).set(tenant_id, await kernel.keyring.ledger.issueFencingToken(tenant_id))
-  // After the number: a tenant that is moved meanwhile is refused here, or its number is outdated.
+  // After the number: a tenant that is being moved is refused here, or its number is stale.
   if (kernel.db.shared) await kernel.db.transact(tenant_id, async () => {})
 }
 
 /**
- * Records erasures in the ledger: from here they can only be finished. Refuses `unavailable` when
- * another process has, or may have, the lease by now; then nothing is recorded.
+ * Records erasures in the ledger; from then on they can only be finished. If another process has,
+ * or may have, acquired the lease, refuses `unavailable` and records nothing.
  */
 export async function requestErasures(
   kernel: Kernel,
@@ -90,13 +90,13 @@ export async function requestErasures(
   }
 }
 
-/** Refuses `unavailable` in a unit of work that comes after the end of its erasure's lease. */
+/** Refuses `unavailable` in a unit of work that begins after its erasure has lost the lease. */
 export const requireErasureLease = (kernel: Kernel, tx: Tx): Promise<void> =>
   requireLease(kernel, tx, `${PREFIX}${tx.tenant_id}`)
 
 /**
  * Takes a new fencing number after a request without a reply: the ledger then shows whether the
- * request was recorded, and takes it no more. Refuses `unavailable` when the lease is lost.
+ * request was recorded, and no longer accepts it. Refuses `unavailable` if the lease is lost.
  */
 export async function renewFencingNumber(kernel: Kernel, tenant_id: string): Promise<void> {
   // An erasure that lost its lease must not fence off the one that followed it.
@@ -104,14 +104,14 @@ export async function renewFencingNumber(kernel: Kernel, tenant_id: string): Pro
   await takeNumber(kernel, tenant_id)
 }
 
-/** When an outage interrupted erasures of a tenant, and when their recovery is tried next. */
+/** When an outage interrupted erasures of a tenant, and when their recovery is due. */
 const interruptions = perKernel(
   () => new Map<string, { readonly since_ms: number; due_ms: number }>(),
 )
 
 const RECOVERY_PAUSE_MAX_MS = 10_000
 
-/** What a later try may not meet: the database, a disk or a key that other processes replaced. */
+/** Whether a retry may succeed: the database, a disk, or a key that another process replaced. */
 const isPassing = (error: unknown): boolean =>
   (error instanceof Refusal && PASSING_REFUSALS.includes(error.code)) ||
   (error instanceof KeyringError && PASSING_KEYRING_ERRORS.includes(error.code)) ||
@@ -125,7 +125,7 @@ const PASSING_KEYRING_ERRORS: readonly string[] = [
 ]
 
 /**
- * Remembers that erasures of the tenant may be unfinished, if the error is one that passes; returns
+ * Records that erasures of the tenant may be unfinished, if the error is a passing one. Returns
  * whether it is.
  */
 export function noteInterruption(kernel: Kernel, tenant_id: string, error: unknown): boolean {
@@ -136,14 +136,14 @@ export function noteInterruption(kernel: Kernel, tenant_id: string, error: unkno
   return true
 }
 
-/** The tenant has nothing left to recover. */
+/** Call it when the tenant has nothing left to recover. */
 export const forgetInterruption = (kernel: Kernel, tenant_id: string): void => {
   interruptions(kernel).delete(tenant_id)
 }
 
 /**
- * Tenants with interrupted erasures: at once, then after pauses that double up to ten seconds,
- * until they are forgotten.
+ * Returns the tenants whose interrupted erasures are due for recovery: at once, then after pauses
+ * that double up to ten seconds, until they are forgotten.
  */
 export function takeInterrupted(kernel: Kernel): string[] {
   const now = performance.now()
@@ -152,7 +152,7 @@ export function takeInterrupted(kernel: Kernel): string[] {
   return due.map(([tenant_id]) => tenant_id)
 }
 
-/** Tenants whose erasure a process left when it ended: it must be finished or undone. */
+/** Tenants with an erasure that a process left unfinished: it must be finished or undone. */
 export async function listAbandonedErasures(kernel: Kernel): Promise<string[]> {
   return (await listExpiredLeases(kernel, PREFIX)).map((name) => name.slice(PREFIX.length))
 }

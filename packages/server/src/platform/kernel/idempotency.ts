@@ -1,5 +1,5 @@
-// Idempotency-Key: one unit of work per key, replayed from its rows for a retry; for operations of
-// several units of work the record is written with each of them.
+// Idempotency-Key: runs one unit of work per key and replays its answer from rows on a retry. An
+// operation of several units of work writes the record with each of them.
 
 import { timingSafeEqual } from 'node:crypto'
 import { Conflict, keyedQueue, retryOnConflict } from '../concurrency.ts'
@@ -25,7 +25,7 @@ import { runIfLeaseFree } from './leases.ts'
 const HOUR_US = 3_600_000_000
 const DAY_US = 24 * HOUR_US
 
-/** How long a key answers with its first result. */
+/** How long a retry with the same key gets the first result. */
 export const IDEMPOTENCY_US = 48 * HOUR_US
 
 const DAYS_KEPT = IDEMPOTENCY_US / DAY_US
@@ -37,9 +37,9 @@ interface KeyedRequest {
   readonly tenant_id: string
   readonly operation: string
   readonly status: number
-  /** The header's value. */
+  /** Value of the Idempotency-Key header. */
   readonly key: string
-  /** What must be the same for a replay: parameters and raw body. */
+  /** Parameters and raw body, which must be the same for a replay. */
   readonly content: Uint8Array
 }
 
@@ -49,8 +49,8 @@ interface OnceResult<T> {
 }
 
 /**
- * Runs the unit at most once per key and tenant within 48 h. Refuses `idempotency_key_reused`
- * when the key came with another operation, other parameters or another body.
+ * Runs the unit at most once per key and tenant within 48 h. Refuses `idempotency_key_reused` if
+ * the key was used with another operation, other parameters or another body.
  */
 export const runOnce = <T>(
   request: KeyedRequest,
@@ -62,7 +62,7 @@ export const runOnce = <T>(
     message: 'other requests with this Idempotency-Key are under way',
   })
 
-// MACs are made outside the unit: a unit of work awaits nothing but its own queries.
+// Computes MACs outside the unit: a unit of work awaits nothing but its own queries.
 async function attemptOnce<T>(
   request: KeyedRequest,
   unit: IdempotentUnit<T>,
@@ -105,13 +105,13 @@ export async function labelOf({
   return Buffer.from(tenant.label(`idempotency-key\n${key}`), 'hex')
 }
 
-// Written by insertRecord or a note, from the operation's own answer.
+// The text was written by `insertRecord` or a note, from the operation's own answer.
 const parseIds = <T>(text: string): T => JSON.parse(text)
 
 export const isRecent = (kernel: Kernel, created_us: number): boolean =>
   created_us >= kernel.clock.now() - IDEMPOTENCY_US
 
-/** Whether the record still counts; refuses when it was made by another request. */
+/** Returns whether the record is still valid; refuses if another request made it. */
 async function compare(
   request: Omit<KeyedRequest, 'status' | 'key'>,
   row: IdempotencyRow,
@@ -127,7 +127,7 @@ async function compare(
 const macOfToday = (kernel: Kernel, content: Uint8Array): Promise<BodyMac> =>
   kernel.keyring.bodyMac(content, Math.floor(kernel.clock.now() / DAY_US))
 
-/** Null when the key of the day was destroyed. */
+/** Returns null if the key of the day was destroyed. */
 async function macOfDay(kernel: Kernel, content: Uint8Array, day: number): Promise<string | null> {
   try {
     return (await kernel.keyring.bodyMac(content, day)).mac
@@ -141,8 +141,8 @@ const equal = (a: string, b: string): boolean =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
 /**
- * Ids (128 bits, hex) for what a keyed request makes, today's first: a retry within the time the
- * key is kept finds among them the one its first request took.
+ * Ids (128 bits, hex) for the resource that a keyed request creates, today's first. A retry within
+ * the lifetime of the key finds the id of the first request among them.
  */
 export async function idsOfKey(kernel: Kernel, operation: string, key: string): Promise<string[]> {
   const content = Buffer.from(`${operation}\n${key}`)
@@ -155,7 +155,7 @@ export async function idsOfKey(kernel: Kernel, operation: string, key: string): 
   return ids
 }
 
-/** For the timer: deletes records older than 48 h and destroys the keys of their days. */
+/** For the timer: deletes records older than 48 h and destroys the body keys of their days. */
 export async function sweepIdempotency(
   kernel: Kernel,
   now_us: number,
@@ -175,19 +175,19 @@ export async function sweepIdempotency(
 }
 
 interface PartsRequest extends Omit<KeyedRequest, 'content'> {
-  /** What must be the same for a replay; of a streamed body a digest, once all of it is read. */
+  /** The content to compare for a replay; for a streamed body, a digest once it is read. */
   content(): Promise<Uint8Array>
 }
 
-/** Replaces the MAC while the run has not ended: its body may not be read completely yet. */
+/** Stored in place of the MAC until the run ends, because its body may not be fully read yet. */
 const OPEN = { mac: '', day: 0 }
-/** The state after a retry was refused because the run was interrupted: it cannot continue. */
+/** Stored once a retry was refused because the run was interrupted: the run cannot continue. */
 const BROKEN = { mac: '', day: -1 }
 
-/** Requests of one key, one after another in this process. */
+/** Runs requests of one key one after another in this process. */
 const queue = perKernel(keyedQueue)
 
-/** A retry waits for a run of another process for a third of the duration of a lease. */
+/** A retry waits for a run of another process for a third of the lease duration. */
 const WAIT_SHARE = 3
 const LOOK_MS = 50
 const LOOK_MAX_MS = 500
@@ -216,8 +216,8 @@ interface LabelledRequest extends PartsRequest {
 }
 
 /**
- * The lease distinguishes a run that another process executes from an interrupted one. A complete
- * answer is returned without it: a process that died after the last unit may still have the lease.
+ * The lease tells a run in another process from an interrupted one. A complete answer is returned
+ * without the lease, because a process that died after the last unit may still have it.
  */
 async function amongProcesses<T extends ReplayIds>(
   keyed: LabelledRequest,
@@ -262,7 +262,7 @@ async function replayOf<T extends ReplayIds>(
   throw parts.interrupted(soFar)
 }
 
-// A process that was only suspended then finds another record than its own, and stops.
+// If the process was only suspended, it then finds a record that is not its own, and stops.
 async function markInterrupted(
   { kernel, tenant_id, key_label }: LabelledRequest,
   seen: IdempotencyRow,
@@ -292,7 +292,7 @@ const isOpen = (row: IdempotencyRow): boolean => row.body_mac === OPEN.mac
 
 const NOTHING = Buffer.alloc(0)
 
-// Known before the body is read: a run that follows needs it.
+// Does not need the request's body: a run that follows has to read it.
 const isLive = async (kernel: Kernel, row: IdempotencyRow): Promise<boolean> =>
   isRecent(kernel, row.created_us) &&
   (isOpen(row) || (await macOfDay(kernel, NOTHING, row.body_day)) !== null)
@@ -304,7 +304,7 @@ async function assertSame(request: PartsRequest, row: IdempotencyRow): Promise<v
   if (!(await compare({ ...request, content }, row))) throw underWay()
 }
 
-// Another process runs it, or the record was deleted while this request read it.
+// The run is in another process, or the record was deleted while this request read it.
 const underWay = (retry_after_s = 1): Refusal =>
   new Refusal('unavailable', 'another request with this Idempotency-Key is under way', {
     retry_after_s,

@@ -1,4 +1,4 @@
-// What every slice stands on, made once per process by the composition root.
+// What every slice depends on: created once per process by the composition root.
 
 import type { X509Certificate } from 'node:crypto'
 import type { Clock } from '../clock.ts'
@@ -15,51 +15,51 @@ import type { Tracer } from '../telemetry/tracer.ts'
 import type { Tokenizer, TokenizerName } from '../tokens/tokenizer.ts'
 import type { BillingConfig, PlanTable } from './plan-limits.ts'
 
-/** Who has to cosign checkpoints. */
+/** The witnesses that have to cosign checkpoints. */
 export interface WitnessPolicy {
-  /** How many of them have to cosign an epoch before it counts as witnessed. */
+  /** How many witnesses have to cosign an epoch before it counts as witnessed. */
   readonly required: number
   /** `key`: a vkey of signature type 4; `url`: add-checkpoint is appended to it. */
   readonly witnesses: readonly { readonly key: string; readonly url: string }[]
 }
 
-/** Who dates checkpoints (RFC 3161). */
+/** The authority that timestamps checkpoints (RFC 3161). */
 export interface TimestampAuthority {
-  /** Null: none is asked, and timestamps that are stored are checked. */
+  /** Null if no timestamps are requested; stored ones are still checked. */
   readonly url: string | null
-  /** Its certificate, or one above it. */
+  /** Its certificate, or an issuer's certificate above it. */
   readonly certificates: readonly X509Certificate[]
 }
 
 interface KernelSettings {
-  /** Origin of checkpoints, without tenant. */
+  /** Origin line of checkpoints, without the tenant. */
   readonly origin: string
   readonly version: string
   readonly auth: 'local' | 'required'
   readonly default_tokenizer: TokenizerName
   readonly index_bytes_max: number
   readonly index_wait_ms: number
-  /** Where snapshots of indexes are; null: there are none. */
+  /** Directory of index snapshots; null if none are kept. */
   readonly index_dir: string | null
-  /** A process that ends without giving a lease back, of work or of a job, holds it this long. */
+  /** Duration of leases of work and jobs: how long the lease of a killed process stays held. */
   readonly lease_ms: number
-  /** Null: no plan has limits. */
+  /** Null if no plan has limits. */
   readonly plans: PlanTable | null
-  /** Null: nobody pays. */
+  /** Null if the service does not bill. */
   readonly billing: BillingConfig | null
   readonly console_origins: readonly string[]
-  /** How long a session lasts without a request, and at most. */
+  /** Maximum idle time of a session. */
   readonly session_idle_us: number
   readonly session_us: number
-  /** Where browsers reach the service; null: where it listens. */
+  /** URL under which browsers reach the service; null for the address it listens on. */
   readonly public_url: string | null
-  /** Proxies in front of the service, whose `X-Forwarded-For` is believed. */
+  /** Proxies in front of the service, whose `X-Forwarded-For` is trusted. */
   readonly trusted_proxies: AddressList
   /** Whether the verify page is served. */
   readonly pages: boolean
-  /** Null: checkpoints are offered to nobody. */
+  /** Null if checkpoints are not sent to witnesses. */
   readonly witnesses: WitnessPolicy | null
-  /** Null: checkpoints have no timestamps. */
+  /** Null if checkpoints have no timestamps. */
   readonly timestamps: TimestampAuthority | null
 }
 
@@ -69,22 +69,22 @@ export interface Kernel {
   readonly ids: Ids
   readonly logger: Logger
   readonly metrics: Metrics
-  /** Null: no spans are made. */
+  /** Null if tracing is off. */
   readonly tracer: Tracer | null
   readonly db: Database
   readonly keyring: Keyring
   readonly jobs: JobQueue
   readonly embedders: Embedders
-  /** The only way to a URL that a tenant chose. */
+  /** The only way to reach a URL that a tenant chose. */
   readonly egress: Egress
   tokenizer(name: TokenizerName): Promise<Tokenizer>
-  /** A named point that crash tests stop at; does nothing in service. */
+  /** A named point at which crash tests stop the process; does nothing in production. */
   step(name: string): void | Promise<void>
 }
 
 /**
- * State a slice keeps in memory for one kernel (an index, a cache), made on first use.
- * Two kernels in one process, as in tests, never share it.
+ * State that a slice keeps in memory for one kernel (an index, a cache), created on first use. Two
+ * kernels in one process, as in tests, never share it.
  */
 export function perKernel<T>(make: (kernel: Kernel) => T): (kernel: Kernel) => T {
   const made = new WeakMap<Kernel, T>()
@@ -97,26 +97,26 @@ export function perKernel<T>(make: (kernel: Kernel) => T): (kernel: Kernel) => T
   }
 }
 
-/** In milliseconds; less in tests. */
+/** Duration of one chunk of a job in milliseconds; tests shorten it. */
 export const jobChunkLength: (kernel: Kernel) => { ms: number } = perKernel(() => ({ ms: 2_000 }))
 
-/** When the index of a store is worth a snapshot; less in tests. */
+/** When the index of a store is worth a snapshot; tests lower the limits. */
 export const indexSnapshotPolicy = perKernel(() => ({
-  /** Smaller ones are built from rows about as soon. */
+  /** Smaller indexes are built from rows about as fast. */
   facts_min: 5_000,
-  /** Changed facts since the last one: as many, and as large a part of the index. */
+  /** Facts changed since the last snapshot: at least this number and this share of the index. */
   changes_min: 20_000,
   changes_share: 0.25,
-  /** At the end of the process. */
+  /** The same at the end of the process. */
   changes_min_at_stop: 2_000,
-  /** Without one, as after an erasure: tried again after so long. */
+  /** How long to wait before a new attempt when no snapshot was made, as after an erasure. */
   retry_ms: 600_000,
 }))
 
-/** After every job that is due by now. */
+/** Continues the job after every other job that is due by now. */
 export const NEXT_CHUNK: JobPause = { again_ms: 0 }
 
-/** Whether the chunk is over; asked after each batch, so that a chunk has at least one. */
+/** Returns whether the chunk is over. Call it after each batch: a chunk has at least one. */
 export function beginJobChunk(kernel: Kernel): () => boolean {
   const ends = performance.now() + jobChunkLength(kernel).ms
   return () => performance.now() >= ends

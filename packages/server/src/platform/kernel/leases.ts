@@ -1,4 +1,4 @@
-// Named leases: work that only one of the processes of a database may do at a time.
+// Named leases: work that only one process of a shared database may do at a time.
 
 import { PLATFORM } from '../db/database.ts'
 import {
@@ -14,22 +14,22 @@ import type { Tx } from '../db/tenant-db.ts'
 import { Refusal } from '../refusal.ts'
 import { type Kernel, perKernel } from './kernel.ts'
 
-/** Renewals within the duration of a lease. */
+/** Renewals per lease duration. */
 const RENEWALS = 3
-/** Poll interval of the request that is queued first; that of the others grows to the maximum. */
+/** Poll interval of the request at the head of the queue; for the others it grows to the max. */
 const POLL_MS = 20
 const POLL_MAX_MS = 200
 const RELEASE_RETRY_MS = 500
-/** A queued request that does not poll for this long loses its place. */
+/** A queued request that has not polled for this long loses its place. */
 const QUEUED_US = 5_000_000
 
-/** One acquisition: `holder` is new each time, so a late release never ends another's lease. */
+/** One acquisition. `holder` is new each time: a late release never ends another's lease. */
 interface LeaseRequest {
   readonly name: string
   readonly holder: string
 }
 
-/** `queued`: it gets the lease when it is free; `busy`: another request is queued before it. */
+/** `queued`: the request is next in the queue; `busy`: another request is queued before it. */
 type LeaseClaim = 'acquired' | 'queued' | 'busy'
 
 type Claim = (kernel: Kernel, tx: Tx, request: LeaseRequest) => Promise<LeaseClaim>
@@ -106,7 +106,7 @@ export async function runIfDue(
   }
 }
 
-/** Names with this prefix of expired leases, whose processes ended without releasing them. */
+/** Names of expired leases with this prefix, whose processes ended without releasing them. */
 export async function listExpiredLeases(kernel: Kernel, prefix: string): Promise<string[]> {
   if (!kernel.db.shared) return []
   const rows = await kernel.db.read(PLATFORM, async (db) =>
@@ -123,7 +123,7 @@ async function tryClaim(
   try {
     return await kernel.db.transact(PLATFORM, (tx) => claiming(kernel, tx, request))
   } catch (error) {
-    // It may have been acquired although the reply was lost.
+    // The lease may have been acquired although the reply was lost.
     releaseLater(kernel, request)
     throw error
   }
@@ -142,7 +142,7 @@ async function claimAt(
   return (await claimLease(tx, { ...request, now_us, until_us })) === 1 ? 'acquired' : 'busy'
 }
 
-// Without a queue, a process that releases and acquires again would leave the others no chance.
+// Without a queue, a process that releases and acquires at once would starve the others.
 const claimInOrder: Claim = async (kernel, tx, request) => {
   const now_us = await databaseClock(tx)
   const queued = queuedAs(request)
@@ -158,7 +158,7 @@ const claimInOrder: Claim = async (kernel, tx, request) => {
 
 const queuedAs = ({ name, holder }: LeaseRequest) => ({ name: `next/${name}`, holder })
 
-/** Others need not wait until the place of a request that has given up ends. */
+/** Frees the place of a request that has given up, so that others need not wait for its end. */
 const leaveQueue = (kernel: Kernel, request: LeaseRequest): Promise<number> => {
   const { name, holder } = queuedAs(request)
   return kernel.db.transact(PLATFORM, (tx) => dropLease(tx, name, holder))

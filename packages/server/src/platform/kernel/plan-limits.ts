@@ -1,31 +1,34 @@
-// What tenants may use: the limits of each plan, exceptions of one tenant, and who is paid.
+// What tenants may use: the limits of each plan, overrides for one tenant, and billing.
 
 import { limits as bounds } from '@custos/contract'
 
-/** null: no limit. */
+/** Each limit is null if there is no maximum. */
 export interface PlanLimits {
   /** Memories stored, replaced versions included. */
   readonly memories: number | null
   readonly stores: number | null
   readonly requests_per_minute: number | null
-  /** In a period: what the price includes, and where logging ends. */
+  /**
+   * Per billing period: the number that the price includes, and the number above which more are
+   * refused.
+   */
   readonly governed_decisions: {
     readonly included: number | null
     readonly ceiling: number | null
   }
-  /** Of models that Custos calls, in a period. */
+  /** Tokens per billing period of models that Custos calls. */
   readonly model_tokens: number | null
-  /** Agent runs at once. */
+  /** Concurrent agent runs. */
   readonly runs: number | null
   readonly webhooks: number | null
-  /** Event streams at once. */
+  /** Concurrent event streams. */
   readonly streams: number | null
 }
 
 /** The limits of each plan by its name. */
 export type PlanTable = ReadonlyMap<string, PlanLimits>
 
-/** What a process protects itself with where nobody sells plans. */
+/** Limits where no plans are sold: only those that protect the process. */
 const UNLIMITED: PlanLimits = {
   memories: null,
   stores: null,
@@ -67,7 +70,7 @@ export const DEFAULT_PLANS: PlanTable = new Map([
   ['enterprise', ENTERPRISE],
 ])
 
-/** What the operator has changed for one tenant, until a time; null: without end. */
+/** What the operator has changed for one tenant, until `until_us` (`null` if for good). */
 interface PlanOverrides {
   readonly limits: Partial<Omit<PlanLimits, 'governed_decisions'>> & {
     readonly governed_decisions?: Partial<PlanLimits['governed_decisions']>
@@ -77,8 +80,8 @@ interface PlanOverrides {
 
 /**
  * The limits of a tenant at a time.
- * @param table null: nobody sells plans, and no plan has limits
- * @param tenant null: that of local mode
+ * @param table null if no plans are sold, so that no plan has limits
+ * @param tenant null for the tenant of local mode
  */
 export function limitsAt(
   table: PlanTable | null,
@@ -87,10 +90,10 @@ export function limitsAt(
 ): PlanLimits {
   if (tenant === null) return UNLIMITED
   const { plan, overrides } = tenant
-  // The tenant of local mode, and plans of versions to come, have no limits.
+  // The tenant of local mode, and plans of later versions, have no limits.
   const limits = table?.get(plan) ?? UNLIMITED
   if (overrides === null) return limits
-  // Written by tenants.update.
+  // The text was written by `tenants.update`.
   const exception: PlanOverrides = JSON.parse(overrides)
   const ended = exception.until_us !== null && exception.until_us <= now_us
   if (ended) return limits
@@ -99,11 +102,11 @@ export function limitsAt(
   return { ...limits, ...others, governed_decisions: decisions }
 }
 
-/** How the service is paid. */
+/** How the operator bills tenants. */
 export interface BillingConfig {
   readonly provider: 'stripe' | 'loopback'
-  /** Of the provider's API; null: that of the loopback provider. */
+  /** Key of the provider's API; null for the loopback provider. */
   readonly secret_key: string | null
-  /** Any of them signs events; none: events are not taken. */
+  /** Secrets of which any may sign events; if there are none, events are refused. */
   readonly webhook_secrets: readonly string[]
 }

@@ -1,11 +1,11 @@
-// SQL of record secrets: the highest number the data already uses.
+// SQL of record secrets: finds the highest number that the data already uses.
 
 import { findHighestCredentialSecret } from '../db/credential-limits.sql.ts'
 import { from, type TenantDb } from '../db/tenant-db.ts'
 
 const NEWEST_DECISIONS = 2_048
 
-/** Tables with an index of the numbers: all of their rows count. */
+/** Tables with an index of the numbers, so that all of their rows are considered. */
 const INDEXED = [
   'stores',
   'policies',
@@ -28,14 +28,14 @@ const INDEXED = [
 ] as const
 
 /**
- * The highest record secret number among the newest decisions and all other records; 0: none.
- * Numbers rise with the log, so that the newest decisions stand for all of them.
+ * The highest record secret number among the newest decisions and all other records; 0 if none.
+ * Numbers rise with the log, so the newest decisions have the highest numbers of all decisions.
  */
 export async function findHighestRecordSecret(db: TenantDb): Promise<number> {
   const newest = await db.all(
     from(db, 'decisions').select('secret_no').orderBy('seq', 'desc').limit(NEWEST_DECISIONS),
   )
-  // One query for all tables: on PostgreSQL each of them is a round trip of a tenant's first write.
+  // One query for all tables: on PostgreSQL each query is a round trip of a tenant's first write.
   const rest = await db.all(
     INDEXED.map((table) =>
       from(db, table).select((e) => e.fn.max('secret_no').as('highest')),

@@ -1,4 +1,4 @@
-// One secret for each record that is sealed on its own: a decision, a store, a policy.
+// Hands out one secret for each record that is sealed on its own: a decision, a store, a policy.
 
 import type { SecretBlock } from '../keys/keyring.ts'
 import { BlockSize } from './block-size.ts'
@@ -6,14 +6,14 @@ import { type Kernel, perKernel } from './kernel.ts'
 import { findHighestRecordSecret } from './record-secrets.sql.ts'
 
 export interface RecordSecret {
-  /** The number to keep with the record; unique per tenant, never used twice. */
+  /** The number to keep with the record; unique per tenant, never reused. */
   readonly secret_no: number
   /** 32 bytes, already durable in the keyring. */
   readonly secret: Buffer
 }
 
 const BLOCK_MAX = 1_024
-/** The next block is reserved while this part of one is left, so that a burst never waits. */
+/** The next block is reserved while this share of one is left, so that a burst never waits. */
 const REFILL_AT = 1 / 4
 
 /** The process's stock of record secrets. Decisions and stores share one numbering. */
@@ -49,7 +49,7 @@ class Stock {
   async take(): Promise<RecordSecret> {
     while (this.#left === 0) await this.#startRefill()
     const taken = this.#next()
-    // A failed refill in advance is tried again, and told, by the take that finds nothing left.
+    // If a refill in advance fails, the `take` that finds nothing left retries and reports it.
     if (this.#left < this.#size.count * REFILL_AT) this.#startRefill().catch(() => {})
     return taken
   }
@@ -85,8 +85,8 @@ class Stock {
     this.#end = block.first + block.count
   }
 
-  // A keyring restored from an older backup may be behind the data: numbers in use are passed
-  // over, with a block's margin for records that were sealed again since the newest decision.
+  // A keyring restored from an older backup may be behind the data. Skips the numbers in use, with
+  // a block's margin for records that were sealed again since the newest decision.
   async #firstFree(): Promise<number> {
     const highest = await this.#kernel.db.read(this.#tenant_id, findHighestRecordSecret)
     return highest === 0 ? 1 : highest + 1 + BLOCK_MAX

@@ -1,4 +1,4 @@
-// Columns that hold sealed payloads: bound to their row, each row under a secret of its own.
+// Columns of sealed payloads, each bound to its row and sealed under the row's own secret.
 
 import type { KeyObject } from 'node:crypto'
 import { jsonBytes } from '../bytes.ts'
@@ -8,13 +8,13 @@ import { Refusal } from '../refusal.ts'
 import type { Kernel } from './kernel.ts'
 import { recordSecrets } from './record-secrets.ts'
 
-/** How a payload becomes the bytes that are sealed. */
+/** Converts a payload to the bytes that are sealed, and back. */
 interface PayloadFormat<P> {
   encode(payload: P): Buffer
   decode(bytes: Buffer): P
 }
 
-/** What opens was sealed by this service for the same row, so it is not validated again. */
+/** Does not validate: what opens was sealed by this service for the same row. */
 export const jsonPayload = <P>(): PayloadFormat<P> => ({
   encode: jsonBytes,
   decode: (bytes): P => JSON.parse(bytes.toString()),
@@ -33,21 +33,21 @@ interface ColumnSpec<R, P> {
   readonly payload: PayloadFormat<P>
 }
 
-/** The members every row with a sealed column has. */
+/** The members that every row with a sealed column has. */
 interface SealedMembers {
-  /** Number of the record secret that it is sealed under. */
+  /** Number of the record secret that seals the row. */
   readonly secret_no: number
-  /** Null: nothing is sealed in it. */
+  /** Null if nothing is sealed in it. */
   readonly sealed: Uint8Array | null
 }
 
 /**
- * In place of the number of a record secret: the record is redacted, and what is sealed in it names
+ * Stands in place of the number of a record secret in a redacted record, whose sealed content names
  * nobody. No secret is part of its key, so that it opens with an older keyring too.
  */
 export const REDACTED_SECRET = 0
 
-/** What identifies the key of a new row, and the key. */
+/** The key of a new row, and the number that identifies it. */
 export interface NewKey {
   readonly secret_no: number
   readonly key: KeyObject
@@ -55,7 +55,7 @@ export interface NewKey {
 
 type KeyringOf = Pick<Kernel, 'keyring'>
 
-/** `R`: the members of a row that identify it; `P`: what is sealed in it. */
+/** `R`: the members of a row that identify it; `P`: the payload. */
 export class SealedColumn<R, P> {
   readonly #spec: ColumnSpec<R, P>
 
@@ -70,7 +70,7 @@ export class SealedColumn<R, P> {
     return sealed
   }
 
-  /** Throws SealError: sealed under another key, for another row, or changed. */
+  /** Throws SealError if it was sealed under another key or for another row, or was changed. */
   open(key: KeyObject, tenant_id: string, row: R, sealed: Uint8Array): P {
     const plaintext = open(key, this.#associatedData(tenant_id, row), sealed)
     const payload = this.#spec.payload.decode(plaintext)
@@ -78,7 +78,7 @@ export class SealedColumn<R, P> {
     return payload
   }
 
-  /** Under a new record secret. */
+  /** Seals under a new record secret. */
   async sealNew(
     kernel: Kernel,
     tenant_id: string,
@@ -89,7 +89,7 @@ export class SealedColumn<R, P> {
     return { secret_no, sealed: this.seal(key, tenant_id, row, payload) }
   }
 
-  /** What stays of a redacted row: under a key that no record secret is part of. */
+  /** Seals what stays of a redacted row, under a key that no record secret is part of. */
   async sealRedacted(
     { keyring }: KeyringOf,
     tenant_id: string,
@@ -99,7 +99,7 @@ export class SealedColumn<R, P> {
     return this.seal(redactedKey(await keyring.tenant(tenant_id)), tenant_id, row, payload)
   }
 
-  /** Under the secret that the row has; null: the secret is destroyed, the row redacted. */
+  /** Seals under the row's own secret; null if the secret is destroyed or the row redacted. */
   async sealAgain(
     kernel: KeyringOf,
     tenant_id: string,
@@ -111,7 +111,7 @@ export class SealedColumn<R, P> {
     return key ? this.seal(key, tenant_id, row, payload) : null
   }
 
-  /** In the order of `rows`; null where nothing is sealed or nothing that opens. */
+  /** Payloads in the order of `rows`; null where nothing is sealed or it does not open. */
   async openAll(
     kernel: KeyringOf,
     tenant_id: string,
@@ -158,7 +158,7 @@ export class SealedColumn<R, P> {
 export const sealedColumn = <R, P>(spec: ColumnSpec<R, P>): SealedColumn<R, P> =>
   new SealedColumn(spec)
 
-/** The key of a new row: all its columns are sealed under it. */
+/** Creates the key of a new row, which seals all its columns. */
 export async function newKey(kernel: Kernel, tenant_id: string): Promise<NewKey> {
   const keys = await kernel.keyring.tenant(tenant_id)
   const { secret_no, secret } = await recordSecrets(kernel).take(tenant_id)
@@ -173,7 +173,7 @@ const redactedKey = (keys: TenantKeys): KeyObject => keys.decisionKey(NO_DECISIO
 /** No decision has this id. */
 const NO_DECISION = '0'.repeat(32)
 
-/** The keys of rows by the numbers of their secrets, without those that are destroyed. */
+/** Maps the secret numbers of rows to their keys, without those that are destroyed. */
 export async function loadKeys(
   { keyring }: KeyringOf,
   tenant_id: string,

@@ -1,9 +1,9 @@
-// Texts of callers beside memories and decisions: how a request of a data subject finds them, shows
+// Caller-written texts outside memories and decisions: how a subject request finds them, shows
 // them, and redacts the records that hold them.
 //
 // A redacted record is sealed under a key that no record secret is part of (`REDACTED_SECRET`), and
-// what is sealed names nobody. The secret that sealed its texts before is destroyed, so that every
-// copy of the data has lost them. A slice describes its records once, with `textSource`.
+// its sealed content names nobody. The secret that sealed its texts before is destroyed, so that no
+// copy of the data can open them. A slice describes its records once, with `textSource`.
 
 import type { TextKind } from '@custos/contract'
 import type { JsonObject } from '@custos/proof'
@@ -11,75 +11,75 @@ import type { TenantDb, Tx } from '../db/tenant-db.ts'
 import { type Kernel, perKernel } from './kernel.ts'
 import { REDACTED_SECRET } from './sealed-column.ts'
 
-/** In place of a text that was redacted. */
+/** Replaces a text that was redacted. */
 export const REDACTED_TEXT = '[REDACTED — GDPR Article 17]'
 
-/** A record as it is stored, opened. */
+/** A stored record, opened. */
 export interface SealedText {
   readonly id: string
-  /** The store that it is about; null: none. */
+  /** The store that the record is about, or null. */
   readonly store_id: string | null
   readonly created_us: number | null
-  /** Kept for now, whatever its store: a rule in force. */
+  /** True while the record must be kept, whatever its store: a policy that is in force. */
   readonly held: boolean
-  /** The record secret that a redaction destroys; null: it has none of its own. */
+  /** The record secret that a redaction destroys; null if the record has none of its own. */
   readonly secret_no: number | null
-  /** That it is limited to; null: the root. Undefined: it is of no namespace. */
+  /** The namespace it is limited to (null is the root); undefined if it belongs to no namespace. */
   readonly namespace?: string | null | undefined
   readonly content: JsonObject
 }
 
-/** What a redaction stores in place of the texts: sealed columns, in the order of the source. */
+/** The sealed columns that a redaction stores in place of the texts, in the order of the source. */
 export type RedactedColumns = readonly [Buffer, ...Buffer[]]
 
 /** All records of one kind. */
 export interface TextSource {
   readonly kind: TextKind
-  /** Its records are each limited to a namespace. */
+  /** Whether each of its records is limited to a namespace. */
   readonly namespaced?: boolean
-  /** Those that are not redacted, in batches; none is kept open. */
+  /** Records that are not redacted, in batches; no read stays open between them. */
   scan(kernel: Kernel, tenant_id: string): AsyncGenerator<readonly SealedText[]>
-  /** Null: there is no such record. */
+  /** Returns null if there is no such record or it does not open. */
   find(kernel: Kernel, tenant_id: string, id: string): Promise<SealedText | 'redacted' | null>
-  /** Null: the record is gone, or redacted. */
+  /** Returns null if the record is gone, already redacted, or does not open. */
   prepare(kernel: Kernel, tenant_id: string, id: string): Promise<RedactedColumns | null>
-  /** False: it is not here, or was redacted before. Needs no key. */
+  /** Returns false if the record is gone or was redacted before. Needs no key. */
   apply(tx: Tx, id: string, columns: RedactedColumns, kernel: Kernel): Promise<boolean>
 }
 
 interface SourceRow {
-  /** Null: sealed under the secret of its store. */
+  /** Null if the row is sealed under the secret of its store. */
   readonly secret_no: number | null
 }
 
-/** `R`: a row; `P`: what is sealed in it. */
+/** `R`: a row; `P`: the payload. */
 interface SourceSpec<R extends SourceRow, P> {
   readonly kind: TextKind
-  /** Callers may replace the texts of a row: a redaction is of those under one secret. */
+  /** Callers may replace the texts of a row, so a redaction covers only those under one secret. */
   readonly replaceable?: true
-  /** How many rows are open at once. */
+  /** How many rows are opened at once. */
   readonly batch?: number
-  /** In the order of their ids, after that of the row `after`. */
+  /** Rows in the order of their ids, after the row `after`. */
   list(db: TenantDb, after: R | null, limit: number): Promise<R[]>
   find(db: TenantDb, id: string): Promise<R | undefined>
   idOf(row: R): string
   storeOf?(row: R): string | null
   createdUs?(row: R): number
   isHeld?(row: R): boolean
-  /** That of each row is limited to; null: the root. */
+  /** The namespace that a row is limited to; null for the root. */
   namespaceOf?(content: P): string | null
-  /** In the order of `rows`; null where one does not open. */
+  /** Payloads in the order of `rows`; null where one does not open. */
   open(kernel: Kernel, tenant_id: string, rows: readonly R[]): Promise<readonly (P | null)[]>
-  /** The opened content as it is searched and shown; default: as it is. */
+  /** Converts the content to the form that is searched and shown; by default it is unchanged. */
   show?(content: P, row: R): JsonObject
-  /** Seals what stays. */
+  /** Seals the content that remains. */
   redact(kernel: Kernel, tenant_id: string, given: { row: R; content: P }): Promise<RedactedColumns>
-  /** Stores it with `secret_no: REDACTED_SECRET`. */
+  /** Stores the columns with `secret_no: REDACTED_SECRET`. */
   update(tx: Tx, row: R, columns: RedactedColumns, kernel: Kernel): Promise<unknown>
 }
 
 const BATCH = 50
-/** In an id, where the row has no secret of its own. */
+/** Stands for the secret in the id of a row that has no secret of its own. */
 const SHARED = 'store'
 
 const isRedacted = ({ secret_no }: SourceRow): boolean => secret_no === REDACTED_SECRET
@@ -88,7 +88,7 @@ export function textSource<R extends SourceRow, P extends JsonObject>(
   spec: SourceSpec<R, P>,
 ): TextSource {
   const { kind } = spec
-  /** Opened; undefined: there is none, or it does not open. */
+  /** Returns undefined if the row does not open. */
   const openOne = async (kernel: Kernel, tenant_id: string, row: R) =>
     (await openAll(spec, kernel, tenant_id, [row]))[0]
   const findOne = (kernel: Kernel, tenant_id: string, id: string) =>
@@ -176,7 +176,7 @@ async function findRow<R extends SourceRow, P extends JsonObject>(
 
 const registered = perKernel(() => new Map<TextKind, TextSource>())
 
-/** Once, when the kernel is put together. */
+/** Call it once, when the kernel is assembled. */
 export function registerTextSources(kernel: Kernel, sources: readonly TextSource[]): void {
   for (const source of sources) registered(kernel).set(source.kind, source)
 }
@@ -184,6 +184,6 @@ export function registerTextSources(kernel: Kernel, sources: readonly TextSource
 /** Every kind of record whose texts can name a person. */
 export const listTextSources = (kernel: Kernel): TextSource[] => [...registered(kernel).values()]
 
-/** Undefined: a kind that this version does not know. */
+/** Returns undefined for a kind that this version does not know. */
 export const findTextSource = (kernel: Kernel, kind: TextKind): TextSource | undefined =>
   registered(kernel).get(kind)

@@ -1,4 +1,4 @@
-// Writes files so that they survive a power cut completely.
+// Writes files that survive a power cut completely.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -17,10 +17,10 @@ import { dirname } from 'node:path'
 export const PRIVATE_FILE = 0o600
 export const PRIVATE_DIRECTORY = 0o700
 
-/** A system writes at most 2 GiB at once. */
+/** Small, because a system writes at most 2 GiB at once. */
 const ZEROS = Buffer.alloc(64 * 1024)
 
-/** `write` may be short (disk nearly full, a signal): continues until all of `bytes` is written. */
+/** Repeats short writes (disk nearly full, a signal) until all of `bytes` is written. */
 export function writeFully(fd: number, bytes: Uint8Array, position: number | null): void {
   let done = 0
   while (done < bytes.length) {
@@ -29,7 +29,7 @@ export function writeFully(fd: number, bytes: Uint8Array, position: number | nul
   }
 }
 
-/** A new file, readable by the owner only; fails if it exists. */
+/** Creates a file that only the owner can read; fails if it exists. */
 export function writeFileDurably(path: string, bytes: Uint8Array): void {
   const fd = openSync(path, 'wx', PRIVATE_FILE)
   try {
@@ -41,8 +41,8 @@ export function writeFileDurably(path: string, bytes: Uint8Array): void {
 }
 
 /**
- * The same, under its name from the first moment complete: a crash leaves no part of it, and of two
- * processes that create it at once one fails.
+ * The same, but the file is complete when its name appears: a crash leaves no partial file, and if
+ * two processes create it at once, one fails.
  */
 export function createFileDurably(path: string, bytes: Uint8Array): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}`
@@ -55,7 +55,7 @@ export function createFileDurably(path: string, bytes: Uint8Array): void {
   syncDirectory(dirname(path))
 }
 
-/** Without hard links, as on some file systems, two processes may both create the file. */
+/** On a file system without hard links, two processes may both create the file. */
 function linkOrMove(draft: string, path: string): void {
   try {
     linkSync(draft, path)
@@ -77,7 +77,7 @@ export function syncFile(path: string): void {
   }
 }
 
-/** Overwritten before it is unlinked: an unlinked key stays readable on the block device. */
+/** Overwrites before it unlinks, because an unlinked key stays readable on the block device. */
 export function destroyFile(path: string): void {
   const fd = openSync(path, 'r+')
   try {

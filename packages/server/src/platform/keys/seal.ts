@@ -14,8 +14,8 @@ export class SealError extends Error {
   }
 }
 
-// Random nonces are drawn from the system in one call per 256 seals: the call costs more
-// than the encryption of a short text.
+// Draws random nonces from the system for 256 seals at a time, because the call costs more than the
+// encryption of a short text.
 const pool = Buffer.alloc(NONCE_BYTES * 256)
 let poolUsed = pool.length
 
@@ -28,14 +28,14 @@ function takeNonce(into: Buffer): void {
   poolUsed += NONCE_BYTES
 }
 
-/** nonce (12) ‖ ciphertext ‖ tag (16). NIST SP 800-38D; `key` is 256 bits. */
+/** Returns nonce (12) ‖ ciphertext ‖ tag (16), per NIST SP 800-38D; `key` has 256 bits. */
 export function seal(key: KeyObject, aad: Uint8Array, plaintext: Uint8Array): Buffer {
   const nonce = Buffer.allocUnsafe(NONCE_BYTES)
   takeNonce(nonce)
   return sealWithNonce({ key, aad, nonce }, plaintext)
 }
 
-/** The plaintext, or SealError; what did not authenticate is never returned. */
+/** Returns the plaintext or throws SealError; never returns unauthenticated bytes. */
 export function open(key: KeyObject, aad: Uint8Array, sealed: Uint8Array): Buffer {
   if (sealed.length < SEAL_OVERHEAD_BYTES) throw new SealError()
   const nonce = sealed.subarray(0, NONCE_BYTES)
@@ -49,7 +49,7 @@ interface SealInputs {
   readonly nonce: Uint8Array
 }
 
-/** For published vectors only: a nonce used twice under one key gives both texts away. */
+/** For published vectors only, because a nonce used twice under one key reveals both texts. */
 export function sealWithNonce({ key, aad, nonce }: SealInputs, plaintext: Uint8Array): Buffer {
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
   cipher.setAAD(aad)

@@ -1,4 +1,4 @@
-// The 32 bytes of a stored secret: copying them, telling destroyed ones, grouping their numbers.
+// The 32 bytes of a stored secret: copies them, detects destroyed ones, groups their numbers.
 
 export const SECRET_BYTES = 32
 const ZERO = Buffer.alloc(SECRET_BYTES)
@@ -14,14 +14,14 @@ export function isErased(secret: Uint8Array): boolean {
   return ZERO.equals(secret)
 }
 
-/** Not `Buffer.from`, which may share memory with unrelated data for as long as that lives. */
+/** Not `Buffer.from`, which may share memory with unrelated data that lives longer. */
 export function copySecret(secret: Uint8Array): Buffer {
   const copy = Buffer.alloc(SECRET_BYTES)
   copy.set(secret)
   return copy
 }
 
-/** Secret `index` of several, one after another in a buffer; a view, not a copy. */
+/** A view of secret `index` in a buffer of consecutive secrets. */
 export function secretIn(secrets: Buffer, index: number): Buffer {
   return secrets.subarray(index * SECRET_BYTES, (index + 1) * SECRET_BYTES)
 }
@@ -33,8 +33,8 @@ export interface NumberRun {
 }
 
 /**
- * Numbers, in any order, as ascending runs of at most `max`. Numbers at most `gap` apart share a
- * run: 0 joins only neighbours, more trades extra numbers for fewer runs.
+ * Groups numbers, in any order, into ascending runs of at most `max`. Numbers at most `gap` apart
+ * share a run: 0 joins only neighbours; a larger gap trades extra numbers for fewer runs.
  */
 export function runsOf(numbers: readonly number[], gap: number, max: number): NumberRun[] {
   const runs: { start: number; end: number }[] = []

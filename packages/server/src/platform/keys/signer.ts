@@ -15,7 +15,7 @@ import { createFileDurably } from './durable-file.ts'
 import { KeyringError } from './keyring-error.ts'
 import { KEY_BYTES } from './wrap.ts'
 
-// RFC 8410 section 7: the fixed head of a PKCS#8 Ed25519 key; the 32-byte seed follows.
+// RFC 8410 section 7: the fixed prefix of a PKCS#8 Ed25519 key, followed by the 32-byte seed.
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 export interface SigningKey {
@@ -47,12 +47,12 @@ function keyIdOf(public_key: Uint8Array): string {
   return createHash('sha256').update(public_key).digest('hex').slice(0, 16)
 }
 
-/** 64 bytes, deterministic. */
+/** Returns a deterministic signature of 64 bytes. */
 export function signWith(key: SigningKey, message: Uint8Array): Buffer {
   return sign(null, message, key.private_key)
 }
 
-/** The same in a thread of the pool. */
+/** The same in a thread of the libuv pool. */
 export const signInPool = (key: SigningKey, message: Uint8Array): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     sign(null, message, key.private_key, (error, signature) => {

@@ -22,7 +22,7 @@ interface WrapContext {
 /** The master key in use; replaced as a whole when it is rotated. */
 export interface MasterHolder {
   key: KeyObject
-  /** Opens what the first one does not: a process with both goes on while they are rotated. */
+  /** Opens what `key` does not, so that a process with both keys works throughout a rotation. */
   other?: KeyObject | undefined
 }
 
@@ -32,7 +32,7 @@ export interface MasterRotation {
   readonly next: MasterHolder
 }
 
-/** @param next what the master key is being rotated to, where this process knows it */
+/** @param next the key that the master key is being rotated to, if this process knows it */
 export const masterHolder = (master_key: Buffer, next: Buffer | undefined): MasterHolder => ({
   key: masterKeyObject(master_key),
   other: next && masterKeyObject(next),
@@ -48,7 +48,7 @@ export function wrap(master: KeyObject, what: WrapContext, value: Uint8Array): B
   return seal(master, associatedData(what), value)
 }
 
-/** `keyring_damaged`: the master key is checked at open, so the row itself is damaged. */
+/** Throws `keyring_damaged`: the master key was checked at open, so the row itself is damaged. */
 export function unwrap(
   { key, other }: MasterHolder,
   what: WrapContext,

@@ -1,4 +1,4 @@
-// How many requests came: exact in one process, on a shared database by small quotas.
+// Counts requests against rate limits: exact in one process, by small quotas on a shared database.
 
 import type { Tx } from '../db/tenant-db.ts'
 import { type Kernel, perKernel } from '../kernel/kernel.ts'
@@ -11,15 +11,15 @@ export interface LimitOf extends Window {
 }
 
 interface Rates {
-  /** Counts a request, unless it is one too many: then false. A promise where it must ask. */
+  /** Counts a request; returns false if the maximum is reached. Async if it asks the database. */
   take(limit: LimitOf): boolean | Promise<boolean>
-  /** What `take` would answer; counts nothing. */
+  /** What `take` would return; counts nothing. */
   peek(limit: LimitOf): boolean | Promise<boolean>
-  /** At most this many more are let through now, as far as this process knows. */
+  /** How many more requests are allowed now, as far as this process knows. */
   left(limit: LimitOf): number
-  /** Whole seconds until `take` may succeed if nobody else asks; at least 1. */
+  /** Whole seconds until `take` may succeed if no other request comes; at least 1. */
   secondsUntilRoom(limit: LimitOf): Promise<number>
-  /** For a limit that is gone. */
+  /** Call it when a limit was deleted. */
   forget(of: { tenant_id: string; limit_id: string }): void
 }
 
@@ -27,7 +27,7 @@ export const rateLimits = perKernel(
   (kernel: Kernel): Rates => (kernel.db.shared ? new SharedRates(kernel) : new OwnRates(kernel)),
 )
 
-/** How finely a window is divided. What it costs: a request counts up to a 60th too long. */
+/** Slots per window: a request counts for up to a 60th of the window too long. */
 const SLOTS = 60
 
 interface Window {
@@ -35,25 +35,25 @@ interface Window {
   readonly max_requests: number
 }
 
-/** When the slot of a moment begins. */
+/** Start of the slot that a time lies in. */
 export function slotOf(now_us: number, { window_us }: Pick<Window, 'window_us'>): number {
   const width = widthOf(window_us)
   return Math.floor(now_us / width) * width
 }
 
 /**
- * Slots that begin after this still reach into the window: any part of one counts in full, so
- * that no window of that length ever holds more than its maximum.
+ * Slots that begin after this time overlap the window. A slot that overlaps counts in full, so that
+ * no window of that length ever holds more than its maximum.
  */
 export const countedAfter = (now_us: number, { window_us }: Pick<Window, 'window_us'>): number =>
   now_us - window_us - widthOf(window_us)
 
 const widthOf = (window_us: number): number => Math.max(1, Math.ceil(window_us / SLOTS))
 
-/** Requests by the beginning of their slot. */
+/** Number of requests by the start of their slot. */
 export type Slots = Map<number, number>
 
-/** Requests that count now; forgets the slots that do not count any more. */
+/** Number of requests in the window; deletes the slots that have left it. */
 export function countIn(slots: Slots, now_us: number, window: Window): number {
   const after = countedAfter(now_us, window)
   let sum = 0
@@ -64,7 +64,7 @@ export function countIn(slots: Slots, now_us: number, window: Window): number {
   return sum
 }
 
-/** Whole seconds until enough of the slots count no more; at least 1. */
+/** Whole seconds until enough slots have left the window; at least 1. */
 export function secondsUntilRoom(
   slots: Iterable<readonly [slot_us: number, count: number]>,
   now_us: number,
@@ -82,12 +82,12 @@ export function secondsUntilRoom(
 }
 
 const LONGEST_WINDOW_US = 86_400_000_000
-/** Tenants whose counts are in memory; those of another are read again. */
+/** Tenants whose counts stay in memory; those of others are read from rows again. */
 const TENANTS_MAX = 10_000
 
 type SlotsByLimit = Map<string, Slots>
 
-/** Exact while the process lives; after a kill it may have forgotten the last second. */
+/** Exact while the process lives; after a kill, counts of the last second may be lost. */
 class OwnRates implements Rates {
   readonly #kernel: Kernel
   readonly #tenants = new Map<string, SlotsByLimit>()
@@ -180,24 +180,24 @@ function slotsOf(counted: SlotsByLimit, limit_id: string): Slots {
   return slots
 }
 
-/** A quota is at most this part of the maximum; of a maximum up to it, one request. */
+/** A quota is at most this fraction of the maximum, and at least one request. */
 const QUOTAS_PER_MAX = 100
 const KEPT_MAX = 10_000
 
 interface Quota {
-  /** It is for requests of this slot. What is left then is given back with the next quota. */
+  /** The slot that the quota was taken in. Its rest is returned when the next quota is taken. */
   slot_us: number
   left: number
-  /** What other quotas could take when this one was taken. */
+  /** How many requests other quotas could still take when this quota was taken. */
   unreserved: number
-  /** Requests that wait for the next quota. */
+  /** Number of requests that wait for the next quota. */
   waiting: number
   fetching: Promise<boolean> | null
 }
 
 /**
- * Never more than the maximum in any window, over all processes. A process holds back at most a
- * hundredth of it that others cannot use: until its next request, or until the window is over.
+ * Never allows more than the maximum in any window, over all processes. A process reserves at most
+ * a hundredth of it that others cannot use, until its next request or the end of the window.
  */
 class SharedRates implements Rates {
   readonly #kernel: Kernel
@@ -249,7 +249,7 @@ class SharedRates implements Rates {
           quota.fetching = null
         })
         if (!(await quota.fetching)) return false
-        // It waited while the quota was counted: also when the slot is over by now.
+        // This request waited for the quota, so it counts even if the slot is over by now.
         if (takeFrom(quota, quota.slot_us)) return true
       }
     } finally {
@@ -291,7 +291,7 @@ class SharedRates implements Rates {
     const key = `${tenant_id}\n${limit_id}`
     let quota = this.#quotas.get(key)
     if (!quota) {
-      // A quota that is forgotten is lost, not doubled.
+      // Forgetting a quota loses the requests left in it and never counts them twice.
       if (this.#quotas.size >= KEPT_MAX) this.#quotas.clear()
       quota = { slot_us: 0, left: 0, unreserved: 0, waiting: 0, fetching: null }
       this.#quotas.set(key, quota)

@@ -1,4 +1,4 @@
-// Counts of rate limits on their way to the rows: in batches, within a second.
+// Writes counts of rate limits to their rows in batches, within a second.
 
 import { findDestruction } from '../db/destructions.sql.ts'
 import { type Kernel, perKernel } from '../kernel/kernel.ts'
@@ -11,11 +11,11 @@ interface SlotNote {
   readonly limit_id: string
   readonly slot_us: number
   readonly count: number
-  /** Slots until here do not count any more. */
+  /** Start of the newest slot that has left the window. */
   readonly old_us: number
 }
 
-/** Notes by slot, of one tenant. */
+/** Notes of one tenant, by slot. */
 type Notes = Map<string, SlotNote>
 
 class SlotLog {
@@ -39,7 +39,7 @@ class SlotLog {
     this.#schedule()
   }
 
-  /** Writes all that waits. Throws where something cannot be written: that waits on. */
+  /** Writes everything pending. Throws if a row cannot be written; its count stays pending. */
   flush(): Promise<void> {
     const flushed = this.#flushing.then(() => this.#write())
     this.#flushing = flushed.catch(() => {})
@@ -80,7 +80,7 @@ class SlotLog {
         await this.#writeTenant(tenant_id, [...notes.values()])
       } catch (error) {
         failed = error
-        // A newer note of the same slot holds more.
+        // A newer note of the same slot has a higher count.
         const newer = this.#waiting.get(tenant_id) ?? []
         this.#waiting.set(tenant_id, new Map([...notes, ...newer]))
       }

@@ -3,14 +3,14 @@
 import { statement } from '../db/statement.ts'
 import { deleteFrom, from, type TenantDb, type Tx } from '../db/tenant-db.ts'
 
-/** The id of a limit is that of a policy, or the name of a limit of the plan. */
+/** `limit_id` is the id of a policy, or the name of a limit of the plan. */
 export interface SlotRow {
   readonly limit_id: string
   readonly slot_us: number
   readonly count: number
 }
 
-// The column is older than the limits of plans.
+// The column is called `policy_id` because it is older than the limits of plans.
 const COLUMNS = ['policy_id as limit_id', 'slot_us', 'count'] as const
 
 const saveStatement = statement<SlotRow>()((k, p) =>
@@ -27,10 +27,10 @@ const saveStatement = statement<SlotRow>()((k, p) =>
     ),
 )
 
-/** What a slot holds now, whatever it held. */
+/** Writes the count of a slot, whatever it was before. */
 export const saveSlot = (tx: Tx, row: SlotRow) => tx.runOf(saveStatement, row)
 
-/** Every slot that begins after the moment. */
+/** Every slot that begins after the time. */
 export const listSlots = (db: TenantDb, after_us: number): Promise<SlotRow[]> =>
   db.all(from(db, 'rate_slots').select(COLUMNS).where('slot_us', '>', after_us))
 

@@ -13,7 +13,7 @@ export interface Logger {
   flush(): void
 }
 
-/** Notes what failed after a commit, by its name: the texts of errors can hold content. */
+/** Logs a failure after a commit by the name of its error, because messages can contain content. */
 export const noteLateFailure =
   (logger: Logger) =>
   (error: unknown): void =>
@@ -21,7 +21,7 @@ export const noteLateFailure =
       name: error instanceof Error ? error.name : typeof error,
     })
 
-/** Its kind and its frames: the message may quote what a caller sent. */
+/** The name and the stack frames of an error. Its message may quote what a caller sent. */
 export function describeError(error: unknown): { error: string; code?: string; stack?: string } {
   if (!(error instanceof Error)) return { error: typeof error }
   const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '))
@@ -33,15 +33,15 @@ export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
 
 const timestamp = pino.stdTimeFunctions.isoTime
 
-/** Of the process: made when it is first needed. */
+/** One per process, created on first use. */
 let standardError: LogFile | undefined
 
 const describeDropped = (lines: number): string =>
   `{"level":${pino.levels.values['warn']}${timestamp()},"lines":${lines},"msg":"log.dropped"}\n`
 
-/** JSON lines to stderr, buffered: a slow terminal never slows a request. */
+/** Writes JSON lines to stderr, buffered, so that a slow terminal never delays a request. */
 export function openLogger(level: LogLevel): Logger {
-  // Node makes a pipe non-blocking when its stream is first touched.
+  // Node makes a pipe non-blocking when its stream is first accessed.
   standardError ??= new LogFile(process.stderr.fd, describeDropped)
   const destination = standardError
   const logger = pino({ level, base: null, timestamp }, destination)
@@ -54,34 +54,34 @@ export function openLogger(level: LogLevel): Logger {
   }
 }
 
-/** Lines are written together from this size on, and otherwise within half a second. */
+/** Buffered bytes that trigger a write; smaller amounts are written within half a second. */
 const WRITE_BYTES = 4_096
 const WRITE_MS = 500
-/** A reader that stands still costs this much memory; further lines are dropped. */
+/** Memory that a stalled reader may cost; further lines are dropped. */
 const HELD_BYTES_MAX = 4 * 1024 * 1024
 const RETRY_MS = 20
 const PAUSE_MS = 25
 const PAUSES_MAX = 10
 
-/** Blocks. */
+/** Blocks the thread for PAUSE_MS. */
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS)
 
 /**
- * A destination of pino, whose own one waits on the main thread for a file that takes nothing: a
- * file, a pipe or a terminal that takes no lines now makes nobody wait.
+ * A destination for pino that never blocks if its file, pipe or terminal accepts no data now.
+ * Pino's own destination would wait on the main thread.
  */
 export class LogFile {
   readonly #fd: number
   readonly #describeDropped: (lines: number) => string
   #held: string[] = []
   #held_bytes = 0
-  /** What is being written, how many lines it is, and whether the system is at it. */
+  /** The bytes being written, their number of lines, and whether a write is in flight. */
   #writing: Buffer | null = null
   #writing_lines = 0
   #under_way = false
   #dropped = 0
 
-  /** @param describeDropped the line that says how many were dropped, once it takes some again */
+  /** @param describeDropped formats the line that reports dropped lines once writes succeed */
   constructor(fd: number, describeDropped: (lines: number) => string) {
     this.#fd = fd
     this.#describeDropped = describeDropped
@@ -99,9 +99,9 @@ export class LogFile {
     if (this.#held_bytes >= WRITE_BYTES) this.#begin()
   }
 
-  /** Before the process ends, which waits a quarter of a second at most for a slow reader. */
+  /** Writes the rest before the process ends; waits at most 0.25 s for a slow reader. */
   flush(): void {
-    // What the system is at is most likely written then: nothing tells before the next turn.
+    // A write in flight has most likely ended after a pause; its callback cannot run before then.
     if (this.#under_way) pause()
     const begun = this.#under_way ? null : this.#writing
     let rest = Buffer.concat([begun ?? Buffer.alloc(0), Buffer.from(this.#take())])
@@ -110,7 +110,7 @@ export class LogFile {
       try {
         rest = rest.subarray(writeSync(this.#fd, rest))
       } catch (error) {
-        // Nobody can be told of another failure.
+        // There is no way left to report another failure.
         if (Object(error).code !== 'EAGAIN') return
         pauses += 1
         pause()

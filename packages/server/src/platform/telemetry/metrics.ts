@@ -28,7 +28,7 @@ const BATCH_UNITS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx']
 
-/** Values read when the metrics are asked for, with the meaning that `# HELP` states. */
+/** Values read on each scrape, with the meaning that `# HELP` states. */
 const GAUGES = [
   { name: 'custos_approvals_pending', help: 'Approval requests that wait for a person' },
   { name: 'custos_approval_oldest_seconds', help: 'Age of the oldest of them; 0: there are none' },
@@ -127,10 +127,10 @@ export class Metrics {
     gauge: new Gauge({ ...this.#registers, name, help }),
   }))
 
-  /** @param compat also under the names that the reference service uses */
+  /** @param compat whether to publish the names of the reference service too */
   constructor({ compat = false }: { readonly compat?: boolean } = {}) {
     this.#compat = compat ? new CompatMetrics(this.#registry) : null
-    // A result that has not occurred is 0: a rate over it is then 0 too, and not absent.
+    // A result that has not occurred yet is 0, so that a rate over it is 0 and not absent.
     for (const result of ['allowed', 'denied', 'escalated']) this.#evaluations.inc({ result }, 0)
     for (const outcome of ['erased', 'already_absent', 'nothing_found'])
       this.#certificates.inc({ outcome }, 0)
@@ -141,7 +141,7 @@ export class Metrics {
     return this.#registry.contentType
   }
 
-  /** The meter of an operation; its labels are looked up once, here. */
+  /** The meter of an operation, which looks up its labels once. */
   routeMeter(route: MeasuredRoute): RouteMeter {
     const classes = STATUS_CLASSES.map((status) => this.#requests.labels(route.id, status))
     const durations = this.#durations.labels(route.id)
@@ -213,7 +213,7 @@ const COMPAT_GAUGES = [
   { name: 'grafomem_uptime_seconds', help: 'Seconds since the process started' },
 ] as const
 
-/** Undefined: it could not be read, and has no sample. */
+/** A value is undefined if it could not be read; it then has no sample. */
 type CompatValues = Readonly<Record<(typeof COMPAT_GAUGES)[number]['name'], number | undefined>>
 
 class CompatMetrics {
@@ -255,7 +255,7 @@ class CompatMetrics {
       buckets: COMPAT_BYTES,
     })
     this.#evaluations = counter('grafomem_governance_evaluations_total', 'Evaluations', ['result'])
-    // Without the model, whose id is a text of the caller.
+    // Without a label for the model, whose id is text of the caller.
     this.#decisions = counter('grafomem_decisions_logged_total', 'Decisions logged')
     const memory = 'grafomem_memory_operations_total'
     this.#memory = counter(memory, 'Memory operations', ['operation'])

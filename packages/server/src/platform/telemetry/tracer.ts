@@ -15,14 +15,14 @@ interface EndedRequest {
   readonly started_ms: number
   readonly parent: TraceParent | null
   readonly attributes: Attributes
-  /** The service failed; a refusal is no failure of it. */
+  /** True for a failure of the service; a refusal is not one. */
   readonly failed: boolean
 }
 
 export interface Tracer {
-  /** Records a request that has ended; returns the id of its trace. */
+  /** Records a request that has ended; returns its trace id. */
   record(request: EndedRequest): string
-  /** Sends what waits, for a bounded time. */
+  /** Sends pending spans, within a time limit. */
   stop(): Promise<void>
 }
 
@@ -35,7 +35,7 @@ const PACKAGES = [
   '@opentelemetry/exporter-trace-otlp-http',
 ] as const
 
-/** Throws OperatorError, with one clear line, where a package is missing. */
+/** Throws OperatorError, with one clear line, if a package is missing. */
 export async function openTracer(
   endpoint: string,
   { version, logger }: { readonly version: string; readonly logger: Logger },
@@ -46,9 +46,9 @@ export async function openTracer(
   const named = { 'service.name': 'custos', 'service.version': version }
   const detected = resources.detectResources({ detectors: [resources.envDetector] })
   const provider = new sdk.BasicTracerProvider({
-    // What the environment says (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES) goes before.
+    // The environment (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES) takes precedence.
     resource: resources.resourceFromAttributes(named).merge(detected),
-    // A caller that does not sample its trace gets no span.
+    // No span if the caller does not sample its trace.
     sampler: new sdk.ParentBasedSampler({ root: new sdk.AlwaysOnSampler() }),
     spanProcessors: [new sdk.BatchSpanProcessor(exporter)],
   })
@@ -73,7 +73,7 @@ export async function openTracer(
     },
     async stop() {
       const late = new Promise<void>((resolve) => setTimeout(resolve, STOP_MS).unref())
-      // A batch that fails ends the shutdown; the results of the others are waited for.
+      // A failed batch rejects the shutdown; forceFlush then waits for the results of the others.
       const flushed = provider.shutdown().catch(() => exporter.forceFlush())
       await Promise.race([flushed.catch(() => {}), late])
       losses.end()
@@ -82,9 +82,9 @@ export async function openTracer(
 }
 
 /**
- * Logs how many spans the collector did not take, and how many found no room in the queue, at most
- * once in a while. The queue keeps the order and drops the newest: what ended before a span that is
- * exported, and was not exported, is lost.
+ * Logs, at most once per LOSSES_MS, how many spans the collector rejected and how many the full
+ * queue dropped. The queue keeps the order and drops the newest: a span is lost if it ended before
+ * one that is exported and was not exported itself.
  */
 function noteLosses(exporter: SpanExporter, logger: Logger) {
   const send = exporter.export.bind(exporter)
@@ -107,19 +107,19 @@ function noteLosses(exporter: SpanExporter, logger: Logger) {
     const last = spans.at(-1)
     countSkipped((last && numbers.get(last)) ?? last_exported + spans.length, spans.length)
     send(spans, (result) => {
-      // SUCCESS of @opentelemetry/core.
+      // 0 is SUCCESS of @opentelemetry/core.
       if (result.code !== 0) spans_lost += spans.length
       if (performance.now() >= again_ms) tell()
       ended(result)
     })
   }
   return {
-    /** Of each span, before it ends. */
+    /** Numbers a span. Call it for each span, before it ends. */
     note(span: object): void {
       last_ended += 1
       numbers.set(span, last_ended)
     },
-    /** Logs the rest, once nothing is exported any more. */
+    /** Logs the rest. Call it when nothing is exported any more. */
     end(): void {
       countSkipped(last_ended, 0)
       tell()
@@ -127,7 +127,7 @@ function noteLosses(exporter: SpanExporter, logger: Logger) {
   }
 }
 
-/** Optional: installed only by those who use them. */
+/** The packages are optional: operators install them only for traces. */
 async function loadPackages() {
   try {
     const [api, sdk, resources, otlp] = await Promise.all([

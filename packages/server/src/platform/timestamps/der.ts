@@ -1,5 +1,5 @@
-// Reads and writes DER (X.690), as much of it as timestamps need. What is not DER is refused: one
-// value has one spelling, so that bytes which were signed are the bytes that are stored.
+// Reads and writes the part of DER (X.690) that timestamps need. Refuses anything that is not DER:
+// each value has only one encoding, so that the signed bytes are the stored bytes.
 
 export const TAG = {
   boolean: 0x01,
@@ -12,7 +12,7 @@ export const TAG = {
   set: 0x31,
 } as const
 
-/** A constructed element of a number that its place gives a meaning. */
+/** The tag of a constructed, context-specific element. */
 export const context = (number: number): number => 0xa0 | number
 
 interface DerElement {
@@ -26,7 +26,7 @@ export class DerError extends Error {
   override readonly name = 'DerError'
 }
 
-/** More elements than this in one other are of no timestamp. */
+/** No timestamp has an element with more elements than this. */
 const ELEMENTS_MAX = 256
 const LENGTH_BYTES_MAX = 3
 
@@ -40,7 +40,7 @@ function readElement(bytes: Buffer, start: number): DerElement {
   if ((short >= 0x80 && count === 0) || count > LENGTH_BYTES_MAX || first > bytes.length)
     throw new DerError('a length that is not DER')
   const length = count === 0 ? short : bytes.readUIntBE(start + 2, count)
-  // The shortest form only.
+  // DER allows only the shortest form.
   if (count > 0 && (length < 0x80 || length < 2 ** (8 * (count - 1))))
     throw new DerError('a length that is not DER')
   const end = first + length
@@ -48,7 +48,7 @@ function readElement(bytes: Buffer, start: number): DerElement {
   return { tag, content: bytes.subarray(first, end), whole: bytes.subarray(start, end) }
 }
 
-/** The elements that `bytes` are. */
+/** Splits `bytes` into elements. */
 function readElements(bytes: Buffer): DerElement[] {
   const elements: DerElement[] = []
   for (let start = 0; start < bytes.length; ) {
@@ -60,17 +60,17 @@ function readElements(bytes: Buffer): DerElement[] {
   return elements
 }
 
-/** Elements taken one after another; what is not taken at the end is an error. */
+/** Reads elements one after another; elements left at the end are an error. */
 export class DerSequence {
   readonly #elements: readonly DerElement[]
   #next = 0
 
-  /** Throws DerError: `bytes` are not a row of elements. */
+  /** Throws DerError if `bytes` are not a series of elements. */
   constructor(bytes: Buffer) {
     this.#elements = readElements(bytes)
   }
 
-  /** The elements of one sequence, which is all that the bytes are. */
+  /** The elements of one sequence, which must be all of `bytes`. */
   static of(bytes: Buffer): DerSequence {
     const outer = new DerSequence(bytes)
     const sequence = outer.sequence()
@@ -103,7 +103,7 @@ export class DerSequence {
     return this.take(TAG.octets).content
   }
 
-  /** All elements that are left. */
+  /** All remaining elements. */
   rest(): readonly DerElement[] {
     const left = this.#elements.slice(this.#next)
     this.#next = this.#elements.length
@@ -127,7 +127,7 @@ export function derElement(tag: number, ...parts: readonly Uint8Array[]): Buffer
   return Buffer.concat([Buffer.from([tag, 0x80 | length.length]), length, content])
 }
 
-/** A whole number that is not negative, as the content of an integer in the shortest form. */
+/** Encodes a non-negative integer as the content of an INTEGER, in the shortest form. */
 export function unsignedContent(big: Uint8Array): Buffer {
   const bytes = Buffer.from(big)
   const first = bytes.findIndex((byte) => byte !== 0)

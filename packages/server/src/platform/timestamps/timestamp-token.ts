@@ -1,5 +1,5 @@
-// Timestamps of RFC 3161: the request, and the verification of what an authority answers. It needs
-// nothing but the runtime, so that `custos verify` checks a token without loading the service.
+// Timestamps of RFC 3161: creates requests and verifies responses. It imports only the runtime, so
+// that `custos verify` checks a token without loading the service.
 
 import { createHash, type KeyObject, verify, X509Certificate } from 'node:crypto'
 import { formatTime } from '../clock.ts'
@@ -16,14 +16,14 @@ const OID = {
   sha256: '608648016503040201',
 } as const
 
-/** Digests that a signature may be over; SHA-1 is not among them. */
+/** Digests that a signature may use; SHA-1 is not allowed. */
 const DIGESTS: Readonly<Record<string, string>> = {
   [OID.sha256]: 'sha256',
   '608648016503040202': 'sha384',
   '608648016503040203': 'sha512',
 }
 
-/** Signature algorithms and the digest they name; null: that of the signer's own member. */
+/** Signature algorithms and their digest; null if the signer's digest member names it. */
 const SIGNATURES: Readonly<Record<string, string | null>> = {
   // RSA (PKCS #1 v1.5)
   '2a864886f70d010101': null,
@@ -56,20 +56,20 @@ export type TimestampVerdict =
   | { readonly ok: false; readonly reason: TimestampFault }
 
 export interface TimestampClaim {
-  /** What was stamped, not its digest. */
+  /** The stamped bytes, not their digest. */
   readonly message: Uint8Array
   /**
-   * Certificates of authorities that are trusted: the signer's own, or one above it. Null: any
-   * signer, with the certificate in the token.
+   * Trusted certificates: the signer's own, or an issuer above it. Null accepts any signer, with
+   * the certificate in the token.
    */
   readonly trusted: readonly X509Certificate[] | null
-  /** That of the request; absent: the token was obtained earlier. */
+  /** The nonce of the request; absent for a token that was obtained earlier. */
   readonly nonce?: Uint8Array
 }
 
 const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
 
-/** TimeStampReq over the SHA-256 of the message; asks for the certificate in the token. */
+/** A TimeStampReq over the SHA-256 of the message, which requests the certificate in the token. */
 export function timestampRequest(message: Uint8Array, nonce: Uint8Array): Buffer {
   if (nonce.length !== NONCE_BYTES) throw new RangeError(`a nonce has ${NONCE_BYTES} bytes`)
   const algorithm = derElement(
@@ -86,15 +86,15 @@ export function timestampRequest(message: Uint8Array, nonce: Uint8Array): Buffer
   )
 }
 
-/** The verdict on an answer (TimeStampResp). Never throws for what an authority sent. */
+/** Verifies a response (TimeStampResp). Never throws, whatever the authority sent. */
 export const verifyTimestampReply = (reply: Uint8Array, claim: TimestampClaim): TimestampVerdict =>
   verdictOf(() => verifyToken(tokenOfReply(Buffer.from(reply)), claim))
 
-/** The verdict on a stored token (TimeStampToken). Never throws for what is stored. */
+/** Verifies a stored token (TimeStampToken). Never throws, whatever is stored. */
 export const verifyTimestampToken = (token: Uint8Array, claim: TimestampClaim): TimestampVerdict =>
   verdictOf(() => verifyToken(Buffer.from(token), claim))
 
-/** The certificates of a PEM text; none where it has none, or one that cannot be read. */
+/** The certificates of a PEM text; none if it has none or one is unreadable. */
 export function readCertificates(pem: string): X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   try {
@@ -126,7 +126,7 @@ function verdictOf(act: () => TimestampVerdict): TimestampVerdict {
 function tokenOfReply(reply: Buffer): Buffer {
   const response = DerSequence.of(reply)
   const status = response.sequence().take(TAG.integer).content
-  // 0: granted, 1: granted with modifications.
+  // 0: granted; 1: granted with modifications.
   if (status.length !== 1 || (status[0] ?? 2) > 1) throw new TimestampError('not_granted')
   const token = response.take(TAG.sequence).whole
   response.end()
@@ -156,7 +156,7 @@ function verifyToken(token: Buffer, claim: TimestampClaim): TimestampVerdict {
   return { ok: true, token, stamped_us: info.stamped_us }
 }
 
-/** ContentInfo with SignedData over TSTInfo by one signer (RFC 5652, 5.1). */
+/** Reads ContentInfo with SignedData over TSTInfo by one signer (RFC 5652, 5.1). */
 function readSignedData(token: Buffer) {
   const outer = DerSequence.of(token)
   if (outer.oid() !== OID.signed_data) throw new DerError('no signed data')
@@ -192,8 +192,8 @@ function certificatesOf(content: Buffer | undefined): X509Certificate[] {
 
 function readSigner(info: DerSequence) {
   info.take(TAG.integer)
-  // Issuer and number, or the id of a key: nobody signs them. The attribute with the digest of the
-  // certificate is signed, and says which one it is.
+  // Skips issuer and serial number or key id, which are not signed. The signed attribute with the
+  // digest of the certificate identifies it.
   if (!info.optional(context(0)) && !info.optional(0x80)) info.take(TAG.sequence)
   const digest = DIGESTS[info.sequence().oid()]
   const attributes = info.take(context(0)).content
@@ -207,14 +207,14 @@ function readSigner(info: DerSequence) {
 }
 
 function isSignedBy(certificate: X509Certificate, signer: ReturnType<typeof readSigner>): boolean {
-  // What is signed is the set, not the member that stands in its place (RFC 5652, 5.4).
+  // The signature is over the SET, not over the tagged member that replaces it (RFC 5652, 5.4).
   const message = derElement(TAG.set, signer.attributes)
   const publicKey = keyOf(certificate)
   if (publicKey.asymmetricKeyType !== 'rsa' && publicKey.asymmetricKeyType !== 'ec') return false
   return verify(signer.signature_digest, message, publicKey, signer.signature)
 }
 
-/** OpenSSL does not know every key that a certificate may have. */
+/** Throws `unsupported_algorithm` for a key that OpenSSL does not support. */
 function keyOf(certificate: X509Certificate): KeyObject {
   try {
     return certificate.publicKey
@@ -223,7 +223,7 @@ function keyOf(certificate: X509Certificate): KeyObject {
   }
 }
 
-/** The signed attributes that a timestamp has to have, each of them once. */
+/** Reads the signed attributes that a timestamp must have, each exactly once. */
 function readAttributes(content: Buffer) {
   const values = new Map<string, DerSequence>()
   for (const { content: attribute } of new DerSequence(content).rest()) {
@@ -240,7 +240,7 @@ function readAttributes(content: Buffer) {
   return { digest, isCertificate: certificateAttribute(values) }
 }
 
-/** Whether a certificate is that of the signer: RFC 5035, or RFC 2634 where it is by SHA-1. */
+/** Returns a check for the signer's certificate: by RFC 5035, or RFC 2634 with SHA-1. */
 function certificateAttribute(
   values: ReadonlyMap<string, DerSequence>,
 ): (certificate: Uint8Array) => boolean {
@@ -256,7 +256,7 @@ function certificateAttribute(
   return (certificate) => createHash(name).update(certificate).digest().equals(digest)
 }
 
-/** TSTInfo (RFC 3161, 2.4.2). */
+/** Reads TSTInfo (RFC 3161, 2.4.2). */
 function readInfo(content: Buffer) {
   const info = DerSequence.of(content)
   const version = info.take(TAG.integer).content
@@ -278,19 +278,19 @@ function readInfo(content: Buffer) {
   return { imprint, stamped_us, nonce }
 }
 
-/** Microseconds since 1970 of a GeneralizedTime as RFC 3161 restricts it. */
+/** Microseconds since 1970 of a GeneralizedTime in the form that RFC 3161 allows. */
 function parseTime(text: string): number {
   const match = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:\.(\d{0,8}[1-9]))?Z$/.exec(text)
   if (!match) throw new DerError('no time')
   const [, year, month, day, hour, minute, second, fraction = ''] = match
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}`
   const ms = Date.parse(`${iso}Z`)
-  // 31 February is a day of March to the parser.
+  // The Date parser would turn 31 February into a day of March.
   if (Number.isNaN(ms) || !formatTime(ms * 1_000).startsWith(iso)) throw new DerError('no time')
   return ms * 1_000 + Number(fraction.padEnd(6, '0').slice(0, 6))
 }
 
-/** Whether a chain of certificates, each valid at that time, leads to one of the trusted. */
+/** Whether a chain of certificates, all valid at that time, leads to a trusted one. */
 function isTrusted(
   own: X509Certificate,
   chain: {

@@ -1,11 +1,11 @@
-// The tokens of a vocabulary and their ranks, in 4 MB of flat arrays: a Map of texts takes 40.
+// The tokens of a vocabulary and their ranks, in flat arrays of 4 MB; a Map of strings takes 40 MB.
 
 import { yieldBetweenChunks } from '../yield-between-chunks.ts'
 
 const FREE = 0
-/** Slots for each token at least: most searches end at the first. */
+/** Minimum slots per token, so that most searches end at the first slot. */
 const ROOM = 2
-/** Read between two looks at the clock. */
+/** Lines parsed between two checks of the clock. */
 const RANKS_AT_ONCE = 1_000
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
@@ -14,11 +14,11 @@ const FNV_PRIME = 0x01000193
 export class RankedTokens {
   /** The bytes of the longest token. */
   longest = 0
-  /** All tokens in the order of their ranks, one behind the other. */
+  /** All tokens, concatenated in the order of their ranks. */
   readonly #bytes: Uint8Array
-  /** Where in them the token of each rank ends. */
+  /** The end of each rank's token in `#bytes`. */
   readonly #ends: Uint32Array
-  /** A rank and one, or FREE; a token is in the first slot from its hash on that was free. */
+  /** Rank + 1, or FREE. Linear probing: a token is in the first free slot from its hash on. */
   readonly #slots: Int32Array
 
   private constructor(bytes: Uint8Array, ends: Uint32Array) {
@@ -28,7 +28,7 @@ export class RankedTokens {
   }
 
   /**
-   * Other requests are answered meanwhile.
+   * Yields to other requests while it reads.
    * @param file lines in the order of the ranks: the token's bytes in Base64, a space, its rank
    */
   static async read(file: Uint8Array): Promise<RankedTokens> {
@@ -49,13 +49,13 @@ export class RankedTokens {
     this.longest = Math.max(this.longest, end - start)
   }
 
-  /** The rank of the token `bytes[start..end)`; -1: there is none. */
+  /** The rank of the token `bytes[start..end)`, or -1. */
   rankOf(bytes: Uint8Array, start: number, end: number): number {
     if (end - start > this.longest) return -1
     return (this.#slots[this.#slotOf(bytes, start, end)] ?? FREE) - 1
   }
 
-  /** The slot that holds the token, or the free one it would be put in. */
+  /** The slot of the token, or the free slot where it would be stored. */
   #slotOf(bytes: Uint8Array, start: number, end: number): number {
     const mask = this.#slots.length - 1
     let slot = hashOf(bytes, start, end) & mask
@@ -85,7 +85,7 @@ function hashOf(bytes: Uint8Array, start: number, end: number): number {
 const [SPACE, NEWLINE, PADDING, ZERO] = [0x20, 0x0a, 0x3d, 0x30]
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
-/** Without a string for each line: they would take more than all the rest. */
+/** Parses bytes, because a string per line would take more time than all the rest. */
 async function parse(
   file: Uint8Array,
   pace: () => Promise<void> | undefined,

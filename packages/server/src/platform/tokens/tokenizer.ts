@@ -1,4 +1,4 @@
-// Tokenizers: they count the tokens of a text, the unit of retrieval budgets.
+// Tokenizers, which count the tokens of a text: the unit of retrieval budgets.
 
 import { readFile } from 'node:fs/promises'
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
@@ -24,7 +24,7 @@ const chars: Tokenizer = {
   count(text) {
     let codePoints = 0
     for (let at = 0; at < text.length; at++) {
-      // The second unit of a pair is skipped: codePointAt has read it already.
+      // Skips the second unit of a pair, which codePointAt has already read.
       if ((text.codePointAt(at) ?? 0) > 0xffff) at++
       codePoints++
     }
@@ -32,8 +32,8 @@ const chars: Tokenizer = {
   },
 }
 
-// Only the data of the package is used: its encoder is quadratic and caches words of the content.
-// Resolved at load time: a process that has run out of file descriptors cannot resolve it later.
+// Uses only the data of the package: its encoder is quadratic and caches words of the content.
+// Resolved at load time, because a process without free file descriptors cannot resolve it later.
 const RANKS = new URL(import.meta.resolve('gpt-tokenizer/data/o200k_base.tiktoken'))
 
 const loadO200kBase = loadOnce(readO200kBase)
@@ -59,15 +59,16 @@ async function readO200kBase(): Promise<Tokenizer> {
 }
 
 /**
- * The longest stretch (bytes) merged at once: the cost is quadratic in it, and the caller controls
- * the text. No word comes near; a longer piece is merged in stretches of this size.
+ * The longest stretch (bytes) that is merged as a whole, since the cost is quadratic in its length
+ * and the caller controls the text. Normal words are far shorter; a longer piece is merged in
+ * stretches of this size.
  */
 const STRETCH_BYTES_MAX = 128
 
 const UNMERGEABLE = 0x7fffffff
-/** The most UTF-8 bytes of a UTF-16 unit. */
+/** Maximum UTF-8 bytes of a UTF-16 unit. */
 const UTF8_BYTES_MAX = 3
-/** Longer pieces are rare and get a buffer of their own. */
+/** Longer pieces are rare and get their own buffer. */
 const PIECE_BYTES = 512
 
 /**
@@ -77,7 +78,7 @@ const PIECE_BYTES = 512
 class BytePairCounter {
   readonly #piecePattern: RegExp
   readonly #tokens: RankedTokens
-  /** Rank by two-byte pair: the first pass over a piece needs no search. */
+  /** Ranks of two-byte pairs, so that the first pass over a piece needs no search. */
   readonly #pairRanks = new Int32Array(0x10000)
   readonly #starts = new Int32Array(STRETCH_BYTES_MAX + 2)
   readonly #mergeRanks = new Int32Array(STRETCH_BYTES_MAX + 2)
@@ -119,7 +120,7 @@ class BytePairCounter {
     return count
   }
 
-  /** Merges the adjacent parts of lowest rank, leftmost first, until none can be; counts parts. */
+  /** Merges the adjacent parts of lowest rank, leftmost first; returns how many parts remain. */
   #countStretch(bytes: Uint8Array, from: number, to: number): number {
     const starts = this.#starts
     const ranks = this.#mergeRanks

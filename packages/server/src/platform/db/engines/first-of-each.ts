@@ -1,12 +1,12 @@
-// One statement for each of many tenants, in a few messages to the database instead of thousands.
+// Runs one statement for each of many tenants, in a few messages instead of thousands.
 
 import { type Database, type DatabaseSource, PLATFORM } from '../database.ts'
 import type { Statement } from '../statement.ts'
 
-/** Statements under way at once. */
+/** Maximum statements in flight. */
 const BATCH = 500
 const STATEMENT_TIMEOUT_MS = 30_000
-/** A server that is gone without a word must not keep the caller waiting for ever. */
+/** Socket timeout: a server that fails silently must not make the caller wait for ever. */
 const SILENCE_MS = STATEMENT_TIMEOUT_MS + 5_000
 
 /** A tenant, and the parameters of the statement for it. */
@@ -16,8 +16,8 @@ export interface TenantParams<P> {
 }
 
 /**
- * The first row of the statement for each tenant that has one. On PostgreSQL on a connection of
- * its own, where the row policies follow from tenant to tenant: nobody waits for it.
+ * The first row of the statement for each tenant that has one. On PostgreSQL it uses a separate
+ * connection, on which it switches the row policies from tenant to tenant.
  */
 export async function firstRowPerTenant<P, O>(
   db: Database,
@@ -49,7 +49,7 @@ async function firstOfEachPostgres<P, O>(
   statement: Statement<P, O>,
   asked: readonly TenantParams<P>[],
 ): Promise<Map<string, O>> {
-  // Loaded only where it is used: the embedded service starts without it.
+  // Imported on use, so that the embedded service starts without it.
   const { connectionOf, withPostgres } = await import('../postgres/connection.ts')
   const { asRefusal } = await import('../postgres/error.ts')
   const { sql, name, bind } = statement.postgres()
@@ -65,7 +65,7 @@ async function firstOfEachPostgres<P, O>(
       await connection.beginRead(PLATFORM, { role, ...limits })
       const text = (words: string, as: string) =>
         named ? { sql: words, name: as } : { sql: words }
-      // Pipelined and answered in this order: each query reads the tenant entered before it.
+      // Pipelined and answered in this order, so each query reads the tenant entered before it.
       const ask = async ({ tenant_id, params }: TenantParams<P>) => {
         const entered = connection.query(text(ENTER, 'custos_enter'), [tenant_id])
         const queried = connection.query(text(sql, name), bind(tenant_id, params))

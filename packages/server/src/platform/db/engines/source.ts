@@ -1,4 +1,4 @@
-// Where the data is, for threads that open it themselves.
+// Opens the data for reading in a thread of its own.
 
 import { systemClock } from '../../clock.ts'
 import type { DatabaseSource } from '../database.ts'

@@ -250,19 +250,19 @@ export const foundation: Migration = {
   tables: [...control, ...log, ...memory, ...decisions, ...rest],
 }
 
-/** One row per tenant for PostgreSQL to lock: units of work of a tenant run one after another. */
+/** One row per tenant for PostgreSQL to lock, so that its units of work run one after another. */
 export const tenantLocks: Migration = {
   name: '0002-tenant-locks',
-  // SQLite has one writer: there is nothing to lock.
+  // SQLite has only one writer, so it needs no lock.
   engine: 'postgres',
   tables: [{ name: 'tenant_locks', columns: { tenant_id: 'text' }, primary_key: ['tenant_id'] }],
 }
 
-/** Policies with all their versions, what they said, and how often requests came. */
+/** Policies with all their versions, their evaluations, and the counts of rate limits. */
 export const governance: Migration = {
   name: '0003-governance',
   tables: [
-    // A control table: read with the credential, so that no process uses policies of yesterday.
+    // A control table, read with the credential, so that no process uses outdated policies.
     {
       name: 'policy_sets',
       columns: { tenant_id: 'text', policy_set: 'int' },
@@ -338,7 +338,7 @@ export const governance: Migration = {
   ],
 }
 
-/** Which facts a retrieval has ever returned. */
+/** Facts that at least one retrieval has returned. */
 export const retrievedFacts: Migration = {
   name: '0004-retrieved-facts',
   tables: [
@@ -351,7 +351,7 @@ export const retrievedFacts: Migration = {
   ],
 }
 
-/** Records of the registries, and the approvals they wait for. */
+/** Records of the registries, and the approval requests of pending ones. */
 export const records: Migration = {
   name: '0005-records',
   tables: [
@@ -362,7 +362,7 @@ export const records: Migration = {
         record_id: 'text',
         kind: 'text',
         status: 'text',
-        /** 1: the one that its content, or its name, leads to. */
+        /** 1 if its content, or its name, resolves to this record. */
         live: 'int',
         content_key: 'text?',
         name_key: 'text?',

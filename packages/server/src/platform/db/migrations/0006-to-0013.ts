@@ -2,22 +2,22 @@
 
 import type { Migration } from './ddl.ts'
 
-/** Reputation: judgments, outcomes and reviews, and what the scores are read from. */
+/** Reputation: judgments, outcomes and reviews, and the figures that scores are computed from. */
 export const reputation: Migration = {
   name: '0006-reputation',
   tables: [
     {
-      // One row for each agent and dimension: all of a score but the reviews.
+      // One row per agent and dimension, with all of a score but the reviews.
       name: 'cgr_agents',
       columns: {
         tenant_id: 'text',
-        /** The place on the log of its first decision. */
+        /** Log position of its first decision. */
         agent_no: 'int',
         dimension: 'blob',
         identity: 'blob',
         kind: 'text',
         anchor: 'blob?',
-        /** The place on the log of its newest decision. */
+        /** Log position of its newest decision. */
         newest_seq: 'int',
         n_success: 'int',
         n_failure: 'int',
@@ -47,7 +47,7 @@ export const reputation: Migration = {
         referent: 'blob?',
         decision: 'text',
         tag: 'text',
-        /** 1: the one that counts for its agent and referent. */
+        /** 1 if it is the judgment that counts for its agent and referent. */
         current: 'int',
         handle: 'blob',
         anchor: 'blob?',
@@ -91,7 +91,7 @@ export const reputation: Migration = {
       name: 'cgr_reviewers',
       columns: {
         tenant_id: 'text',
-        /** The place on the log of its first review. */
+        /** Log position of its first review. */
         reviewer_no: 'int',
         name: 'blob',
         anchor: 'blob?',
@@ -110,9 +110,9 @@ export const reputation: Migration = {
         referent: 'blob',
         reviewer_no: 'int',
         rating_e6: 'int',
-        /** The agent it is limited to. */
+        /** The agent that it is limited to, or null. */
         agent_no: 'int?',
-        /** The handle it is limited to. */
+        /** The handle that it is limited to, or null. */
         handle: 'blob?',
         content: 'blob',
         event_us: 'int',
@@ -122,7 +122,7 @@ export const reputation: Migration = {
       primary_key: ['tenant_id', 'referent', 'reviewer_no'],
     },
     {
-      // Of an agent's judgment-certifies without an outcome, by reviewer.
+      // Judgment-certifies of an agent without an outcome, by reviewer.
       name: 'cgr_live_reviews',
       columns: {
         tenant_id: 'text',
@@ -186,7 +186,7 @@ export const reputation: Migration = {
   ],
 }
 
-/** Reports: what they say is sealed; a tombstone stays of those deleted. */
+/** Reports, whose content is sealed. A deleted report leaves a tombstone. */
 export const reports: Migration = {
   name: '0007-reports',
   tables: [
@@ -217,7 +217,8 @@ export const reports: Migration = {
 }
 
 /**
- * Reports asked for and not made yet: the caller's words are here, the job has ids and numbers.
+ * Requests of reports that are not created yet. They hold the caller's text; the job has only ids
+ * and numbers.
  */
 export const reportRequests: Migration = {
   name: '0008-report-requests',
@@ -236,9 +237,7 @@ export const reportRequests: Migration = {
   ],
 }
 
-/**
- * Requests of data subjects: what was asked for is sealed; which records it is about, by number.
- */
+/** Subject requests: the search is sealed; the affected records are listed by number. */
 export const subjects: Migration = {
   name: '0009-subjects',
   tables: [
@@ -298,10 +297,10 @@ export const subjects: Migration = {
   ],
 }
 
-/** How long a store keeps its memories, and the legal holds that keep them from being erased. */
+/** Retention periods of stores, and the legal holds that prevent erasure. */
 export const retention: Migration = {
   name: '0010-retention',
-  // What is due is found by its age, however large the store.
+  // Finds due memories by their age, however large the store is.
   indexes: [{ table: 'facts', columns: ['tenant_id', 'store_id', 'written_us'] }],
   tables: [
     {
@@ -345,7 +344,7 @@ export const retention: Migration = {
   ],
 }
 
-/** Off-boarding: which tenants are destroyed or about to be, and the certificates of it. */
+/** Off-boarding: tenants that are destroyed or about to be, and their certificates. */
 export const offboarding: Migration = {
   name: '0011-offboarding',
   tables: [
@@ -365,7 +364,7 @@ export const offboarding: Migration = {
       primary_key: ['tenant_id'],
     },
   ],
-  // What callers named there goes with the tenant.
+  // The names that callers gave keys are removed with the tenant.
   grants: [
     { table: 'credentials', rights: 'update (name)' },
     { table: 'jobs', rights: 'delete' },
@@ -471,7 +470,7 @@ export const credentialLimits: Migration = {
     },
   ],
   indexes: [
-    // A page of a namespace, however many other memories its store has. The root needs none.
+    // Pages of a namespace, however many other memories its store has. The root needs no index.
     {
       table: 'facts',
       columns: ['tenant_id', 'store_id', 'namespace', 'ref'],

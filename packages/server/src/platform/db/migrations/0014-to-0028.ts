@@ -3,8 +3,8 @@
 import type { Migration } from './ddl.ts'
 
 /**
- * Requests of data subjects reach every record: how many were found; holds and the basis of
- * retention have record secrets of their own.
+ * Subject requests reach every kind of record, and count those they found. Holds and retention
+ * bases get their own record secrets.
  */
 export const subjectTexts: Migration = {
   name: '0014-subject-texts',
@@ -20,7 +20,7 @@ export const subjectTexts: Migration = {
   ],
 }
 
-/** Execution receipts of governed decisions: their places in the chain of a workflow. */
+/** Execution receipts of governed decisions: their positions in the chain of a workflow. */
 export const receipts: Migration = {
   name: '0015-receipts',
   tables: [
@@ -51,7 +51,7 @@ export const expiries: Migration = {
       columns: { tenant_id: 'text', ref: 'int', store_id: 'text', expires_us: 'int' },
       primary_key: ['tenant_id', 'ref'],
       clustered: true,
-      // What is due is found by its time, however large the store.
+      // Finds due memories by their time, however large the store is.
       indexes: [{ columns: ['tenant_id', 'store_id', 'expires_us'] }],
     },
     {
@@ -63,9 +63,7 @@ export const expiries: Migration = {
   ],
 }
 
-/**
- * Which stores and certificates are of self-tests, and where the log has the release of a hold.
- */
+/** Marks stores and certificates of self-tests; log positions of released holds. */
 export const selfTests: Migration = {
   name: '0017-self-tests',
   tables: [
@@ -90,9 +88,7 @@ export const selfTests: Migration = {
   ],
 }
 
-/**
- * Names of keys are sealed, and requests of data subjects reach them and the namespaces of keys.
- */
+/** Names of keys are sealed. Subject requests reach them and the namespaces of keys. */
 export const keyNames: Migration = {
   name: '0018-key-names',
   tables: [],
@@ -127,7 +123,7 @@ export const storeLanguages: Migration = {
   columns: [{ table: 'stores', name: 'languages', column: 'text?' }],
 }
 
-/** Under which secret the snapshots of a store's index are sealed. */
+/** Secrets that seal the snapshots of a store's index. */
 export const indexSecrets: Migration = {
   name: '0021-index-secrets',
   tables: [
@@ -142,7 +138,8 @@ export const indexSecrets: Migration = {
 }
 
 /**
- * Jobs that wait until they are woken, tickets of event streams, and heads that the platform reads.
+ * Jobs that wait until they are woken, tickets of event streams, and log heads that the platform
+ * reads.
  */
 export const streams: Migration = {
   name: '0022-streams',
@@ -162,11 +159,11 @@ export const streams: Migration = {
   ],
   columns: [{ table: 'jobs', name: 'woken', column: 'int?' }],
   grants: [{ table: 'jobs', rights: 'update (woken)' }],
-  // A process asks for the heads of all logs it follows at once, several times a second.
+  // A process reads the heads of all logs that it follows at once, several times a second.
   readers: [{ table: 'chain_heads', reader: 'log_follower' }],
 }
 
-/** Endpoints that log entries are sent to, and what is on its way to them. */
+/** Endpoints that log entries are sent to, and their pending deliveries. */
 export const webhooks: Migration = {
   name: '0023-webhooks',
   tables: [
@@ -218,7 +215,7 @@ export const webhooks: Migration = {
       primary_key: ['tenant_id', 'webhook_id', 'delivery_id'],
       clustered: true,
       indexes: [
-        // What is due, and what is open.
+        // Due deliveries, and open ones.
         { columns: ['tenant_id', 'webhook_id', 'next_us'], where: 'next_us is not null' },
         { columns: ['tenant_id', 'webhook_id', 'created_us'] },
       ],
@@ -226,7 +223,7 @@ export const webhooks: Migration = {
   ],
 }
 
-/** What a tenant may use beside its plan, and how much of it a limited tenant uses. */
+/** Plan overrides of a tenant, and the usage that a plan limits. */
 export const plans: Migration = {
   name: '0024-plans',
   tables: [
@@ -302,7 +299,7 @@ export const billing: Migration = {
   ],
 }
 
-/** Keyed items: which memories are the versions of which name. */
+/** Keyed items: the memories that are versions of a name. */
 export const items: Migration = {
   name: '0026-items',
   tables: [
@@ -344,7 +341,8 @@ export const keyUses: Migration = {
 }
 
 /**
- * Agents, their runs, and the texts of runs, which are bound to the facts that they were made from.
+ * Agents, their runs, and the texts of runs, which are bound to the facts that they were generated
+ * from.
  */
 export const runs: Migration = {
   name: '0028-runs',

@@ -2,7 +2,7 @@
 
 import type { Migration } from './ddl.ts'
 
-/** Sessions of browsers, and the session that a ticket of an event stream was made in. */
+/** Sessions of browsers, and the session in which a ticket of an event stream was created. */
 export const sessions: Migration = {
   name: '0030-sessions',
   tables: [
@@ -25,7 +25,7 @@ export const sessions: Migration = {
   columns: [{ table: 'stream_tickets', name: 'session_id', column: 'text?' }],
 }
 
-/** People of a tenant, and what acts as them: sessions and keys. */
+/** People of a tenant, with their sessions and keys. */
 export const people: Migration = {
   name: '0031-people',
   tables: [
@@ -62,7 +62,7 @@ export const people: Migration = {
   ],
 }
 
-/** Connections to OpenID providers, who people are there, and sign-ins under way. */
+/** Connections to OpenID providers, identities of people there, and pending sign-ins. */
 export const sso: Migration = {
   name: '0032-sso',
   tables: [
@@ -186,7 +186,7 @@ export const managedRuns: Migration = {
   ],
 }
 
-/** Tools of managed runs, and when each call of one was sent. */
+/** Tools of managed runs, and the time at which each call was sent. */
 export const tools: Migration = {
   name: '0035-tools',
   tables: [
@@ -239,9 +239,7 @@ export const cosignatures: Migration = {
   ],
 }
 
-/**
- * Digests of sessions: which memories are of which session, and what each digest was made from.
- */
+/** Session digests: the session of each memory, and the sources of each digest. */
 export const sessionDigests: Migration = {
   name: '0037-session-digests',
   tables: [
@@ -277,7 +275,7 @@ export const sessionDigests: Migration = {
   columns: [{ table: 'stores', name: 'digest_after_s', column: 'int?' }],
 }
 
-/** Which models' providers and tools were sent which memories. */
+/** Which memories were sent to which model providers and tools. */
 export const disclosures: Migration = {
   name: '0042-disclosures',
   tables: [
@@ -297,7 +295,7 @@ export const disclosures: Migration = {
   ],
 }
 
-/** Workflows: agents that take turns in a run. */
+/** Workflows: several agents that act in a run by turns. */
 export const workflows: Migration = {
   name: '0043-workflows',
   tables: [
@@ -329,14 +327,14 @@ export const workflows: Migration = {
   ],
 }
 
-/** When an agent got the version that it has. */
+/** When an agent got its current version. */
 export const agentVersions: Migration = {
   name: '0050-agent-versions',
   tables: [],
   columns: [{ table: 'agents', name: 'updated_us', column: 'int?' }],
 }
 
-/** The step that a decision was logged by. */
+/** The step that logged a decision. */
 export const stepDecisions: Migration = {
   name: '0051-step-decisions',
   tables: [],
@@ -349,14 +347,14 @@ export const stepDecisions: Migration = {
   ],
 }
 
-/** Facts that a model found in conversations: which turns each is from. */
+/** Facts that a model extracted from conversations, with the turns that each is from. */
 export const extractedFacts: Migration = {
   name: '0055-extracted-facts',
   tables: [],
   columns: [{ table: 'digest_sources', name: 'extracted', column: 'int?' }],
 }
 
-/** Who acts on a call of a run, and the record that one waits for. */
+/** Who executes a call of a run, and the record that a waiting call depends on. */
 export const toolKinds: Migration = {
   name: '0060-tool-kinds',
   tables: [],
@@ -366,7 +364,7 @@ export const toolKinds: Migration = {
   ],
 }
 
-/** What is undone when a run ends other than completed. */
+/** How a run that ends other than completed is undone. */
 export const compensation: Migration = {
   name: '0061-compensation',
   tables: [],
@@ -378,7 +376,7 @@ export const compensation: Migration = {
   ],
 }
 
-/** Which tenants are being moved to another cluster, came from one or went to one. */
+/** Tenants that are being moved to another cluster, or were moved from or to one. */
 export const tenantMoves: Migration = {
   name: '0065-tenant-moves',
   tables: [
@@ -397,16 +395,16 @@ export const tenantMoves: Migration = {
   ],
 }
 
-/** Why a tenant that is being moved takes no units of work; read with its lock. */
+/** Why a tenant that is being moved accepts no units of work; read together with its lock. */
 export const tenantFences: Migration = {
   name: '0066-tenant-fences',
-  // Only tenants on PostgreSQL are moved.
+  // Only tenants on PostgreSQL can be moved.
   engine: 'postgres',
   tables: [],
   columns: [{ table: 'tenant_locks', name: 'fence', column: 'text?' }],
 }
 
-/** Until when a run undoes what it did, and who or what ended that before. */
+/** Deadline of the compensation of a run, and who or what stopped it before. */
 export const compensationEnd: Migration = {
   name: '0070-compensation-end',
   tables: [],
@@ -434,7 +432,7 @@ export const epochTimestamps: Migration = {
   ],
 }
 
-/** What a replay has sent so far, and what a decision used, without reading all of a tenant. */
+/** Finds the progress of a replay, and what a decision used, without reading all of a tenant. */
 export const replaysAndUses: Migration = {
   name: '0080-replays-and-uses',
   tables: [],

@@ -12,7 +12,7 @@ export interface TableSpec {
   readonly name: string
   readonly columns: Readonly<Record<string, Column>>
   readonly primary_key: readonly string[]
-  /** Small rows read in key order: kept in the key's own tree on SQLite. */
+  /** For small rows that are read in key order: SQLite keeps them in the tree of the key. */
   readonly clustered?: boolean
   readonly unique?: readonly IndexSpec[]
   readonly indexes?: readonly IndexSpec[]
@@ -20,7 +20,7 @@ export interface TableSpec {
 
 interface IndexSpec {
   readonly columns: readonly string[]
-  /** A condition on flags or nulls, the same text on both engines. */
+  /** A condition on flags or nulls, with the same text on both engines. */
   readonly where?: string
 }
 
@@ -33,9 +33,9 @@ export interface Migration {
   readonly indexes?: readonly (IndexSpec & { readonly table: string })[]
   /** What the role of requests may do from here on, on PostgreSQL. */
   readonly grants?: readonly { readonly table: string; readonly rights: string }[]
-  /** Tables of an earlier migration that a transaction reads whole if it says it is this reader. */
+  /** Tables of an earlier migration that this reader may read across tenants; see `readerDdl`. */
   readonly readers?: readonly { readonly table: string; readonly reader: string }[]
-  /** The only engine it is for. */
+  /** Set if it applies to one engine only. */
   readonly engine?: EngineName
 }
 
@@ -44,7 +44,7 @@ const TYPES: Readonly<Record<EngineName, Readonly<Record<Kind, string>>>> = {
   postgres: { text: 'text collate "C"', int: 'bigint', real: 'double precision', blob: 'bytea' },
 }
 
-/** The tables of migrations as the last of them leaves them. */
+/** The final form of the tables after all the migrations. */
 export const finalTables = (migrations: readonly Migration[]): TableSpec[] =>
   migrations
     .flatMap(({ tables }) => tables)
@@ -73,7 +73,7 @@ function typeOf(engine: EngineName, column: Column): ColumnDataType {
   return sql.raw(TYPES[engine][kind]) as unknown as ColumnDataType
 }
 
-/** The DDL statements of what a migration adds to tables that are there. */
+/** The DDL statements of what a migration adds to existing tables. */
 export const laterDdl = (
   engine: EngineName,
   { columns = [], indexes = [] }: Migration,

@@ -109,7 +109,7 @@ export class SchemaTooNew extends OperatorError {}
 export const migrationsOf = (engine: EngineName): Migration[] =>
   migrations.filter((migration) => (migration.engine ?? engine) === engine)
 
-/** Throws SchemaTooNew when a migration was run that this version does not have. */
+/** Throws SchemaTooNew if a migration was applied that this version does not have. */
 export function requireKnown(applied: readonly string[]): void {
   const unknown = applied.find((name) => !migrations.some((migration) => migration.name === name))
   if (unknown !== undefined)

@@ -1,4 +1,4 @@
-// SQL over every table of tenants' rows, as the migrations declare them: what off-boarding removes.
+// SQL over all tables of tenants' rows, which the migrations declare; off-boarding removes them.
 
 import { sql } from 'kysely'
 import { builder } from '../builder.ts'
@@ -28,17 +28,17 @@ const CONTROL: readonly string[] = [
   'tenant_moves',
 ]
 
-/** Whether a table holds rows of tenants, each seen by its own units of work only. */
+/** Whether a table holds rows of tenants, which only units of work of the same tenant see. */
 export const isTenantTable = (name: string): boolean => !CONTROL.includes(name)
 
-/** Tables whose rows are a tenant's, the newest migration's first. */
+/** Tables of tenants' rows, the newest migration's first. */
 export const tenantTables = (): TableSpec[] =>
   migrations
     .flatMap(({ tables }) => tables)
     .filter(({ name }) => !CONTROL.includes(name))
     .reverse()
 
-/** Of these tables those that the database has: one that is only read may be of an older schema. */
+/** Those of the tables that exist: data that is only read may have an older schema. */
 export async function listPresent(
   db: TenantDb,
   tables: readonly TableSpec[],
@@ -50,10 +50,10 @@ export async function listPresent(
   return tables.filter((table) => !absent.has(table))
 }
 
-// Named by a migration, and checked against the types of tables when that was written.
+// The name is from a migration, which was checked against the types of tables.
 const named = ({ name }: TableSpec): TenantTable => name as TenantTable
 
-/** Up to `limit`: enough to tell whether there are more. */
+/** Counts up to `limit` rows, which is enough to tell whether there are more. */
 export async function countRows(
   db: TenantDb,
   table: TableSpec,
@@ -66,7 +66,7 @@ export async function countRows(
   return Number((await db.first(counted))?.count ?? 0)
 }
 
-/** Deletes at most `limit` rows; how many. */
+/** Deletes at most `limit` rows; returns how many. */
 export function deleteSome(tx: Tx, table: TableSpec, limit: number): Promise<number> {
   const columns = table.primary_key.filter((column) => column !== 'tenant_id')
   const name = named(table)

@@ -1,15 +1,17 @@
-// Access control on PostgreSQL: the role of requests, and row-level security for each tenant.
+// Access control on PostgreSQL: the role of requests, and row-level security per tenant.
 
 import { OperatorError } from '../../operator-error.ts'
 import type { TableSpec } from '../migrations/ddl.ts'
 import type { controlTables } from '../schema/control-tables.ts'
 import type { PostgresConnection } from './connection.ts'
 
-/** The role of every transaction. It owns nothing, logs in nowhere and bypasses no policy. */
+/** The role of every transaction. It owns nothing, cannot log in and bypasses no policy. */
 export const APP_ROLE = 'custos_app'
 
-/** The least that control.sql.ts, jobs.sql.ts, leases.sql.ts and the start need. A move of a tenant
- * writes as the owner. */
+/**
+ * The minimal rights that control.sql.ts, jobs.sql.ts, leases.sql.ts and the start need. A move of
+ * a tenant writes as the owner.
+ */
 const CONTROL_GRANTS: Readonly<Record<keyof typeof controlTables, readonly string[]>> = {
   instance: ['select'],
   tenants: ['select', 'insert'],
@@ -45,7 +47,7 @@ export const grantDdl = ({ name }: TableSpec): string[] =>
 export const rightDdl = (table: string, rights: string): string =>
   `grant ${rights} on "${table}" to ${APP_ROLE}`
 
-/** Statements that open a new table to the role: all of it, or one tenant's rows at a time. */
+/** Statements that open a new table to the role: all rows, or one tenant's rows at a time. */
 export function accessDdl(table: TableSpec): string[] {
   const { name, primary_key } = table
   if (isControl(name)) return grantDdl(table)
@@ -53,25 +55,25 @@ export function accessDdl(table: TableSpec): string[] {
   const own = `tenant_id = current_setting('app.tenant_id', true)`
   return [
     `alter table "${name}" enable row level security`,
-    // The owner too, so that a mistaken login shows nothing.
+    // Applies to the owner too, so that a mistaken login shows nothing.
     `alter table "${name}" force row level security`,
     `create policy "${name}_tenant" on "${name}" using (${own}) with check (${own})`,
     ...grantDdl(table),
   ]
 }
 
-/** Opens every tenant's rows to a transaction that says it is this reader, and to no other. */
+/** Opens the rows of all tenants to a transaction that declares itself this reader, no other. */
 export const readerDdl = (table: string, reader: string): string =>
   `create policy "${table}_${reader}" on "${table}" for select ` +
   `using (current_setting('app.reader', true) = '${reader}')`
 
-/** The role is unfit: requests would not be held to their tenant. */
+/** The role is unfit: it would not restrict requests to their tenant. */
 export class RoleUnfit extends OperatorError {}
 
 const FITNESS = `select rolsuper or rolbypassrls or rolcanlogin as unfit
   from pg_roles where rolname = $1`
 
-/** Creates the role where it is missing and lets the current user take it on. */
+/** Creates the role if it is missing, and allows the current user to assume it. */
 export async function ensureRole(connection: PostgresConnection): Promise<void> {
   const { rows } = await connection.query({ sql: FITNESS }, [APP_ROLE])
   if (rows.length === 0) await connection.step(`create role ${APP_ROLE} nologin nobypassrls`)
@@ -81,7 +83,7 @@ export async function ensureRole(connection: PostgresConnection): Promise<void> 
   if (!(await maySetRole(connection))) await connection.step(`grant ${APP_ROLE} to current_user`)
 }
 
-/** Whether the role is there and may read these tables; one that is not there is left out. */
+/** Whether the role exists and may read these tables; a table that does not exist is ignored. */
 export async function hasRights(
   connection: PostgresConnection,
   tables: readonly string[],
@@ -101,7 +103,7 @@ async function currentSchema(connection: PostgresConnection): Promise<string> {
   return String(rows[0].name)
 }
 
-// From 16 on a member may be one that cannot take the role on.
+// Since PostgreSQL 16, a member of a role may lack the right to assume it.
 async function maySetRole(connection: PostgresConnection): Promise<boolean> {
   const sql = `select pg_has_role(current_user, $1, case
     when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end) as may`

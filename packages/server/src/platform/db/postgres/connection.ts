@@ -1,4 +1,4 @@
-// One connection to PostgreSQL, its transactions, and the first error of the one that is open.
+// One connection to PostgreSQL, its transactions, and the first error of the open transaction.
 
 import type { Duplex } from 'node:stream'
 import {
@@ -13,9 +13,9 @@ import {
 import { Refusal } from '../../refusal.ts'
 import { asPostgresError, InexactNumber, PostgresError } from './error.ts'
 
-/** What holds for every transaction of an engine. */
+/** Settings of every transaction of an engine. */
 export interface TransactionSettings {
-  /** Taken for the transaction; null: the role that logged in. */
+  /** The role of the transaction; null for the role that logged in. */
   readonly role: string | null
   readonly statement_timeout_ms: number
   readonly idle_timeout_ms: number
@@ -32,14 +32,14 @@ const DURABLE =
   `set_config('synchronous_commit', case when current_setting('synchronous_commit') in ` +
   `('off', 'local', 'remote_write') then 'on' else current_setting('synchronous_commit') end, true)`
 
-/** The fence of a tenant that another cluster serves; that of one on its way there. */
+/** Fences of tenants: `moved` for one that another cluster serves, `moving` for one on its way. */
 export const MOVED = 'moved'
 export const MOVING = 'moving'
 
 const MAKE_LOCK = 'insert into tenant_locks (tenant_id) values ($1) on conflict do nothing'
 const TAKE_LOCK = 'select fence from tenant_locks where tenant_id = $1 for update'
 
-/** `moved`: to another cluster; anything else: about to be. */
+/** `moved`: the tenant is at another cluster; anything else: it is about to be. */
 const fenceRefusal = (fence: unknown): Refusal =>
   fence === MOVED
     ? new Refusal('tenant_moved')
@@ -49,7 +49,7 @@ export class PostgresConnection {
   readonly #client: ClientBase
   readonly #stream: Duplex | null
   #gathering = false
-  /** The first error since the transaction began or was taken back: what follows is its echo. */
+  /** The first error since the transaction began or was rolled back; later ones only follow it. */
   #failure: Error | null = null
 
   constructor(client: ClientBase) {
@@ -61,7 +61,7 @@ export class PostgresConnection {
     return this.#failure
   }
 
-  /** Sent at once behind what is under way; answers come in order. */
+  /** Sends at once, without waiting for statements in flight; replies arrive in order. */
   async query(text: Text, values: readonly unknown[]): Promise<QueryResult> {
     try {
       this.#gather()
@@ -71,11 +71,11 @@ export class PostgresConnection {
     }
   }
 
-  /** BEGIN, SAVEPOINT and the like, also several in one message; the tag of the last one. */
+  /** Runs BEGIN, SAVEPOINT and the like, also several at once. Returns the last command tag. */
   async step(sql: string): Promise<string> {
     try {
       this.#gather()
-      // Several statements give several results, which the types of `pg` do not know.
+      // Several statements return several results, which the types of `pg` do not express.
       const results: QueryResult | QueryResult[] = await this.#client.query(sql)
       return (Array.isArray(results) ? results.at(-1) : results)?.command ?? ''
     } catch (error) {
@@ -101,9 +101,9 @@ export class PostgresConnection {
       made ? null : ask(MAKE_LOCK, 'custos_make_lock'),
       ask(TAKE_LOCK, 'custos_take_lock'),
     ])
-    // Nothing was held: the unit runs again, and makes it.
+    // The lock has no row, so nothing is locked: the unit runs again and creates it.
     if (rowCount !== 1) throw new PostgresError('the lock of a tenant is gone', 'retry')
-    // Read with the lock: the holder before may have set it.
+    // Read with the lock, because the previous holder may have set it.
     if (rows[0].fence !== null) throw fenceRefusal(rows[0].fence)
   }
 
@@ -112,7 +112,7 @@ export class PostgresConnection {
     return this.#begin('begin isolation level repeatable read read only', tenant_id, settings, [])
   }
 
-  /** Takes back what follows the savepoint; later statements are answered again. */
+  /** Rolls back to the savepoint, after which statements work again. */
   async rollbackTo(savepoint: string): Promise<void> {
     await this.step(`rollback to savepoint ${savepoint}; release savepoint ${savepoint}`)
     this.#failure = null
@@ -143,7 +143,7 @@ export class PostgresConnection {
     return this.step(`${begin}; select ${[...set, ...more].join(', ')}`)
   }
 
-  // Statements of one turn of the event loop are sent together.
+  // Sends statements of one iteration of the event loop in one packet.
   #gather(): void {
     if (this.#gathering || this.#stream === null) return
     this.#gathering = true
@@ -161,13 +161,13 @@ export class PostgresConnection {
   }
 }
 
-// The types of `pg` do not tell that a client has a connection.
+// The types of `pg` do not declare that a client has a connection.
 const streamOf = (client: ClientBase): Duplex | null =>
   'connection' in client && client.connection instanceof Connection
     ? client.connection.stream
     : null
 
-// NaN would be stored as NaN and undefined as NULL: both are bugs.
+// NaN would be stored as NaN and undefined as NULL; both are bugs.
 function bound(values: readonly unknown[]): unknown[] {
   for (const value of values) {
     if (value === undefined || Number.isNaN(value)) throw new TypeError('unbindable value')
@@ -178,8 +178,8 @@ function bound(values: readonly unknown[]): unknown[] {
 const CONNECT_MS = 10_000
 
 /**
- * Runs work on a connection of its own, outside every pool. With `silence_ms` a server that says
- * nothing for that long fails the query; without, a query may take any time.
+ * Runs work on a separate connection, outside every pool. With `silence_ms`, a query fails if the
+ * server sends nothing for that long; without it, a query may take any time.
  */
 export async function withPostgres<T>(
   url: string,
@@ -207,8 +207,8 @@ export async function withPostgres<T>(
 }
 
 /**
- * Takes our own parameter off the URL: `pgbouncer=true` says that a pooler without support for
- * prepared statements stands before the server.
+ * Removes our own parameter from the URL: `pgbouncer=true` declares that a pooler without support
+ * for prepared statements is in front of the server.
  */
 export function connectionOf(url: string): { connectionString: string; pooler: boolean } {
   const parsed = new URL(url)
@@ -218,10 +218,10 @@ export function connectionOf(url: string): { connectionString: string; pooler: b
   return { connectionString: parsed.href, pooler: given === 'true' || given === '1' }
 }
 
-/** It shuts down or starts up: nothing comes of waiting for what is under way. */
+/** SQLSTATEs of a server that shuts down or starts up: it will not answer what is in flight. */
 const NOT_SERVING = ['57P01', '57P02', '57P03']
 
-/** Whether the server replies within `ms`; a refusal for too many connections is a reply too. */
+/** Whether the server replies within `ms`; a refusal for too many connections counts as a reply. */
 export async function answers(url: string, ms: number): Promise<boolean> {
   const { connectionString } = connectionOf(url)
   const limits = { connectionTimeoutMillis: ms, query_timeout: ms }
@@ -249,8 +249,8 @@ const FLOAT8 = 701
 const NUMERIC = 1700
 
 /**
- * How types become the values SQLite gives: numbers, text and bytes. Throws InexactNumber where a
- * JavaScript number would not hold a value.
+ * Parses values to what SQLite returns: numbers, text and bytes. Throws InexactNumber if a
+ * JavaScript number cannot hold a value.
  */
 export const postgresTypes: CustomTypesConfig = {
   getTypeParser: (oid: number) => PARSERS[oid] ?? asText,
@@ -266,7 +266,7 @@ const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   [INT4]: Number,
   [FLOAT4]: Number,
   [FLOAT8]: Number,
-  // Sums and averages of bigint columns.
+  // The type of sums and averages of bigint columns.
   [NUMERIC]: parseExact,
 }
 
@@ -277,7 +277,7 @@ function parseExact(text: string): number {
   return value
 }
 
-// Plain bytes, as node:sqlite gives them; `\x` is the server's only form since 9.0.
+// Plain bytes, as node:sqlite returns them; `\x` is the server's only format since 9.0.
 function parseBytes(text: string): Uint8Array {
   const { buffer, byteOffset, length } = Buffer.from(text.slice(2), 'hex')
   return new Uint8Array(buffer, byteOffset, length)

@@ -1,4 +1,4 @@
-// The scale engine: a queue per tenant in the process, a lock per tenant in the database.
+// The PostgreSQL engine: a queue per tenant in the process, and a lock per tenant in the database.
 
 import { Pool } from 'pg'
 import type { Clock } from '../../clock.ts'
@@ -21,22 +21,22 @@ const CONNECT_TIMEOUT_MS = 5_000
 const STATEMENT_TIMEOUT_MS = 30_000
 const IDLE_TIMEOUT_MS = 60_000
 
-/** Time after a statement's own limit until it fails because the server does not answer. */
+/** Extra time after a statement's own timeout until it fails because the server does not answer. */
 const SILENCE_MS = 5_000
 
 export interface PostgresOptions {
   /** `postgres://…`; with `pgbouncer=true` no statement is prepared by name. */
   readonly url: string
   readonly clock: Clock
-  /** The role of every transaction; null: the one that logs in. */
+  /** The role of every transaction; null for the one that logs in. */
   readonly role: string | null
-  /** Connections of this process. */
+  /** Maximum connections of this process. */
   readonly connections?: number
-  /** For a free connection and for a new one. */
+  /** Timeout of waiting for a free connection, and of opening a new one. */
   readonly connect_timeout_ms?: number
-  /** For one statement, waiting for locks included. */
+  /** Timeout of one statement, including waits for locks. */
   readonly statement_timeout_ms?: number
-  /** For a transaction that sends nothing. */
+  /** Timeout of a transaction that sends nothing. */
   readonly idle_timeout_ms?: number
   /** Receives the errors that callers see only as a 503; they contain no values. */
   readonly onFault?: (error: PostgresError) => void
@@ -45,15 +45,15 @@ export interface PostgresOptions {
 }
 
 interface QueuedUnit {
-  /** Resolves to what resolves the caller's promise. */
+  /** Resolves to the function that resolves the caller's promise. */
   readonly unit: (tx: Tx) => Promise<() => void>
   readonly reject: (reason: unknown) => void
 }
 
-/** A connection on loan from the pool. */
+/** A connection borrowed from the pool. */
 interface Loan {
   readonly connection: PostgresConnection
-  /** Ends what is open on it; nobody has to wait for that. */
+  /** Ends its transaction and returns it to the pool; callers need not wait for that. */
   giveBack(open: 'committed' | 'open'): void
 }
 
@@ -67,10 +67,10 @@ export class PostgresEngine implements Database {
   readonly #onFault: (error: PostgresError) => void
   readonly #onLateFailure: OnLateFailure
   readonly #onCommit: OnCommit
-  /** Units that wait, by tenant; a tenant is here while it is being worked off. */
+  /** Queued units by tenant. A tenant has an entry while its queue is being processed. */
   readonly #waiting = new Map<string, QueuedUnit[]>()
   readonly #working = new Set<Promise<void>>()
-  /** Tenants whose lock is known to be there: nothing deletes one. */
+  /** Tenants whose lock row is known to exist; lock rows are never deleted. */
   readonly #locks = new Set<string>()
   #commits = 0
   #units = 0
@@ -145,7 +145,7 @@ export class PostgresEngine implements Database {
 
   async #query<T>(tenant_id: string, query: (db: TenantDb) => Promise<T>): Promise<T> {
     const { connection, giveBack } = await this.#borrow()
-    // Not awaited here: the first query travels with it, and fails when it does.
+    // Not awaited: the first query is sent together with it, and fails if it fails.
     const begun = connection.beginRead(tenant_id, this.#settings)
     begun.catch(() => {})
     const db = new PostgresTenantDb(tenant_id, { connection, named: this.#named })
@@ -161,7 +161,7 @@ export class PostgresEngine implements Database {
     }
   }
 
-  // Units that arrive in one turn of the event loop, or while a batch runs, form one batch.
+  // Units that arrive in one iteration of the event loop, or while a batch runs, form one batch.
   #start(tenant_id: string, first: QueuedUnit): void {
     this.#waiting.set(tenant_id, [first])
     const work = new Promise<void>((resolve) => setImmediate(resolve))
@@ -179,7 +179,7 @@ export class PostgresEngine implements Database {
   async #settle(tenant_id: string, batch: readonly QueuedUnit[]): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        // Most batches need no savepoints: the first attempt does without.
+        // Most batches need no savepoints, so the first attempt has none.
         await this.#attempt(tenant_id, batch, attempt > 1)
         return
       } catch (error) {
@@ -217,12 +217,12 @@ export class PostgresEngine implements Database {
     }
   }
 
-  /** Returns how many units were kept. */
+  /** Returns the number of committed units. */
   #announce(batch: readonly QueuedUnit[], outcomes: readonly Outcome[], state: BatchState): number {
     const kept = outcomes.filter((outcome) => outcome.kept)
     if (kept.length > 0) this.#commits += 1
     this.#units += kept.length
-    // Slots are told of what is durable only: of a batch without a kept unit nothing is.
+    // Slots learn only of durable values, of which a batch without a committed unit has none.
     if (kept.length > 0) {
       const acts = kept.flatMap(({ after }) => after)
       state.runAfterCommit(this, acts, this.#onLateFailure)
@@ -246,7 +246,7 @@ export class PostgresEngine implements Database {
     const giveBack = (open: 'committed' | 'open') => {
       const ended = open === 'committed' ? null : connection.step('rollback')
       ended?.catch(() => {})
-      // The next user's statements follow the rollback, unless the connection may be stuck.
+      // Queries of the next user follow the rollback, unless the connection may be stuck.
       if (ended === null || connection.failure === null) client.release()
       else
         ended.then(
@@ -271,7 +271,7 @@ type Outcome =
       readonly kept: true
       readonly tell: () => void
       readonly after: readonly (() => void)[]
-      /** Counts only if these resolve. */
+      /** The unit counts only if these resolve. */
       readonly needed: readonly Promise<unknown>[]
     }
   | { readonly kept: false; readonly error: unknown }
@@ -295,9 +295,9 @@ async function runBatch(
 ): Promise<{ readonly outcomes: readonly Outcome[]; readonly committed: boolean }> {
   const { connection } = batch
   const { made } = options
-  // A unit alone can take the whole transaction back.
+  // A single unit can roll back the whole transaction.
   const way = units.length === 1 ? 'alone' : options.savepoints ? 'savepoint' : 'hope'
-  // Not awaited here: the first query travels with it, and fails when it does.
+  // Not awaited: the first query is sent together with it, and fails if it fails.
   const begun = connection.beginWrite(tenant_id, options, { named: batch.named, made })
   begun.catch(() => {})
   const outcomes: Outcome[] = []
@@ -312,7 +312,7 @@ async function runBatch(
   } catch (error) {
     await Promise.allSettled([...needed(), ...batch.gathered.takeSent()])
     const cause = causeOf(connection, error)
-    // Of which unit it was nothing is known.
+    // It is unknown which unit caused the error.
     if (way === 'hope' && !endsBatch(cause)) throw new SavepointsNeeded()
     throw cause
   }
@@ -330,19 +330,19 @@ async function runUnit(
   if (way === 'savepoint') send(connection, 'savepoint unit')
   try {
     const tell = await unit(tx)
-    // Without a savepoint the next unit need not wait for them: all of them are taken back.
+    // Without a savepoint the next unit need not wait for these: a failure rolls back all units.
     if (way === 'savepoint') {
       batch.gathered.sendAll(tx)
       await allSettled([...needed, ...batch.gathered.takeSent()])
     }
-    // After a failed statement there is nothing left to keep, even if the unit went on.
+    // After a failed statement nothing can be committed, even if the unit ignored the error.
     if (connection.failure) throw connection.failure
     if (way === 'savepoint') send(connection, 'release savepoint unit')
     return { kept: true, tell, after, needed }
   } catch (error) {
     if (endsBatch(connection.failure)) throw error
     state.undoUnit()
-    // With savepoints they are this unit's alone.
+    // With savepoints these belong to this unit only.
     const gathered = way === 'hope' ? [] : batch.gathered.takeSent()
     if (way !== 'hope') batch.gathered.drop()
     const cause = causeOf(connection, error)
@@ -356,7 +356,7 @@ async function runUnit(
   }
 }
 
-// Inserts that a statement has caused belong to the batch, not to the unit of that statement.
+// Inserts that a statement triggers belong to the batch, not to the unit of that statement.
 async function sendGathered(tenant_id: string, batch: PostgresBatch): Promise<void> {
   const { tx, end } = PostgresTx.open(tenant_id, batch)
   try {
@@ -367,7 +367,7 @@ async function sendGathered(tenant_id: string, batch: PostgresBatch): Promise<vo
   }
 }
 
-// Sends all statements at once: none reads rows that another one writes.
+// Sends all statements at once, because none reads rows that another one writes.
 async function flush(batch: PostgresBatch): Promise<void> {
   const flushes = batch.state.entries().map(async ({ slot, tenant_id, value }) => {
     const { tx, needed, end } = PostgresTx.open(tenant_id, batch)
@@ -382,15 +382,15 @@ async function flush(batch: PostgresBatch): Promise<void> {
 }
 
 /**
- * Fails as Promise.all does, but only when all have ended: one that went on would send its next
- * query into whatever transaction the connection is in by then.
+ * Rejects like Promise.all, but only after all have settled: one that continued would send its next
+ * query into a later transaction of the connection.
  */
 async function allSettled(all: readonly Promise<unknown>[]): Promise<void> {
   await Promise.allSettled(all)
   await Promise.all(all)
 }
 
-// Its failure is noted by the connection, and COMMIT finds it.
+// The connection records a failure, and COMMIT then finds it.
 function send(connection: PostgresConnection, step: string): void {
   connection.step(step).catch(() => {})
 }
@@ -401,7 +401,7 @@ const endsBatch = (failure: unknown): boolean =>
   failure.fault !== 'slow' &&
   failure.fault !== 'denied'
 
-/** The error behind the echoes that statements of a failed transaction give. */
+/** The original error behind those that statements of a failed transaction return. */
 function causeOf(connection: PostgresConnection, error: unknown): unknown {
   return error instanceof PostgresError ? (connection.failure ?? error) : error
 }

@@ -12,10 +12,10 @@ import { asTx, type Query, type SharedState, type TenantDb, type Tx } from '../t
 import { connectionOf, PostgresConnection, postgresTypes, type Text } from './connection.ts'
 import { asPostgresError } from './error.ts'
 
-/** How a handle reaches its transaction. */
+/** The transaction that a handle uses. */
 interface Channel {
   readonly connection: PostgresConnection
-  /** Whether hot statements are prepared by name; not behind a pooler. */
+  /** Whether hot statements are prepared by name, which does not work behind a pooler. */
   readonly named: boolean
 }
 
@@ -23,7 +23,7 @@ export class PostgresTenantDb implements TenantDb {
   readonly tenant_id: string
   readonly #channel: Channel
   #open = true
-  /** Whether anything but a read was sent. */
+  /** Whether anything but reads was sent. */
   protected wrote = false
 
   constructor(tenant_id: string, channel: Channel) {
@@ -47,12 +47,12 @@ export class PostgresTenantDb implements TenantDb {
     return (await this.askOf(statement, params)).rows[0]
   }
 
-  /** The transaction is over: a query that comes now would run in somebody else's. */
+  /** Call it when the transaction ends: a later query would run in somebody else's transaction. */
   end(): void {
     this.#open = false
   }
 
-  /** What is to go before the statement. */
+  /** Sends what has to precede the statement. */
   protected beforeSending(_sql: string): void {}
 
   protected ask(query: Query<unknown>) {
@@ -85,7 +85,7 @@ export interface PostgresBatch extends Channel {
   readonly gathered: GatheredRows
 }
 
-/** Rows that the units of a batch insert, kept until a statement names their table. */
+/** Rows that the units of a batch insert, buffered until a statement names their table. */
 export class GatheredRows {
   readonly #rows = new Map<Parameters<Tx['gather']>[0], unknown[]>()
   #sent: Promise<unknown>[] = []
@@ -96,18 +96,18 @@ export class GatheredRows {
     else this.#rows.set(insert, [...rows])
   }
 
-  /** Sends those of the tables that the statement names. */
+  /** Sends the rows of those tables that the statement names. */
   sendNamed(tx: Tx, sql: string): void {
     for (const [insert, rows] of this.#rows)
       if (sql.includes(`"${insert.table}"`)) this.#send(tx, insert, rows)
   }
 
-  /** Sends all; what they answer is for `takeSent`. */
+  /** Sends all rows; `takeSent` returns the promises of their inserts. */
   sendAll(tx: Tx): void {
     for (const [insert, rows] of this.#rows) this.#send(tx, insert, rows)
   }
 
-  /** The inserts sent since the last call: nothing counts unless they resolve. */
+  /** The inserts sent since the last call: the unit counts only if they resolve. */
   takeSent(): Promise<unknown>[] {
     const sent = this.#sent
     this.#sent = []
@@ -115,14 +115,14 @@ export class GatheredRows {
   }
 
   #send(tx: Tx, ...[insert, rows]: Parameters<Tx['gather']>): void {
-    // First of all: the insert names the table itself.
+    // Deleted first, because the insert itself names the table.
     this.#rows.delete(insert)
     const sent = insert(tx, rows)
     sent.catch(() => {})
     this.#sent.push(sent)
   }
 
-  /** Forgets what was not sent. */
+  /** Drops the rows that were not sent. */
   drop(): void {
     this.#rows.clear()
   }
@@ -162,7 +162,7 @@ export class PostgresTx extends PostgresTenantDb {
   }
 
   needs(done: Promise<unknown>): void {
-    // Waited for before the commit, unless the unit fails before.
+    // Awaited before the commit, unless the unit fails first.
     done.catch(() => {})
     this.#needed.push(done)
   }

@@ -22,8 +22,8 @@ const NEEDED =
 const CONFLICTS: readonly (string | null)[] = ['23505', '42710', '42P07', '40001', '40P01', 'XX000']
 
 /**
- * Runs the missing migrations in one transaction; returns their names. Gives the role of requests
- * its rights again where a restore on another server has left them out. Throws SchemaTooNew,
+ * Runs the missing migrations in one transaction; returns their names. Grants the role of requests
+ * its rights again if a restore on another server has dropped them. Throws SchemaTooNew,
  * MigrationNeeded or RoleUnfit.
  */
 export async function migratePostgres(connection: PostgresConnection): Promise<string[]> {

@@ -1,4 +1,4 @@
-// Rows of an embedded database, copied into PostgreSQL table by table and compared.
+// Copies rows of an embedded database into PostgreSQL table by table, and compares them.
 
 import { createHash, type Hash } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
@@ -8,7 +8,7 @@ import type { PostgresConnection } from './connection.ts'
 import { PostgresError } from './error.ts'
 import { MoveError, seeingAll } from './moving.ts'
 
-/** How many rows a table has, and their digest in the order of the key. */
+/** The number of rows of a table, and their digest in the order of the key. */
 interface TableDigest {
   readonly rows: number
   /** Lower hex SHA-256. */
@@ -21,7 +21,7 @@ const PAGE_ROWS = 200
 const PAGE_BYTES = 4 * 1024 * 1024
 const INVALID_TEXT = '22021'
 
-/** What `PostgresConnection` takes for each kind of column. */
+/** The array type of PostgreSQL for each kind of column. */
 const ARRAYS: Readonly<Record<string, string>> = {
   text: 'text[]',
   int: 'bigint[]',
@@ -40,16 +40,16 @@ const CHANGED: Readonly<Record<string, string>> = { 'jobs.lease_until_us': '0' }
 export const movedTables = (): TableSpec[] =>
   finalTables(migrationsOf('sqlite')).filter(({ name }) => !LEFT_OUT.includes(name))
 
-/** An embedded database that nobody writes to, for reading row by row. */
+/** An embedded database without writers, to read row by row. */
 export class MovedRows {
   readonly #db: DatabaseSync
 
-  /** @param path of the database, whose service is stopped */
+  /** @param path of the database; its service must be stopped */
   constructor(path: string) {
     this.#db = new DatabaseSync(path, { readOnly: true })
   }
 
-  /** Throws MoveError when the schema is an older one, or the file is damaged. */
+  /** Throws MoveError if the schema is an older one or the file is damaged. */
   requireIntact(): void {
     const applied = this.#db.prepare('select name from migrations').all()
     const names = applied.map(({ name }) => String(name))
@@ -61,7 +61,7 @@ export class MovedRows {
     throw new MoveError('the database file is damaged: restore it from a backup first')
   }
 
-  /** In the order of the key. */
+  /** Rows in the order of the key. */
   rows({ name, columns, primary_key }: TableSpec): IterableIterator<Row> {
     const list = Object.keys(columns).map((column) => {
       const changed = CHANGED[`${name}.${column}`]
@@ -79,8 +79,8 @@ export class MovedRows {
 export const keyOf = (columns: readonly string[]): string => columns.map((c) => `"${c}"`).join(', ')
 
 /**
- * One transaction, in which each tenant's rows are written as that tenant's. Throws MoveError for
- * a row that PostgreSQL does not take.
+ * Copies a table in one transaction, which writes each tenant's rows as that tenant. Throws
+ * MoveError for a row that PostgreSQL does not accept.
  */
 export async function copyTable(
   connection: PostgresConnection,
@@ -107,7 +107,7 @@ export async function copyTable(
   }
 }
 
-/** Rows on their way, bounded in number and size. */
+/** A page of rows to insert, limited in number and size. */
 export class Page {
   readonly #connection: PostgresConnection
   readonly #columns: readonly string[]
@@ -117,7 +117,7 @@ export class Page {
   #rows: Row[] = []
   #bytes = 0
 
-  /** @param replacing rows with the same key are replaced */
+  /** @param replacing whether rows with the same key are replaced */
   constructor(
     connection: PostgresConnection,
     { name, columns, primary_key }: TableSpec,
@@ -163,7 +163,7 @@ function sizeOf(value: unknown): number {
   return typeof value === 'string' || value instanceof Uint8Array ? value.length : 8
 }
 
-/** Reads the table back through a cursor. */
+/** Digests the table, which it reads through a cursor. */
 export function digestTable(
   connection: PostgresConnection,
   table: TableSpec,
@@ -200,7 +200,7 @@ class RowsDigest {
   }
 }
 
-// Kind and length stand before each value: no two rows give the same bytes.
+// Kind and length precede each value, so that no two rows give the same bytes.
 function addValue(hash: Hash, value: unknown): void {
   if (value instanceof Uint8Array) hash.update(`b${value.length}:`).update(value)
   else if (typeof value === 'string') hash.update(`s${Buffer.byteLength(value)}:`).update(value)

@@ -1,4 +1,4 @@
-// A database that an embedded one is being moved into: nobody's until the move is done.
+// Marks a database into which an embedded one is being moved: it has no owner until that is done.
 
 import { OperatorError } from '../../operator-error.ts'
 import { migrationsOf } from '../migrations/migrations.ts'
@@ -6,15 +6,15 @@ import type { PostgresConnection } from './connection.ts'
 import { PostgresError } from './error.ts'
 import { migratePostgres } from './migrate.ts'
 
-/** The database cannot be moved into, or was not moved into whole; the message is one line. */
+/** The database cannot be moved into, or a move into it is incomplete; the message is one line. */
 export class MoveError extends OperatorError {}
 
-/** Stands for the instance in the table that tells whose the database is. */
+/** Prefix of the instance id in the `instance` table while the move is running. */
 const MOVING = 'moving/'
 
 const NOT_OWNER = '42501'
 
-/** The owner of the database, and whether a move into it is running; null: no owner or database. */
+/** The owner of the database, and whether a move into it is running; null if it has no owner. */
 export async function findHolder(
   connection: PostgresConnection,
 ): Promise<{ instance_id: string; moving: boolean } | null> {
@@ -26,7 +26,7 @@ export async function findHolder(
   return { instance_id: moving ? id.slice(MOVING.length) : id, moving }
 }
 
-/** Throws MoveError when a move into the database was begun and not finished. */
+/** Throws MoveError if a move into the database was started but not finished. */
 export async function requireWhole(connection: PostgresConnection): Promise<void> {
   if ((await findHolder(connection))?.moving)
     throw new MoveError(
@@ -36,8 +36,8 @@ export async function requireWhole(connection: PostgresConnection): Promise<void
 }
 
 /**
- * Throws MoveError unless every table that is there is without rows, or, with `force`, was being
- * moved into. Changes nothing.
+ * Throws MoveError unless all existing tables are empty or, with `force`, a move into them was
+ * started before. Changes nothing.
  */
 export async function requireRoom(
   connection: PostgresConnection,
@@ -55,7 +55,7 @@ export async function requireRoom(
   }
 }
 
-/** Makes the tables and the mark, which is the first row of all. The rest as `requireRoom`. */
+/** Creates the tables and the mark, which is the first row. Throws as `requireRoom` does. */
 export async function beginMove(
   connection: PostgresConnection,
   options: { instance_id: string; force: boolean },
@@ -64,7 +64,7 @@ export async function beginMove(
   await migratePostgres(connection)
   await connection.step('begin; lock table instance in exclusive mode')
   try {
-    // Looked at again: now nobody can become its owner meanwhile.
+    // Checked again, since from here nobody can become the owner.
     if ((await findHolder(connection))?.moving && options.force) await clear(connection)
     else await requireEmpty(connection)
     const sql = 'insert into instance (instance_id) values ($1)'
@@ -76,14 +76,14 @@ export async function beginMove(
   }
 }
 
-/** From here on the database is the instance's. */
+/** Makes the instance the owner of the database. */
 export async function endMove(connection: PostgresConnection, instance_id: string): Promise<void> {
   const sql = 'update instance set instance_id = $1 where instance_id = $2'
   const { rowCount } = await connection.query({ sql }, [instance_id, MOVING + instance_id])
   if (rowCount !== 1) throw new MoveError('the database was taken by another process meanwhile')
 }
 
-/** Runs `query` on the rows of all tenants in a table; nothing it does is kept. */
+/** Runs `query` on the rows of all tenants in a table; its changes are rolled back. */
 export async function seeingAll<T>(
   connection: PostgresConnection,
   table: string,
@@ -109,7 +109,7 @@ async function requireEmpty(connection: PostgresConnection): Promise<void> {
   }
 }
 
-// The owner is held to the policies too, and would see an empty table.
+// The policies apply to the owner too, who would see an empty table.
 async function openPolicies(connection: PostgresConnection, name: string): Promise<void> {
   try {
     await connection.step(
@@ -121,7 +121,7 @@ async function openPolicies(connection: PostgresConnection, name: string): Promi
   }
 }
 
-// Not DELETE: the policies would hide the rows.
+// Not DELETE, from which the policies would hide the rows.
 async function clear(connection: PostgresConnection): Promise<void> {
   await connection.step(
     `truncate ${tableNames()

@@ -1,4 +1,4 @@
-// All rows of one tenant, copied from one PostgreSQL to another while the tenant is served.
+// Copies all rows of one tenant from one PostgreSQL to another while the tenant is served.
 
 import { finalTables, type TableSpec } from '../migrations/ddl.ts'
 import { migrationsOf } from '../migrations/migrations.ts'
@@ -8,7 +8,7 @@ import { PostgresError } from './error.ts'
 import { keyOf, Page } from './moved-tables.ts'
 import { MoveError } from './moving.ts'
 
-/** How many rows of the tenant a table has, and their digest in the order of the key. */
+/** The number of rows of the tenant in a table, and their digest in the order of the key. */
 export interface TenantTableDigest {
   readonly name: string
   readonly rows: number
@@ -16,7 +16,7 @@ export interface TenantTableDigest {
   readonly sha256: string
 }
 
-/** What was copied: rows of transactions from this one on may have changed since. */
+/** The state of a copy: rows of transactions from the horizon on may have changed since. */
 interface CopyState {
   /** A transaction id of the source. */
   readonly horizon: string
@@ -31,8 +31,8 @@ const TABLES = finalTables(migrationsOf('postgres'))
 const rowTables = (): TableSpec[] => TABLES.filter(({ name }) => isTenantTable(name))
 
 /**
- * Rows of control tables that go with a tenant, in the order of insertion. Sessions, tickets and
- * sign-ins under way stay: they belong to the address they were made at.
+ * Control tables whose rows move with a tenant, in the order of insertion. Sessions, tickets and
+ * pending sign-ins are not moved, because they belong to the address where they were created.
  */
 export const CONTROL_TABLES: readonly string[] = [
   'tenants',
@@ -51,13 +51,13 @@ export const LEFT_BEHIND: readonly string[] = [
   'sso_codes',
 ]
 
-/** What a job had of the process that ran it, which does not run it any more. */
+/** Columns of a job that the process which ran it has set; that process no longer runs it. */
 const JOB_COLUMNS = ['state', 'attempts', 'updated_us', 'lease_until_us', 'woken']
 
 const controlTablesMoved = (): TableSpec[] =>
   CONTROL_TABLES.flatMap((name) => TABLES.filter((table) => table.name === name))
 
-/** Runs `act` in one transaction that sees the rows of the tenant; kept if it resolves. */
+/** Runs `act` in one transaction that sees the rows of the tenant; commits if it resolves. */
 export async function asTenant<T>(
   connection: PostgresConnection,
   tenant_id: string,
@@ -80,14 +80,14 @@ export async function asTenant<T>(
 
 const SNAPSHOT = 'begin isolation level repeatable read read only'
 
-/** Two ends of a move. */
+/** The two ends of a move. */
 export interface RowsOnTheirWay {
   readonly from: PostgresConnection
   readonly to: PostgresConnection
   readonly tenant_id: string
 }
 
-/** Copies every row of one snapshot; what the destination had of the tenant is removed. */
+/** Copies every row of one snapshot; first removes what the destination has of the tenant. */
 export function copyAll(way: RowsOnTheirWay, progress: (text: string) => void): Promise<CopyState> {
   const { from, tenant_id } = way
   return asTenant(
@@ -103,7 +103,7 @@ export function copyAll(way: RowsOnTheirWay, progress: (text: string) => void): 
   )
 }
 
-/** Copies what has changed since; nobody writes the tenant's rows meanwhile. */
+/** Copies the changes since then; no writes to the tenant's rows may run meanwhile. */
 export function copyChanges(
   way: RowsOnTheirWay,
   { horizon }: CopyState,
@@ -130,7 +130,7 @@ async function copyWhole(
   })
 }
 
-/** False: rows were deleted, or keys changed hands: the table has to be copied whole. */
+/** Returns false if rows were deleted or keys reassigned: the whole table must then be copied. */
 async function copyChanged(
   way: RowsOnTheirWay,
   table: TableSpec,
@@ -211,8 +211,8 @@ async function digestOf(
 }
 
 /**
- * Copies the control rows, in a transaction of the caller at the destination, and returns their
- * digests. Throws MoveError when something of another tenant is in the way there.
+ * Copies the control rows in a transaction of the caller at the destination, and returns their
+ * digests. Throws MoveError if a row of another tenant is in the way there.
  */
 export async function copyControlRows({
   from,
@@ -242,7 +242,7 @@ export async function copyControlRows({
   return digests
 }
 
-// No process of the source runs it any longer.
+// No process of the source runs the job any longer.
 function jobColumn(table: string, column: string): string {
   if (table !== 'jobs') return `"${column}"`
   const never = Number.MAX_SAFE_INTEGER
@@ -253,7 +253,7 @@ function jobColumn(table: string, column: string): string {
   return `"${column}"`
 }
 
-/** Throws MoveError unless both sides are the same. */
+/** Throws MoveError unless the digests are equal. */
 export function requireEqual(sent: TenantTableDigest, kept: TenantTableDigest): void {
   if (sent.rows === kept.rows && sent.sha256 === kept.sha256) return
   throw new MoveError(
@@ -262,8 +262,8 @@ export function requireEqual(sent: TenantTableDigest, kept: TenantTableDigest): 
 }
 
 /**
- * Removes what a tenant that has left leaves behind: all but its row, the digests of its keys and
- * the mark, which tell a caller where it is served now.
+ * Removes the rows of a tenant that has left, except its own row, the digests of its keys and the
+ * mark, which tell a caller where it is served now.
  */
 export async function removeLeft(connection: PostgresConnection, tenant_id: string): Promise<void> {
   const own = rowTables().map(({ name }) => name)

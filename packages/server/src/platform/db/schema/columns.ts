@@ -1,4 +1,4 @@
-// Columns of tables: their type, and why no erased content stays in them.
+// Columns of tables: their type, and why they keep no erased content.
 
 /** The kind of content in a text or blob column. Numbers hold no content. */
 type Privacy =
@@ -21,12 +21,12 @@ interface Content {
   readonly about: string
 }
 
-/** `V`: its values in a row. */
+/** `V`: the type of its values in a row. */
 export class Column<V> {
   declare readonly value: V
   readonly type: 'text' | 'int' | 'real' | 'blob'
   readonly nullable: boolean
-  /** Null: a number. */
+  /** Null for a number. */
   readonly content: Content | null
 
   constructor(type: Column<V>['type'], content: Content | null, nullable = false) {

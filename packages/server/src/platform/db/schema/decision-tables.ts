@@ -1,5 +1,5 @@
-// The tables of decisions, of the runs of agents that make them, and of what erases them:
-// certificates and subject requests.
+// The tables of decisions, of the agent runs that make them, and of their erasure: certificates and
+// subject requests.
 
 import type {
   CALL_STATES,
@@ -54,27 +54,27 @@ export const decisionTables = {
   },
   subject_requests: {
     tenant_id: tenantId,
-    /** Position of its entry on the log. */
+    /** Log position of its entry. */
     seq: integer,
     request_id: blob('minted', 'random id'),
     kind: text('enum', 'kinds of requests'),
     status: text('enum', 'states of requests'),
     job_id: nullable(text('minted', 'job id')),
-    /** Of what was searched for. */
+    /** Label of the search. */
     find_label: blob('digest', 'HMAC under the tenant label salt'),
     found_digest: blob('digest', 'of the ids of what was found'),
     facts: integer,
     superseded_facts: integer,
     decisions_using: integer,
     decisions_naming: integer,
-    /** Null: by an earlier version, which searched no other records. */
+    /** Null if created by an earlier version, which searched no other records. */
     texts: nullable(integer),
     held: integer,
-    /** What the first search saw, and what the last one did. */
+    /** Log position of the first search; `searched_seq` is that of the last one. */
     log_seq: integer,
     searched_seq: integer,
     rounds: integer,
-    /** Of the items, those with an outcome and all. */
+    /** Number of items with an outcome; `items` is the number of all. */
     items_done: integer,
     items: integer,
     received_us: integer,
@@ -85,10 +85,10 @@ export const decisionTables = {
     completed_us: nullable(integer),
     made_by: text('minted', 'key id'),
     secret_no: integer,
-    /** Null: it is done. */
+    /** Null once the request is done. */
     sealed: nullable(blob('sealed', 'what was searched for; key destroyed at the end')),
     sealed_reason: nullable(blob('sealed', 'why it takes longer; goes with the search')),
-    /** The signed manifest: ids, digests, numbers. */
+    /** The signed manifest: ids, digests and numbers. */
     manifest: nullable(text('composed', 'signed statement: ids, counts, digests, times')),
   },
   subject_items: {
@@ -96,7 +96,7 @@ export const decisionTables = {
     request_id: blob('minted', 'id of the request'),
     /**
      * `1:` and the ref in 16 digits, `2:` and the decision's id, or `3:` with kind and id of
-     * another record: listed in this order.
+     * another record. Items are listed in this order.
      */
     item: text('minted', 'ref, decision id, or kind and id of another record'),
     outcome: nullable(text('enum', 'outcomes of a manifest')),
@@ -109,7 +109,7 @@ const evaluation = nullable(text('minted', 'evaluation id'))
 const action = nullable(text('minted', 'record that waited for a person'))
 const commitment = text('digest', 'under a salt that is sealed with the text')
 
-/** Agents and runs: words are sealed, all else is ids, states, numbers and digests. */
+/** Agents and runs: free text is sealed; the rest is ids, states, numbers and digests. */
 export const runTables = {
   bound_texts: {
     tenant_id: tenantId,
@@ -120,7 +120,7 @@ export const runTables = {
     ),
     run_id: text('minted', 'run id'),
     secret_no: integer,
-    /** Null: destroyed. */
+    /** Null if destroyed. */
     sealed: nullable(blob('sealed', 'the facts it was made from are part of the key')),
     created_us: integer,
     destroyed_us: nullable(integer),
@@ -150,7 +150,7 @@ export const runTables = {
     secret_no: integer,
     sealed: blob('sealed', 'name, description, prompt and tools'),
     created_us: integer,
-    /** Null: it is as it was created. */
+    /** Null if it was never updated. */
     updated_us: nullable(integer),
   },
   llm_providers: {
@@ -192,7 +192,7 @@ export const runTables = {
     definition_label: text('digest', 'HMAC of the definition under the tenant label salt'),
     secret_no: integer,
     sealed: blob('sealed', 'name and description'),
-    /** Its newest run; its own id: it is being deleted. */
+    /** Its newest run, or its own id while it is being deleted. */
     run_id: nullable(text('minted', 'run id')),
     created_us: integer,
   },
@@ -203,7 +203,7 @@ export const runTables = {
     state: text<(typeof RUN_STATES)[number]>('enum', 'states of runs'),
     termination_reason: reason,
     input_text_id: nullable(text('minted', 'id of the text')),
-    /** Null: no limit. */
+    /** Null if there is no limit. */
     budget_tokens: nullable(integer),
     budget_cost_micro: nullable(integer),
     reserved_tokens: integer,
@@ -216,20 +216,20 @@ export const runTables = {
     last_receipt_digest: nullable(text('digest', 'SHA-256 of a receipt, which holds no content')),
     started_by: text('minted', 'key id'),
     deadline_us: integer,
-    /** When the timer looks at it; null: it has ended. */
+    /** When the timer next checks it; null once it has ended. */
     check_us: nullable(integer),
     created_us: integer,
     ended_us: nullable(integer),
-    /** Null: `client`. */
+    /** Null means `client`. */
     executor: nullable(text<(typeof RUN_EXECUTORS)[number]>('enum', 'who asks the models')),
     job_id: nullable(text('minted', 'job of a managed run')),
     workflow_id: nullable(text('minted', 'workflow that it executes')),
-    /** Null: `stop`. */
+    /** Null means `stop`. */
     on_failure: nullable(text<(typeof ON_FAILURE)[number]>('enum', 'what becomes of what it did')),
-    /** Its last state, while it compensates. */
+    /** Its final state, set while it compensates. */
     ends_as: nullable(text<(typeof RUN_STATES)[number]>('enum', 'states of runs')),
     compensation: nullable(text<(typeof COMPENSATIONS)[number]>('enum', 'how much was undone')),
-    /** Null: it does not compensate. */
+    /** Deadline of its compensation; null if it does not compensate. */
     compensation_until_us: nullable(integer),
     compensation_stopped: nullable(
       text<(typeof RUN_REASONS)[number]>('enum', 'why it undid no more'),
@@ -262,14 +262,14 @@ export const runTables = {
     decision_id: nullable(text('digest', 'BLAKE2b-128, fixed by the interface')),
     output_text_id: nullable(text('minted', 'id of the text')),
     receipt: nullable(text('composed', 'signed statement: ids, numbers, commitments, times')),
-    /** When its permit ends; null: it has none, or has ended. */
+    /** When its permit ends; null if it has none, or the permit has ended. */
     expires_us: nullable(integer),
     created_us: integer,
     ended_us: nullable(integer),
     provider_id: nullable(text('minted', 'who was asked by this service')),
-    /** When this service asked the model; null: it did not. */
+    /** When this service called the model; null if it did not. */
     asked_us: nullable(integer),
-    /** Turn of the workflow, from 0; null: the run is of one agent. */
+    /** Turn of the workflow, from 0; null if the run has one agent only. */
     turn_no: nullable(integer),
   },
   run_calls: {
@@ -291,12 +291,12 @@ export const runTables = {
     created_us: integer,
     ended_us: nullable(integer),
     tool_id: nullable(text('minted', 'tool that this service calls')),
-    /** When this service called the tool; null: it did not. */
+    /** When this service called the tool; null if it did not. */
     sent_us: nullable(integer),
-    /** Null: of a run of the caller, a turn of another agent, or of before there were kinds. */
+    /** Null for a run of the caller, a turn of another agent, or a call older than kinds. */
     kind: nullable(text<(typeof TOOL_KINDS)[number]>('enum', 'kinds of tools')),
     record_id: nullable(text('minted', 'action of the world model that it proposed')),
-    /** Of no step: `step_no` is 0. */
+    /** The call has no step, so `step_no` is 0. */
     compensates: nullable(text('minted', 'call that it undoes')),
   },
 }

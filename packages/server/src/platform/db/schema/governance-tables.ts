@@ -40,7 +40,7 @@ export const governanceTables = {
     evaluation_id: text('minted', 'evaluation id'),
     policy_set: integer,
     operation: text('composed', 'names of our own, or an HMAC of the caller’s'),
-    /** A letter for each member of the policy set. */
+    /** One letter per policy of the set. */
     verdicts: text('enum', 'a letter for each policy'),
     details: nullable(text('composed', 'reason codes, positions and numbers')),
     request: text('composed', 'lengths, and HMACs under the tenant label salt'),
@@ -63,11 +63,11 @@ export const governanceTables = {
     record_id: text('digest', 'of the proposal with a random nonce'),
     kind: text('enum', 'kinds of records'),
     status: text('enum', 'statuses'),
-    /** 1: the one that its content, or its name, leads to. */
+    /** 1 if its content, or its name, resolves to this record. */
     live: integer,
     content_key: nullable(text('digest', 'HMAC under the tenant label salt')),
     name_key: nullable(text('digest', 'HMAC under the tenant label salt')),
-    /** The first version's id; its own where there are no versions. */
+    /** The id of the first version; its own id if the registry has no versions. */
     series_id: text('digest', 'see records.record_id'),
     version: integer,
     proposal_digest: text('digest', 'of the proposal with a random nonce'),
@@ -116,7 +116,7 @@ export const governanceTables = {
     changed_us: integer,
     changed_by: text('minted', 'key id'),
   },
-  /** People of a tenant: name and address are under a secret of the person's own. */
+  /** People of a tenant; name and address are sealed under the person's own secret. */
   users: {
     tenant_id: tenantId,
     user_id: text('minted', 'random id'),
@@ -124,16 +124,16 @@ export const governanceTables = {
     /** JSON list. */
     roles: text('enum', 'roles of the contract'),
     allowed_stores: text('minted', 'store ids'),
-    /** Of a redacted person: random. */
+    /** Random once the person is redacted. */
     email_label: text('digest', 'HMAC of the e-mail address under a salt of the tenant'),
-    /** Null: it was taken. */
+    /** Null once it was accepted. */
     invitation_hash: nullable(blob('digest', 'SHA-256 of a random invitation')),
     invited_until_us: nullable(integer),
     secret_no: integer,
-    /** Null: redacted. */
+    /** Null if redacted. */
     sealed: nullable(blob('sealed', 'name and e-mail address; the secret goes with the person')),
     created_us: integer,
-    /** 1: an operator invited the person, who may sign in although a provider is enforced. */
+    /** 1 if an operator invited the person, who may sign in even if a provider is enforced. */
     break_glass: nullable(integer),
   },
   /** Connections to OpenID providers. */
@@ -143,14 +143,14 @@ export const governanceTables = {
     enabled: integer,
     enforced: integer,
     secret_no: integer,
-    /** Null: redacted. */
+    /** Null if redacted. */
     sealed: nullable(
       blob('sealed', 'provider, client secret and roles; the secret goes with the connection'),
     ),
     created_us: integer,
     changed_us: integer,
   },
-  /** Who a person is at a provider. */
+  /** The identity of a person at a provider. */
   sso_identities: {
     tenant_id: tenantId,
     connection_id: text('minted', 'random id'),
@@ -158,7 +158,7 @@ export const governanceTables = {
     user_id: text('minted', 'random id'),
     created_us: integer,
   },
-  /** Logout tokens that were taken, until they expire. */
+  /** Logout tokens that were processed, until they expire. */
   sso_logouts: {
     tenant_id: tenantId,
     connection_id: text('minted', 'random id'),
@@ -170,7 +170,7 @@ export const governanceTables = {
 export const reportTables = {
   reports: {
     tenant_id: tenantId,
-    /** Position of its entry on the log. */
+    /** Log position of its entry. */
     seq: integer,
     report_id: blob('minted', 'random id'),
     report_type: text('enum', 'frameworks'),
@@ -183,11 +183,11 @@ export const reportTables = {
     created_us: integer,
     deleted_us: nullable(integer),
     secret_no: integer,
-    /** Null: deleted. */
+    /** Null if deleted. */
     sealed_title: nullable(blob('sealed', 'the title; no memory is in it')),
     sealed: nullable(blob('sealed', 'the signed report: counts, ids, names of models')),
   },
-  /** Until the report is made, or its job is cancelled. */
+  /** Requests of reports, until the report is created or its job is cancelled. */
   report_requests: {
     tenant_id: tenantId,
     report_id: blob('minted', 'random id'),
@@ -198,7 +198,7 @@ export const reportTables = {
     tenant_id: tenantId,
     schedule_id: text('minted', 'random id'),
     interval_min: integer,
-    /** Names of checks, as asked for. */
+    /** Names of the requested checks. */
     checks: text('enum', 'names of checks'),
     enabled: integer,
     next_due_us: integer,
@@ -212,7 +212,7 @@ export const reportTables = {
     begun_by: text<AssuranceTrigger>('enum', 'what began it'),
     schedule_id: nullable(text('minted', 'random id')),
     requested_by: text('minted', 'key id'),
-    /** Names of checks, as asked for. */
+    /** Names of the requested checks. */
     checks: text('enum', 'names of checks'),
     status: text<AssuranceStatus>('enum', 'states of a run'),
     results: nullable(text('composed', 'counts, ids and fixed descriptions of faults')),
@@ -221,13 +221,13 @@ export const reportTables = {
     baseline_id: nullable(text('minted', 'random id')),
     error: nullable(text('minted', 'name of an error class, never its message')),
     seed: text('minted', 'random'),
-    /** Position of its entry on the log. */
+    /** Log position of its entry. */
     log_seq: nullable(integer),
-    /** What an audit has made and has to take away again. */
+    /** Keys and stores that an audit has created and has to delete. */
     scratch: nullable(text('composed', 'ids of keys and stores an audit made')),
     started_us: integer,
     completed_us: nullable(integer),
-    /** In the past: the process that ran it has ended. */
+    /** If it is in the past, the process that ran it has ended. */
     lease_until_us: integer,
   },
   assurance_baselines: {
@@ -239,7 +239,7 @@ export const reportTables = {
   },
   conformance_audits: {
     tenant_id: tenantId,
-    /** Position of its entry on the log. */
+    /** Log position of its entry. */
     seq: integer,
     audit_id: text('minted', 'random id'),
     run_id: text('minted', 'random id'),

@@ -20,19 +20,19 @@ export const memoryTables = {
     sealed: blob('sealed', 'name and labels; the secret goes with the store'),
     capabilities: text('enum', 'capability flags'),
     tokenizer: text('enum', 'tokenizer names'),
-    /** Name of what makes its vectors. */
+    /** Name of the embedder that computes its vectors. */
     embedder: text('enum', 'embedder names'),
-    /** 1: texts have been given to an embedding service outside; it stays so. */
+    /** 1 if texts were ever sent to an external embedding service; never reset. */
     sent_out: integer,
     state: text('enum', 'store states'),
     head_seq: integer,
     created_us: integer,
-    /** Null: English. */
+    /** Null means English. */
     languages: nullable(text('enum', 'codes of languages')),
-    /** How long a session rests before its digest; null: there are none. */
+    /** Idle seconds of a session before its digest; null if the store has no digests. */
     digest_after_s: nullable(integer),
   },
-  /** Ids that no new store gets. */
+  /** Ids of deleted stores, which no new store gets. */
   deleted_stores: {
     tenant_id: tenantId,
     store_id: text('caller_label', 'see stores.store_id; stays, as in the audit log'),
@@ -46,9 +46,9 @@ export const memoryTables = {
     written_us: integer,
     token_count: integer,
     state: integer,
-    /** Log position at which `sealed` became what it is: written, or embedded again. */
+    /** Log position of the last change of `sealed`: the write, or a re-embedding. */
     sealed_seq: integer,
-    /** The space of the sealed vector; null: there is none. */
+    /** The space of the sealed vector; null if there is none. */
     space_mark: nullable(integer),
     sealed: blob('sealed', 'content, metadata, vector, provenance; key destroyed, row removed'),
   },
@@ -72,43 +72,43 @@ export const memoryTables = {
     erased_us: integer,
     certificate_id: nullable(text('minted', 'certificate id')),
   },
-  /** A retrieval has returned it at least once. Goes with the fact. */
+  /** Facts that a retrieval has returned at least once. Deleted with the fact. */
   retrieved_facts: {
     tenant_id: tenantId,
     store_id: text('caller_label', 'see stores.store_id'),
     ref: integer,
   },
-  /** Secrets of stores whose index has a snapshot; the first erasure removes the row. */
+  /** Secrets of stores whose index has a snapshot; the first erasure deletes the row. */
   index_secrets: {
     tenant_id: tenantId,
     store_id: text('caller_label', 'see stores.store_id; removed with the first erasure'),
     secret_no: integer,
   },
-  /** Memories that expire, for what is due. Their sealed documents say so too. */
+  /** Memories that expire, to find due ones. Their sealed documents have the time too. */
   fact_expiries: {
     tenant_id: tenantId,
     ref: integer,
     store_id: text('caller_label', 'see stores.store_id'),
     expires_us: integer,
   },
-  /** Versions of keyed items, each a fact whose document has the name. Goes with the fact. */
+  /** Versions of keyed items, each a fact whose document has the name. Deleted with the fact. */
   items: {
     tenant_id: tenantId,
     store_id: text('caller_label', 'see stores.store_id; removed with the fact'),
     name_mac: blob('digest', 'HMAC under the salt of the tenant, of the name'),
     version: integer,
     ref: integer,
-    /** 1: the current version. */
+    /** 1 for the current version. */
     head: integer,
     namespace_mac: blob('digest', 'HMAC under the salt of the tenant, of the namespace'),
     written_seq: integer,
-    /** Of the first version. */
+    /** The time of the first version. */
     created_us: integer,
-    /** Places in the order of first puts, in the store. */
+    /** Position in the order of first puts, in the store. */
     item_no: integer,
     namespace_no: integer,
   },
-  /** Memories of sessions, in stores that make digests. Goes with the fact. */
+  /** Memories of sessions, in stores that make digests. Deleted with the fact. */
   session_facts: {
     tenant_id: tenantId,
     ref: integer,
@@ -120,39 +120,39 @@ export const memoryTables = {
     tenant_id: tenantId,
     store_id: text('caller_label', 'see stores.store_id; removed with the store'),
     session_mac: blob('digest', 'see session_facts.session_mac; removed with the store'),
-    /** The last log position that changed what a digest would say. */
+    /** The last log position that changed the input of a digest. */
     changed_seq: integer,
-    /** When a digest is to be made; null: the session has not changed. */
+    /** When a digest is due; null if the session has not changed. */
     due_us: nullable(integer),
-    /** The last digest; null: none, or erased. */
+    /** The last digest; null if there is none, or it is erased. */
     digest_ref: nullable(integer),
   },
-  /** What each digest or extracted fact was made from. Goes with it. */
+  /** The sources of each digest or extracted fact. Deleted with it. */
   digest_sources: {
     tenant_id: tenantId,
     ref: integer,
     digest_ref: integer,
-    /** 1: a fact that a model found in `ref`; null: a digest. */
+    /** 1 if it is a fact that a model extracted from `ref`; null if it is a digest. */
     extracted: nullable(integer),
   },
   store_retention: {
     tenant_id: tenantId,
     store_id: text('caller_label', 'see stores.store_id; removed with the store'),
-    /** Null: for good. */
+    /** Null to retain for good. */
     retain_days: nullable(integer),
     set_us: integer,
     set_by: text('minted', 'key id'),
-    /** Null: sealed under the secret of the store, by an earlier version. */
+    /** Null if an earlier version sealed it under the secret of the store. */
     secret_no: nullable(integer),
-    /** On what basis, under the secret of the store and its own. */
+    /** The legal basis, sealed under the secret of the store and its own. */
     sealed: nullable(blob('sealed', 'the basis; the secret goes with the store')),
-    /** The job of the run under way; days and cut-off stay the same to its end. */
+    /** The job of the current run; days and cut-off stay the same until it ends. */
     job_id: nullable(text('minted', 'job id')),
     run_days: nullable(integer),
     run_cutoff_us: nullable(integer),
     run_started_us: nullable(integer),
     run_erased: integer,
-    /** JSON: the refs it is at, counted once they are gone. */
+    /** JSON: the refs of the current batch, counted once they are erased. */
     run_batch: nullable(text('composed', 'refs of the batch under way')),
     last_us: nullable(integer),
     last_erased: integer,
@@ -161,7 +161,7 @@ export const memoryTables = {
     tenant_id: tenantId,
     store_id: text('caller_label', 'see stores.store_id; removed with the store'),
   },
-  /** Of holds released since there is this table. */
+  /** Releases of holds, since this table exists. */
   hold_releases: {
     tenant_id: tenantId,
     store_id: text('caller_label', 'see stores.store_id; removed with the store'),
@@ -178,9 +178,9 @@ export const memoryTables = {
     until_us: nullable(integer),
     released_us: nullable(integer),
     released_by: nullable(text('minted', 'key id')),
-    /** Null: sealed under the secret of the store, by an earlier version. */
+    /** Null if an earlier version sealed it under the secret of the store. */
     secret_no: nullable(integer),
-    /** Reason and matter, under the secret of the store and its own. */
+    /** Reason and matter, sealed under the secret of the store and its own. */
     sealed: blob('sealed', 'reason and matter; the secret goes with the store'),
     sealed_release: nullable(blob('sealed', 'reason; the secret goes with the store')),
   },

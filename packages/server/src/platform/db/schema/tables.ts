@@ -1,8 +1,8 @@
 // The tables of the data database. Times are microseconds, flags 0/1, documents JSON text.
 //
-// Each column says what it holds and, where that is text or bytes, why no erased content stays in
-// it; a test compares this with the schema that the migrations make. Content is in a few more
-// places, and each has to be reached by an erasure:
+// Each column says what it holds and, for text or bytes, why it keeps no erased content; a test
+// compares this with the schema that the migrations create. Content also exists in the following
+// places, each of which an erasure has to reach:
 // - data files and WAL: pages of these tables; secure_delete overwrites them
 // - secrets.slots: random secrets, overwritten in place when destroyed
 // - the ledger's copy, backups: the ledger's rows, and what is unreadable once they are replayed
@@ -39,6 +39,6 @@ export const dataTables = {
 
 /** The rows of each table. */
 export type Tables = RowsOf<typeof dataTables>
-/** A row without its tenant, which the handle of the database adds. */
+/** A row without its tenant id, which the database handle adds. */
 export type Row<T extends keyof Tables> = Omit<Tables[T], 'tenant_id'>
 export type TenantTable = Exclude<keyof Tables, keyof typeof controlTables>

@@ -1,20 +1,20 @@
-// The checkpointer's thread: reads the size of the WAL and moves it into the database.
+// The checkpointer's thread: reads the size of the WAL and copies it into the database.
 
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
-// Given by startCheckpointer only.
+// Set by startCheckpointer only.
 const task: { readonly path: string; readonly passive: number; readonly truncate: number } =
   workerData
 const db = new DatabaseSync(task.path, { timeout: 2_000 })
 db.exec('PRAGMA synchronous = FULL')
 db.exec('PRAGMA secure_delete = ON')
 db.exec('PRAGMA wal_autocheckpoint = 0')
-// A checkpoint that truncates holds writers up for as long as it waits for readers.
+// A truncating checkpoint blocks writers for as long as it waits for readers.
 db.exec('PRAGMA busy_timeout = 10')
 
-/** What comes in while a checkpoint runs; with more left, a reader holds an old snapshot. */
+/** Frames that arrive while a checkpoint runs; if more are left, a reader holds an old snapshot. */
 const FRAMES_LEFT_MAX = 2_000
 
 function walBytes(): number {
@@ -30,7 +30,7 @@ function check(): void {
     if (bytes >= task.truncate && left <= FRAMES_LEFT_MAX)
       db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch {
-    // Busy readers or a full disk: the next message tries again.
+    // Readers are busy or the disk is full; the next message tries again.
   }
 }
 

@@ -18,7 +18,7 @@ export class SqliteConnection {
       this.#db.exec('PRAGMA synchronous = FULL')
       this.#db.exec('PRAGMA secure_delete = ON')
       this.#db.exec('PRAGMA foreign_keys = ON')
-      // A checkpoint inside COMMIT would stall the event loop; the checkpointer does it.
+      // A checkpoint in COMMIT would block the event loop; the checkpointer does it instead.
       this.#db.exec('PRAGMA wal_autocheckpoint = 0')
       this.#db.exec('PRAGMA cache_size = -32768')
     }
@@ -41,7 +41,7 @@ export class SqliteConnection {
     return Number(this.#prepare(sql).run(...bindable(values)).changes)
   }
 
-  /** BEGIN, SAVEPOINT and the like: prepared once, no parameters. */
+  /** Runs BEGIN, SAVEPOINT and the like, which have no parameters; prepared once. */
   step(sql: string): void {
     this.#prepare(sql).run()
   }
@@ -56,12 +56,12 @@ export class SqliteConnection {
   }
 
   #prepare(sql: string): StatementSync {
-    // No `get`: the order of use is not worth its cost for each statement.
+    // `peek`, because updating the order of use costs too much for each statement.
     return this.#statements.peek(sql) ?? this.#statements.set(sql, this.#db.prepare(sql))
   }
 }
 
-// NaN would be bound as NULL and undefined as an error naming no column: both are bugs.
+// NaN would be bound as NULL, and undefined as an error that names no column; both are bugs.
 function bindable(values: readonly unknown[]): Bindable[] {
   for (const value of values) {
     if (value === undefined || Number.isNaN(value)) throw new TypeError('unbindable value')

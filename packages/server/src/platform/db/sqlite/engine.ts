@@ -49,7 +49,7 @@ export class SqliteEngine implements Database {
   #commits = 0
   #units = 0
   readonly #path: string
-  /** The number of the file that was opened; undefined: unknown. */
+  /** The inode number of the opened file; undefined if unknown. */
   readonly #file: bigint | null | undefined
   readonly #clock: Clock
   readonly #onCommit: OnCommit
@@ -77,7 +77,7 @@ export class SqliteEngine implements Database {
   }
 
   transact<T>(tenant_id: string, unit: (tx: Tx) => Promise<T>): Promise<T> {
-    // A request that outlives the service: its unit has no connection to run on.
+    // A request outlived the service, so its unit has no connection to run on.
     if (this.#closed) return Promise.reject(new Refusal('unavailable'))
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ tenant_id, unit, resolve: resolve as (value: unknown) => void, reject })
@@ -138,8 +138,8 @@ export class SqliteEngine implements Database {
     this.#writer.close()
   }
 
-  // One batch a turn of the event loop: what arrived together is committed together, and a lone
-  // request never waits for company.
+  // One batch per iteration of the event loop: requests that arrive together are committed
+  // together, and a single request never waits for others.
   #schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
@@ -174,7 +174,7 @@ export class SqliteEngine implements Database {
     this.#onCommit(done.length, (performance.now() - begun_ms) / 1_000)
   }
 
-  // Writes to a file that was removed or replaced succeed, and are lost when the process ends.
+  // Writes to a file that was removed or replaced succeed but are lost when the process ends.
   #requireFile(): void {
     const file = findFileNumber(this.#path)
     if (file === this.#file || file === undefined || this.#file === undefined) return
@@ -196,10 +196,10 @@ export class SqliteEngine implements Database {
         this.#writer.step('RELEASE unit')
         done.push({ ...queued, value, after })
       } catch (error) {
-        // What still runs would write behind the rollback, into the batch.
+        // Statements in flight would otherwise write after the rollback, into the batch.
         await Promise.allSettled(needed)
         await shared.queue.idle()
-        // SQLITE_FULL and I/O errors end the whole transaction, not this unit.
+        // SQLITE_FULL and I/O errors end the whole transaction, not only this unit.
         if (sqliteFault(error) || !this.#writer.inTransaction) throw error
         this.#writer.step('ROLLBACK TO unit')
         this.#writer.step('RELEASE unit')
@@ -272,7 +272,7 @@ export function migrateSqlite(connection: SqliteConnection): string[] {
 }
 
 function runMissing(connection: SqliteConnection): string[] {
-  // With the other tables: a database with this one alone would be taken for somebody else's.
+  // Created with the other tables: a database with only this one would look like somebody else's.
   connection.exec('create table if not exists migrations (name text primary key) strict')
   const applied = connection.all('select name from migrations order by name', []) as {
     name: string
@@ -289,7 +289,7 @@ function runMissing(connection: SqliteConnection): string[] {
   return missing.map(({ name }) => name)
 }
 
-/** Null: there is no file; undefined: the directory cannot be read now. */
+/** Null if there is no file; undefined if the directory cannot be read now. */
 function findFileNumber(path: string): bigint | null | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? null

@@ -10,8 +10,8 @@ import type { Statement } from '../statement.ts'
 import { asTx, type Query, type SharedState, type TenantDb, type Tx } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
 
-// Queries run synchronously underneath; the promises keep slices engine-neutral, and let a long
-// unit of work rest between its statements.
+// Queries run synchronously. The promises keep slices engine-neutral, and allow a pause between two
+// statements of a long unit of work.
 
 export class SqliteTenantDb implements TenantDb {
   readonly tenant_id: string
@@ -23,7 +23,7 @@ export class SqliteTenantDb implements TenantDb {
     this.#connection = connection
   }
 
-  /** The transaction is over: a query that comes now would run in somebody else's, or in none. */
+  /** Call it when the transaction ends: a later query would run in another one, or in none. */
   end(): void {
     this.#open = false
   }
@@ -37,7 +37,7 @@ export class SqliteTenantDb implements TenantDb {
     return this.#connection
   }
 
-  /** To await before a statement; undefined: it runs at once. */
+  /** A promise to await before a statement; undefined if the statement can run at once. */
   protected place(): Promise<void> | undefined {
     return undefined
   }
@@ -71,17 +71,17 @@ export class SqliteTenantDb implements TenantDb {
   }
 }
 
-/** A commit of dozens of small units takes less: others that begin meanwhile would delay it. */
+/** Longer than a commit of dozens of small units, which others that start meanwhile would delay. */
 const PIECE_MS = 25
 
-/** Runs statements in the order of their calls, and lets others run between two of them. */
+/** Runs statements in the order of their calls, and lets other work run between two of them. */
 export class StatementQueue {
   readonly #pace = yieldBetweenChunks(PIECE_MS)
   #last: Promise<void> | undefined
 
-  /** To await before a statement; undefined: it runs at once. */
+  /** A promise to await before a statement; undefined if the statement can run at once. */
   join(): Promise<void> | undefined {
-    // One that was called earlier may still wait.
+    // A statement that was called earlier may still be waiting.
     const place = this.#last ? this.#last.then(this.#pace) : this.#pace()
     if (!place) return undefined
     this.#last = place
@@ -91,7 +91,7 @@ export class StatementQueue {
     return place
   }
 
-  /** Resolves when every statement that was called has run. */
+  /** Resolves when every queued statement has run. */
   async idle(): Promise<void> {
     while (this.#last) await this.#last
   }
@@ -130,7 +130,7 @@ export class SqliteTx extends SqliteTenantDb {
     return this.#clock.now()
   }
 
-  // An error of the disk ends the transaction: what runs then would be committed on its own.
+  // A disk error ends the transaction; a statement after it would be committed on its own.
   protected override requireOpen(): void {
     super.requireOpen()
     if (!this.#writer.inTransaction) throw new Error('a query after the end of its transaction')
@@ -155,12 +155,12 @@ export class SqliteTx extends SqliteTenantDb {
   }
 
   needs(done: Promise<unknown>): void {
-    // Waited for at the end of the unit, unless it fails before.
+    // Awaited at the end of the unit, unless the unit fails first.
     done.catch(() => {})
     this.#needed.push(done)
   }
 
-  // A statement costs no message here.
+  // Runs at once, since a statement needs no network message here.
   gather(...[insert, rows]: Parameters<Tx['gather']>): void {
     this.requireOpen()
     this.needs(insert(asTx(this), rows))

@@ -1,4 +1,4 @@
-// Runs queries over many rows beside the main thread.
+// Runs queries over many rows off the main thread.
 
 import { answerRequests } from '../../worker-requests.ts'
 import { SqliteConnection } from './connection.ts'
@@ -6,8 +6,8 @@ import { SqliteConnection } from './connection.ts'
 let connection: SqliteConnection | undefined
 
 /**
- * The rows of a compiled query; of a failure what a copy of the error would lose.
- * @param task.path the file of the engine, which has one
+ * The rows of a compiled query or, on failure, the members of the error that copying would lose.
+ * @param task.path the file of the engine
  */
 export function sumUp(task: { path: string; sql: string; parameters: readonly unknown[] }): {
   readonly rows?: unknown[]

@@ -1,4 +1,4 @@
-// Blocks of numbers for the secrets of tenants: choosing the next block, finding reserved numbers.
+// Blocks of secret numbers of tenants: chooses the next block and finds reserved numbers.
 
 import type { SecretKind } from '../keyring.ts'
 import { KeyringError, requireInteger } from '../keyring-error.ts'
@@ -14,16 +14,16 @@ export interface BlockOwner {
   readonly kind: SecretKind
 }
 
-/** Numbers `first … first+count-1`; `slot` only where they are in a slot file. */
+/** Numbers `first … first+count-1`. `slot` is set only if they are in a slot file. */
 export type BlockRow = Pick<KeyringTables['secret_blocks'], 'first' | 'count' | 'slot'>
 
 export interface ReserveOptions {
   readonly at_least: number
-  /** 1,024 when absent. */
+  /** Default: 1,024. */
   readonly count?: number
 }
 
-/** How many numbers to reserve; `bad_argument` for options that are out of range. */
+/** How many numbers to reserve. Throws `bad_argument` for options that are out of range. */
 export function reserveCount({ at_least, count = BLOCK_NUMBERS }: ReserveOptions): number {
   requireInteger('at_least', at_least, 0)
   requireInteger('count', count, 1)
@@ -33,8 +33,8 @@ export function reserveCount({ at_least, count = BLOCK_NUMBERS }: ReserveOptions
 }
 
 /**
- * The first number of a new block. Until the transaction ends no other one reserves numbers of the
- * tenant. `tenant_key_missing` when the tenant has no keys.
+ * The first number of a new block. No other transaction can reserve numbers of the tenant until
+ * this one ends. Throws `tenant_key_missing` if the tenant has no keys.
  */
 export async function chooseBlock(
   tx: KeyringTx,
@@ -64,7 +64,7 @@ export async function deleteBlocks(tx: KeyringTx, tenant_id: string): Promise<vo
   await tx.run(tx.tables.deleteFrom('secret_blocks').where('tenant_id', '=', tenant_id))
 }
 
-/** Whether the number was ever given out. */
+/** Whether the number was ever handed out. */
 export async function isReserved(
   db: KeyringQueries,
   owner: BlockOwner,
@@ -74,7 +74,7 @@ export async function isReserved(
   return block !== undefined && number < block.first + block.count
 }
 
-/** The block that starts last, of those that start at `from` or before. */
+/** The block with the greatest start `<= from`. */
 async function findLastBlock(
   db: KeyringQueries,
   { tenant_id, kind }: BlockOwner,
@@ -93,9 +93,9 @@ async function findLastBlock(
 }
 
 /**
- * The first number `>= from` that starts `count` numbers which the ledger does not name. The
- * ledger would destroy a new secret with such a number at the next start; this only happens to a
- * keyring restored from a backup older than those numbers.
+ * The start `>= from` of the first `count` consecutive numbers that the ledger does not name. The
+ * next start of the service would destroy a new secret under a number that the ledger names. That
+ * can only happen in a keyring restored from a backup older than those numbers.
  */
 async function firstFreeNumber(
   db: KeyringQueries,
@@ -111,7 +111,7 @@ async function firstFreeNumber(
   }
 }
 
-/** The highest number in `[first, end)` that the ledger destroys, or renews a secret as. */
+/** The highest number in `[first, end)` that the ledger destroys or uses for a renewed secret. */
 async function lastLedgerNumber(
   db: KeyringQueries,
   { tenant_id, kind }: BlockOwner,

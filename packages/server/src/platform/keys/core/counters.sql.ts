@@ -1,12 +1,12 @@
-// Counters that put the changes of several processes in an order.
+// Counters that order the changes of several processes.
 
 import { KeyringError } from '../keyring-error.ts'
 import type { KeyringQueries, KeyringTx } from './database.ts'
 
-/** `destroyed`: secrets ever destroyed. `ledger`: the last number of an entry. */
+/** `destroyed`: number of secrets ever destroyed; `ledger`: the last entry number. */
 type Counter = 'destroyed' | 'ledger'
 
-/** From here to the end of the transaction this is the only one to change what is counted. */
+/** Until the transaction ends, only this one can change what the counter counts. */
 export async function lockCounter(tx: KeyringTx, name: Counter): Promise<void> {
   await tx.first(selectCounter(tx, name).forUpdate())
 }
@@ -16,7 +16,7 @@ export async function lastNumber(db: KeyringQueries, name: Counter): Promise<num
   return (await db.first(selectCounter(db, name)))?.value ?? 0
 }
 
-/** The first of `count` numbers that are now this transaction's. */
+/** Reserves `count` numbers for this transaction and returns the first. */
 export async function takeNumbers(tx: KeyringTx, name: Counter, count: number): Promise<number> {
   const query = tx.tables
     .updateTable('counters')

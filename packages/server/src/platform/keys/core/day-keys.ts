@@ -1,4 +1,4 @@
-// MACs of request bodies under a key for each day; once it is destroyed they reveal nothing.
+// MACs of request bodies under a key per day. Once that key is destroyed, they reveal nothing.
 
 import {
   createHmac,
@@ -18,7 +18,7 @@ import type { SecretOwner, SecretStore } from './secret-store.ts'
 const DOMAIN = Buffer.from('custos/body-mac/v1\n')
 const MAC = /^[0-9a-f]{64}$/
 
-/** The owner of the days' secrets, which belong to no tenant. */
+/** The owner of the day secrets, which belong to no tenant. */
 export const DAYS: SecretOwner = { tenant_id: '', kind: 'day' }
 
 export class DayKeys {
@@ -49,7 +49,7 @@ export class DayKeys {
     return timingSafeEqual(macOf(key, body), Buffer.from(mac, 'hex'))
   }
 
-  /** Destroys the keys of days before `before_day`; how many. */
+  /** Destroys the keys of days before `before_day`; returns how many. */
   async drop(before_day: number): Promise<number> {
     requireInteger('before_day', before_day, 0)
     const days = await this.#secrets.transact(async (tx, secrets) => {
@@ -63,7 +63,7 @@ export class DayKeys {
     return days.length
   }
 
-  /** Drops keys of days before `floor` from memory: any process may have destroyed them. */
+  /** Removes keys of days before `floor` from memory: any process may have destroyed them. */
   forget(floor: number): void {
     for (const day of this.#keys.keys()) if (day < floor) this.#keys.delete(day)
   }
@@ -76,8 +76,8 @@ export class DayKeys {
     return stored && this.#keep(day, stored.secret)
   }
 
-  // A destroyed day never gets a new key: its old MACs would look like those of other bodies
-  // instead of like expired ones.
+  // A destroyed day never gets a new key: under it, old MACs would look like those of other bodies
+  // instead of expired ones.
   async #create(day: number): Promise<KeyObject> {
     const secret = await this.#secrets.transact(async (tx, secrets) => {
       const { day_floor } = await shareInstance(tx, this.#master)
@@ -101,8 +101,8 @@ export class DayKeys {
 }
 
 /**
- * The day's secret is mixed with a root that only the master key opens, so that the secret alone
- * lets nobody test a body. Both are 32 bytes and wiped.
+ * Mixes the day's secret with a root that only the master key opens, so that nobody can test a body
+ * with the secret alone. Both are 32 bytes and are wiped.
  */
 function dayKeyOf(root: Buffer, secret: Buffer): KeyObject {
   const material = Buffer.concat([DOMAIN, root, secret])

@@ -1,4 +1,4 @@
-// The one row about the keyring itself: its id, its own wrapped keys, the first day with a key.
+// The one row about the keyring itself: its id, its wrapped keys, and the first day with a key.
 
 import { randomBytes } from 'node:crypto'
 import { KeyringError } from '../keyring-error.ts'
@@ -19,7 +19,7 @@ export function newInstance({ key }: MasterHolder): InstanceRow {
   }
 }
 
-/** false: there is a row already. */
+/** Returns false if the keyring already has its row. */
 export async function insertInstance(
   tx: KeyringTx,
   row: InstanceRow & { slots_end?: number },
@@ -36,8 +36,8 @@ export async function findInstance(db: KeyringQueries): Promise<InstanceRow | un
 }
 
 /**
- * The row, which must be there; `wrong_master_key` when it was made under a key that this process
- * does not have.
+ * Loads the row, which must exist. Throws `wrong_master_key` if it was wrapped under a key that
+ * this process does not have.
  */
 export async function requireInstance(
   db: KeyringQueries,
@@ -47,19 +47,19 @@ export async function requireInstance(
 }
 
 /**
- * Holds off a rotation of the master key until the transaction ends: what it wraps is wrapped
- * under the current key. `wrong_master_key` when another process has rotated it.
+ * Blocks a rotation of the master key until the transaction ends, so that everything it wraps is
+ * under the current key. Throws `wrong_master_key` if another process has rotated the key.
  */
 export async function shareInstance(tx: KeyringTx, master: MasterHolder): Promise<InstanceRow> {
   return useMaster(await tx.first(selectInstance(tx).forShare()), master)
 }
 
-/** The same, for one transaction at a time. */
+/** The same, but for one transaction at a time. */
 export async function lockInstance(tx: KeyringTx, master: MasterHolder): Promise<InstanceRow> {
   return useMaster(await tx.first(selectInstance(tx).forUpdate()), master)
 }
 
-/** Raises the floor to `day`; it never falls. */
+/** Raises the floor to `day`; never lowers it. */
 export async function updateDayFloor(tx: KeyringTx, day: number): Promise<void> {
   await tx.run(
     tx.tables.updateTable('instance').set({ day_floor: day }).where('day_floor', '<', day),
@@ -74,7 +74,7 @@ export async function updateInstanceKeys(
   await tx.run(tx.tables.updateTable('instance').set({ master_check, mac_root }))
 }
 
-/** The instance's own keys under the next master key. */
+/** Wraps the instance's own keys under the next master key. */
 export function rewrapInstance(row: InstanceRow, { from, next }: MasterRotation): InstanceRow {
   const { instance_id: owner } = row
   const rewrap = (kind: 'master-check' | 'mac-root', wrapped: Uint8Array) =>
@@ -96,10 +96,10 @@ function requireMaster(row: InstanceRow | undefined, master: MasterHolder): Inst
 }
 
 /**
- * From then on values are wrapped under the key of the row, which is locked: a rotation waits for
- * every transaction that has found the former key, so the key in use changes once. A row that is
- * only read may be an older one. Both keys stay: what began before the rotation sees rows under the
- * former key.
+ * Makes the key of the row the one that values are wrapped under. The row is locked: a rotation
+ * waits for every transaction that has read the former key, so the key changes only once. A row
+ * that is only read may be outdated. Both keys stay, because work that began before the rotation
+ * sees rows under the former key.
  */
 function useMaster(found: InstanceRow | undefined, master: MasterHolder): InstanceRow {
   const row = requireMaster(found, master)

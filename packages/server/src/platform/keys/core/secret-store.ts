@@ -1,4 +1,4 @@
-// The interface of a store of secrets, for both engines: slots of a file, or sealed rows.
+// The interface of a store of secrets: slots of a file in one engine, sealed rows in the other.
 
 import type { SecretBlock, SecretKind } from '../keyring.ts'
 import type { NumberedSecret } from '../secret-bytes.ts'
@@ -7,57 +7,57 @@ import type { ReserveOptions } from './blocks.sql.ts'
 import type { KeyringTx } from './database.ts'
 import type { LedgerSecretRow, RenewalRow } from './tables.ts'
 
-/** The owner of secrets: a tenant with a kind, or the keyring itself with one secret a day. */
+/** The owner of secrets: a tenant and a kind, or the keyring itself with one secret per day. */
 export interface SecretOwner {
   readonly tenant_id: string
   readonly kind: SecretKind | 'day'
 }
 
-/** Secrets within a transaction of `SecretStore.transact`. */
+/** Operations on secrets in a transaction of `SecretStore.transact`. */
 export interface SecretTx {
-  /** Those that are not destroyed, read past any cache. */
+  /** Loads the secrets that are not destroyed. Bypasses any cache. */
   load(owner: SecretOwner, numbers: readonly number[]): Promise<NumberedSecret[]>
-  /** false: the number has, or had, a secret. For days, whose numbers are not in blocks. */
+  /** Returns false if the number has or had a secret. For days only, which have no blocks. */
   insert(owner: SecretOwner, secret: NumberedSecret): Promise<boolean>
-  /** Adds a number that another keyring of this instance made; false: it is here already. */
+  /** Adds a secret that another keyring of this instance created; returns false if it exists. */
   install(tenant_id: string, secret: NumberedSecret): Promise<boolean>
   /**
-   * Numbers without a secret are skipped. In a file the secret is overwritten at once, before the
-   * commit: what must be durable before that is committed in a transaction of its own.
+   * Skips numbers without a secret. In a slot file the secret is overwritten at once, before the
+   * commit: what must be durable first has to be committed in an earlier transaction.
    */
   destroy(owner: SecretOwner, numbers: readonly number[]): Promise<void>
   /** Days before `day` that have a key, ascending. */
   listDaysBefore(day: number): Promise<number[]>
-  /** Makes the key that the secrets of a new tenant are stored under, where there is one. */
+  /** Creates the key that seals the secrets of a new tenant, on an engine that has such keys. */
   addTenant(tenant_id: string): Promise<void>
-  /** Wraps the keys that secrets are stored under again. */
+  /** Wraps the keys that seal secrets under the next master key. */
   rewrap(rotation: MasterRotation): Promise<void>
-  /** Claimed renewals whose old secret is there, in a keyring older than its ledger. */
+  /** Claimed renewals whose old secret still exists, in a keyring older than its ledger. */
   listUnfinishedRenewals(): Promise<RenewalRow[]>
 }
 
 export interface SecretStore {
-  /** What the unit destroys is also gone from memory when this resolves. */
+  /** When it resolves, secrets that the unit destroyed are also gone from memory. */
   transact<T>(unit: (tx: KeyringTx, secrets: SecretTx) => Promise<T>): Promise<T>
   reserve(tenant_id: string, kind: SecretKind, options: ReserveOptions): Promise<SecretBlock>
-  /** null: destroyed, or never made. */
+  /** A secret is null if it is destroyed or never existed. */
   read(
     tenant_id: string,
     kind: SecretKind,
     numbers: readonly number[],
   ): Promise<Map<number, Buffer | null>>
-  /** Those that are not destroyed, read past any cache. */
+  /** Loads the secrets that are not destroyed. Bypasses any cache. */
   load(owner: SecretOwner, numbers: readonly number[]): Promise<NumberedSecret[]>
   destroy(owner: SecretOwner, numbers: readonly number[]): Promise<void>
   /** Destroys the tenant's keys, then every secret it has. */
   destroyTenant(tenant_id: string): Promise<void>
-  /** Whether a key, a secret or a block of numbers of the tenant is there. */
+  /** Whether the tenant has a key, a secret or a block of numbers left. */
   hasRemains(tenant_id: string): Promise<boolean>
-  /** Removes what a stop has left of destroyed tenants. */
+  /** Finishes the removal of destroyed tenants that a process left unfinished. */
   finishRemovals(): Promise<void>
-  /** Tenants that the ledger names as destroyed and that are not, or not quite. */
+  /** Tenants that the ledger names as destroyed but that are not fully removed. */
   listUndestroyed(): Promise<string[]>
-  /** Secrets that the ledger destroys and that are there. */
+  /** Secrets that the ledger destroys but that still exist. */
   listUndestroyedSecrets(): Promise<LedgerSecretRow[]>
   listUnfinishedRenewals(): Promise<RenewalRow[]>
 }

@@ -1,4 +1,4 @@
-// Making, opening and publishing the stored rows of signing keys.
+// Creates, opens and publishes the stored rows of signing keys.
 
 import type { PublishedKey, SigningPurpose } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
@@ -8,7 +8,7 @@ import type { SigningKeyRow } from './signing-keys.sql.ts'
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 
-/** A new key, current from `at` on. */
+/** Creates a key that is current from `at` on. */
 export function newSigningKeyRow(
   master: MasterHolder,
   purpose: SigningPurpose,
@@ -21,7 +21,7 @@ export function newSigningKeyRow(
   return { key_id, purpose, public_key, seed: wrapped, valid_from: at, retired_at: null }
 }
 
-/** `keyring_damaged` when the seed does not open or is another key's. */
+/** Throws `keyring_damaged` if the seed does not open or belongs to another key. */
 export function openSigningKey(
   master: MasterHolder,
   { key_id, public_key }: SigningKeyRow,
@@ -35,7 +35,7 @@ export function openSigningKey(
   return key
 }
 
-/** The seed of `key_id`, wrapped under the next master key. */
+/** Wraps the seed of `key_id` under the next master key. */
 export function rewrapSeed(
   key_id: string,
   wrapped: Uint8Array,
@@ -55,7 +55,7 @@ export function publishedOf(row: SigningKeyRow): PublishedKey {
   }
 }
 
-/** `bad_argument` unless `at` is a full time, not before the last change of the purpose's key. */
+/** Throws `bad_argument` unless `at` is a full time and not before the last change of the key. */
 export function requireLaterChange(purpose: SigningPurpose, at: string, last: string): void {
   if (!TIME.test(at))
     throw new KeyringError('bad_argument', 'at must be RFC 3339 in UTC with six digits and Z')

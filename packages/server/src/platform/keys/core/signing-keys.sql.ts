@@ -1,4 +1,4 @@
-// Queries on signing keys; a retired key keeps its row and loses its seed.
+// Queries on signing keys. A retired key keeps its row but loses its seed.
 
 import type { KeyringQueries, KeyringTx } from './database.ts'
 import type { KeyringTables } from './tables.ts'

@@ -1,4 +1,4 @@
-// The instance's signing keys: one current key for each purpose, in memory for quick signing.
+// The instance's signing keys: one current key per purpose, kept in memory.
 
 import { formatTime, parseTime } from '../../clock.ts'
 import {
@@ -31,10 +31,10 @@ import {
 const UNCHECKED_MS_MAX = 5_000
 
 /**
- * In a shared keyring a key is valid from this long before a change until this long after it:
- * other processes sign with the old key until they have seen the change, and their clocks may be
- * behind. It exceeds a check that gets no answer, UNCHECKED_MS_MAX after that, and the wait for a
- * lock by the process that makes the change.
+ * In a shared keyring, a key's validity extends this far before and after a change: other processes
+ * sign with the old key until they see the change, and their clocks may be behind. It exceeds the
+ * sum of a check that gets no answer, UNCHECKED_MS_MAX after it, and the wait for a lock by the
+ * process that makes the change.
  */
 const SHARED_LEEWAY_US = 60_000_000
 
@@ -46,9 +46,9 @@ export class SigningKeys {
   readonly #signers = new Map<string, Signer>()
   #published: readonly PublishedKey[] = []
   #retired: ReadonlySet<string> = new Set()
-  /** Changes that were taken over. */
+  /** Number of changes that this process has loaded. */
   #followed: number | undefined
-  /** The time since which every check for changes has failed. */
+  /** Time of the first failed check since the last successful one. */
   #unchecked_since_ms: number | undefined
 
   /** `now_ms`: a clock that only goes forward. */
@@ -63,7 +63,7 @@ export class SigningKeys {
     this.#leeway_us = db.shared ? SHARED_LEEWAY_US : 0
   }
 
-  /** Purposes that never had a key get one; one retired without successor stays without. */
+  /** Creates a key for each purpose that never had one; a retired purpose stays without a key. */
   async createMissing(at: string): Promise<void> {
     await this.reload()
     if (missingIn(this.#published).length === 0) return
@@ -95,27 +95,27 @@ export class SigningKeys {
     await this.#retireAnd(purpose, at, async () => undefined)
   }
 
-  /** Wraps every seed again, under the next master key. */
+  /** Wraps every seed under the next master key. */
   async rewrap(tx: KeyringTx, rotation: MasterRotation): Promise<void> {
     for (const { key_id, seed } of await listSigningKeys(tx))
       if (seed) await updateSeed(tx, key_id, rewrapSeed(key_id, seed, rotation))
   }
 
-  /** Takes over changes by other processes. @param changes how many there were, so far */
+  /** Loads changes made by other processes. @param changes the total number of changes */
   async follow(changes: number): Promise<void> {
     if (changes !== this.#followed) await this.reload()
     this.#followed = changes
     this.#unchecked_since_ms = undefined
   }
 
-  /** A check has failed: a key that another process retires must not sign for long. */
+  /** Records a failed check: a key that another process has retired must soon stop signing. */
   checkFailed(): void {
     this.#unchecked_since_ms ??= this.#now_ms()
   }
 
   async reload(): Promise<void> {
     const rows = await listSigningKeys(this.#db)
-    // Reads may overtake each other, and keys are only ever added and retired.
+    // An older read may arrive later. Keys are only added and retired, so more changes are newer.
     if (changesOf(rows) < changesOf(this.#published)) return
     this.#published = rows.map(publishedOf)
     this.#retired = new Set(rows.flatMap((row) => (row.retired_at ? [row.key_id] : [])))
@@ -137,12 +137,12 @@ export class SigningKeys {
       return then(tx)
     })
     await this.reload()
-    // The wrapped seed stays in SQLite's log until this; a reader may delay it without harm.
+    // SQLite's log has the wrapped seed until it is truncated; a reader may delay that harmlessly.
     await this.#db.truncateLog()
     return result
   }
 
-  /** When the purpose's key was last changed, without the leeway; '' before the first key. */
+  /** When the key of the purpose last changed, without the leeway; '' before the first key. */
   #lastChange(own: readonly SigningKeyRow[]): string {
     const retired_at = own.findLast((row) => row.retired_at !== null)?.retired_at
     const changed_at = retired_at ? shifted(retired_at, -this.#leeway_us) : ''
@@ -172,7 +172,7 @@ export class SigningKeys {
     }
   }
 
-  // A signer may be kept across a rotation; its signatures would then verify under no key.
+  // A signer may be kept across a rotation; its signatures would then not verify under any key.
   #requireCurrent(key: SigningKey): void {
     this.#requireChecked()
     if (this.#retired.has(key.key_id))
@@ -189,7 +189,7 @@ export class SigningKeys {
   }
 }
 
-/** Another text than a full time stays as it is: `requireLaterChange` refuses it. */
+/** Returns a text that is not a full time unchanged, for `requireLaterChange` to refuse. */
 function shifted(at: string, by_us: number): string {
   const at_us = parseTime(at)
   return at_us === null ? at : formatTime(at_us + by_us)

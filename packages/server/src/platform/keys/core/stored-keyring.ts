@@ -1,4 +1,4 @@
-// The methods of a keyring that are the same on both engines; they delegate to its parts.
+// The keyring methods that both engines share; they delegate to the parts of the keyring.
 
 import type { CheckpointStore, ErasureLedger, Keyring } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
@@ -18,7 +18,7 @@ import type { TenantRing } from './tenant-ring.ts'
 import { requireTenantId, rewrapTenantRow } from './tenant-rows.ts'
 import { listTenantIds, listTenantRows, upsertTenants } from './tenants.sql.ts'
 
-/** Tenants rewrapped by one statement. */
+/** Tenants that one statement rewraps. */
 const PAGE = 1_000
 
 export interface KeyringParts {
@@ -40,7 +40,7 @@ export function storedKeyring(
 ): Omit<Keyring, 'backupTo' | 'close' | 'rewriteSecrets'> {
   const { db, master, secrets, tenants, signing, days } = parts
 
-  /** What does not open may be wrapped under another master key by now: then that is the error. */
+  /** If a key does not open, checks whether the master key was rotated, and if so reports that. */
   async function underMaster<T>(work: Promise<T>): Promise<T> {
     try {
       return await work
@@ -60,7 +60,7 @@ export function storedKeyring(
     createTenant: (tenant_id) => tenants.create(tenant_id),
     hasTenant: (tenant_id) => tenants.has(tenant_id),
     listTenants: async () => {
-      // Also tells a process whose master key is outdated that it can do nothing.
+      // Fails in a process whose master key is outdated, which can do nothing.
       await requireInstance(db, master)
       return listTenantIds(db, 'live')
     },
@@ -96,8 +96,8 @@ async function destroyTenant({ secrets, tenants }: KeyringParts, tenant_id: stri
 }
 
 /**
- * In one transaction: a process that makes or wraps a key meanwhile waits for it, and is then
- * refused. Other processes must be started again with the new key.
+ * Rotates in one transaction: a process that creates or wraps a key meanwhile waits for it and is
+ * then refused. Other processes must be restarted with the new key.
  */
 async function rotateMasterKey(
   { db, master, secrets, signing }: KeyringParts,
@@ -119,6 +119,6 @@ async function rotateMasterKey(
     await updateInstanceKeys(tx, rewrapInstance(instance, rotation))
   })
   master.key = rotation.next.key
-  // SQLite's log keeps rows wrapped under the old key until it is emptied.
+  // SQLite's log keeps rows wrapped under the old key until it is truncated.
   await db.truncateLog()
 }

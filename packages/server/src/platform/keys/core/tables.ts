@@ -1,4 +1,4 @@
-// The tables of a keyring that both engines keep, and those of PostgreSQL alone.
+// The tables of a keyring: those of both engines, and those of PostgreSQL only.
 
 import type { Generated } from 'kysely'
 import type { LedgerSubjectKind, SecretKind } from '../keyring.ts'
@@ -12,20 +12,20 @@ export interface KeyringTables {
     /** Wrapped under the master key, like `mac_root`. */
     master_check: Uint8Array
     mac_root: Uint8Array
-    /** Keys of earlier days are destroyed. */
+    /** Keys of days before this one are destroyed. */
     day_floor: number
-    /** keyring.db only: one past the last slot in use. */
+    /** keyring.db only: end (exclusive) of the slots in use. */
     slots_end?: number
   }
   /** A destroyed tenant keeps its row, with empty keys. */
   tenants: { tenant_id: string; tenant_key: Uint8Array; label_salt: Uint8Array }
-  /** Numbers `first … first+count-1` of a tenant, each given out once. */
+  /** Numbers `first … first+count-1` of a tenant, each handed out once. */
   secret_blocks: {
     tenant_id: string
     kind: SecretKind
     first: number
     count: number
-    /** keyring.db only: the slot of the first of them. */
+    /** keyring.db only: the slot of number `first`. */
     slot?: number
   }
   signing_keys: {
@@ -33,7 +33,7 @@ export interface KeyringTables {
     key_id: string
     purpose: string
     public_key: Uint8Array
-    /** Wrapped; null once retired. */
+    /** Wrapped under the master key; null once retired. */
     seed: Uint8Array | null
     valid_from: string
     retired_at: string | null
@@ -60,7 +60,7 @@ export interface KeyringTables {
     tenant_id: string
     /** JSON. */
     plan: string
-    /** PostgreSQL only: the process that adds to the plan; null for parts from a ledger copy. */
+    /** PostgreSQL only: the process that adds to the plan; null for a part from a ledger copy. */
     process_id?: string | null
   }
   ledger_renewals: {
@@ -82,9 +82,9 @@ export interface KeyringTables {
     root_hash: string
     checkpoint: string
   }
-  /** keyring.db only: which slot holds the key of a day. */
+  /** keyring.db only: the slot of each day's key. */
   day_keys: { day: number; slot: number }
-  /** PostgreSQL only, like the tables below. */
+  /** These tables are on PostgreSQL only. */
   counters: { name: string; value: number }
   ledger_turns: { tenant_id: string; number: number }
   processes: { process_id: string; seen_at: Date }

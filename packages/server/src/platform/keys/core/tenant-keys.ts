@@ -1,4 +1,4 @@
-// Derives the keys of a tenant from its tenant key and the secrets of what they seal.
+// Derives the keys of a tenant from its tenant key and from the secrets of the sealed records.
 
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { TenantKeys } from '../keyring.ts'
@@ -8,13 +8,13 @@ import { isErased, SECRET_BYTES } from '../secret-bytes.ts'
 const DECISION_ID = /^[0-9a-f]{32}$/
 const DECISION_ID_BYTES = 16
 
-/** Keys that can be taken back from every holder. */
+/** Tenant keys that can be revoked from every holder. */
 export interface WipeableTenantKeys extends TenantKeys {
-  /** Derives nothing from now on: `tenant_destroyed`. */
+  /** After this, deriving a key throws `tenant_destroyed`. */
   wipe(): void
 }
 
-/** `tenant_key` and `label_salt`: 32 bytes each; both are wiped, the derived prefixes stay. */
+/** `tenant_key` and `label_salt` are 32 bytes each. Both are wiped; the derived prefixes stay. */
 export function tenantKeys(
   tenant_id: string,
   tenant_key: Buffer,
@@ -60,8 +60,8 @@ function deriveKey(parts: readonly Uint8Array[]): KeyObject {
   return key
 }
 
-// A destroyed secret reads as zeros. Sealing under it would look sealed and be open to anyone
-// who has the tenant key, so it is refused here, at the last place that can notice.
+// A destroyed secret reads as zeros. Data sealed under it would be open to anyone who has the
+// tenant key, so it is refused here, in the last place that can notice.
 function checked(secret: Buffer): Buffer {
   if (secret.length !== SECRET_BYTES || isErased(secret))
     throw new KeyringError('bad_secret', `a secret must be ${SECRET_BYTES} bytes and not destroyed`)

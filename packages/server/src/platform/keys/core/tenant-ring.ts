@@ -19,7 +19,7 @@ export class TenantRing {
   readonly #secrets: SecretStore
   readonly #master: MasterHolder
   readonly #open = new LruCache<string, WipeableTenantKeys>({ max: TENANTS_IN_MEMORY_MAX })
-  /** Changes whenever tenants may have been destroyed: what was read before is not kept after. */
+  /** Changes whenever tenants may have been destroyed; keys read before a change are not cached. */
   #generation = 0
 
   constructor({
@@ -63,7 +63,7 @@ export class TenantRing {
     this.#open.delete(tenant_id)
   }
 
-  /** Drops the tenants that any process has destroyed; returns their ids. */
+  /** Removes from memory the tenants that any process has destroyed; returns their ids. */
   async dropDestroyed(): Promise<string[]> {
     this.#generation += 1
     const destroyed = await listTenantIds(this.#db, 'destroyed')

@@ -1,4 +1,4 @@
-// Making, opening and rewrapping the stored rows of tenants' keys.
+// Creates, opens and rewraps the stored rows of tenants' keys.
 
 import { randomBytes } from 'node:crypto'
 import { KeyringError } from '../keyring-error.ts'
@@ -40,7 +40,7 @@ export function openTenantRow(master: MasterHolder, row: TenantRow): WipeableTen
   return tenantKeys(row.tenant_id, tenantKey(master, row), labelSalt(master, row))
 }
 
-/** The same keys, wrapped under the next master key. */
+/** Wraps the same keys under the next master key. */
 export function rewrapTenantRow(row: TenantRow, { from, next }: MasterRotation): TenantRow {
   const { tenant_id: owner } = row
   if (isDestroyed(row)) return row

@@ -5,7 +5,7 @@ import type { KeyringTables } from './tables.ts'
 
 export type TenantRow = Readonly<KeyringTables['tenants']>
 
-/** false: the tenant has a row already, which keeps its keys. */
+/** Returns false if the tenant already has a row, which keeps its keys. */
 export async function insertTenant(tx: KeyringTx, row: TenantRow): Promise<boolean> {
   const query = tx.tables.insertInto('tenants').values(row)
   return (await tx.run(query.onConflict((on) => on.doNothing()))) > 0
@@ -18,14 +18,14 @@ export async function findTenant(
   return db.first(db.tables.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant_id))
 }
 
-/** Whether the tenant has keys; if so, only this transaction gives out its numbers. */
+/** Whether the tenant has keys. If so, locks it: only this transaction can hand out its numbers. */
 export async function lockLiveTenant(tx: KeyringTx, tenant_id: string): Promise<boolean> {
   const query = tx.tables.selectFrom('tenants').select('tenant_key')
   const row = await tx.first(query.where('tenant_id', '=', tenant_id).forUpdate())
   return row !== undefined && row.tenant_key.length > 0
 }
 
-/** Ids of tenants, ascending: of all there ever were, or of those with or without keys. */
+/** Ids of tenants, ascending: of all that ever existed, or only those with or without keys. */
 export async function listTenantIds(
   db: KeyringQueries,
   which: 'all' | 'live' | 'destroyed',
@@ -49,7 +49,7 @@ export async function listTenantRows(
   return db.all(query.orderBy('tenant_id').limit(page.limit))
 }
 
-/** Sets the keys of tenants, also of those without a row. */
+/** Sets the keys of tenants and creates missing rows. */
 export async function upsertTenants(tx: KeyringTx, rows: readonly TenantRow[]): Promise<void> {
   await tx.run(
     tx.tables

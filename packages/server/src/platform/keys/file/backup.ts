@@ -1,4 +1,4 @@
-// Backs an embedded keyring up into one file, and restores it from such a file.
+// Backs up an embedded keyring into one file, and restores it from such a file.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -27,18 +27,19 @@ import { addSlotPages, unpackBackup } from './schema.sql.ts'
 import { type SlotFile, slotFileHeader } from './slot-file.ts'
 import type { SqliteDb } from './sqlite-db.ts'
 
-/** Copies while erasures go on; the last one counts as it is. */
+/** Attempts to copy while erasures are recorded; the last copy is kept in any case. */
 const ATTEMPTS = 20
 
 export const DB_FILE = 'keyring.db'
 export const SLOT_FILE = 'secrets.slots'
 
 /**
- * One file at `path`, replaced as a whole. Tables first, slots after: a secret destroyed in
- * between is zeros in the backup whatever its tables say. Where another process has recorded an
- * erasure in between, the copy is made once more: its ledger is to name every memory whose secret
- * it lacks. It holds the secrets of its time; restoring it replays the newest ledger, and keeping
- * it away from the data backup is what keeps both useless alone.
+ * Writes one file at `path`, replacing it as a whole. Copies the tables first and the slots second:
+ * a secret destroyed in between is zeros in the backup, whatever its tables say. If another process
+ * has recorded an erasure in between, copies again, because the ledger of the copy has to name
+ * every memory whose secret it lacks. The backup holds the secrets of its time: a restore replays
+ * the newest ledger, and it must be kept apart from the data backup, so that neither is useful
+ * alone.
  */
 export async function backupKeyring(db: SqliteDb, slots: SlotFile, path: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`
@@ -59,8 +60,8 @@ export async function backupKeyring(db: SqliteDb, slots: SlotFile, path: string)
 }
 
 /**
- * Makes `dir` a keyring from the file `backupTo` wrote. `keyring_exists` unless `dir` is absent
- * or empty; `backup_unreadable` leaves nothing behind.
+ * Creates a keyring in `dir` from a file of `backupTo`. Throws `keyring_exists` unless `dir` is
+ * absent or empty. After `backup_unreadable`, nothing is left behind.
  */
 export async function restoreFileKeyring(options: { from: string; dir: string }): Promise<void> {
   const { from, dir } = options

@@ -23,19 +23,19 @@ import { loadSlotsEnd } from './slots.sql.ts'
 import { SqliteDb } from './sqlite-db.ts'
 
 interface FileKeyringOptions {
-  /** Created, with mode 0700, when absent. One process may write to it at a time. */
+  /** Created with mode 0700 if absent. Only one process may write to it at a time. */
   readonly dir: string
   /** 32 bytes. */
   readonly master_key: Buffer
-  /** 32 bytes: of a rotation that was cut off; opens the keyring too. */
+  /** 32 bytes: the next key of an interrupted rotation, which opens the keyring too. */
   readonly next_master_key?: Buffer | undefined
-  /** Microseconds since the epoch; dates the signing keys made by the first open. */
+  /** Microseconds since the epoch; signing keys that the first open creates are valid from then. */
   readonly now_us: () => number
   /** File that ledger changes and signed checkpoints are appended to; best on another disk. */
   readonly ledger_copy?: string | undefined
   /**
-   * For reading beside the process that owns the keyring: nothing is created, merged, destroyed or
-   * written, and the ledger copy is not read.
+   * Opens for reading beside the process that owns the keyring: creates, merges, destroys and
+   * writes nothing, and does not read the ledger copy.
    */
   readonly read_only?: boolean
 }
@@ -47,9 +47,10 @@ export interface KeyringFiles {
 }
 
 /**
- * Opens or creates. Before it resolves, the ledger and the checkpoints agree with their copy, and
- * every secret that the ledger names is destroyed, whatever the state of its row. Destruction
- * follows the row: after a crash between the two, or on a restored keyring, it happens here.
+ * Opens or creates a keyring. When it resolves, the ledger and the checkpoints agree with their
+ * copy, and every secret that the ledger names is destroyed, whatever the state of its row.
+ * Normally destruction follows the row; after a crash between the two, or on a restored keyring, it
+ * happens here.
  */
 export async function openFileKeyring(options: FileKeyringOptions): Promise<Keyring> {
   const { dir, ledger_copy, read_only = false } = options
@@ -77,7 +78,7 @@ export async function openFileKeyring(options: FileKeyringOptions): Promise<Keyr
   }
 }
 
-/** `wrong_master_key` when the keyring is wrapped under another key. */
+/** Throws `wrong_master_key` if the keyring is wrapped under another key. */
 export async function openKeyringFiles(
   dir: string,
   master: MasterHolder,

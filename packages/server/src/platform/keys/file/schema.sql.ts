@@ -12,7 +12,7 @@ export const APPLICATION_ID = 0x4373744b
 const BACKUP_APPLICATION_ID = 0x43737442
 export const SCHEMA_VERSION = 2
 
-/** In an order in which rows can be copied: no row before the one it refers to. */
+/** In an order in which rows can be copied: a row never precedes one that it refers to. */
 export const TABLES = [
   'instance',
   'tenants',

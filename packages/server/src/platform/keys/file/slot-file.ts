@@ -2,11 +2,11 @@
 //
 // Layout, big-endian:
 //   slot 0        header: "custslot" (8) ‖ version u32 (1) ‖ slot size u32 (32) ‖ instance id (16)
-//   slot n >= 1   bytes 32n … 32n+31: one secret, or 32 zeros: destroyed, or not yet used
-// Slots are handed out upwards and never again; keyring.db says which slot is whose. The
-// file grows by zeros ahead of use, so that writing a secret changes no file metadata and the
-// secret lands on the blocks that destroying it will overwrite. On copy-on-write file systems
-// (btrfs, ZFS, snapshots) overwriting leaves the old block: there the guarantee needs a plain one.
+//   slot n >= 1   bytes 32n … 32n+31: one secret; 32 zeros if destroyed or not yet used
+// Slots are handed out in ascending order and never reused; keyring.db records the owner of each
+// slot. The file grows by zeros ahead of use, so that writing a secret changes no file metadata and
+// the secret lands on the blocks that destroying it will overwrite. On copy-on-write file systems
+// (btrfs, ZFS, snapshots) overwriting keeps the old block: the guarantee needs another file system.
 
 import {
   closeSync,
@@ -40,7 +40,7 @@ export function slotFileHeader(instance_id: string): Buffer {
 
 interface SlotFileExpectation {
   readonly instance_id: string
-  /** One past the last slot handed out. */
+  /** End (exclusive) of the slots handed out. */
   readonly slots_end: number
 }
 
@@ -54,7 +54,7 @@ export class SlotFile {
     this.#size = size
   }
 
-  /** For reading beside the process that writes it; `slots_end` may have grown since. */
+  /** Opens for reading beside the process that writes; `slots_end` may have grown since. */
   static openReadOnly(path: string, expected: SlotFileExpectation): SlotFile {
     if (!existsSync(path)) throw new KeyringError('slot_file_missing', `${path} is missing`)
     const fd = openSync(path, 'r')
@@ -66,7 +66,7 @@ export class SlotFile {
     }
   }
 
-  /** Creates it when no slot was ever handed out; otherwise it must be there and whole. */
+  /** Creates the file if no slot was ever handed out; otherwise it must exist and be complete. */
   static open(path: string, expected: SlotFileExpectation): SlotFile {
     const unused = expected.slots_end <= FIRST_SLOT
     // A crash during the very first open can leave the name without its 32 bytes.
@@ -85,7 +85,7 @@ export class SlotFile {
     }
   }
 
-  /** A fresh copy of slots `[start, end)`. */
+  /** A copy of slots `[start, end)`. */
   read({ start, end }: NumberRun): Buffer {
     this.#requireOpen()
     const bytes = Buffer.alloc((end - start) * SECRET_BYTES)
@@ -93,7 +93,7 @@ export class SlotFile {
     return bytes
   }
 
-  /** Durable when it returns. `secrets` is a whole number of slots. */
+  /** Durable when it returns. The length of `secrets` is a multiple of the slot size. */
   write(start: number, secrets: Uint8Array): void {
     this.#requireOpen()
     const end = start * SECRET_BYTES + secrets.length
@@ -102,7 +102,7 @@ export class SlotFile {
     fdatasyncSync(this.#fd)
   }
 
-  /** Zeros over every run, then one flush: when it returns the secrets are nowhere in the file. */
+  /** Writes zeros over every run, then flushes once; then the secrets are gone from the file. */
   erase(runs: readonly NumberRun[]): void {
     if (runs.length === 0) return
     this.#requireOpen()
@@ -116,7 +116,7 @@ export class SlotFile {
     closeSync(this.#fd)
   }
 
-  // The system may have given the number of a closed file to another one.
+  // After the file is closed, the system may have reused its descriptor for another file.
   #requireOpen(): void {
     if (this.#closed) throw new KeyringError('keyring_unavailable', 'the keyring is closed')
   }

@@ -1,4 +1,4 @@
-// Secrets of the embedded keyring: in slots of a file, each destroyed by overwriting it in place.
+// Secrets of the embedded keyring: slots of a file, each destroyed by overwriting it in place.
 
 import { randomFillSync } from 'node:crypto'
 import {
@@ -40,7 +40,7 @@ import {
 import type { SqliteDb } from './sqlite-db.ts'
 
 const KINDS: readonly SecretKind[] = ['fact', 'decision']
-/** Slots this near are fetched by one read: 4 kB more cost less than a second call. */
+/** Slots at most this far apart share one read: 4 kB more cost less than a second call. */
 const READ_GAP_SLOTS = 128
 const RUN_SLOTS_MAX = 32_768
 
@@ -68,7 +68,7 @@ export class SlotStore implements SecretStore {
     const owner = { tenant_id, kind }
     const count = reserveCount(options)
     const secrets = randomFillSync(Buffer.alloc(count * SECRET_BYTES))
-    // Secrets are flushed before the row that names them: a crash in between leaves slots that no
+    // Secrets are flushed before the row that names them. A crash in between leaves slots that no
     // row names, and the next reservation overwrites them.
     const block = await this.#db.transact(async (tx) => {
       const first = await chooseBlock(tx, owner, { at_least: options.at_least, count })
@@ -108,7 +108,7 @@ export class SlotStore implements SecretStore {
     this.#erase(owner, await locate(this.#db, this.#index, { owner, numbers }), numbers)
   }
 
-  /** No secret is made once the row is empty. SQLite's log keeps the wrapped keys until the end. */
+  /** Empties the row first, so that no secret is created. Truncates SQLite's log at the end. */
   async destroyTenant(tenant_id: string): Promise<void> {
     await this.#db.transact((tx) => upsertTenants(tx, [destroyedRow(tenant_id)]))
     await this.#removeSecrets(tenant_id)
@@ -165,7 +165,7 @@ export class SlotStore implements SecretStore {
   }
 
   #secretTx(tx: KeyringTx): SecretTx {
-    // Blocks of a transaction that fails must not stay in the store's own index.
+    // Must not use the store's own index, which would keep the blocks of a failed transaction.
     const index = new BlockIndex(tx)
     const load = async (owner: SecretOwner, numbers: readonly number[]) =>
       this.#readSlots(await locate(tx, index, { owner, numbers }))
@@ -186,7 +186,7 @@ export class SlotStore implements SecretStore {
         if (owner.kind === 'day') await deleteDays(tx, numbers)
       },
       listDaysBefore: async (day) => (await listDaysBefore(tx, day)).map((row) => row.day),
-      // Slots are not sealed: there is no key for them.
+      // Slots are not sealed, so there is no key to create or rewrap.
       addTenant: async () => undefined,
       rewrap: async () => undefined,
       listUnfinishedRenewals: () => listUnfinished(tx, load),
@@ -245,7 +245,7 @@ export class SlotStore implements SecretStore {
     for (const number of numbers) this.#memory.wipe(keyOf({ tenant_id, kind }), number)
   }
 
-  /** Reads each slot again before it deletes the rows that name the slots. */
+  /** Rereads each slot before it deletes the rows that name the slots. */
   async #removeSecrets(tenant_id: string): Promise<void> {
     for (const kind of KINDS) {
       const owner = { tenant_id, kind }
@@ -269,7 +269,7 @@ export class SlotStore implements SecretStore {
 
 const keyOf = ({ tenant_id, kind }: BlockOwner): string => `${kind}\n${tenant_id}`
 
-/** Slots by number. */
+/** Maps numbers to their slots. */
 async function locate(
   db: KeyringQueries,
   index: BlockIndex,
@@ -295,19 +295,19 @@ async function listUnfinished(db: KeyringQueries, load: SecretTx['load']): Promi
   return unfinished
 }
 
-/** Per tenant and kind: the block in use and those just before it. */
+/** Blocks in memory per tenant and kind: the one in use and those just before it. */
 const BLOCKS_PER_OWNER_MAX = 4
-/** 32 bytes a number: 256 blocks of 1,024 are 8 MiB. */
+/** Each number takes 32 bytes, so that 256 blocks of 1,024 take 8 MiB. */
 const BYTES_MAX = 8 * 1024 * 1024
 
 interface MemoryBlock {
   readonly first: number
-  /** Outside the JavaScript heap's moving parts, so that wiping it wipes the only copy. */
+  /** A Buffer is not moved by the garbage collector, so wiping it wipes the only copy. */
   readonly secrets: Buffer
 }
 
 class BlockMemory {
-  // In order of last reservation: the blocks of the first entry are dropped first.
+  // In the order of the last reservation: blocks of the first entry are evicted first.
   readonly #owners = new Map<string, MemoryBlock[]>()
   #bytes = 0
 
@@ -321,7 +321,7 @@ class BlockMemory {
     while (this.#bytes > BYTES_MAX && this.#owners.size > 1) this.#dropFromOldest()
   }
 
-  /** A view of the 32 bytes, zeros when destroyed; undefined when not in memory. */
+  /** A view of the 32 bytes, which are zeros if destroyed; undefined if not in memory. */
   find(owner: string, number: number): Buffer | undefined {
     if (!Number.isInteger(number)) return undefined
     for (const { first, secrets } of this.#owners.get(owner) ?? []) {
@@ -373,7 +373,7 @@ class BlockIndex {
     this.#db = db
   }
 
-  /** The slot of each number that was ever given out. */
+  /** The slot of each number that was ever handed out. */
   async locate(owner: BlockOwner, numbers: readonly number[]): Promise<Map<number, number>> {
     const slots = new Map<number, number>()
     let blocks = this.#known(owner)
@@ -390,7 +390,7 @@ class BlockIndex {
     return slots
   }
 
-  /** The blocks are read again: one may have been added before those that are known. */
+  /** Makes the next call read the blocks again: one may have been added before the known ones. */
   forget(owner: BlockOwner): void {
     this.#blocks.delete(keyOf(owner))
   }
@@ -403,11 +403,11 @@ class BlockIndex {
     return empty
   }
 
-  /** Adds blocks reserved since, through this connection or another. */
+  /** Adds blocks reserved since the last read, through this connection or another. */
   async #refresh(owner: BlockOwner): Promise<SlotBlock[]> {
     const known = this.#known(owner)
     const rows = await listBlocks(this.#db, owner, endOf(known))
-    // Another refresh may have added some of them meanwhile.
+    // Another refresh may have added some of them during the read.
     const end = endOf(known)
     for (const row of rows) if (row.first >= end) known.push(row)
     return known

@@ -30,12 +30,12 @@ export async function hasBlocks(db: KeyringQueries, tenant_id: string): Promise<
   return (await db.first(query.where('tenant_id', '=', tenant_id).limit(1))) !== undefined
 }
 
-/** One past the last slot in use. */
+/** End (exclusive) of the slots in use. */
 export async function loadSlotsEnd(db: KeyringQueries): Promise<number> {
   return slotsEndOf(await db.first(db.tables.selectFrom('instance').select('slots_end')))
 }
 
-/** The first of `count` slots that are now this transaction's; unused again if it fails. */
+/** Reserves `count` slots for this transaction and returns the first; free again on rollback. */
 export async function takeSlots(tx: KeyringTx, count: number): Promise<number> {
   const query = tx.tables
     .updateTable('instance')
@@ -49,7 +49,7 @@ function slotsEndOf(row: { slots_end?: number | undefined } | undefined): number
   throw new KeyringError('keyring_damaged', 'the keyring has no instance row')
 }
 
-/** Slots of these days' keys. */
+/** Slots of the keys of the given days. */
 export async function listDaySlots(
   db: KeyringQueries,
   days: readonly number[],
@@ -57,7 +57,7 @@ export async function listDaySlots(
   return db.all(db.tables.selectFrom('day_keys').selectAll().where('day', 'in', days))
 }
 
-/** Of all days before `day`, ascending. */
+/** Slots of the keys of all days before `day`, ascending by day. */
 export async function listDaysBefore(
   db: KeyringQueries,
   day: number,

@@ -13,7 +13,7 @@ import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.sql.ts'
 const LOCK_WAIT_MS = 5000
 const STATEMENTS_MAX = 200
 
-// A transaction of SQLite locks the whole file; there is no syntax for row locks.
+// Omits row locks, which SQLite has no syntax for: its transaction locks the whole file.
 class Compiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
     if (node.modifier !== 'ForUpdate' && node.modifier !== 'ForShare')
@@ -24,8 +24,8 @@ class Compiler extends SqliteQueryCompiler {
 const compiler = new Compiler()
 
 /**
- * Statements run synchronously underneath. Reads and transactions run one after another, so that
- * no caller sees or joins a transaction that is not committed.
+ * Statements run synchronously. Reads and transactions are queued, so that no caller sees or joins
+ * an uncommitted transaction of another.
  */
 export class SqliteDb implements KeyringDb {
   readonly shared = false
@@ -38,7 +38,7 @@ export class SqliteDb implements KeyringDb {
     this.#db = db
   }
 
-  /** Opens or creates; `keyring_damaged` when the file is something else. */
+  /** Opens or creates the file. Throws `keyring_damaged` if it is not a keyring. */
   static open(path: string, { read_only = false } = {}): SqliteDb {
     // SQLite gives its log the mode of the database, so both are private from the first byte.
     if (!read_only) closeSync(openSync(path, 'a', PRIVATE_FILE))
@@ -90,12 +90,12 @@ export class SqliteDb implements KeyringDb {
     })
   }
 
-  /** A reader of an old snapshot may keep the log from being emptied: SQLite does not throw. */
+  /** A reader of an old snapshot may keep SQLite from truncating the log, without an error. */
   async truncateLog(): Promise<void> {
     await this.#inOrder(() => this.#prepare('PRAGMA wal_checkpoint(TRUNCATE)').get())
   }
 
-  /** A copy of the tables as a new file; `then` runs before anything else changes them. */
+  /** Copies the tables to a new file; `then` runs before anything else can change them. */
   copyTo<T>(path: string, then: () => T): Promise<T> {
     return this.#inOrder(() => {
       this.#prepare('VACUUM INTO ?').run(path)
@@ -107,14 +107,14 @@ export class SqliteDb implements KeyringDb {
     this.#db.close()
   }
 
-  // Each caller continues before the next work begins.
+  // Each caller continues before the next work starts.
   #inOrder<T>(work: () => T | Promise<T>): Promise<T> {
     const result = this.#last.then(work)
     this.#last = result.catch(() => undefined)
     return result
   }
 
-  // The casts are the parse boundary: tables are STRICT and written only by this folder.
+  // The casts are the parse boundary: tables are STRICT, and only this folder writes them.
   #all<O>(query: Query<O>): O[] {
     const { sql, values } = compile(query)
     return this.#prepare(sql).all(...values) as O[]
@@ -171,6 +171,6 @@ export class SqliteDb implements KeyringDb {
 
 function compile(query: Query<unknown>): { sql: string; values: SQLInputValue[] } {
   const { sql, parameters } = compiler.compileQuery(query.toOperationNode(), createQueryId())
-  // Parse boundary: the types of the tables let only these values be bound.
+  // Parse boundary: the types of the tables allow only these values as parameters.
   return { sql, values: [...parameters] as SQLInputValue[] }
 }

@@ -1,5 +1,5 @@
-// Imports an embedded keyring into PostgreSQL in one transaction, all of it or nothing, and proves
-// that the two are equal.
+// Imports an embedded keyring into PostgreSQL in one transaction, and proves that the two keyrings
+// are equal.
 
 import { isDeepStrictEqual } from 'node:util'
 import { type BlockOwner, insertBlock } from '../core/blocks.sql.ts'
@@ -32,19 +32,19 @@ import {
 import type { KeyringSource } from './import-source.ts'
 
 const KINDS = ['fact', 'decision'] as const
-/** Secrets read, sealed and sent at once. */
+/** Secrets per page of reading, sealing and sending. */
 const SECRETS_PAGE = 1_024
 const TENANTS_PAGE = 1_000
 
 export interface ImportTarget {
   readonly db: KeyringPg
   readonly master: MasterHolder
-  /** The instance of the existing keyring; null: there is none, '': rows without an instance. */
+  /** Instance id of the existing keyring; null if none, '' for rows without an instance. */
   owner(): Promise<string | null>
   close(): Promise<void>
 }
 
-/** Keys are of 32 bytes: what is imported is wrapped under the one that the keyring is under. */
+/** Keys have 32 bytes. What is imported is wrapped under the key that the keyring is under. */
 export function openImportTarget(options: {
   readonly url: string
   readonly master_key: Buffer
@@ -60,8 +60,8 @@ export function openImportTarget(options: {
 }
 
 /**
- * Imports everything that is alive, wrapped again; destroyed secrets are left out. `clear` deletes
- * the rows that are there; without it `keyring_exists` when there are any.
+ * Imports all live data and wraps it again; destroyed secrets are left out. `clear` deletes
+ * existing rows; without it, existing rows cause `keyring_exists`.
  */
 export async function importKeyring(
   source: KeyringSource,
@@ -147,7 +147,7 @@ async function importTenants(
   }
 }
 
-/** Numbers that were given out to a tenant, in pages, and the secrets that are not destroyed. */
+/** Pages of the numbers handed out to a tenant, with the secrets that are not destroyed. */
 async function* secretPages(
   { db, slots }: KeyringSource,
   owner: BlockOwner,
@@ -181,7 +181,7 @@ async function importSigningKeys(
   }
 }
 
-/** The rows of a table of the embedded keyring, in pages. */
+/** Pages of the rows of a table of the embedded keyring. */
 async function* plainPages(
   { db }: KeyringSource,
   table: PlainTable,
@@ -197,17 +197,17 @@ async function* plainPages(
 
 export interface KeyringProof {
   readonly tenants: number
-  /** Secrets that are there on both sides, with the same bytes. */
+  /** Secrets that exist on both sides with the same bytes. */
   readonly secrets: number
   /** Numbers whose secret is destroyed on both sides. */
   readonly destroyed: number
-  /** Retired ones included. */
+  /** Includes retired keys. */
   readonly signing_keys: number
-  /** The number of entries in the erasure ledger. */
+  /** Entries in the erasure ledger. */
   readonly entries: number
 }
 
-/** Throws `keyring_damaged`, naming what differs, unless everything is equal. */
+/** Throws `keyring_damaged`, which names the difference, unless everything is equal. */
 export async function compareKeyring(
   source: KeyringSource,
   target: ImportTarget,
@@ -265,7 +265,7 @@ async function compareTenantKeys(
 
 type TenantKeys = ReturnType<typeof openTenantRow>
 
-// Compares derived keys: the keys they derive from leave no keyring.
+// Compares derived keys, because the keys that they derive from never leave a keyring.
 function sameKeys(one: TenantKeys, other: TenantKeys): boolean {
   const probe = () => Buffer.alloc(32, 1)
   return one.label('') === other.label('') && one.factKey(probe()).equals(other.factKey(probe()))
@@ -303,7 +303,7 @@ async function compareSigningKeys(
   requireSame('signing keys', rows.map(publishedOf), copied.map(publishedOf))
   for (const [i, row] of copied.entries()) {
     requireSame('seeds', rows[i]?.seed === null, row.seed === null)
-    // Throws unless the seed is that of its public key.
+    // Throws unless the seed belongs to the public key.
     if (row.seed) openSigningKey(master, row, row.seed)
   }
   return rows.length

@@ -1,4 +1,4 @@
-// Opens the embedded keyring that is taken into PostgreSQL: read only, and complete.
+// Opens the embedded keyring to import, read-only, and checks that nothing in it is unfinished.
 
 import { existsSync } from 'node:fs'
 import type { KeyringQueries } from '../core/database.ts'
@@ -17,13 +17,13 @@ import { type MasterHolder, masterKeyObject } from '../wrap.ts'
 
 export interface KeyringSource extends KeyringFiles {
   readonly master: MasterHolder
-  /** The one of the keys that opened it. */
+  /** The key that opened the keyring. */
   readonly key: Buffer
   readonly instance: InstanceRow
   close(): void
 }
 
-/** Opens the keyring in `dir` with the first of the keys that fits; else `wrong_master_key`. */
+/** Opens the keyring in `dir` with the first key that fits; else throws `wrong_master_key`. */
 export async function openKeyringSource(
   dir: string,
   keys: readonly Buffer[],
@@ -42,10 +42,10 @@ export async function openKeyringSource(
 }
 
 /**
- * Whether a start of the service would have something to finish: a requested erasure, a plan that
+ * Whether the next start of the service would have work to finish: a requested erasure, a plan that
  * no entry claims, a line of the ledger copy that the keyring lacks, or a secret that the ledger
- * destroys. Such a keyring must not be imported: PostgreSQL would keep in its pages what is then
- * destroyed.
+ * destroys. Such a keyring must not be imported, because the pages of PostgreSQL would keep what
+ * that work destroys.
  */
 export async function hasUnfinishedErasures(
   { db, slots, instance }: KeyringSource,
@@ -58,7 +58,7 @@ export async function hasUnfinishedErasures(
   return (await new SlotStore(db, slots).listUndestroyedSecrets()).length > 0
 }
 
-/** Whether every entry of the copy is completed in the keyring. */
+/** Whether the keyring has every entry of the copy as completed. */
 async function hasEveryLine(
   db: KeyringQueries,
   path: string,

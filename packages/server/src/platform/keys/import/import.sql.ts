@@ -1,4 +1,4 @@
-// Queries that copy the tables of an embedded keyring that hold nothing wrapped.
+// Queries that copy those tables of an embedded keyring that hold nothing wrapped.
 
 import { type Kysely, sql } from 'kysely'
 import type { KeyringQueries, KeyringTx } from '../core/database.ts'
@@ -7,7 +7,7 @@ import type { PgQueries, PgTx } from '../postgres/keyring-pg.ts'
 export interface PlainTable {
   readonly name: string
   readonly columns: readonly string[]
-  /** Columns that order the rows and tell them apart. */
+  /** Columns that order and identify the rows. */
   readonly key: readonly string[]
 }
 export type PlainRow = Readonly<Record<string, string | number | null>>
@@ -57,7 +57,7 @@ export const PLAIN_TABLES: readonly PlainTable[] = [
 ]
 
 /**
- * Rows after `after` in the order of the table's key, at most `PAGE`. Both engines compare text
+ * At most `PAGE` rows after `after`, in the order of the table's key. Both engines compare text
  * bytewise, so both sides have the same pages.
  */
 export async function listPlainRows(
@@ -84,12 +84,12 @@ export async function insertPlainRows(
   await tx.run(plainTables(tx).insertInto(name).values(rows))
 }
 
-/** Tables known by name only: their rows are copied and compared as they are. */
+/** Tables that are known by name only; their rows are copied and compared unchanged. */
 function plainTables(db: KeyringQueries): Kysely<Record<string, PlainRow>> {
   return db.tables as unknown as Kysely<Record<string, PlainRow>>
 }
 
-/** Every table that is empty in a keyring that was migrated and never opened. */
+/** Every table that is empty in a keyring that was migrated but never opened. */
 export const EMPTY_AT_FIRST: readonly string[] = [
   'instance',
   'tenants',
@@ -101,7 +101,7 @@ export const EMPTY_AT_FIRST: readonly string[] = [
   ...PLAIN_TABLES.map(({ name }) => name),
 ]
 
-/** A table that holds rows; null: the keyring is as migrating makes it, or not there at all. */
+/** A table that has rows; null if the keyring is only migrated, or does not exist. */
 export async function findTableWithRows(db: PgQueries, schema: string): Promise<string | null> {
   for (const name of EMPTY_AT_FIRST) {
     const there = await db.queryFirst<{ found: string | null }>(
@@ -114,7 +114,7 @@ export async function findTableWithRows(db: PgQueries, schema: string): Promise<
   return null
 }
 
-/** The instance whose keyring it is; null when there is none, '' for rows without an instance. */
+/** Instance id of the keyring; null if there is none, '' for rows without an instance. */
 export async function findOwner(db: PgQueries, schema: string): Promise<string | null> {
   if ((await findTableWithRows(db, schema)) === null) return null
   const row = await db.queryFirst<{ instance_id: string }>(
@@ -123,14 +123,14 @@ export async function findOwner(db: PgQueries, schema: string): Promise<string |
   return row?.instance_id ?? ''
 }
 
-/** Empties every table as migrating makes it, and drops the tables' files with their old pages. */
+/** Truncates every table, which also deletes the tables' files with their old pages. */
 export async function truncateAll(tx: PgTx): Promise<void> {
   const names = [...EMPTY_AT_FIRST, 'processes'].map((name) => `keyring.${name}`)
   await tx.execute(`TRUNCATE ${names.join(', ')} RESTART IDENTITY`)
   await tx.execute('UPDATE keyring.counters SET value = 0')
 }
 
-/** Numbers new ledger entries after the imported ones. */
+/** Makes new ledger entries continue the numbers of the imported ones. */
 export async function updateLedgerCounter(tx: PgTx): Promise<void> {
   await tx.execute(
     `UPDATE keyring.counters SET value = (SELECT coalesce(max(ledger_id), 0) FROM keyring.ledger)

@@ -1,5 +1,5 @@
-// The keys of one tenant, from one keyring on PostgreSQL to another: each secret is opened under
-// the keys of the one and sealed under those of the other in memory.
+// Moves the keys of one tenant between two keyrings on PostgreSQL: opens each secret under the keys
+// of the source and seals it under those of the destination, in memory.
 
 import { isDeepStrictEqual } from 'node:util'
 import { type BlockOwner, insertBlock } from '../core/blocks.sql.ts'
@@ -19,21 +19,21 @@ interface KeysOnTheirWay {
   readonly from: Side
   readonly to: Side
   readonly tenant_id: string
-  /** RFC 3339: until then the signing keys of the source have signed for the tenant. */
+  /** RFC 3339. The signing keys of the source have signed for the tenant until this time. */
   readonly at: string
 }
 
-/** What both keyrings have of the tenant. */
+/** What both keyrings have for the tenant. */
 interface TenantKeysProof {
-  /** Secrets that are there; equal on both sides. */
+  /** Existing secrets, which are equal on both sides. */
   readonly secrets: number
   readonly blocks: number
   /** Entries of the erasure ledger. */
   readonly ledger: number
-  /** Lower hex SHA-256 of the entries, without their numbers, and of what they name. */
+  /** Lower hex SHA-256 of the entries, without their numbers, and of the secrets that they name. */
   readonly ledger_sha256: string
   readonly checkpoint: { readonly tree_size: number; readonly root_hash: string } | null
-  /** Public keys of the source that the destination now publishes too. */
+  /** Public keys of the source that the destination publishes too. */
   readonly signing_keys: number
 }
 
@@ -41,7 +41,7 @@ const KINDS = ['fact', 'decision'] as const
 const PAGE = 1_024
 const COPIES_MAX = 5
 
-/** Tables whose rows are copied as they are; `order` is that of the digest. */
+/** Tables whose rows are copied unchanged; `order` is the row order of the digest. */
 const PLAIN = [
   { name: 'ledger_parts', columns: ['parts_id', 'part', 'plan'], order: 'parts_id, part' },
   {
@@ -81,7 +81,7 @@ export async function requireTwoKeyrings(from: Side, to: Side): Promise<void> {
     throw new KeyringError('bad_argument', 'both clusters have the same keyring')
 }
 
-/** Whether it had the tenant before: with keys, or with keys that were destroyed. */
+/** Whether the keyring ever had keys of the tenant, including destroyed ones. */
 export async function findKeysOf(
   { db }: Side,
   tenant_id: string,
@@ -91,7 +91,7 @@ export async function findKeysOf(
   return isDestroyed(row) ? 'destroyed' : 'keys'
 }
 
-/** Makes every number of an erasure that was given out before outdated. */
+/** Makes every fencing number issued for the tenant stale. */
 export async function outdateErasures({ db }: Side, tenant_id: string): Promise<void> {
   await db.transact((tx) =>
     tx.execute(
@@ -102,7 +102,7 @@ export async function outdateErasures({ db }: Side, tenant_id: string): Promise<
   )
 }
 
-/** Erasures that were begun and are not certified. */
+/** Number of erasures that were requested but are not certified. */
 export async function countOpenErasures({ db }: Side, tenant_id: string): Promise<number> {
   const row = await db.queryFirst<{ open: number }>(
     `SELECT count(*) AS open FROM keyring.ledger WHERE tenant_id = $1 AND state = 'requested'`,
@@ -112,9 +112,10 @@ export async function countOpenErasures({ db }: Side, tenant_id: string): Promis
 }
 
 /**
- * Copies everything and proves it, again where it differs: a process of the source may reserve
- * secrets in advance meanwhile, also while writes are paused. No record uses those that it reserves
- * after the last copy. Throws KeyringError, naming what differs each time.
+ * Copies everything and proves it. Repeats both if the proof fails, because a process of the source
+ * may reserve secrets meanwhile, even while writes are paused. No record uses those that it
+ * reserves after the last copy. Throws KeyringError, which names the difference, if it fails each
+ * time.
  */
 export async function copyProvedKeys(
   way: KeysOnTheirWay,
@@ -132,11 +133,11 @@ export async function copyProvedKeys(
   }
 }
 
-/** In one transaction; what an earlier attempt left there is removed first. */
+/** Copies in one transaction, which first removes what an earlier attempt has left. */
 async function copyTenantKeys(way: KeysOnTheirWay): Promise<void> {
   const { from, to, tenant_id } = way
   await to.db.transact(async (tx) => {
-    // No rotation of the master key there misses what is wrapped below.
+    // Keeps a rotation of the destination's master key from missing what is wrapped below.
     await shareInstance(tx, to.master)
     await removeAll(tx, tenant_id)
     const row = await findTenant(from.db, tenant_id)
@@ -155,12 +156,12 @@ async function copyTenantKeys(way: KeysOnTheirWay): Promise<void> {
     }
     for (const table of PLAIN) await copyPlain(tx, from.db, { ...table, tenant_id })
     await copySigningKeys(tx, way)
-    // Last: nobody else records an erasure until the end of the transaction.
+    // Last, because nobody else can record an erasure from here to the end of the transaction.
     await copyLedger(tx, from.db, tenant_id)
   })
 }
 
-/** Removes what an abandoned move has left in the keyring it went to. */
+/** Removes what an abandoned move has left in the destination keyring. */
 export const removeTenantKeys = ({ db }: Side, tenant_id: string): Promise<void> =>
   db.transact((tx) => removeAll(tx, tenant_id))
 
@@ -258,8 +259,9 @@ const ledgerOf = (tenant_id: string): PlainRows => ({
 })
 
 /**
- * The source's public keys, without their seeds: what they have signed for the tenant verifies at
- * the destination. They count there until the move, also where an earlier move has brought them.
+ * Copies the source's public keys, without their seeds, so that its signatures for the tenant
+ * verify at the destination. There they are valid until the time of the move, also if an earlier
+ * move has copied them.
  */
 async function copySigningKeys(tx: PgTx, { from, at }: KeysOnTheirWay): Promise<void> {
   let prolonged = 0
@@ -292,13 +294,13 @@ async function copySigningKeys(tx: PgTx, { from, at }: KeysOnTheirWay): Promise<
   )
 }
 
-/** Throws KeyringError, naming what differs. */
+/** Throws KeyringError, which names the difference. */
 async function proveTenantKeys(way: KeysOnTheirWay): Promise<TenantKeysProof> {
   const { from, to, tenant_id } = way
   const [row, copied] = [await findTenant(from.db, tenant_id), await findTenant(to.db, tenant_id)]
   const one = row && openTenantRow(from.master, row)
   const other = copied && openTenantRow(to.master, copied)
-  // Derived keys are compared: those they derive from leave no keyring.
+  // Compares derived keys, because the keys that they derive from never leave a keyring.
   const probe = () => Buffer.alloc(32, 1)
   const same = one?.label('') === other?.label('')
   requireSame('keys', one && other && same && one.factKey(probe()).equals(other.factKey(probe())))

@@ -1,4 +1,4 @@
-// Each tenant's newest signed checkpoint, kept so that a restored log cannot pass as the log.
+// Each tenant's newest signed checkpoint, kept so that an older restored log is not accepted.
 
 import { sql } from 'kysely'
 import type { KeyringQueries, KeyringTx } from '../core/database.ts'
@@ -28,9 +28,9 @@ export function checkpointStore(storage: Storage): CheckpointStore {
 }
 
 /**
- * Brings the keyring and its copy to the same checkpoints. A newer one in the copy comes in: this
- * keyring was restored from an older backup, or stopped before its commit. One that the copy
- * lacks goes out.
+ * Brings the keyring and its copy to the same checkpoints. A newer one in the copy is saved in the
+ * keyring, which was restored from an older backup or stopped before its commit. One that the copy
+ * lacks is appended to it.
  */
 export async function syncCheckpoints({ db, order }: Storage, copy: LedgerCopy): Promise<void> {
   const rows = new Map((await listCheckpoints(db)).map((row) => [row.tenant_id, row]))
@@ -58,7 +58,7 @@ function newestOf(lines: Iterable<TenantCheckpoint>): Map<string, TenantCheckpoi
   return newest
 }
 
-// Another root at the same size counts too: the log without it must not continue.
+// Another root at the same size counts too: a log without it must not continue.
 const counts = (line: TenantCheckpoint, last: StoredCheckpoint | undefined): boolean =>
   !last || !(isOlder(line, last) || isSameTree(line, last))
 
@@ -75,7 +75,7 @@ function isSameTree(one: StoredCheckpoint, other: StoredCheckpoint): boolean {
   )
 }
 
-// Two trees signed for one origin and size prove a forked log: this is the last place to stop it.
+// Two signed trees of one origin and size prove a forked log; this is the last place to prevent it.
 function requireSuccessor(last: StoredCheckpoint, next: StoredCheckpoint): void {
   if (isOlder(last, next) || isSameTree(last, next)) return
   throw new KeyringError(

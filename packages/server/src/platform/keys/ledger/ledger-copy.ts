@@ -1,13 +1,13 @@
-// The copy of ledger and checkpoints outside the data: one JSON line per change, never rewritten.
+// A copy of ledger and checkpoints outside the data: one JSON line per change, append-only.
 //
 // A line is the whole entry after the change, with `v` and the keyring's `instance_id`, without
 // `ledger_id`. A later line of the same subject replaces an earlier one.
 // A line with `part` is a part of a plan: it counts once a later line claims its `parts_id`.
 // A line with `checkpoint` is a signed checkpoint of a tenant's log: the newest one counts.
 //
-// A process never cuts off the remains of a failed write: another process may be writing there. It
-// ends the line with `#torn` and the SHA-256 (hex) of what precedes that mark on the line, which
-// records that the line had no newline and so was never acknowledged.
+// A process never truncates the remains of a failed write, because another process may be writing
+// there. It ends the line with `#torn` and the SHA-256 (hex) of the line up to that mark, which
+// records that the line had no newline and was therefore never acknowledged.
 
 import { createHash } from 'node:crypto'
 import {
@@ -25,7 +25,7 @@ import { PRIVATE_FILE, syncDirectory } from '../durable-file.ts'
 import type { LedgerEntry, LedgerPart, TenantCheckpoint } from '../keyring.ts'
 import { KeyringError } from '../keyring-error.ts'
 
-/** An entry without its number, which is each keyring's own. */
+/** An entry without its number, which differs between keyrings. */
 export type CopiedEntry = Omit<LedgerEntry, 'ledger_id'>
 
 /** A change that is appended as one line. */
@@ -41,7 +41,7 @@ export class LedgerCopy {
   readonly #path: string
   readonly #instance_id: string
   readonly #fd: number
-  /** Where the file ended after this process's last write. */
+  /** End of the file after this process's last write. */
   #end: number | undefined
   #closed = false
 
@@ -68,14 +68,15 @@ export class LedgerCopy {
 
   /**
    * Every entry and part of this keyring, oldest first. Skips lines of other keyrings and torn
-   * lines, which were never acknowledged. `ledger_copy_damaged` for any other unreadable line:
-   * skipping it could restore what it erased. Changes nothing, so others may append meanwhile.
+   * lines, which were never acknowledged. Throws `ledger_copy_damaged` for any other unreadable
+   * line, because skipping it could restore what it erased. Changes nothing, so others may append
+   * meanwhile.
    */
   *read(): Generator<CopiedEntry | LedgerPart> {
     for (const line of this.#lines()) if (!('checkpoint' in line)) yield line
   }
 
-  /** Every checkpoint of this keyring, oldest first; otherwise as `read`. */
+  /** Every checkpoint of this keyring, oldest first. Skips and throws as `read` does. */
   *readCheckpoints(): Generator<TenantCheckpoint> {
     for (const line of this.#lines()) if ('checkpoint' in line) yield line
   }
@@ -91,23 +92,23 @@ export class LedgerCopy {
     }
   }
 
-  /** To `rewind` to. */
+  /** Size in bytes, to pass to `rewind`. */
   get size(): number {
     return fstatSync(this.#fd).size
   }
 
   /**
-   * Durable when it returns. When it fails, lines or a part of one may stay: the change was
-   * requested and not acknowledged.
+   * Durable when it returns. If it throws, some lines or a part of a line may remain: those changes
+   * were requested but not acknowledged.
    */
   append(changes: readonly CopiedChange[]): void {
     if (changes.length === 0) return
     const lines = changes.map((change) => this.#lineOf(change)).join('')
     try {
-      // The system may have given the number of a closed file to another one.
+      // After the file is closed, the system may have reused its descriptor for another file.
       if (this.#closed) throw new Error('the copy is closed')
-      // One write, which the system does not mix with others. A short write is not continued:
-      // another line may follow it by then.
+      // One write, because the system does not mix it with others. A short write is not continued,
+      // since another process may have appended by then.
       const bytes = Buffer.from(endingOf(lastLine(this.#fd)) + lines)
       const before = this.size
       const written = writeSync(this.#fd, bytes)
@@ -121,8 +122,8 @@ export class LedgerCopy {
   }
 
   /**
-   * Removes what was appended since, if it still is the end of the file. For a keyring of one
-   * process only: between the check and the truncation another one could append.
+   * Removes what was appended after `size`, if it is still the end of the file. Only for a keyring
+   * of one process: another one could append between the check and the truncation.
    */
   rewind(size: number): void {
     try {
@@ -130,7 +131,7 @@ export class LedgerCopy {
       ftruncateSync(this.#fd, size)
       fsyncSync(this.#fd)
     } catch {
-      // The error that led here is the one to report.
+      // The caller reports the error that caused the rewind.
     }
   }
 
@@ -141,21 +142,21 @@ export class LedgerCopy {
 
   #lineOf(change: CopiedChange): string {
     const head = { v: VERSION, instance_id: this.#instance_id }
-    // Without the number, which is each keyring's own.
+    // Omits the number, which differs between keyrings.
     return `${JSON.stringify({ ...head, ...change, ledger_id: undefined })}\n`
   }
 }
 
-/** What precedes further lines: the end of a line that lacks it. */
+/** What to write before further lines, to end a last line that has no newline. */
 function endingOf(last: Buffer): string {
   if (last.length === 0) return ''
-  // One that only lost its newline counts.
+  // A line that lacks only its newline counts.
   return parseLine(last) ? '\n' : `${TORN}${sha256(last)}\n`
 }
 
 /**
- * Whether the line is marked as torn. An empty line, or a mark alone, comes from a process that
- * found a line torn whose end was written later.
+ * Whether the line is marked as torn. An empty line, or a mark alone, comes from a process that saw
+ * a torn line whose end was written later.
  */
 function isTorn(line: Buffer): boolean {
   if (line.length === 0) return true
@@ -170,7 +171,7 @@ const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes)
 function* linesOf(fd: number): Generator<{ readonly bytes: Buffer; readonly whole: boolean }> {
   const chunk = Buffer.alloc(CHUNK_BYTES)
   let rest = Buffer.alloc(0)
-  // Reading a device never ends: only the bytes of a file are lines.
+  // Reading a device never ends, so only a file has lines.
   const size = fstatSync(fd).size
   for (let at = 0; at < size; ) {
     const read = readSync(fd, chunk, 0, Math.min(chunk.length, size - at), at)
@@ -187,7 +188,7 @@ function* linesOf(fd: number): Generator<{ readonly bytes: Buffer; readonly whol
   if (rest.length > 0) yield { bytes: rest, whole: false }
 }
 
-/** What follows the last newline: usually nothing. */
+/** The bytes after the last newline; usually none. */
 function lastLine(fd: number): Buffer {
   let last = Buffer.alloc(0)
   for (let at = fstatSync(fd).size; at > 0; ) {
@@ -213,7 +214,7 @@ function parseLine(
     return null
   }
   if (typeof value !== 'object' || value === null) return null
-  // Parse boundary: the members that control destruction are checked, the rest is only stored.
+  // Parse boundary: validates the members that control destruction; the rest is only stored.
   const line = value as Record<string, unknown>
   const { v, instance_id, ...members } = line
   if (v !== VERSION || typeof instance_id !== 'string') return null

@@ -1,38 +1,38 @@
-// The order of ledger changes, in a keyring of one process and in one that several share.
+// Orders ledger changes, in a keyring of one process and in one that several processes share.
 
 import { sql } from 'kysely'
 import { lastNumber, lockCounter, takeNumbers } from '../core/counters.sql.ts'
 import type { KeyringDb, KeyringQueries, KeyringTx } from '../core/database.ts'
 import { selectUnclaimed } from './parts.sql.ts'
 
-/** The difference between the two kinds of keyring: the order of changes, and their author. */
+/** The difference between the two kinds of keyring: how changes are ordered, and who made them. */
 export interface LedgerOrder {
-  /** From here to the end of the transaction no other process changes the ledger. */
+  /** Until the transaction ends, no other process can change the ledger. */
   lock(tx: KeyringTx): Promise<void>
-  /** The number of the last entry; 0 when there is none. */
+  /** The number of the last entry; 0 if there is none. */
   lastNumber(db: KeyringQueries): Promise<number>
-  /** The first of `count` numbers of entries that are now this transaction's. */
+  /** Reserves `count` entry numbers for this transaction and returns the first. */
   takeNumbers(tx: KeyringTx, count: number): Promise<number>
-  /** Waits for requests that are under way with the token before it. */
+  /** Waits for requests in flight with the previous token. */
   nextToken(tenant_id: string): Promise<number>
-  /** The tenant's last token, which stays the last until the transaction ends. */
+  /** The tenant's last token; no later one is issued until the transaction ends. */
   lastToken(tx: KeyringTx, tenant_id: string): Promise<number | undefined>
-  /** Stored with each part; null where one process has the keyring. */
+  /** Stored with each part; null in a keyring of one process. */
   readonly process_id: string | null
-  /** Plans that no entry claims and no process will claim. */
+  /** Plans that no entry claims and that no running process can still claim. */
   listAbandonedPlans(db: KeyringQueries): Promise<string[]>
 }
 
-/** One process has the keyring: its tokens are in memory, and its requests end with it. */
+/** For one process, which keeps its tokens in memory and whose requests end with it. */
 export class UnsharedLedgerOrder implements LedgerOrder {
   readonly process_id = null
   readonly #tokens = new Map<string, number>()
 
   async lock(): Promise<void> {
-    // A transaction of SQLite is the only one.
+    // SQLite runs one write transaction at a time.
   }
 
-  /** Entries are never deleted: the greatest number is the last one given out. */
+  /** Entries are never deleted, so the greatest number is the last one handed out. */
   async lastNumber(db: KeyringQueries): Promise<number> {
     const row = await db.first(
       db.tables.selectFrom('ledger').select((eb) => eb.fn.max('ledger_id').as('last')),
@@ -59,10 +59,10 @@ export class UnsharedLedgerOrder implements LedgerOrder {
   }
 }
 
-/** A process that has not been seen for this long is taken for dead. */
+/** A process that has sent no heartbeat for this long is considered dead. */
 const SILENCE = sql.lit('60 seconds')
 
-/** Several processes have the keyring: counters and tokens are rows that they lock. */
+/** For several processes, which lock counters and tokens in rows. */
 export class SharedLedgerOrder implements LedgerOrder {
   readonly process_id: string
   readonly #db: KeyringDb
@@ -121,7 +121,7 @@ export class SharedLedgerOrder implements LedgerOrder {
   }
 }
 
-/** Says that this process is alive: the plans it adds to are not abandoned. */
+/** Records a heartbeat of this process, so that its plans are not treated as abandoned. */
 export async function upsertProcess(tx: KeyringTx, process_id: string): Promise<void> {
   const seen_at = sql<Date>`now()`
   await tx.run(

@@ -12,7 +12,7 @@ import type {
   SecretRef,
 } from '../keyring.ts'
 
-/** Rows written or looked up by one statement. */
+/** Rows per statement. */
 const CHUNK = 500
 const DECIMAL = /^(0|[1-9]\d{0,15})$/
 
@@ -31,7 +31,7 @@ async function entriesOf(rows: Promise<LedgerRow[]>): Promise<LedgerEntry[]> {
   return (await rows).map(entryOf)
 }
 
-/** The entries that are there, by `keyOf`. */
+/** The entries that exist, by `keyOf`. */
 export async function findEntries(
   db: KeyringQueries,
   subjects: readonly LedgerSubject[],
@@ -71,7 +71,7 @@ export async function findEntriesById(
   return found
 }
 
-/** Numbers the entries from `first` on, in the order given; none of them is there yet. */
+/** Inserts new entries, numbered from `first` on in the given order. */
 export async function insertEntries(
   tx: KeyringTx,
   entries: readonly NewLedgerEntry[],
@@ -118,7 +118,7 @@ async function insertLedgerSecrets(
   }
 }
 
-/** The secrets an entry destroys, also when it leaves `destroys` out. */
+/** The secrets that an entry destroys, including the default when it omits `destroys`. */
 function destroysOf(entry: NewLedgerEntry): readonly SecretRef[] {
   if (entry.destroys) return entry.destroys
   const { subject_kind: kind } = entry
@@ -128,7 +128,7 @@ function destroysOf(entry: NewLedgerEntry): readonly SecretRef[] {
   return named ? [{ kind, number }] : []
 }
 
-/** An entry that is completed already keeps its certificate. */
+/** Completes entries. One that is already completed keeps its certificate. */
 export async function updateCompleted(
   tx: KeyringTx,
   completions: readonly LedgerCompletion[],
@@ -139,7 +139,7 @@ export async function updateCompleted(
         sql`(cast(${ledger_id} as bigint), ${jsonText(certificate)},
           cast(${completed_us} as bigint))`,
     )
-    // Both engines name the columns of a list of rows so.
+    // The column name that both engines give to the first column of VALUES.
     const done = sql<{
       column1: number
       column2: string

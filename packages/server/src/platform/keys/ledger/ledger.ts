@@ -1,4 +1,4 @@
-// The erasure ledger: every change is in the keyring and in its copy before it is acknowledged.
+// The erasure ledger: acknowledges a change once it is in the keyring and in its copy.
 
 import type { KeyringDb, KeyringTx } from '../core/database.ts'
 import type { SecretStore } from '../core/secret-store.ts'
@@ -36,10 +36,11 @@ export interface LedgerStorage {
 }
 
 /**
- * Runs `unit` as the only change of the ledger, and appends what it says has `changed` just before
- * the commit; if that fails, nothing is in the keyring. A crash between the two leaves lines
- * without rows: the change was requested, and the next open merges them. So does a failed commit
- * of a shared keyring, whose lock may be another's by then; otherwise the lines are taken back.
+ * Runs `unit` as the only change of the ledger, and appends the changes that it returns just before
+ * the commit. If the append fails, nothing is committed. A crash between the two leaves lines
+ * without rows: those changes were requested, and the next open merges them. So does a failed
+ * commit of a shared keyring, whose lock another process may have by then; otherwise the lines are
+ * removed.
  */
 export async function commitCopied<T>(
   { db, order, copy }: Pick<LedgerStorage, 'db' | 'order' | 'copy'>,
@@ -91,7 +92,7 @@ export function storedLedger(storage: LedgerStorage): ErasureLedger {
   }
 }
 
-/** Drops the plans of processes that are gone. */
+/** Drops the plans of processes that have ended. */
 export async function dropAbandonedPlans(storage: LedgerStorage): Promise<void> {
   for (const parts_id of await storage.order.listAbandonedPlans(storage.db))
     await dropParts(storage, parts_id)
@@ -106,7 +107,7 @@ async function addPart(storage: LedgerStorage, part: LedgerPart): Promise<void> 
 
 async function dropParts({ order, secrets }: LedgerStorage, parts_id: string): Promise<void> {
   await secrets.transact(async (tx, secretTx) => {
-    // No entry claims them between the check and the end.
+    // No entry can claim them between the check and the end of the transaction.
     await order.lock(tx)
     if (!(await isClaimed(tx, parts_id))) await dropPlan(tx, secretTx, parts_id)
   })
@@ -159,7 +160,7 @@ async function complete(
   })
 }
 
-/** Inserts entries that are not there yet, and claims their parts. */
+/** Inserts entries that do not exist yet, and claims their parts. */
 export async function insertClaiming(
   tx: KeyringTx,
   order: LedgerOrder,
@@ -173,7 +174,7 @@ export async function insertClaiming(
   return rows
 }
 
-/** The completions of those entries that are completed. */
+/** The completions of the completed ones among the entries. */
 export function completionsOf(
   entries: readonly Pick<LedgerEntry, 'ledger_id' | 'certificate' | 'completed_us'>[],
 ): LedgerCompletion[] {
@@ -182,7 +183,7 @@ export function completionsOf(
   )
 }
 
-/** `stale_fencing_token` unless it is the tenant's last one. */
+/** Throws `stale_fencing_token` unless it is the tenant's last token. */
 function requireLastToken(
   { tenant_id, number }: FencingToken,
   entries: readonly NewLedgerEntry[],

@@ -1,4 +1,4 @@
-// Queries on parts of plans in the ledger, and on the secrets their records are renewed under.
+// Queries on parts of plans in the ledger, and on the renewed secrets of their records.
 
 import { sql } from 'kysely'
 import { chunksOf, type KeyringQueries, type KeyringTx } from '../core/database.ts'
@@ -9,9 +9,9 @@ import { KeyringError } from '../keyring-error.ts'
 const CHUNK = 500
 
 /**
- * @param process_id the process that adds to the plan, where several share the keyring; null when
- * the part comes from a ledger copy
- * @returns false: the part is there already
+ * @param process_id the process that adds to the plan in a shared keyring; null if the part is from
+ * a ledger copy
+ * @returns false if the part exists already
  */
 export async function insertPart(
   tx: KeyringTx,
@@ -63,12 +63,12 @@ async function findPart(
     parts_id,
     part,
     plan: JSON.parse(row.plan),
-    // Rows of SQLite have no prototype.
+    // Copies, because rows of SQLite have no prototype.
     renewals: renewals.map((renewal) => ({ ...renewal })),
   }
 }
 
-/** `ledger_parts_missing` when the part is not there. */
+/** Throws `ledger_parts_missing` if there is no such part. */
 export async function loadPart(
   db: KeyringQueries,
   parts_id: string,
@@ -79,7 +79,7 @@ export async function loadPart(
   return found
 }
 
-/** In the transaction of the entry that claims the parts; names their old secrets as destroyed. */
+/** Call it in the transaction of the claiming entry. Names the old secrets as destroyed. */
 export async function claimParts(tx: KeyringTx, { parts_id, count }: LedgerParts): Promise<void> {
   const row = await tx.first(
     tx.tables

@@ -1,4 +1,4 @@
-// What opening a keyring does before it is used: it catches up with the ledger and its copy.
+// Catches up with the ledger and its copy when a keyring is opened, before it is used.
 
 import type { KeyringTx } from '../core/database.ts'
 import type { SecretStore, SecretTx } from '../core/secret-store.ts'
@@ -13,8 +13,8 @@ import { dropPlan, installRenewed } from './renewals.ts'
 
 /**
  * Inserts what only the copy has, drops abandoned plans, destroys every secret and tenant that the
- * ledger names, and appends what the copy lacks. Returns the ledger rows that came in or were
- * completed. Where there is nothing to insert or destroy, as at most starts, it takes no lock.
+ * ledger names, and appends what the copy lacks. Returns the number of ledger rows inserted or
+ * completed. If there is nothing to insert or destroy, as in most starts, it takes no lock.
  */
 export async function recoverKeyring(storage: LedgerStorage): Promise<number> {
   const { db, order, secrets, copy } = storage
@@ -41,8 +41,8 @@ async function hasUnfinishedWork(
 }
 
 /**
- * In one transaction, so that no process destroys the old secrets of records whose new ones are
- * yet to be installed: once this commits, both the entries and the new secrets are there.
+ * Runs in one transaction, so that no process destroys the old secrets of records before their new
+ * ones are installed: the commit publishes both the entries and the new secrets.
  */
 async function merge(
   { order, copy }: LedgerStorage,
@@ -51,13 +51,13 @@ async function merge(
 ): Promise<number> {
   await order.lock(tx)
   const merged = copy && compared ? await mergeCopy(tx, { order, copy }, compared) : 0
-  // While the old secrets are there: they tell which new ones an abandoned plan took.
+  // First, while the old secrets exist: they show which new secrets an abandoned plan created.
   for (const parts_id of await order.listAbandonedPlans(tx)) await dropPlan(tx, secrets, parts_id)
   await installRenewed(secrets)
   return merged
 }
 
-// A stop between the ledger row and the destruction, or a restored keyring, leaves these.
+// A stop between the ledger row and the destruction, or a restored keyring, leaves such secrets.
 async function destroyNamed(secrets: SecretStore): Promise<void> {
   for (const tenant_id of await secrets.listUndestroyed()) await secrets.destroyTenant(tenant_id)
   const named = await secrets.listUndestroyedSecrets()
@@ -70,10 +70,10 @@ async function destroyNamed(secrets: SecretStore): Promise<void> {
 }
 
 const PAGE = 500
-/** Parts can be large. */
+/** Lower than PAGE, because parts can be large. */
 const PARTS = 16
 
-/** The content of the copy, and the part of it that the ledger lacks. */
+/** The content of the copy, and what of it the ledger lacks. */
 interface CopyComparison {
   readonly entries: ReadonlyMap<string, LedgerEntry['state']>
   readonly parts: ReadonlySet<string>
@@ -81,7 +81,7 @@ interface CopyComparison {
   readonly incoming: ReadonlySet<string>
   /** Plans that no entry of the ledger claims. */
   readonly unclaimed: ReadonlySet<string>
-  /** Entries after this one are newer than the comparison. */
+  /** The last entry at the time of the comparison. */
   readonly last_id: number
 }
 
@@ -89,7 +89,7 @@ async function compareCopy(
   { db, order }: LedgerStorage,
   copy: LedgerCopy,
 ): Promise<CopyComparison> {
-  // Before the copy is read: a line is in the copy before its entry is in the ledger.
+  // Must precede the read of the copy: a line is in the copy before its entry is in the ledger.
   const last_id = await order.lastNumber(db)
   const entries = new Map<string, LedgerEntry['state']>()
   const [parts, incoming, unclaimed] = [new Set<string>(), new Set<string>(), new Set<string>()]
@@ -113,7 +113,7 @@ async function compareCopy(
   return { entries, parts, incoming, unclaimed, last_id }
 }
 
-/** Entries in pages, and the parts that precede the last of them. */
+/** Pages of entries, each with the parts that precede its last entry. */
 function* pagesOf(copy: LedgerCopy): Generator<{ page: CopiedEntry[]; parts: LedgerPart[] }> {
   let [page, parts]: [CopiedEntry[], LedgerPart[]] = [[], []]
   for (const line of copy.read()) {
@@ -128,8 +128,8 @@ function* pagesOf(copy: LedgerCopy): Generator<{ page: CopiedEntry[]; parts: Led
 }
 
 /**
- * Inserts the entries that only the copy has: this keyring was restored from an older backup. How
- * many rows were inserted or completed.
+ * Inserts the entries that only the copy has, because this keyring was restored from an older
+ * backup. Returns the number of rows inserted or completed.
  */
 async function mergeCopy(
   tx: KeyringTx,
@@ -138,7 +138,7 @@ async function mergeCopy(
 ): Promise<number> {
   const touched = new Set<string>()
   for (const { page, parts } of pagesOf(copy)) {
-    // All parts that an entry of the page may claim precede it.
+    // The parts that an entry of the page may claim all precede it.
     for (const part of parts) if (unclaimed.has(part.parts_id)) await insertPart(tx, part, null)
     const missing = page.filter((line) => incoming.has(keyOf(line)))
     for (const key of await mergePage(tx, order, missing)) touched.add(key)
@@ -146,7 +146,7 @@ async function mergeCopy(
   return touched.size
 }
 
-/** Keys of the entries inserted or completed. */
+/** Returns the keys of the entries inserted or completed. */
 async function mergePage(
   tx: KeyringTx,
   order: LedgerOrder,
@@ -161,7 +161,7 @@ async function mergePage(
   }
   for (const row of await insertClaiming(tx, order, [...missing.values()]))
     known.set(keyOf(row), row)
-  // A line that completes an entry may follow the one that requested it in the same page.
+  // The same page may have the line that requests an entry and the line that completes it.
   const completed = new Map<string, Pick<LedgerEntry, 'ledger_id'> & CopiedEntry>()
   for (const line of page) {
     const key = keyOf(line)
@@ -173,7 +173,7 @@ async function mergePage(
   return new Set([...missing.keys(), ...completed.keys()])
 }
 
-/** Appends the entries that the copy lacks: it is new, or was lost. One page under each lock. */
+/** Appends the entries that the copy lacks, because it is new or was lost. Locks once per page. */
 async function backfillCopy(
   { db, order }: LedgerStorage,
   copy: LedgerCopy,
@@ -198,7 +198,7 @@ async function backfillCopy(
   }
 }
 
-// Before the entry that claims them, as they were written.
+// Parts go before the entry that claims them, in their original order.
 async function backfillParts(
   tx: KeyringTx,
   copy: LedgerCopy,

@@ -1,9 +1,9 @@
-// Renewed record secrets: sealing a record again gives it a new secret and destroys the old one.
+// Renews record secrets: sealing a record again gives it a new secret and destroys the old one.
 //
 // A keyring restored from an older backup has the old secret and not the new one, while the ledger
 // that it replays has the record sealed under the new one. So the ledger keeps the new secret,
-// sealed under the old one: it helps only a keyring that still has the old secret, which is then
-// destroyed.
+// sealed under the old one. That helps only a keyring that still has the old secret, which is
+// destroyed once the new one is installed.
 
 import { createHash, createSecretKey, type KeyObject } from 'node:crypto'
 import type { KeyringQueries, KeyringTx } from '../core/database.ts'
@@ -28,7 +28,7 @@ export function sealRenewed(
   return { number, renewed_as, box }
 }
 
-/** null: this is not the secret the box was sealed under. */
+/** Returns null if the box was not sealed under this secret. */
 function openRenewed(row: RenewalRow, old: Buffer): Buffer | null {
   try {
     return open(boxKey(old), associatedData(row), Buffer.from(row.box, 'base64'))
@@ -51,8 +51,8 @@ function associatedData({
 }
 
 /**
- * Gives a restored keyring the new secrets of records whose old ones it still has. It runs before
- * those are destroyed. A record renewed twice takes two rounds.
+ * Gives a restored keyring the new secrets of records whose old secrets it still has. Must run
+ * before those are destroyed. A record that was renewed twice takes two rounds.
  */
 export async function installRenewed(secrets: SecretTx): Promise<void> {
   const tried = new Set<string>()
@@ -71,7 +71,7 @@ export async function installRenewed(secrets: SecretTx): Promise<void> {
   }
 }
 
-/** Destroys the secrets that the plan's records were sealed under before. */
+/** Destroys the secrets that sealed the plan's records before. */
 export async function destroyOld(
   tx: KeyringTx,
   secrets: SecretTx,
@@ -86,8 +86,8 @@ export async function destroyOld(
 }
 
 /**
- * Takes back a plan that no entry claims. Its records are in copies of the ledger, sealed under
- * secrets that nothing else uses; these are destroyed where they are the ones the plan took.
+ * Drops a plan that no entry claims. Its records are in copies of the ledger, sealed under secrets
+ * that nothing else uses. Destroys these secrets if they are the ones that the plan created.
  */
 export async function dropPlan(tx: KeyringTx, secrets: SecretTx, parts_id: string): Promise<void> {
   for await (const rows of renewalPages(tx, parts_id))
@@ -110,7 +110,7 @@ async function withOldSecrets(secrets: SecretTx, rows: readonly RenewalRow[]) {
     const olds = new Map(stored.map(({ number, secret }) => [number, secret]))
     for (const row of own) {
       const old = olds.get(row.number)
-      // A buffer of its own for each row: two plans may have renewed one secret.
+      // A separate buffer for each row, because two plans may have renewed one secret.
       if (old) alive.push({ row, old: copySecret(old) })
     }
     for (const { secret } of stored) secret.fill(0)

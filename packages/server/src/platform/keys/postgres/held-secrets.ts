@@ -1,4 +1,4 @@
-// Keeps secrets in memory: those of blocks this process reserved, and those read within a second.
+// An in-memory cache of secrets: of blocks that this process reserved, and recently read ones.
 
 import type { SecretOwner } from '../core/secret-store.ts'
 import type { SecretBlock } from '../keyring.ts'
@@ -6,7 +6,7 @@ import { KeyringError } from '../keyring-error.ts'
 import type { NumberedSecret } from '../secret-bytes.ts'
 import { copySecret, isErased, SECRET_BYTES, secretIn } from '../secret-bytes.ts'
 
-/** A secret that was read is kept for one to two periods, then wiped. */
+/** A secret that was read is wiped after one to two periods. */
 export const PERIOD_MS = 500
 const RECENT_MAX = 100_000
 
@@ -23,7 +23,7 @@ type SecretsByOwner = Map<string, Map<number, Buffer>>
 export class HeldSecrets {
   readonly #now_ms: () => number
   readonly #blocks = new Map<string, Set<HeldBlock>>()
-  // A block is wiped when nobody refers to it any more.
+  // A block is wiped once nothing references it.
   readonly #unreferenced = new FinalizationRegistry<HeldBlock>((held) => this.#drop(held))
   #young: SecretsByOwner = new Map()
   #old: SecretsByOwner = new Map()
@@ -36,7 +36,7 @@ export class HeldSecrets {
     this.#period_began_ms = now_ms()
   }
 
-  /** Takes over `secrets`: those of the numbers from `first` on, one after another. */
+  /** Takes ownership of `secrets`, which are those of consecutive numbers from `first` on. */
   block(owner: SecretOwner, first: number, secrets: Buffer): SecretBlock {
     const count = secrets.length / SECRET_BYTES
     const held: HeldBlock = { owner, first, end: first + count, secrets }
@@ -46,7 +46,7 @@ export class HeldSecrets {
     const block: SecretBlock = {
       first,
       count,
-      // The function refers to `block`, so the block lives as long as the function.
+      // This closure references `block`, so the block lives as long as the closure.
       secretAt: (number) => secretOfBlock(held, number, block.first),
     }
     this.#unreferenced.register(block, held)
@@ -73,7 +73,7 @@ export class HeldSecrets {
     this.#kept += 1
   }
 
-  /** Wipes secrets that were read too long ago. Called every `PERIOD_MS`. */
+  /** Wipes secrets whose time is over. Called every `PERIOD_MS`. */
   wipeExpired(): void {
     const age = this.#now_ms() - this.#period_began_ms
     if (age < PERIOD_MS) return

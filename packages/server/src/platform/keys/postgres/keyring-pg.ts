@@ -1,4 +1,4 @@
-// The keyring's connections to PostgreSQL, and the transactions that durability depends on.
+// The keyring's connections to PostgreSQL, and its durable transactions.
 
 import pg from 'pg'
 import { compilePostgres } from '../../db/builder.ts'
@@ -20,8 +20,8 @@ const ATTEMPTS_MAX = 5
 const INT8_OID = 20
 const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,62}$/
 
-// Settings apply to the transaction only: a pooler may give the connection to another client next.
-// A weaker synchronous_commit would acknowledge what a crash can still undo.
+// Settings apply to the transaction only, because a pooler may give the connection to another
+// client next. A weaker synchronous_commit would acknowledge what a crash can undo.
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SELECT set_config('synchronous_commit', 'on', true)
   WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write');
@@ -30,7 +30,7 @@ SET LOCAL idle_in_transaction_session_timeout = '60s'`
 
 type PgValue = string | number | null | Uint8Array | readonly (string | number | Buffer | null)[]
 
-/** Also runs SQL text in which `keyring.` stands for the keyring's schema. */
+/** Also runs SQL text, in which `keyring.` stands for the keyring's schema. */
 export interface PgQueries extends KeyringQueries {
   query<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row[]>
   queryFirst<Row extends object>(sql: string, ...values: PgValue[]): Promise<Row | undefined>
@@ -76,7 +76,7 @@ class Queries implements PgQueries {
   protected async runBuilt<O>(query: Query<O>): Promise<Result<O>> {
     const { sql, parameters } = compilePostgres(query)
     const { rows, rowCount } = await this.#run<object>(sql, parameters)
-    // Parse boundary: the types of the tables say what a row of the query is.
+    // Parse boundary: the types of the tables define a row of the query.
     return { rows: rows as O[], rowCount }
   }
 
@@ -87,7 +87,7 @@ class Queries implements PgQueries {
     return this.#run<Row>(sql.replaceAll('keyring.', `"${this.schema}".`), values)
   }
 
-  /** Outside a transaction errors of the server are final; inside, `transact` may retry. */
+  /** Outside a transaction, errors of the server are final; inside, `transact` may retry. */
   protected errorOf(error: unknown): unknown {
     return keyringErrorOf(error)
   }
@@ -101,16 +101,16 @@ class Queries implements PgQueries {
   }
 }
 
-/** Inside a transaction of `KeyringPg.transact`, which alone makes one. */
+/** A handle inside a transaction. Only `KeyringPg.transact` creates one. */
 export class PgTx extends Queries implements KeyringTx {
   readonly is_transaction = true
 
-  /** Rows changed. */
+  /** Returns the number of changed rows. */
   async run(query: Query<unknown>): Promise<number> {
     return (await this.runBuilt(query)).rowCount ?? 0
   }
 
-  /** Rows changed. */
+  /** Returns the number of changed rows. */
   async execute(sql: string, ...values: PgValue[]): Promise<number> {
     return (await this.runText(sql, values)).rowCount ?? 0
   }
@@ -137,8 +137,8 @@ export class KeyringPg extends Queries implements KeyringDb {
   }
 
   /**
-   * Durable when it resolves; a throw leaves nothing behind, but for a connection that breaks
-   * during the commit: then the outcome is unknown. The unit may be run again.
+   * Durable when it resolves. If it throws, nothing is changed, unless the connection broke during
+   * the commit: then the outcome is unknown. The unit may run more than once.
    */
   async transact<T>(unit: (tx: PgTx) => Promise<T>): Promise<T> {
     this.#requireWritable()
@@ -152,10 +152,10 @@ export class KeyringPg extends Queries implements KeyringDb {
   }
 
   async truncateLog(): Promise<void> {
-    // The write-ahead log of the server is not the keyring's: see `rewriteSecrets`.
+    // The keyring cannot truncate the write-ahead log of the server; see `rewriteSecrets`.
   }
 
-  /** A connection of its own for what takes long and cannot run in a transaction. */
+  /** Runs long work that cannot run in a transaction on a separate connection. */
   async apart<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
     this.#requireWritable()
     const client = new pg.Client({ ...settingsOf(this.#url), query_timeout: LONG_TIMEOUT_MS })
@@ -210,7 +210,7 @@ export class KeyringPg extends Queries implements KeyringDb {
 const yes = (): boolean => true
 const no = (): boolean => false
 
-// A failed transaction answers COMMIT with ROLLBACK, without an error.
+// PostgreSQL answers COMMIT of a failed transaction with ROLLBACK, without an error.
 async function commit(client: pg.PoolClient): Promise<void> {
   const { command } = await client.query('COMMIT').catch((error: unknown) => {
     throw connectionErrorOf(error)
@@ -234,7 +234,7 @@ function settingsOf(url: string): pg.ClientConfig {
 
 function poolOf(url: string): pg.Pool {
   const pool = new pg.Pool({ ...settingsOf(url), max: CONNECTIONS_MAX })
-  // The pool replaces a connection that ends between two uses; a query on a broken one fails.
+  // The pool replaces a connection that ends while idle; a query on a broken one fails.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool

@@ -1,4 +1,4 @@
-// Opens the keyring that several processes share: one schema of a PostgreSQL database.
+// Opens the keyring that several processes share, in one schema of a PostgreSQL database.
 
 import { randomBytes } from 'node:crypto'
 import { formatTime } from '../../clock.ts'
@@ -32,38 +32,38 @@ import { insertWrapKey, KEYRING_OWN, newWrapKey } from './wrap-keys.sql.ts'
 export const SCHEMA = 'custos_keyring'
 
 export interface PostgresKeyringOptions {
-  /** postgres://…; may go through a pooler in transaction mode. */
+  /** postgres://…; may use a pooler in transaction mode. */
   readonly url: string
-  /** A plain lower-case name; `custos_keyring` when absent. */
+  /** A plain lower-case name; default `custos_keyring`. */
   readonly schema?: string | undefined
   /** 32 bytes; the same in every process. */
   readonly master_key: Buffer
-  /** 32 bytes: what another process rotates the master key to; opens the keyring too. */
+  /** 32 bytes: the next key of a rotation by another process, which opens the keyring too. */
   readonly next_master_key?: Buffer | undefined
-  /** Microseconds since the epoch; dates the signing keys made by the first open. */
+  /** Microseconds since the epoch; signing keys that the first open creates are valid from then. */
   readonly now_us: () => number
   /** File that ledger changes and signed checkpoints are appended to; processes may share it. */
   readonly ledger_copy?: string | undefined
-  /** For reading only: nothing is created, merged, destroyed or written. */
+  /** Opens for reading only: creates, merges, destroys and writes nothing. */
   readonly read_only?: boolean
 }
 
 export interface PostgresKeyring extends Keyring {
   /**
-   * Writes every secret again under a new key of its tenant, deletes the old keys and rewrites the
-   * tables' files: until then PostgreSQL keeps what was destroyed in its pages. Readers wait while
-   * a table is rewritten. The role must own the tables.
+   * Seals every secret again under a new key of its tenant, deletes the old keys and rewrites the
+   * tables' files, because until then PostgreSQL keeps destroyed data in its pages. Readers wait
+   * while a table is rewritten. The role must own the tables.
    */
   rewriteSecrets(): Promise<RewriteResult>
-  /** Resolves when the connections are closed; callers need not wait for it. */
+  /** Resolves when the connections are closed; callers need not await it. */
   close(): Promise<void>
 }
 
 /**
- * Opens, and creates where the role may; otherwise the error names `custos migrate`. Before it
- * resolves, the ledger and the checkpoints agree with their copy, and every secret that the ledger
- * names is destroyed. Later calls fail with `keyring_unavailable` while the database cannot be
- * reached.
+ * Opens the keyring, and creates it if the role may; otherwise the error names `custos migrate`.
+ * When it resolves, the ledger and the checkpoints agree with their copy, and every secret that the
+ * ledger names is destroyed. Later calls fail with `keyring_unavailable` while the database is
+ * unreachable.
  */
 export async function openPostgresKeyring(
   options: PostgresKeyringOptions,
@@ -85,7 +85,7 @@ export async function openPostgresKeyring(
   }
 }
 
-/** Creates the keyring's schema or brings it up to date; true when there was something to do. */
+/** Creates the keyring's schema or migrates it; returns true if there was something to do. */
 export async function migratePostgresKeyring(options: {
   url: string
   schema?: string | undefined
@@ -118,7 +118,7 @@ interface OpenOptions {
   readonly master: MasterHolder
   readonly copy: LedgerCopy | undefined
   readonly instance_id: string
-  /** null: read only. */
+  /** Null if the keyring is opened read-only. */
   readonly opened_at: string | null
 }
 
@@ -128,7 +128,7 @@ interface OpenedParts extends KeyringParts {
   readonly held: HeldSecrets
   readonly storage: LedgerStorage
   readonly copy: LedgerCopy | undefined
-  /** Of this opening: no other process drops its unclaimed parts. */
+  /** Identifies this opening, so that no other process drops its unclaimed parts. */
   readonly process_id: string
   readonly read_only: boolean
 }
@@ -165,7 +165,7 @@ async function openParts(
   }
 }
 
-/** Returns the ledger rows that came in or were completed from the copy. */
+/** Returns the number of ledger rows that were inserted or completed from the copy. */
 async function start(
   storage: LedgerStorage & { order: SharedLedgerOrder },
   signing: SigningKeys,
@@ -204,14 +204,14 @@ async function closeKeyring(
   held.wipeAll()
   await stopWatching()
   copy?.close()
-  // Without it the others wait for a minute before they take this process for dead.
+  // Without this, the others wait for a minute before they consider this process dead.
   if (!read_only) await db.transact((tx) => deleteProcess(tx, process_id)).catch(() => undefined)
   await db.close().catch(() => undefined)
 }
 
 function watch(parts: OpenedParts): () => Promise<void> {
   const { db, held, secrets, tenants, signing, days, storage, process_id, read_only } = parts
-  // Of tenants destroyed; the first check finds those destroyed before this memory held anything.
+  // Number of destroyed tenants. -1 makes the first check find those destroyed before it.
   let known_destroyed = -1
   return watchKeyring(db, {
     wipeExpired: () => held.wipeExpired(),

@@ -1,10 +1,10 @@
-// Converts errors of PostgreSQL or of its connection into keyring errors without secrets.
+// Converts errors of PostgreSQL or its connection to keyring errors that hold no secrets.
 
 import pg from 'pg'
 import { isDenied } from '../../db/postgres/error.ts'
 import { KeyringError } from '../keyring-error.ts'
 
-/** Retried from the start: a conflict with another transaction. */
+/** Conflicts with another transaction, after which the whole transaction is retried. */
 const RETRYABLE = new Set(['40001', '40P01'])
 /** Classes of SQLSTATE: connection, authorisation, resources, operator intervention, I/O. */
 const UNAVAILABLE_CLASSES = new Set(['08', '28', '53', '57', '58'])
@@ -22,10 +22,10 @@ export function isRetryable(error: unknown): boolean {
   return RETRYABLE.has(sqlState(error) ?? '')
 }
 
-/** For a failed call of `pg`: an error that is not the server's is one of the connection. */
+/** Converts an error of a `pg` call. An error that is not the server's is one of the connection. */
 export function connectionErrorOf(error: unknown): unknown {
   if (error instanceof pg.DatabaseError || error instanceof KeyringError) return error
-  // Its own error would quote the URL, password and all.
+  // The original error would quote the URL with its password.
   if (codeOf(error) === 'ERR_INVALID_URL')
     return new KeyringError('bad_argument', 'the URL of the keyring database cannot be read')
   if (error instanceof TypeError || error instanceof RangeError) return error
@@ -33,8 +33,8 @@ export function connectionErrorOf(error: unknown): unknown {
 }
 
 /**
- * The message holds only the SQLSTATE, our own names and, for a right that the role lacks, what it
- * is a right to: other messages of the server may quote rows or, for a connection, the URL with its
+ * The message holds only the SQLSTATE, our own names and, if the role lacks a right, the object of
+ * that right. Other messages of the server may quote rows or, for a connection, the URL with its
  * password.
  */
 export function keyringErrorOf(error: unknown): unknown {
@@ -42,7 +42,7 @@ export function keyringErrorOf(error: unknown): unknown {
   if (state === undefined) return error
   if (UNAVAILABLE.has(state) || UNAVAILABLE_CLASSES.has(state.slice(0, 2)))
     return unavailable(`SQLSTATE ${state}`)
-  // A right that was taken away from a running service.
+  // A right was revoked while the service was running.
   if (error instanceof pg.DatabaseError && isDenied(error))
     return unavailable(`SQLSTATE ${state}: ${error.message}`, state)
   const table = error instanceof pg.DatabaseError ? error.table : undefined
@@ -54,7 +54,7 @@ export function keyringErrorOf(error: unknown): unknown {
   )
 }
 
-/** Whether `keyringErrorOf` made the error from one of these states. */
+/** Whether `keyringErrorOf` created the error from one of these states. */
 export function isRefusal(error: unknown, ...states: string[]): boolean {
   return error instanceof KeyringError && states.some((state) => error.cause === state)
 }

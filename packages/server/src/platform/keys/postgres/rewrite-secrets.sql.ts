@@ -1,9 +1,9 @@
-// Writes every live secret again under new keys, so that nothing opens what is left of old rows.
+// Seals every live secret again under new keys, so that remains of old rows cannot be opened.
 //
 // A row that PostgreSQL deletes stays in its pages until they are rewritten, and in the WAL for as
-// long as that is kept. After this the tables' files hold none of it, and every other copy was
-// sealed under wrap keys that the keyring no longer has. An old base backup or archived WAL has
-// those keys too, wrapped under the master key: only a rotation of that key closes them.
+// long as that is kept. After this operation the tables' files hold no such rows, and every other
+// copy was sealed under wrap keys that the keyring no longer has. An old base backup or archived
+// WAL has those keys too, wrapped under the master key: only a rotation of that key closes them.
 
 import type pg from 'pg'
 import { lockInstance } from '../core/instance.sql.ts'
@@ -34,7 +34,7 @@ import {
 } from './wrap-keys.sql.ts'
 
 const PAGE = 500
-/** What holds, or held, something that was destroyed or retired. */
+/** Tables that hold, or held, something that was destroyed or retired. */
 const TABLES = ['secrets', 'wrap_keys', 'signing_keys', 'tenants', 'instance'] as const
 
 export async function rewriteSecrets(db: KeyringPg, master: MasterHolder): Promise<RewriteResult> {
@@ -48,11 +48,11 @@ export async function rewriteSecrets(db: KeyringPg, master: MasterHolder): Promi
   return { secrets, dead_rows_left }
 }
 
-/** How many secrets of the owner were written again, under a new key; the old keys are gone. */
+/** Moves the owner's secrets to a new key and deletes the old keys. Returns how many were moved. */
 async function rewrap(db: KeyringPg, master: MasterHolder, tenant_id: string): Promise<number> {
   const version = await db.transact(async (tx) => {
     await lockInstance(tx, master)
-    // A tenant destroyed since it was listed gets no key again.
+    // A tenant destroyed since it was listed must not get a key.
     if (tenant_id !== KEYRING_OWN && !(await lockLiveTenant(tx, tenant_id))) return null
     const next = (await lastWrapVersion(tx, tenant_id)) + 1
     await insertWrapKey(tx, newWrapKey(master, tenant_id, next))
@@ -62,7 +62,7 @@ async function rewrap(db: KeyringPg, master: MasterHolder, tenant_id: string): P
   const move = new SecretMove(master, tenant_id, version)
   await repeatWhileTrue(() => db.transact((tx) => move.page(tx)))
   await db.transact(async (tx) => {
-    // A reservation that began before the new key was there has stored more under the old one.
+    // A reservation that began before the new key existed has stored more under the old one.
     await lockOldWrapKeys(tx, tenant_id, version)
     move.restart()
     await repeatWhileTrue(() => move.page(tx))
@@ -93,7 +93,7 @@ class SecretMove {
     this.#after = { kind: '', number: 0 }
   }
 
-  /** false: there was nothing left to move. */
+  /** Returns false if there was nothing left to move. */
   async page(tx: PgTx): Promise<boolean> {
     const page = { before: this.#version, after: this.#after, limit: PAGE }
     const rows = await lockOldSecrets(tx, this.#tenant_id, page)
@@ -130,26 +130,26 @@ function sealAgain(
   return { ...row, version, secret: sealed }
 }
 
-/** While this waits for the whole table, every later reader of it waits too. */
+/** While VACUUM waits for the lock on the table, every later reader of it waits too. */
 async function limitLockWait(client: pg.Client): Promise<void> {
   await client.query("SET lock_timeout = '5s'")
 }
 
-/** Returns the dead rows that the new file keeps because an older snapshot may read them. */
+/** Returns the number of dead rows that the new file keeps for an older snapshot. */
 async function rewriteTable(client: pg.Client, schema: string, table: string): Promise<number> {
   const name = `"${schema}".${table}`
   const before = await fileOf(client, name)
   let left = 0
   const listen = (notice: { routine?: string | undefined; detail?: string | undefined }) => {
-    // The one of two messages that counts rows. Its text is in the server's language; the dead rows
-    // that had to be kept are its first number.
+    // The one of two messages that counts rows. Its text is in the server's language; its first
+    // number is the count of dead rows that had to be kept.
     if (notice.routine === 'copy_table_data' && notice.detail)
       left += Number(/\d+/.exec(notice.detail)?.[0] ?? 0)
   }
   client.on('notice', listen)
   await client.query(`VACUUM (FULL, VERBOSE) ${name}`)
   client.off('notice', listen)
-  // Without the right to, VACUUM warns and passes the table over.
+  // Without the required right, VACUUM only warns and skips the table.
   if ((await fileOf(client, name)) === before)
     throw new KeyringError('keyring_damaged', `${name} was not rewritten: its owner must do it`)
   return left

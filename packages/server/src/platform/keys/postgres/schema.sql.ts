@@ -9,7 +9,7 @@ interface Migration {
   readonly sql: string
 }
 
-// Text is compared bytewise, whatever the database's own collation.
+// Text is compared bytewise, whatever the collation of the database.
 const MIGRATIONS: readonly Migration[] = [
   {
     name: '0001-keyring',
@@ -148,14 +148,14 @@ CREATE TABLE keyring.checkpoints (
   },
 ]
 
-/** Another process was creating the same. */
+/** Another process was creating the same object. */
 const CREATED_MEANWHILE = ['23505', '42P06', '42P07']
 const INSUFFICIENT_PRIVILEGE = '42501'
 const ATTEMPTS_MAX = 3
 
 /**
- * Creates the schema or brings it up to date; true when there was something to do. Refused by
- * `unsupported_version` when the role may not, or a newer version has changed it.
+ * Creates the schema or migrates it; returns true if there was something to do. Throws
+ * `unsupported_version` if the role may not, or a newer version has changed the schema.
  */
 export async function migrateSchema(db: KeyringPg): Promise<boolean> {
   for (let attempt = 1; ; attempt += 1) {
@@ -172,7 +172,7 @@ export async function migrateSchema(db: KeyringPg): Promise<boolean> {
   }
 }
 
-/** `keyring_damaged` when there is no keyring, `unsupported_version` when it is an older one. */
+/** Throws `keyring_damaged` if there is no keyring, `unsupported_version` if it is an older one. */
 export async function requireSchema(db: KeyringPg): Promise<void> {
   const applied = await findApplied(db)
   if (applied === null) throw new KeyringError('keyring_damaged', lacking(db))
@@ -184,7 +184,7 @@ async function migrate(db: KeyringPg): Promise<boolean> {
   if (applied && missingIn(db, applied).length === 0) return false
   await db.transact(async (tx) => {
     if (applied === null) await createMigrations(tx, db.schema)
-    // When processes start at once, one migrates and the others find it done.
+    // If several processes start at once, one migrates and the others find it done.
     await tx.execute('LOCK TABLE keyring.migrations IN ACCESS EXCLUSIVE MODE')
     for (const { name, sql } of missingIn(db, await listApplied(tx))) {
       await tx.execute(sql)
@@ -199,7 +199,7 @@ async function createMigrations(tx: PgTx, schema: string): Promise<void> {
     'SELECT 1 AS found FROM pg_namespace WHERE nspname = $1',
     schema,
   )
-  // Not IF NOT EXISTS: that needs the right to create schemas even when the schema is there.
+  // IF NOT EXISTS would need the right to create schemas even if the schema exists.
   if (!found) await tx.execute(`CREATE SCHEMA "${schema}"`)
   await tx.execute(
     'CREATE TABLE IF NOT EXISTS keyring.migrations (name text COLLATE "C" PRIMARY KEY)',

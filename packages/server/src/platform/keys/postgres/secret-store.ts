@@ -1,4 +1,4 @@
-// Secrets of a keyring on PostgreSQL: sealed rows, destroyed for every process that has it open.
+// Secrets of a keyring on PostgreSQL: sealed rows, destroyed for every process that uses it.
 
 import { randomFillSync } from 'node:crypto'
 import {
@@ -45,14 +45,14 @@ import {
   shareWrapKey,
 } from './wrap-keys.sql.ts'
 
-/** Of a destroyed tenant in one transaction: a third of a second. */
+/** Secrets of a destroyed tenant that one transaction deletes: a third of a second. */
 const REMOVED_AT_ONCE = 20_000
 
 interface SecretRowsOptions {
   readonly db: KeyringPg
   readonly master: MasterHolder
   readonly held: HeldSecrets
-  /** How many secrets any process had destroyed before `held` had any. */
+  /** The counter `destroyed` at a time when `held` was still empty. */
   readonly destroyed: number
 }
 
@@ -60,9 +60,9 @@ export class SecretRows implements SecretStore {
   readonly #db: KeyringPg
   readonly #master: MasterHolder
   readonly #held: HeldSecrets
-  // Changes with each destruction: what was read before it is not kept in memory after it.
+  // Changes with each destruction, so that a secret read before it is not cached after it.
   #generation = 0
-  /** The last destruction of any process that this memory follows. */
+  /** The value of the counter `destroyed` that this memory has followed. */
   #followed: number
 
   constructor({ db, master, held, destroyed }: SecretRowsOptions) {
@@ -86,7 +86,7 @@ export class SecretRows implements SecretStore {
         return unit(tx, this.#secretTx(tx, destroy))
       })
     } finally {
-      // Also after a failure: a commit whose answer was lost may have happened.
+      // Wipes after a failure too, because a commit whose reply was lost may have happened.
       for (const { owner, numbers } of destroyed) this.#held.wipe(owner, numbers)
       this.#generation += 1
     }
@@ -141,8 +141,8 @@ export class SecretRows implements SecretStore {
   }
 
   /**
-   * Deletes everything of the tenant but its row. Its keys go first, in a short transaction: no
-   * other tenant's erasure waits for the many secrets, which nothing opens any more.
+   * Deletes everything of the tenant but its row. Its keys go first, in a short transaction, so
+   * that erasures of other tenants need not wait for the many secrets, which nothing opens by then.
    */
   async destroyTenant(tenant_id: string): Promise<void> {
     this.#generation += 1
@@ -175,19 +175,19 @@ export class SecretRows implements SecretStore {
     return listUnfinishedRenewals(this.#db)
   }
 
-  /** Removes from memory what other processes have destroyed. @param last the counter now */
+  /** Wipes from memory what other processes have destroyed. @param last the counter now */
   async follow(last: number): Promise<void> {
     if (last === this.#followed) return
     const rows = await listDestroyed(this.#db, this.#followed)
     const end = Math.max(rows.at(-1)?.seq ?? 0, last)
-    // Numbers without a row may be before, between and after those with one.
+    // Numbers without a row may come before, between and after those with one.
     if (rows.length === end - this.#followed)
       for (const { tenant_id, kind, number } of rows) this.#held.wipe({ tenant_id, kind }, [number])
     else await this.#compareAll()
     this.#followed = end
   }
 
-  // The list no longer reaches back so far, or has a number without a row: a destroyed tenant.
+  // The list no longer reaches back far enough, or lacks a number because a tenant was destroyed.
   async #compareAll(): Promise<void> {
     this.#held.wipeRecent()
     for (const { owner, first, end } of this.#held.blocks()) {
@@ -197,14 +197,14 @@ export class SecretRows implements SecretStore {
     }
   }
 
-  /** Of a tenant whose keys are destroyed. After a stop the next start continues it. */
+  /** Removes the secrets of a destroyed tenant. After a stop, the next start continues it. */
   async #removeSecrets(tenant_id: string): Promise<void> {
     const next = (tx: PgTx) => deleteNextSecrets(tx, tenant_id, REMOVED_AT_ONCE)
     while (await this.#db.transact(next));
     await this.#db.transact(async (tx) => {
       await lockCounter(tx, 'destroyed')
       await deleteBlocks(tx, tenant_id)
-      // A number without a row: processes that follow compare everything they hold.
+      // Takes a number without a row, so that processes that follow compare all that they hold.
       await takeNumbers(tx, 'destroyed', 1)
     })
     this.#held.wipeTenant(tenant_id)
@@ -232,7 +232,7 @@ export class SecretRows implements SecretStore {
     return this.#insert(tx, owner, [secret])
   }
 
-  /** Whether any of them was not there: the first process to make a secret makes it. */
+  /** Returns whether any was new: if processes race, the secret of the first one is kept. */
   async #insert(
     tx: PgTx,
     owner: SecretOwner,
@@ -249,7 +249,7 @@ async function destroyRows(
   owner: SecretOwner,
   numbers: readonly number[],
 ): Promise<void> {
-  // First, so that the order of what is destroyed is the order of the commits.
+  // First, so that destroyed secrets are numbered in the order of the commits.
   await lockCounter(tx, 'destroyed')
   const deleted = await deleteSecrets(tx, owner, numbers)
   if (deleted.length > 0) await insertDestroyed(tx, owner, deleted)

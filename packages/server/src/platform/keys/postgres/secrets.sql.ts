@@ -22,10 +22,10 @@ export interface SealingKey {
   readonly key: KeyObject
 }
 
-/** The length of the log of destroyed secrets, from which slow processes catch up. */
+/** Length of the log of destroyed secrets, from which slow processes catch up. */
 const DESTROYED_KEPT = 100_000
 
-/** Numbers this near are destroyed by one statement. */
+/** Numbers at most this far apart are destroyed by one statement. */
 const RUN_GAP = 128
 const RUN_MAX = 1_024
 
@@ -37,7 +37,7 @@ export function sealSecret(
   return seal(key, associatedData(owner, number), secret)
 }
 
-/** `keyring_damaged` when it is not the secret of that number under that key. */
+/** Throws `keyring_damaged` if it is not the secret of that number under that key. */
 export function openSecret(
   key: KeyObject | undefined,
   owner: SecretOwner,
@@ -64,7 +64,7 @@ export async function isDestroyedTenant(db: KeyringQueries, tenant_id: string): 
   return row !== undefined && isDestroyed(row)
 }
 
-/** How many were inserted: a number that is there keeps its secret. */
+/** Returns how many were inserted; a number that exists keeps its secret. */
 export async function insertSecrets(
   tx: PgTx,
   owner: SecretOwner,
@@ -85,9 +85,9 @@ export async function insertSecrets(
 }
 
 /**
- * Those that are there, opened. Keys and secrets are of one moment: a rewrite is not half seen.
- * OFFSET makes the planner look up each number by itself: without statistics of a new tenant it
- * would otherwise assume a small one and scan all its rows.
+ * The existing secrets, opened. One statement reads keys and secrets, so that it never sees half a
+ * rewrite. OFFSET makes the planner look up each number by itself: without statistics of a new
+ * tenant it would assume a small one and scan all its rows.
  */
 export async function loadSecrets(
   db: PgQueries,
@@ -113,7 +113,7 @@ export async function loadSecrets(
   const keys = new Map<number, KeyObject>()
   for (const { number, version, bytes: wrap_key } of rows)
     if (number === null) keys.set(version, openWrapKey(master, { tenant_id, version, wrap_key }))
-  // A tenant without any key is being removed: its keys went first, and nothing opens its secrets.
+  // A tenant without keys is being removed: its keys went first, and nothing opens its secrets.
   if (keys.size === 0 && rows.length > 0 && (await isDestroyedTenant(db, tenant_id))) return []
   return rows.flatMap(({ number, version, bytes: secret }) => {
     if (number === null) return []
@@ -122,15 +122,15 @@ export async function loadSecrets(
 }
 
 /**
- * Returns the numbers that were there. A row is overwritten before it is deleted: PostgreSQL keeps
- * the old row until the table is rewritten, storage that changes rows in place does not.
+ * Returns the numbers that existed. A row is overwritten before it is deleted: PostgreSQL keeps the
+ * old row until the table is rewritten, but storage that changes rows in place does not.
  */
 export async function deleteSecrets(
   tx: PgTx,
   { tenant_id, kind }: SecretOwner,
   numbers: readonly number[],
 ): Promise<number[]> {
-  // The bounds help the same planner; numbers close together share a statement.
+  // The bounds help the planner in the same way. Numbers close together share a statement.
   const at = `WHERE tenant_id = $1 AND kind = $2 AND number >= $3 AND number < $4
     AND number = ANY ($5::bigint[])`
   const deleted: number[] = []
@@ -155,8 +155,8 @@ export async function deleteSecrets(
 }
 
 /**
- * The next secrets of a tenant whose keys are destroyed, overwritten first like those above.
- * false: there was none left.
+ * Deletes the next secrets of a tenant whose keys are destroyed, overwriting them first as above.
+ * Returns false if none was left.
  */
 export async function deleteNextSecrets(
   tx: PgTx,
@@ -289,7 +289,7 @@ export async function listNumbersBefore(
   return rows.map(({ number }) => number)
 }
 
-/** Secrets that the ledger destroys and that are there. */
+/** Secrets that the ledger destroys but that still exist. */
 export async function listUndestroyedSecrets(db: KeyringQueries): Promise<LedgerSecretRow[]> {
   return db.all(
     db.tables
@@ -304,7 +304,7 @@ export async function listUndestroyedSecrets(db: KeyringQueries): Promise<Ledger
   )
 }
 
-/** Claimed renewals whose old secret is there: it came back with an older keyring. */
+/** Claimed renewals whose old secret still exists, because it came back with an older keyring. */
 export async function listUnfinishedRenewals(db: KeyringQueries): Promise<RenewalRow[]> {
   return db.all(
     selectClaimedRenewals(db).innerJoin('secrets as s', (join) =>
@@ -317,9 +317,9 @@ export async function listUnfinishedRenewals(db: KeyringQueries): Promise<Renewa
 }
 
 /**
- * Destroys the tenant's keys and those its secrets are sealed under: after this commit nothing of
- * the tenant opens, and no secret is made for it. Rows are overwritten first: storage that changes
- * rows in place then keeps nothing of them. Waits for reservations that are running.
+ * Destroys the tenant's keys and those that seal its secrets. After the commit nothing of the
+ * tenant opens, and no secret can be created for it. Overwrites rows first, so that storage that
+ * changes rows in place keeps nothing of them. Waits for reservations in flight.
  */
 export async function destroyTenantKeys(tx: PgTx, tenant_id: string): Promise<void> {
   await insertTenant(tx, destroyedRow(tenant_id))
@@ -350,7 +350,7 @@ export async function hasRemains(db: PgQueries, tenant_id: string): Promise<bool
   return row?.found ?? true
 }
 
-/** Tenants without keys that still have secrets: a stop interrupted their removal. */
+/** Tenants without keys that still have secrets, because a stop interrupted their removal. */
 export async function listHalfRemoved(db: PgQueries): Promise<string[]> {
   const rows = await db.query<{ tenant_id: string }>(
     `SELECT t.tenant_id FROM keyring.tenants AS t WHERE length(t.tenant_key) = 0
@@ -361,7 +361,7 @@ export async function listHalfRemoved(db: PgQueries): Promise<string[]> {
   return rows.map((row) => row.tenant_id)
 }
 
-/** Tenants that the ledger destroys and that have something left. */
+/** Tenants that the ledger destroys and that still have keys, secrets or blocks. */
 export async function listUndestroyed(db: PgQueries): Promise<string[]> {
   const rows = await db.query<{ tenant_id: string }>(
     `SELECT DISTINCT l.tenant_id FROM keyring.ledger AS l
@@ -378,15 +378,15 @@ export async function listUndestroyed(db: PgQueries): Promise<string[]> {
 interface KeyringState {
   /** Secrets ever destroyed. */
   readonly destroyed: number
-  /** Signing keys ever created, those retired, and those of other clusters valid for longer. */
+  /** Signing keys created, plus those retired, plus prolongations of keys of other clusters. */
   readonly key_changes: number
-  /** Keys of days before it are gone. */
+  /** Keys of days before this one are destroyed. */
   readonly day_floor: number
   /** Tenants ever destroyed. */
   readonly tenants_destroyed: number
 }
 
-/** Numbers that show whether anything a process holds in memory has changed. */
+/** Counters that show whether anything that a process caches has changed. */
 export async function loadState(db: PgQueries): Promise<KeyringState> {
   const row = await db.queryFirst<KeyringState>(
     `SELECT (SELECT value FROM keyring.counters WHERE name = 'destroyed') AS destroyed,
@@ -401,20 +401,20 @@ export async function loadState(db: PgQueries): Promise<KeyringState> {
   throw new KeyringError('keyring_damaged', 'the keyring has no state')
 }
 
-/** Checks between two signs of life: ten seconds. */
+/** Checks per heartbeat, which makes a heartbeat every ten seconds. */
 const CHECKS_PER_HEARTBEAT = 20
 
 interface KeyringWatcher {
-  /** Wipes what has been in memory for too long; never waits. */
+  /** Wipes secrets that have been in memory for too long; does no I/O. */
   wipeExpired(): void
   follow(state: KeyringState): Promise<void>
   /** A check failed; the next one may succeed. */
   checkFailed(): void
-  /** Tells other processes that this one is alive. */
+  /** Shows other processes that this one is alive. */
   heartbeat(): Promise<void>
 }
 
-/** Returns a function that stops the checks and waits for the one that is running. */
+/** Returns a function that stops the checks and awaits one in flight. */
 export function watchKeyring(db: PgQueries, watcher: KeyringWatcher): () => Promise<void> {
   let checks = 0
   let running: Promise<void> | undefined
@@ -424,7 +424,7 @@ export function watchKeyring(db: PgQueries, watcher: KeyringWatcher): () => Prom
       checks += 1
       if (checks % CHECKS_PER_HEARTBEAT === 0) await watcher.heartbeat()
     } catch {
-      // Calls that need the keyring meanwhile report what is wrong with it.
+      // Calls that need the keyring report its failure themselves.
       watcher.checkFailed()
     }
   }

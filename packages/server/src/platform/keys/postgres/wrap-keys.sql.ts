@@ -5,7 +5,7 @@ import { KeyringError } from '../keyring-error.ts'
 import { KEY_BYTES, type MasterHolder, type MasterRotation, unwrap, wrap } from '../wrap.ts'
 import type { PgQueries, PgTx } from './keyring-pg.ts'
 
-/** The owner of what belongs to no tenant: the secrets of days. */
+/** The owner of secrets that belong to no tenant: the day secrets. */
 export const KEYRING_OWN = ''
 
 const ATTEMPTS_MAX = 5
@@ -15,7 +15,7 @@ interface WrapKeyRow {
   readonly tenant_id: string
   /** 1, 2, 3 … */
   readonly version: number
-  /** Under the master key. */
+  /** Wrapped under the master key. */
   readonly wrap_key: Buffer
 }
 
@@ -33,7 +33,7 @@ export function openWrapKey(master: MasterHolder, row: WrapKeyRow): KeyObject {
   return key
 }
 
-/** Wraps every key again, under the next master key. */
+/** Wraps every key under the next master key. */
 export async function rewrapKeys(tx: PgTx, rotation: MasterRotation): Promise<void> {
   for (let after = { tenant_id: '', version: 0 }; ; ) {
     const rows = await listWrapKeys(tx, { after, limit: PAGE })
@@ -67,9 +67,9 @@ export async function insertWrapKey(tx: PgTx, row: WrapKeyRow): Promise<void> {
   )
 }
 
-/** The newest, kept from being deleted until the transaction ends. */
+/** The newest key; locked against deletion until the transaction ends. */
 export async function shareWrapKey(tx: PgTx, tenant_id: string): Promise<WrapKeyRow> {
-  // The row may be deleted while this waits for it; the next attempt finds its successor.
+  // The row may be deleted while this waits for its lock; the next attempt finds its successor.
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const row = await tx.queryFirst<WrapKeyRow>(
       `SELECT tenant_id, version, wrap_key FROM keyring.wrap_keys
@@ -97,7 +97,7 @@ export async function listWrapOwners(db: PgQueries): Promise<string[]> {
   return rows.map(({ tenant_id }) => tenant_id)
 }
 
-/** Those `< before`, once no transaction stores secrets under them any more. */
+/** Locks the keys `< before`, once no transaction stores secrets under them any more. */
 export async function lockOldWrapKeys(
   tx: PgTx,
   tenant_id: string,
@@ -111,7 +111,7 @@ export async function lockOldWrapKeys(
   )
 }
 
-/** Overwrites first: storage that changes rows in place then keeps nothing of them. */
+/** Overwrites first, so that storage that changes rows in place keeps nothing of the keys. */
 export async function deleteOldWrapKeys(
   tx: PgTx,
   tenant_id: string,
