@@ -1,4 +1,4 @@
-// Takes over the file of the official memory server into an empty graph, once.
+// Imports the file of the official memory server into an empty graph, once.
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -7,16 +7,16 @@ import { loadGraph } from './graph-items.ts'
 import { graphLines, labelsOf } from './graph-records.ts'
 import { Session, type SessionOptions } from './session.ts'
 
-/** Memories of one request. */
+/** Number of memories in one request. */
 const BLOCK = 500
 
 /** The file is not what the official memory server writes. */
 export class MemoryFileError extends Error {}
 
 /**
- * Imports the file if the graph is empty and the file, by its SHA-256, was never imported whole. It
- * is left as it is; one that does not exist is an empty graph. Returns the number of memories.
- * Throws MemoryFileError before anything is stored.
+ * Imports the file if the graph is empty and the file, by its SHA-256, was never fully imported.
+ * The file is not changed; a missing file is an empty graph. Returns the number of memories. Throws
+ * MemoryFileError before anything is stored.
  */
 export async function importMemoryFile(options: SessionOptions, path: string): Promise<number> {
   const session = new Session(options)
@@ -42,7 +42,7 @@ export async function importMemoryFile(options: SessionOptions, path: string): P
 const isEmpty = ({ entities, relations, observations }: Awaited<ReturnType<typeof loadGraph>>) =>
   entities.length + relations.length + observations.length === 0
 
-/** The lines of its import; null: there is no such file. */
+/** Reads the import lines of the file; null if it does not exist. */
 async function readMemoryFile(path: string, namespace: string | undefined) {
   const hash = createHash('sha256')
   const lines: string[] = []

@@ -1,4 +1,4 @@
-// The resource memory://knowledge-graph, and word of its changes to the client that follows it.
+// The resource memory://knowledge-graph, and notifications of its changes to subscribed clients.
 
 import type { McpServer, ProtocolEra } from '@modelcontextprotocol/server'
 import { showGraph } from './graph.ts'
@@ -29,7 +29,7 @@ export function registerGraph(server: McpServer, session: Session, era?: Protoco
   })
 }
 
-/** The client reads the resource again. That it is gone is no error of the call. */
+/** Notifies a subscribed client of a change. A client that is gone is no error of the call. */
 export const announceChange = ({ server, session }: ToolCall): Promise<void> =>
   session.follows(GRAPH_URI)
     ? server.server.sendResourceUpdated({ uri: GRAPH_URI }).catch(() => {})

@@ -3,7 +3,7 @@
 import { CONFORMANCE_CAPABILITIES } from '@custos/proof'
 import type { Leftover } from '../client/wire.ts'
 
-/** The suite's own version: a change to workloads, checks or gates changes it. */
+/** The version of the suite. It changes with workloads, checks or gates. */
 export const SUITE_VERSION = 'custos-conformance/1'
 
 /** The ten capabilities of the protocol, in the order they are reported. */
@@ -30,7 +30,7 @@ export type Metrics = Readonly<Record<string, number>>
 export type CapabilityResult = {
   readonly capability: GmpCapability
   readonly verdict: ConformanceVerdict
-  /** Why, in a line: the first failure, or what was missing; null for a pass. */
+  /** The reason in one line: the first failure, or what was missing; null for a pass. */
   readonly reason: string | null
   readonly checks: readonly ConformanceCheck[]
   readonly metrics: Metrics

@@ -36,7 +36,7 @@ export function pastVersions(seed: number): Trace {
   return trace.done()
 }
 
-// Traces last a day, so the time of day says when.
+// A trace lasts one day, so the time of day identifies the second.
 function secondOf({ valid_from }: PhrasedFact): number {
   const [h = 0, m = 0, s = 0] = valid_from.slice(11, 19).split(':').map(Number)
   return 3600 * h + 60 * m + s

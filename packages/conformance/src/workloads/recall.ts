@@ -48,8 +48,8 @@ export function nearMisses(seed: number): Trace {
   return trace.done()
 }
 
-/** W4: the facts of a small store, and questions about old and new ones: the age of the answers is
- * spread evenly on a logarithmic scale. */
+/** W4: the facts of a small store, and questions whose answers are old and new: their ages are
+ * evenly spread on a logarithmic scale. */
 export function longHorizon(seed: number): Trace {
   const trace = buildTrace('W4', seed)
   trace.session()

@@ -1,4 +1,4 @@
-// custos tenant clusters and tenant move: which cluster serves a tenant, and moving one.
+// custos tenant clusters and tenant move: shows which cluster serves a tenant, and moves one.
 
 import {
   abortTenantMove,
@@ -16,7 +16,7 @@ import {
 import { requirePositionals, UsageError } from '../../command.ts'
 import { formatTable, startProgress } from '../../output.ts'
 
-/** The table, or the address of one tenant. */
+/** Prints the table of clusters, or the address of one tenant. */
 export function showClusters(rest: readonly string[], file: string | undefined): void {
   if (rest.length > 1) requirePositionals(rest, 'ID')
   const table = readClusters(tablePath(file))
@@ -37,7 +37,7 @@ export function showClusters(rest: readonly string[], file: string | undefined):
   if (assigned.length > 0) console.log(`\n${formatTable([['tenant', 'cluster'], ...assigned])}`)
 }
 
-/** The proof alone goes to standard output, so that it can be kept. */
+/** Moves a tenant. Only the proof is written to standard output, so that it can be saved. */
 export async function moveTenant(
   rest: readonly string[],
   flags: {
