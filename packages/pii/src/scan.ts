@@ -175,8 +175,8 @@ export class Scan {
     for (const role of rolesOf(number)) this.byRole[role]?.push(from)
   }
 
-  /** Whether a letter splits digits, as in "555-1234x89" and "2026-01-31T10:00": one to eight digits
-   * follow it up to a separator. */
+  /** Whether a letter splits digits, as in "555-1234x89" and "2026-01-31T10:00": one to eight
+   * digits follow it up to a separator. */
   private splits(i: number): boolean {
     const code = this.at(i) | 0x20
     if (code !== 0x78 && code !== 0x74) return false

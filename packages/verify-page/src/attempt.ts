@@ -1,12 +1,12 @@
-// The demonstration that a change is noticed: an editable copy of a document whose verdict follows.
+// Demonstrates that a change is noticed: an editable copy of a document with a live verdict.
 
 import { button, el } from './dom.ts'
 import { documentsOf, type Judgement, judge, recordOf, type Trust } from './judge.ts'
 import { fill, texts } from './texts.ts'
 
-/** Longer documents are checked, and not shown to edit. */
+/** The longest document that can be edited. Longer ones are only verified. */
 const CHARACTERS_MAX = 200_000
-/** Places tried for a change that the signature covers: some members are outside of it. */
+/** The most places to try for a change that the signature covers: some members are not signed. */
 const PLACES_MAX = 60
 
 export function textOf({ document }: Judgement): string | null {
@@ -58,7 +58,7 @@ export function attemptField(original: string, type: string, trust: Trust): HTML
   )
 }
 
-/** An edited document, or several where its text now reads as several: the worst outcome. */
+/** Verifies an edited text. If it now contains several documents, the worst outcome counts. */
 async function judgeEdited(text: string, trust: Trust) {
   const documents = documentsOf(text)
   const judgements = await Promise.all(documents.map((one) => judge(one, trust)))
@@ -77,7 +77,7 @@ interface Change {
   readonly to: string
 }
 
-/** One letter or digit of a line is changed, line by line, until the document is not valid. */
+/** Changes one letter or digit of a line, line by line, until the document is invalid. */
 async function findChange(text: string, trust: Trust): Promise<Change | null> {
   for (const at of placesIn(text).slice(0, PLACES_MAX)) {
     const from = text.charAt(at)
@@ -89,7 +89,7 @@ async function findChange(text: string, trust: Trust): Promise<Change | null> {
   return null
 }
 
-/** A letter or digit near the middle of each value, or of each line of a text. */
+/** Positions of a letter or digit near the middle of each value, or of each line of a text. */
 function placesIn(text: string): number[] {
   const places: number[] = []
   let start = 0

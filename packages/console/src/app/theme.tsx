@@ -1,4 +1,4 @@
-// Light, dark, or as the system says: a preference of this browser.
+// The theme, a preference of this browser: light, dark, or that of the system.
 
 import { Monitor, Moon, Sun } from 'lucide-react'
 import { useState } from 'react'
@@ -11,7 +11,7 @@ const ICONS = { system: Monitor, light: Sun, dark: Moon }
 
 const current = (): Theme => THEMES.find((theme) => theme === preferences.get('theme')) ?? 'system'
 
-/** Before the first paint, so that no page flashes. */
+/** Applies the theme. Called before the first paint, so that the page does not flash. */
 export function applyTheme(theme: Theme = current()): void {
   if (theme === 'system') delete document.documentElement.dataset['theme']
   else document.documentElement.dataset['theme'] = theme

@@ -11,7 +11,7 @@ interface ChartProps {
   /** Seconds since 1970. */
   readonly times: readonly number[]
   readonly series: readonly { readonly label: string; readonly values: readonly number[] }[]
-  /** How a time is written in the table. */
+  /** Formats a time for the table. */
   readonly timeText: (seconds: number) => string
   readonly height?: number
 }
@@ -21,7 +21,7 @@ const COLOURS = ['--accent', '--warn', '--good', '--bad'] as const
 const colour = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(name)
 
-/** Custom properties with light-dark() are resolved by the browser, not by a canvas. */
+/** Resolves a custom property with light-dark() to a colour, which a canvas cannot do. */
 function resolved(name: string): string {
   const probe = document.createElement('span')
   probe.style.color = colour(name)

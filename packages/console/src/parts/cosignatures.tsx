@@ -1,9 +1,9 @@
-// What others signed of a checkpoint, in words and as rows of facts.
+// Cosignatures and timestamp of a checkpoint, in words and as rows of facts.
 
 import type { Epoch } from '@custos/client/types'
 import { Time } from './time.tsx'
 
-/** Null: the operator has no witnesses. */
+/** The cosignatures in words; null if the operator has no witnesses. */
 export const describeWitnesses = ({
   cosignatures,
   witnessed,

@@ -1,9 +1,9 @@
-// Small ways to show values: facts in pairs, a state, a share of a whole, numbers.
+// Small components for values: facts in pairs, a state, a share of a whole, numbers.
 
 import type { ReactNode } from 'react'
 import css from './display.module.css'
 
-/** Names and values of one record. Pairs without a value are left out. */
+/** Names and values of one record, without the pairs that have no value. */
 export function Facts({ of }: { readonly of: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className={css['facts']}>
@@ -21,7 +21,7 @@ export function Facts({ of }: { readonly of: readonly (readonly [string, ReactNo
   )
 }
 
-/** A state in a word; its colour only repeats the word. */
+/** A state as a word. Its colour only repeats the word. */
 export const Pill = ({
   tone = 'plain',
   children,
@@ -34,7 +34,7 @@ export const Pill = ({
   </span>
 )
 
-/** How much of a whole is used, as a bar with its numbers. */
+/** The used share of a whole, as a bar with numbers. */
 export function Meter({
   label,
   value,
@@ -58,7 +58,7 @@ export function Meter({
   )
 }
 
-/** The numbers a screen begins with. */
+/** The key numbers at the top of a screen. */
 export function Figures({ children }: { readonly children: ReactNode }) {
   return <div className={css['figures']}>{children}</div>
 }
@@ -97,5 +97,5 @@ export function formatBytes(bytes: number): string {
   return `${value >= 100 || step === 0 ? Math.round(value) : value.toFixed(1)} ${UNITS[step]}`
 }
 
-/** A word of the API for people: `below_min_score` becomes `below min score`. */
+/** Converts a name of the API to words: `below_min_score` becomes `below min score`. */
 export const inWords = (name: string): string => name.replaceAll(/[._]/g, ' ')

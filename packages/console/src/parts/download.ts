@@ -1,4 +1,4 @@
-// Saves what the service sent as a file of the reader's machine.
+// Saves data from the service as a file on the user's machine.
 
 import type { Lines } from '@custos/client'
 
@@ -11,7 +11,7 @@ export function saveBlob(blob: Blob, filename: string): void {
   URL.revokeObjectURL(url)
 }
 
-/** Saves a streamed answer as it came. */
+/** Saves a streamed answer as NDJSON. */
 export async function saveLines(lines: Lines<unknown>, filename: string): Promise<void> {
   const parts: string[] = []
   for await (const line of lines) parts.push(`${JSON.stringify(line)}\n`)

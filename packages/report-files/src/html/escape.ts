@@ -1,4 +1,4 @@
-// Text as it may stand in a page.
+// Escapes text for HTML.
 
 const ESCAPED: Readonly<Record<string, string>> = {
   '&': '&amp;',

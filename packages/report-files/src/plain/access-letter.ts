@@ -1,4 +1,4 @@
-// What is held about a person, as a document with a cover letter.
+// The data that is held about a person, as a document with a cover letter.
 
 import type { JsonObject } from '@custos/contract'
 import { type Block, listFields, type PlainDocument } from './plain-document.ts'
@@ -8,7 +8,7 @@ const NAMES: Readonly<Record<string, string>> = {
   decision: 'Decisions',
   certificate: 'Certificates of what was redacted',
 }
-/** Bytes of signatures say nothing to a reader; the other formats have them. */
+/** Members with signature bytes, which only the other formats contain. */
 const OMITTED = [
   'record',
   ...['', 'source.', 'content.document.'].flatMap((path) =>
@@ -16,7 +16,7 @@ const OMITTED = [
   ),
 ]
 
-/** @param lines header, records and end, as the NDJSON format has them */
+/** @param lines header, records and end of the NDJSON format */
 export function accessLetter(lines: readonly JsonObject[]): PlainDocument {
   const [header = {}, ...rest] = lines
   const records = rest.filter(({ record }) => record !== 'end')

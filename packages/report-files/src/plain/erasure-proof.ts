@@ -3,7 +3,7 @@
 import type { Certificate, Manifest } from '@custos/contract'
 import { type Block, listFields, type PlainDocument } from './plain-document.ts'
 
-/** A longer manifest is cut; the signed JSON has all entries. */
+/** The most entries of a manifest that are shown. The signed JSON has all of them. */
 const ENTRIES_SHOWN_MAX = 2_000
 const SIGNATURE = ['signed_bytes', 'signature', 'public_key', 'key_id', 'verified']
 

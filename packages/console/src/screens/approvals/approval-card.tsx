@@ -1,4 +1,4 @@
-// What waits for a person, in place: the proposal of another screen's record, and the decision.
+// A pending approval within another screen: the proposal of the record, and the decision.
 
 import { approvalsRequest } from '@custos/client/operations'
 import { Link } from '@tanstack/react-router'

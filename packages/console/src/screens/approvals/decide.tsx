@@ -90,10 +90,10 @@ export function Decide({ request }: DecideProps) {
 }
 
 interface DecideFormProps extends DecideProps {
-  /** The operations that take a name; null: none may be used. */
+  /** The operations that decide by name; null if the caller may use none. */
   readonly byName: Registry | null
   readonly ownKey: SigningKey | null
-  /** The caller may send a signature. */
+  /** Whether the caller may send a signature. */
   readonly signs: boolean
 }
 

@@ -1,4 +1,4 @@
-// Whether what is signed is what is shown: the browser makes digest and bytes from the proposal.
+// Checks that the bytes to sign match the shown proposal: the browser recomputes digest and bytes.
 
 import type { ApprovalsRequestReply } from '@custos/client/types'
 
@@ -12,7 +12,7 @@ export const textOfBytes = (bytes: Uint8Array): string => String.fromCharCode(..
 export const hexOfBytes = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** JSON as RFC 8785 writes it. */
+/** Canonical JSON by RFC 8785. */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -25,7 +25,7 @@ function canonicalJson(value: unknown): string {
 export const messageOf = (request: ApprovalsRequestReply, decision: ApprovalDecision): string =>
   new TextDecoder().decode(bytesOfBase64(request.signing_input[decision]))
 
-/** Null, or why the bytes must not be signed. */
+/** The reason why the bytes must not be signed; null if they match. */
 export async function mismatchOf(request: ApprovalsRequestReply): Promise<string | null> {
   const { proposal, proposal_digest: digest, context } = request
   const bytes = new TextEncoder().encode(canonicalJson(proposal))

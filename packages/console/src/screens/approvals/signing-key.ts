@@ -10,7 +10,7 @@ export interface SigningKey {
 
 interface NewKeyPair {
   readonly private_key: CryptoKey
-  /** 64 hexadecimal digits. */
+  /** The public key in 64 hexadecimal digits. */
   readonly public_key: string
 }
 
@@ -27,7 +27,7 @@ function openKeys(): Promise<IDBDatabase> {
   })
 }
 
-/** Runs one request; what it wrote is durable when the promise resolves. */
+/** Runs one request. Its writes are durable when the promise resolves. */
 async function inKeys<T>(
   mode: IDBTransactionMode,
   run: (keys: IDBObjectStore) => IDBRequest<T>,
@@ -45,7 +45,7 @@ async function inKeys<T>(
   }
 }
 
-/** A browser that was used for several tenants has a key for each. */
+/** The key for a tenant. A browser that is used for several tenants has one key for each. */
 export const findKey = (tenant: string): Promise<SigningKey | undefined> =>
   inKeys('readonly', (keys) => keys.get(tenant) as IDBRequest<SigningKey | undefined>)
 
@@ -54,7 +54,7 @@ export const keepKey = (tenant: string, key: SigningKey) =>
 
 export const forgetKey = (tenant: string) => inKeys('readwrite', (keys) => keys.delete(tenant))
 
-/** Throws where the browser has no Ed25519, or where the page has no secure context. */
+/** Makes a key pair. Throws if the browser has no Ed25519 or the page no secure context. */
 export async function makeKeyPair(): Promise<NewKeyPair> {
   const pair = await crypto.subtle.generateKey(ALGORITHM, false, ['sign', 'verify'])
   if (!('privateKey' in pair)) throw new Error('The browser made no key pair.')

@@ -1,4 +1,4 @@
-// Why something is erased, as the certificate says it for ever.
+// The fields for the reasons of an erasure, which stay in the certificate permanently.
 
 import { SelectField, TextField } from '../../parts/form.tsx'
 

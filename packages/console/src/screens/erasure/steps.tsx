@@ -1,4 +1,4 @@
-// The steps of a task on one page: what is done, what is asked for now, and what comes later.
+// The steps of a task on one page: finished, current and later ones.
 
 import { type ReactNode, useEffect, useRef } from 'react'
 import css from './erasure.module.css'
@@ -6,7 +6,7 @@ import css from './erasure.module.css'
 interface StepProps {
   readonly title: string
   readonly state: 'done' | 'now' | 'later'
-  /** What was chosen, once the step is done. */
+  /** The choice that was made, shown after the step is done. */
   readonly summary?: ReactNode
   readonly children?: ReactNode
 }
@@ -25,7 +25,7 @@ export function Steps({
   )
 }
 
-/** The heading takes the focus when the step is reached: the keyboard goes on from there. */
+/** The heading gets the focus when the step is reached, so that keyboard use continues there. */
 export function Step({ title, state, summary, children }: StepProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   const before = useRef(state)

@@ -1,4 +1,4 @@
-// A new report: the framework and the period; the work goes on as a job that can be cancelled.
+// The form of a new report: framework and period. A job, which can be cancelled, makes the report.
 
 import { reportsFrameworks, reportsGenerate } from '@custos/client/operations'
 import { useNavigate } from '@tanstack/react-router'

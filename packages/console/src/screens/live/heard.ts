@@ -1,4 +1,4 @@
-// What the event stream said since the screen was opened, newest first.
+// The entries that the event stream sent since the screen was opened, newest first.
 
 import type { StreamedEntry } from '@custos/client/types'
 import { useCallback, useEffect, useRef, useState } from 'react'
@@ -6,13 +6,13 @@ import { useLive } from '../../api/live.tsx'
 
 const KEPT = 500
 
-/** An entry as it came, with how many before it did not come. */
+/** A received entry, with the number of missing entries before it. */
 export interface HeardEntry {
   readonly entry: StreamedEntry
   readonly missing: number
 }
 
-/** Adds entries in the order in which they came. */
+/** Adds entries in the order in which they arrived. */
 function withEntries(
   heard: readonly HeardEntry[],
   entries: readonly StreamedEntry[],
@@ -27,7 +27,7 @@ function withEntries(
   return [...added.toReversed(), ...heard].slice(0, KEPT)
 }
 
-/** Follows the stream; what comes during a pause waits. */
+/** Follows the stream. Entries that arrive during a pause are queued. */
 export function useHeard() {
   const { follow, state } = useLive()
   const [heard, setHeard] = useState<readonly HeardEntry[]>([])

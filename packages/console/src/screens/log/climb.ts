@@ -1,11 +1,11 @@
-// The way from an entry up to the root of a checkpoint, each hash computed in this browser
-// (RFC 9162, section 2.1.3.2).
+// The Merkle path from an entry to the root of a checkpoint, with each hash computed in this
+// browser (RFC 9162, section 2.1.3.2).
 
 import type { Breadcrumb } from '@custos/client/types'
 import { breadcrumbId, fromHex, type JsonObject, nodeHash, toHex } from '@custos/proof'
 
 export interface ClimbStep {
-  /** Which side of the pair the proof gives. */
+  /** The side of the pair that comes from the proof. */
   readonly given: 'left' | 'right'
   readonly left: string
   readonly right: string
@@ -15,7 +15,7 @@ export interface ClimbStep {
 
 /** The hash of an entry, from its members. */
 export const leafOf = (entry: Breadcrumb): string =>
-  // What the service sent is JSON.
+  // The payload is JSON, because the service sent it as JSON.
   breadcrumbId({ ...entry, payload: entry.payload as JsonObject })
 
 /** Joins the hash of an entry with its siblings, from below upwards. */

@@ -14,7 +14,7 @@ const MIDDLE = WIDTH / 2
 const SIDES = { left: 2 + BOX.width / 2, right: WIDTH - 2 - BOX.width / 2 } as const
 
 interface NodeProps {
-  /** Where the middle of its upper edge is. */
+  /** Position of the middle of the upper edge. */
   readonly x: number
   readonly y: number
   readonly hash: string
@@ -38,7 +38,7 @@ const TreeNode = ({ x, y, hash, kind, label }: NodeProps) => (
 interface LevelProps {
   readonly step: ClimbStep
   readonly y: number
-  /** Where the node above is. */
+  /** Position of the node above. */
   readonly above: number
   readonly leafLabel: string | null
 }
@@ -157,7 +157,7 @@ interface LeafVerdictProps {
   readonly leaf: string
 }
 
-/** Whether the id of an entry is the hash of what it says. */
+/** Shows whether the id of an entry is the hash of its members. */
 export const LeafVerdict = ({ entry, leaf }: LeafVerdictProps) => (
   <Pill tone={leaf === entry.breadcrumb_id ? 'good' : 'bad'}>
     {leaf === entry.breadcrumb_id

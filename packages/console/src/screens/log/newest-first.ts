@@ -1,5 +1,5 @@
-// Pages of the audit log with the newest first. The service lists from the oldest on, without gaps:
-// the page before a position is a range of positions.
+// Pages of the audit log, newest first. The service lists from the oldest on without gaps, so the
+// page before a position is a range of positions.
 
 import type { Operation, Pending } from '@custos/client/core'
 import { useUrlState } from '../../api/url-state.ts'
@@ -9,9 +9,9 @@ import type { ListResult } from '../../api/use-list.ts'
 const PAGE_ROWS = 50
 
 /**
- * Reads the page that ends before the position of the address.
- * @param total rows of the whole list; undefined while it is not known
- * @param name of the table in the address
+ * Reads the page that ends before the position in the address.
+ * @param total number of rows of the whole list; undefined while unknown
+ * @param name name of the table in the address
  */
 export function useNewestFirst<R, Row>(
   operation: Operation<[query?: { readonly limit: number; readonly offset: number }], Pending<R>>,

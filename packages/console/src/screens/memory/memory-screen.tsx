@@ -1,4 +1,4 @@
-// One store: search with a budget, and what is newest before anything is searched.
+// One store: search with a budget, and the newest memories before the first search.
 
 import { memoryGetStore, memoryMemories } from '@custos/client/operations'
 import type { Memory } from '@custos/client/types'

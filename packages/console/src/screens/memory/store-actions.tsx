@@ -1,4 +1,4 @@
-// Acts on one store: write, import, export, switch the embedder.
+// Actions on one store: write, import, export, switch the embedder.
 
 import { call } from '@custos/client/core'
 import { memoryExport, memoryImport, memoryReembed, memoryWrite } from '@custos/client/operations'
@@ -18,7 +18,7 @@ interface OfStore {
   readonly storeId: string
 }
 
-/** The screen shows the error of an act; there is nothing else to do about it. */
+/** Ignores the error of an action, because the screen shows it. */
 const shown = (act: Promise<unknown>): Promise<void> =>
   act.then(
     () => undefined,

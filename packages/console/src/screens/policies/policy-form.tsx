@@ -1,4 +1,4 @@
-// The form of a policy: new, or as a change that adds a version.
+// The form of a new policy, or of a change that adds a version.
 
 import {
   governanceCreatePolicy,
@@ -17,7 +17,7 @@ import { type ConfigDraft, ConfigFields, configOf, draftOf } from './config-fiel
 type TypeEntry = GovernancePolicyTypesReply['types'][number]
 
 interface PolicyFormProps {
-  /** Absent: a new one. */
+  /** The policy to change; absent for a new one. */
   readonly policy?: Policy
   readonly onDone: (policyId: string) => void
 }
@@ -29,7 +29,7 @@ export function PolicyForm(props: PolicyFormProps) {
   return <PolicyFields {...props} types={data.types} />
 }
 
-/** What the fields hold. */
+/** The values of the fields. */
 interface PolicyDraft {
   readonly name: string
   readonly description: string

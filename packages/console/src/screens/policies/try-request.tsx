@@ -1,4 +1,4 @@
-// What the policies in force would say to a request.
+// Evaluates a trial request under the policies in force.
 
 import { governanceEvaluate, governancePolicyTypes } from '@custos/client/operations'
 import type { GovernanceEvaluateReply } from '@custos/client/types'

@@ -1,4 +1,4 @@
-// What records consist of: layers, and rows of names and values.
+// Members of records: layers, and rows of names and values.
 
 import type { ReactNode } from 'react'
 import { CodeBlock } from '../../parts/code.tsx'
@@ -12,7 +12,7 @@ interface MemberTableProps {
   readonly rows: readonly (readonly [key: string, cells: readonly ReactNode[]])[]
 }
 
-/** A plain table of what is in one record. */
+/** A plain table of the members of one record. */
 export function MemberTable({ label, headers, rows }: MemberTableProps) {
   return (
     <table className={css['members']} aria-label={label}>

@@ -1,4 +1,4 @@
-// Templates: world models to begin with. A dry run says what would be registered.
+// Templates of world models. A dry run shows what would be registered.
 
 import { templatesInstall, templatesList } from '@custos/client/operations'
 import { useState } from 'react'

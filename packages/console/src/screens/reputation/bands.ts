@@ -1,4 +1,4 @@
-// What both parts of the reputation screen need: the dimension of the address, and bands.
+// Shared by the reputation screens: the dimension in the address, and bands.
 
 import { useUrlState } from '../../api/url-state.ts'
 
@@ -11,5 +11,5 @@ export const TIER_TONES = {
   unproven: 'plain',
 } as const
 
-/** The dimension that the address names. */
+/** The dimension in the address. */
 export const useDimension = (): string => useUrlState('dimension')[0] || DIMENSION

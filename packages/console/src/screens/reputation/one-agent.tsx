@@ -1,4 +1,4 @@
-// One agent: what its score is made from, drawn as a posterior, and its attestation.
+// One agent: the evidence for its score with a plot of the posterior, and its attestation.
 
 import { cgrAttest, cgrScore } from '@custos/client/operations'
 import type { CgrScoreReply } from '@custos/client/types'
@@ -64,7 +64,7 @@ function AgentBody({ score }: { readonly score: CgrScoreReply }) {
 
 const POINTS = 100
 
-/** The density of the posterior: where the true share of good outcomes probably is. */
+/** Plots the posterior density of the true share of good outcomes. */
 function Posterior({ alpha, beta }: { readonly alpha: number; readonly beta: number }) {
   const logs = Array.from({ length: POINTS - 1 }, (_, i) => {
     const x = (i + 1) / POINTS

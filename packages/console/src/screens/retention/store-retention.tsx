@@ -1,4 +1,4 @@
-// The retention of one store: its period, the run in progress, and a run at once.
+// The retention of one store: its period, the run in progress, and a button that starts a run.
 
 import { retentionGet, retentionRun, retentionSet } from '@custos/client/operations'
 import type { Retention } from '@custos/client/types'

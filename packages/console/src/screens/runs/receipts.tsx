@@ -21,7 +21,7 @@ import { Section } from '../../parts/page-header.tsx'
 import { ErrorState } from '../../parts/states.tsx'
 import css from './runs.module.css'
 
-/** Reads everything that proves a run, and checks it with the published keys. */
+/** Reads the bundle of a run and verifies it with the published keys. */
 async function verifyHere(runId: string, signal: AbortSignal) {
   const [{ verifyRunBundle }, keys] = await Promise.all([
     import('@custos/proof'),

@@ -1,4 +1,4 @@
-// A call of a tool that may have acted: somebody who looked says what was, and the run goes on.
+// Resolves an uncertain tool call: a person who checked states whether it acted; the run resumes.
 
 import { orchestratorResolveCall } from '@custos/client/operations'
 import type { RunCall } from '@custos/client/types'
@@ -10,7 +10,7 @@ import { Form, SelectField, TextArea } from '../../parts/form.tsx'
 import { Section } from '../../parts/page-header.tsx'
 import { ErrorState } from '../../parts/states.tsx'
 
-/** Nothing is chosen for them: a wrong answer cannot be taken back. */
+/** The answers. None is preselected, because a wrong answer cannot be undone. */
 const ANSWERS = [
   ['', 'Choose'],
   ['yes', 'The tool acted'],

@@ -1,4 +1,4 @@
-// One step of a run: what it may use, its calls of tools, and what waits for a person in place.
+// One step of a run: its permit, its tool calls, and a pending approval.
 
 import { orchestratorGetAction, orchestratorGetStep } from '@custos/client/operations'
 import type { RunCall, RunStep } from '@custos/client/types'
@@ -40,12 +40,12 @@ const StatePill = ({ of: { state, reason } }: { readonly of: RunStep | RunCall }
 interface StepCardProps {
   readonly step: RunStep
   readonly agent: string
-  /** Whether the run goes on. */
+  /** Whether the run has not ended. */
   readonly open: boolean
 }
 
 export function StepCard({ step, agent, open }: StepCardProps) {
-  // The receipt of a step that has ended is signed: nothing that it says is changed.
+  // After a step has ended, its receipt is signed and nothing in it can change.
   const asks = open && step.ended_at === null
   const uncertain = asks ? step.calls.filter(({ state }) => state === 'uncertain') : []
   const waiting = [step, ...step.calls].find(({ state }) => state === 'waiting_hitl')
@@ -93,7 +93,7 @@ const DecisionLink = ({ decisionId }: { readonly decisionId: string }) => (
   </Link>
 )
 
-/** What is to be approved, and the decision. */
+/** The pending action, and the form of the decision. */
 function WaitingAction({ actionId }: { readonly actionId: string }) {
   const { data, error } = useCall(orchestratorGetAction, [actionId])
   if (error) return <ErrorState error={error} />

@@ -1,4 +1,4 @@
-// Domains of e-mail addresses that belong to a connection: proved by DNS, and dropped.
+// E-mail domains of a connection: verified by DNS, or dropped.
 
 import { identityDropDomain, identityVerifyDomain } from '@custos/client/operations'
 import type { SsoConnection } from '@custos/client/types'

@@ -1,4 +1,4 @@
-// What a search for a person found: how much, where, and what a legal hold protects.
+// The result of a search for a person: amounts, places, and what a legal hold protects.
 
 import type { SubjectsErasePreview } from '@custos/client/types'
 import type { ReactNode } from 'react'
@@ -10,7 +10,7 @@ export type SubjectPreview = SubjectsErasePreview
 
 interface FoundViewProps {
   readonly preview: SubjectPreview
-  /** A way to keep what is held before it is gone. */
+  /** A button to save a copy of the data before the erasure. */
   readonly letter: ReactNode
   readonly onContinue: () => void
 }

@@ -1,4 +1,4 @@
-// A new request of a data subject: who it is about, what is held, and then its answer.
+// A new request of a data subject: the person, the data found, and then the answer.
 
 import { call } from '@custos/client/core'
 import { subjectsAccess, subjectsErase } from '@custos/client/operations'
@@ -28,7 +28,7 @@ interface NewRequestProps {
 
 const TITLES = { erase: 'New erasure request', access: 'New access request' } as const
 
-// What identifies the person is kept in this page only: an address would be logged and shared.
+// The person's identification stays in this page and not in the URL, which is logged and shared.
 export function NewRequest({ kind }: NewRequestProps) {
   const [person, setPerson] = useState(NOBODY)
   const [preview, setPreview] = useState<SubjectPreview | null>(null)

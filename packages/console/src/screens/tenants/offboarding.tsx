@@ -1,4 +1,4 @@
-// The off-boarding of a tenant: its keys are destroyed, and a certificate says so.
+// The off-boarding of a tenant: its keys are destroyed, which a certificate states.
 
 import { offboardingDestroyKey, offboardingDestruction } from '@custos/client/operations'
 import type { Tenant } from '@custos/client/types'
@@ -15,7 +15,7 @@ import { ErrorState, LoadingState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { jsonFile, SaveButton } from '../erasure/save-button.tsx'
 
-/** The removal of the rows goes on after the certificate. */
+/** Poll interval: the removal of rows continues after the certificate. */
 const POLL_MS = 2_000
 
 interface OffboardingProps {

@@ -6,10 +6,10 @@ import css from './timeline.module.css'
 interface AxisSliderProps {
   readonly label: string
   readonly hint: string
-  /** Milliseconds at which something happened. */
+  /** The times of events, in milliseconds. */
   readonly times: readonly number[]
   readonly now: number
-  /** Null: now. */
+  /** The chosen time in milliseconds; null means now. */
   readonly value: number | null
   readonly onChange: (ms: number | null) => void
 }

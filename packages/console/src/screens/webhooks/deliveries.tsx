@@ -1,4 +1,4 @@
-// The deliveries of one endpoint: what was sent, and what is sent again.
+// The deliveries of one endpoint, which can be retried.
 
 import { webhooksDeliveries, webhooksRetry } from '@custos/client/operations'
 import type { WebhookDelivery, WebhooksDeliveriesQuery } from '@custos/client/types'
@@ -59,7 +59,7 @@ export function Deliveries({ webhookId }: { readonly webhookId: string }) {
   const known = STATES.find((one) => one === status)
   const query: WebhooksDeliveriesQuery = { ...usePage(), ...(known ? { status: known } : {}) }
   const list = useList(webhooksDeliveries, [webhookId, query], ({ deliveries }) => deliveries, {
-    // The log does not say what became of a delivery.
+    // Polled, because the outcome of a delivery is not in the audit log.
     refetchMs: REFETCH_MS,
   })
   return (
