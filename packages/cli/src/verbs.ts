@@ -1,4 +1,4 @@
-// Commands with verbs (`custos hold place …`): each verb has options and arguments of its own.
+// Commands with verbs (`custos hold place …`). Each verb has its own options and arguments.
 
 import { createInterface } from 'node:readline/promises'
 import { setTimeout } from 'node:timers/promises'

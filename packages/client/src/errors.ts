@@ -1,4 +1,4 @@
-// What the client throws: one class for each kind of failure, with the service's error code.
+// The errors of the client: one class for each kind of failure, with the service's error code.
 
 import type { ApprovalsRequestReply, JobsGetReply, RefusalCode } from './generated/types.ts'
 

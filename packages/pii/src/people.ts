@@ -27,7 +27,7 @@ export function findNames(scan: Scan, word: number, found: Matches): void {
   if (scan.has(word, LEGAL)) addOrganisation(scan, word, found)
 }
 
-/** Whether only a short separator stands between a word and the next, which may be its name. */
+/** Whether only a short separator is between a word and the next, which may be its name. */
 function isClose(scan: Scan, word: number): boolean {
   return scan.isBesideNext(word, BETWEEN)
 }

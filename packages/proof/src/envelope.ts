@@ -70,7 +70,7 @@ function hasItems(value: Readonly<Record<string, unknown>>): boolean {
  * Recognises an answer of the API as it was saved: a certificate, epoch, inclusion proof,
  * consistency proof, breadcrumb, decision, memory, receipt; an array or a page of these; an
  * envelope.
- * Null for anything else.
+ * Returns null for anything else.
  */
 export function detectEnvelope(json: unknown): Envelope | null {
   if (isEnvelope(json)) return json

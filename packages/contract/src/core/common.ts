@@ -74,7 +74,7 @@ export const Label = Type.String({
 /** The pattern of a text that is not only white space. */
 export const NOT_BLANK = '\\S'
 
-/** A label with other bounds or a meaning of its own. */
+/** A label with other bounds or a more specific meaning. */
 export const label = (options: TStringOptions) => Type.String({ ...labelRules, ...options })
 
 /** A label with a default. */

@@ -22,7 +22,7 @@ export const limits = {
   live_tokens_per_key: 10_000,
   token_ttl_s: { min: 1, max: 86_400, default: 3_600 },
   idempotency_key_chars: 255,
-  /** API key in a sign-in. The key of the operator may be any text up to this length. */
+  /** Length of an API key in a sign-in. The operator's key may be any text up to this length. */
   api_key_chars: 512,
   users_per_tenant: 1_000,
   user_stores: 100,

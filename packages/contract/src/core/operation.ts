@@ -5,7 +5,7 @@ import type { COMMON_REFUSALS, RefusalCode } from './refusals.ts'
 import type { Scope } from './scopes.ts'
 
 /**
- * Who may call.
+ * Who may call an operation.
  * - `public`: no credential
  * - `tenant`: a tenant credential with the scope
  * - `operator`: a platform operator only

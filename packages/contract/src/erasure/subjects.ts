@@ -114,7 +114,7 @@ const SubjectFind = Type.Union(
 )
 export type SubjectFind = Static<typeof SubjectFind>
 
-/** Where to search. */
+/** The search and its scope. */
 const scope = {
   find: Type.Optional(
     about(SubjectFind, 'What identifies the person; may be left out where `namespace` is given'),
@@ -263,7 +263,7 @@ export const ManifestEntry = Type.Object({
   certificate_digest: Nullable(about(Hex32, 'SHA-256 of the certificate')),
 })
 
-/** See `ErasureManifest` of @custos/proof. */
+/** A manifest; see `ErasureManifest` of @custos/proof. */
 export const Manifest = Type.Object({
   record_kind: Type.Literal('erasure_manifest', { description: 'Kind of signed record' }),
   request_id: about(Hex16, 'Id of the request of a data subject'),

@@ -32,7 +32,7 @@ export type CommittedDecision = {
   readonly retrieved_contents: readonly string[]
   readonly token_count: number | null
   readonly latency_ms: number | null
-  /** The newest write of the store when the decision read it; null or absent if unknown. */
+  /** Position up to which the store was written when the decision read it; null if unknown. */
   readonly memory_seq?: number | null
 }
 

@@ -37,7 +37,7 @@ export type TenantErasureStatement = {
   readonly last_checkpoint: {
     readonly epoch_number: number
     readonly tree_size: number
-    /** In hex. */
+    /** Root of the log's Merkle tree in hex. */
     readonly root_hash: string
     /** The checkpoint as a signed note. */
     readonly checkpoint: string

@@ -180,7 +180,7 @@ const LOOKED_UP: ReadonlySet<string> = new Set([
   'sources',
 ])
 
-/** The five questions that a certificate answers. */
+/** The answers of a certificate to the five questions about an artifact. */
 export type LandingReconstruction = {
   readonly what: string
   readonly from_where: string

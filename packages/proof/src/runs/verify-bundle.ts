@@ -402,7 +402,7 @@ function checkBudget({ entries, receipts }: Bundle, findings: VerdictDraft): voi
   addCheck(findings, 'budget', wrong.length === 0, wrong[0])
 }
 
-/** Checks that a person approved each action that waited, as executed, before its permit. */
+/** Checks that a person approved each permitted action that had to wait, exactly as executed. */
 function checkApprovals(bundle: Bundle, findings: VerdictDraft): void {
   const { entries, actions, approvals } = bundle
   const wrong: string[] = []
@@ -437,7 +437,7 @@ function checkApprovals(bundle: Bundle, findings: VerdictDraft): void {
   addCheck(findings, 'approvals', wrong.length === 0, wrong[0])
 }
 
-/** The permit and the two entries of its approval are appended in one transaction. */
+/** Distance from a permit to its approval, whose two entries are appended with it. */
 const APPROVED_AFTER = 2
 
 const recordDigest = (record: JsonObject | undefined): string | null =>

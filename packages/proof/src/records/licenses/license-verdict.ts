@@ -358,7 +358,7 @@ function isUnjudged(one: string, other: string): boolean {
   return possible.length > 0 && possible.every(([a = 0, b = 0]) => isUnjudgedPair(a, b))
 }
 
-// Copyleft licences without a trait of their own are distinguished by their ids.
+// Copyleft licences without their own trait are distinguished by their ids.
 const isUnjudgedPair = (a: number, b: number): boolean =>
   (unjudgedBy(a) & b) !== 0 || (a & b & OTHER_COPYLEFT) !== 0
 
