@@ -1,5 +1,5 @@
-// The HTTP ceiling: a bare Fastify route that parses the same body and gives back an answer of the
-// service, which it writes as JSON again for each request.
+// The HTTP ceiling: a bare Fastify route that parses the same body and returns a recorded answer of
+// the service, which it serialises to JSON for each request.
 
 import Fastify from 'fastify'
 

@@ -1,4 +1,4 @@
-// What one operation costs: processor time, bytes, flushes and round trips, per request.
+// Measures the costs of operations per request: processor time, bytes, flushes and round trips.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ import { cpuSeconds, startCustos, stop, urlOf } from './processes.ts'
 import { type Operation, scenarios } from './scenarios.ts'
 import { type Checkpoint, factBody, fill, findCheckpoint, stages } from './stages.ts'
 
-/** Counters so far; null: not to be seen with this engine. */
+/** Counter values; null if they are not observable with this engine. */
 interface Counters {
   readonly cpu_s: number
   readonly database_cpu_s: number | null
@@ -33,7 +33,7 @@ export interface CostsResult {
 
 export interface CostsRun {
   readonly results: readonly CostsResult[]
-  /** Of the last minute, before and after. */
+  /** Load average of the last minute, before and after the run. */
   readonly load: readonly [number, number]
 }
 
@@ -49,10 +49,10 @@ const NAMES = [
 ]
 const CONNECTIONS = [1, 16]
 const WARM_UP = 32
-/** Of the server's own statistics and of work behind an answer. */
+/** Delay before counters are read, for the server's statistics and work after an answer. */
 const SETTLE_MS = 1_500
 
-/** Each pair makes a checkpoint over one new entry. */
+/** Each pair of requests makes a checkpoint over one new entry. */
 const checkpoint: Operation = {
   name: 'write and checkpoint',
   connections: 1,
@@ -101,7 +101,7 @@ interface MeasuredService {
   readonly url: string
   readonly wire: Wire | null
   readonly found: Checkpoint
-  /** Requests of each operation so far: a memory is erased once. */
+  /** Number of requests sent per operation, because a memory can be erased only once. */
   readonly sent: Map<string, number>
 }
 
@@ -134,7 +134,7 @@ async function measureOne(
   return { name: operation.name, connections, costs: { ...(costs as Costs), fsyncs } }
 }
 
-/** Of PostgreSQL by its own count; of the embedded engine by a second run under strace. */
+/** Flushes: PostgreSQL counts its own; for the embedded engine, a second run uses strace. */
 async function fsyncsOf(
   { engine, service }: MeasuredService,
   { per, run, before, after }: FsyncTask,
@@ -166,7 +166,7 @@ async function read({ engine, service, wire }: MeasuredService): Promise<Counter
   }
 }
 
-/** proc(5), `/proc/pid/io`: bytes that were handed to the storage. */
+/** Bytes sent to the storage layer, from `/proc/pid/io` (proc(5)). */
 const writtenBy = ({ pid }: ChildProcess): number =>
   Number(/write_bytes: (\d+)/.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0)
 
@@ -176,7 +176,7 @@ async function serverCounters({ url }: PostgresServer) {
   return { wal_bytes: Number(wal?.['wal_bytes'] ?? 0), fsyncs: Number(io?.['fsyncs'] ?? 0) }
 }
 
-/** Null: there is no strace, or it may not look. */
+/** Counts flushes with strace; null if strace is missing or may not trace. */
 async function countFlushes(
   { pid }: ChildProcess,
   run: () => Promise<void>,
@@ -201,7 +201,7 @@ async function countFlushes(
   }
 }
 
-/** Proxies before the databases that count how often a connection waits for an answer. */
+/** Proxies in front of the databases that count how often a connection waits for an answer. */
 interface Wire {
   readonly env: NodeJS.ProcessEnv
   round_trips(): number
@@ -262,7 +262,7 @@ function relay(
 
 const BUSY = 1
 
-/** A table, with a note where other work of the machine was under way. */
+/** The table of costs, with a note if the machine was doing other work. */
 export function costsTable({ results, load }: CostsRun): string {
   const number = (value: number | null, digits: number): string =>
     value === null ? '—' : value.toFixed(digits)

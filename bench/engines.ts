@@ -1,4 +1,4 @@
-// What the service is measured on: the embedded engine, or a PostgreSQL that keeps what it commits.
+// The engines to measure: the embedded engine, or a PostgreSQL with durable commits.
 
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -10,29 +10,29 @@ import { createInterface } from 'node:readline'
 import { Client } from 'pg'
 import { familyCpuSeconds, parentOf, ROOT } from './processes.ts'
 
-/** Where one service, or several, keep their data. */
+/** The data of one service or of several that share them. */
 export interface Place {
-  /** The settings of the service that say so. */
+  /** The settings that point the service to the data. */
   readonly env: NodeJS.ProcessEnv
-  /** The same data once more; no service may run on them. */
+  /** Copies the data. No service may be running on them. */
   copy(): Promise<Place>
   remove(): Promise<void>
 }
 
 export interface Engine {
   readonly name: 'sqlite' | 'postgres'
-  /** An empty place. */
+  /** Creates an empty place. */
   create(): Promise<Place>
   stop(): Promise<void>
 }
 
 export interface PostgresServer extends Engine {
   readonly name: 'postgres'
-  /** Of a role that may create databases. */
+  /** URL with a role that may create databases. */
   readonly url: string
-  /** What the server says of itself: version and durability. */
+  /** Version and durability settings that the server reports. */
   readonly about: string
-  /** Processor seconds so far; null: the server's processes are not to be seen from here. */
+  /** Processor seconds so far; null if the server's processes are not visible here. */
   cpuSeconds(): number | null
 }
 
@@ -65,7 +65,7 @@ function directory(dir: string): Place {
   }
 }
 
-/** The server of CUSTOS_DATABASE_URL, whose role may create databases and roles, or one started. */
+/** The server of CUSTOS_DATABASE_URL, whose role may create databases and roles, or a new one. */
 export async function openPostgresServer(): Promise<PostgresServer> {
   const given = process.env['CUSTOS_DATABASE_URL']
   const { url, stop } = given ? { url: given, stop: async () => {} } : await startKeeper()
@@ -114,7 +114,7 @@ async function startKeeper(): Promise<{ url: string; stop(): Promise<void> }> {
   const script = 'packages/server/src/testing/postgres-keeper.ts'
   const keeper = spawn(process.execPath, [script, '--durable'], {
     cwd: ROOT,
-    // An interrupt at the terminal is for the bench; the keeper ends after it.
+    // Detached, so that Ctrl-C stops only the bench; the keeper ends after it.
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
   })
@@ -151,14 +151,14 @@ const lookAt = (url: string): Promise<{ about: string; postmaster: number | null
     return { about, postmaster: (local && parentOf(backend)) || null }
   })
 
-/** @param template the database whose contents it begins with */
+/** @param template the database to copy */
 async function newDatabase(server: string, template = 'template1'): Promise<string> {
   const name = `custos_bench_${randomBytes(6).toString('hex')}`
   await withClient(server, (client) => client.query(`create database ${name} template ${template}`))
   return name
 }
 
-/** The rows of one query. */
+/** Returns the rows of a query. */
 export const queryServer = (
   url: string,
   sql: string,

@@ -1,4 +1,4 @@
-// What a result is held to: the figure, whether it meets its bound, and both in words.
+// Goals of results: the figure, whether it meets its bound, and both in words.
 
 import { median } from './load.ts'
 import type { Result } from './measure.ts'
@@ -9,7 +9,7 @@ export interface JudgedGoal {
   readonly path: string
   readonly goal: string
   readonly measured: string
-  /** Null: this run has nothing to compare with. */
+  /** Whether the goal is met; null if this run has nothing to compare with. */
   readonly met: boolean | null
 }
 
@@ -20,16 +20,16 @@ export const CEILING_NAMES: Readonly<Record<Ceiling, string>> = {
   embedded: 'the embedded engine',
 }
 
-/** Two digits that count, however small the ratio. */
+/** A ratio with two significant digits. */
 export const ratioText = (ratio: number): string => String(Number(ratio.toPrecision(2)))
 
-/** The median, and the smallest and the largest. */
+/** The median with the smallest and the largest value. */
 export function spreadText(all: readonly number[]): string {
   const [low, high] = [Math.min(...all), Math.max(...all)]
   return `${ratioText(median(all))} [${ratioText(low)}-${ratioText(high)}]`
 }
 
-/** Milliseconds. */
+/** Formats milliseconds. */
 export const msText = (ms: number): string => (ms < 10 ? ms.toFixed(1) : ms.toFixed(0))
 
 type Bound = { readonly min: number } | { readonly max: number }
@@ -73,14 +73,14 @@ function judgeGoal(goal: Goal, result: Result): JudgedGoal[] {
 
 export interface Starts {
   readonly empty: EmptyStart | null
-  /** By stage: its memories, and both processes. */
+  /** For each stage: its number of memories, and the starts of both processes. */
   readonly filled: readonly { readonly facts: number; readonly starts: readonly StageStart[] }[]
 }
 
 const KB = 1_000
 const MB_KB = (1_024 * 1_024) / KB
 
-/** What a memory takes above a service that has written one. */
+/** Memory use per stored memory, above that of a service that has written one. */
 export const kilobytesEach = (rss_mb: number, empty: EmptyStart, facts: number): number =>
   ((rss_mb - empty.rss_after_write_mb) * MB_KB) / facts
 

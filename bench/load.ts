@@ -1,4 +1,4 @@
-// Sends a number of requests over HTTP, each connection its share, and takes times.
+// Sends requests over HTTP, an equal share on each connection, and measures times.
 
 import autocannon from 'autocannon'
 
@@ -8,7 +8,7 @@ export interface HttpRequest {
   readonly body?: string
 }
 
-/** A connection: where it sends to, and as whom. */
+/** A connection: its target and its credential. */
 export interface Caller {
   readonly url: string
   readonly authorization?: string | undefined
@@ -16,12 +16,12 @@ export interface Caller {
 
 export interface Round {
   readonly answered: number
-  /** Answers a second. */
+  /** Answers per second. */
   readonly rps: number
   readonly p50_ms: number
   readonly p99_ms: number
   readonly longest_ms: number
-  /** Refusals, broken connections and time-outs. */
+  /** Number of refusals, broken connections and timeouts. */
   readonly errors: number
 }
 
@@ -31,16 +31,16 @@ interface Answers {
   readonly errors: number
 }
 
-/** How often the load generator checks whether everything is answered. */
+/** Interval at which the load generator checks whether everything is answered. */
 const POLL_MS = 10
 const TIMEOUT_S = 120
-/** Autocannon wants a limit; a run ends with its last answer. */
+/** Autocannon requires a limit. A run ends with its last answer. */
 const DURATION_MAX_S = 3_600
 
 /**
- * Sends each request once, one closed loop for each caller, at the same time. All are answered when
- * it resolves: what a server has done meanwhile it has done for these. `onStart`: the connections
- * are open.
+ * Sends each request once, in concurrent closed loops, one for each caller. All requests are
+ * answered when it resolves, so the server's work meanwhile is due to them. `onStart` is called
+ * when the connections are open.
  */
 export async function fire(
   callers: readonly Caller[],
@@ -67,7 +67,7 @@ export async function fire(
 
 type CallerShare = Caller & { readonly requests: readonly HttpRequest[] }
 
-/** Callers of one URL. */
+/** Sends the shares of callers with the same URL. */
 function send(group: readonly CallerShare[], onStart: () => void): Promise<Answers> {
   return new Promise((resolve, reject) => {
     let connected = 0
@@ -83,7 +83,7 @@ function send(group: readonly CallerShare[], onStart: () => void): Promise<Answe
       setupClient: (client) => {
         const share = group[connected]
         connected += 1
-        // It would keep bodies as text, which for megabytes takes longer than the answer.
+        // Disables keeping bodies as text, which for megabytes takes longer than the answer.
         Object.assign(Reflect.get(client, 'pipelinedRequests'), { addBody: () => {} })
         if (share) client.setRequests(share.requests.map((one) => toRequest(share, one)))
       },
@@ -119,7 +119,7 @@ const toRequest = (
   ...(body !== undefined && { body }),
 })
 
-/** Of sorted numbers; 0 of none. */
+/** A quantile of sorted numbers; 0 if there are none. */
 export const quantile = (sorted: readonly number[], part: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0
 
@@ -129,7 +129,7 @@ export const median = (numbers: readonly number[]): number =>
     0.5,
   )
 
-/** The middle of each figure, the longest of all; errors are added up. */
+/** Summarises rounds: the median of each figure, the longest time, the sum of errors. */
 export const middleOf = (rounds: readonly Round[]): Round => ({
   answered: rounds.reduce((sum, r) => sum + r.answered, 0),
   rps: median(rounds.map((r) => r.rps)),
@@ -139,7 +139,7 @@ export const middleOf = (rounds: readonly Round[]): Round => ({
   errors: rounds.reduce((sum, r) => sum + r.errors, 0),
 })
 
-/** Asks one service; throws where it refuses. */
+/** Sends one request. Throws if the service refuses it. */
 export async function ask(
   base: string,
   { method, path, body }: HttpRequest,

@@ -1,4 +1,4 @@
-// npm run bench:manifold: the plane and the field of 20,000 decisions, computed and kept.
+// npm run bench:manifold: measures computing and storing the plane and field of 20,000 decisions.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -10,7 +10,7 @@ import { cpuSeconds, ROOT, rssMb, startCustos, stop, urlOf } from './processes.t
 
 const { values } = parseArgs({
   options: {
-    /** A twentieth of the decisions. */
+    /** Uses a twentieth of the decisions. */
     short: { type: 'boolean', default: false },
     out: { type: 'string' },
   },
@@ -24,7 +24,7 @@ const WORDS = 'pay hold ask refuse invoice order refund build test patient dose 
   ' ',
 )
 
-/** Half of them have an outcome; questions and answers of some forty words. */
+/** The words of a question or answer, about forty. Half of the decisions have an outcome. */
 const wordsOf = (at: number, salt: number) =>
   Array.from({ length: 20 }, (_, i) => WORDS[(at * 7 + i * (salt + (at % 11))) % WORDS.length])
     .concat(`number ${at}`)

@@ -1,4 +1,4 @@
-// Measures one scenario: every variant in every round, one process after another.
+// Measures one scenario: every variant in every round, one process after the other.
 
 import { fire, type HttpRequest, median, middleOf, type Round } from './load.ts'
 import { OtherRequests } from './other-requests.ts'
@@ -14,15 +14,15 @@ export interface Timing {
 
 /** One variant in one round. */
 interface Sample extends Round {
-  /** Processor time of the server's process a request, or an item; null: it did other work too. */
+  /** Server processor time per request or item; null if the server did other work too. */
   readonly cpu_us: number | null
   readonly main_us: number | null
-  /** The longest of other requests meanwhile. */
+  /** The longest wait of other requests meanwhile. */
   readonly other_ms: number
 }
 
 interface Comparison {
-  /** Service by the other, one a round and process. */
+  /** Rate of the service divided by that of the other, for each round and process. */
   readonly rps: readonly number[]
   readonly cpu: readonly number[]
 }
@@ -42,7 +42,7 @@ export interface Result {
 }
 
 const WARM_UP_S = 1
-/** Requests of a connection in a round, however slow. */
+/** The least number of requests of a connection in a round, however slow. */
 const LEAST_EACH = 2
 const BACKGROUND_EACH = 8
 
@@ -85,7 +85,7 @@ export async function measure(
   return summarise(scenario, samples, rssMb(first.child))
 }
 
-/** Compiles what is hot; returns how many requests take this number of seconds. */
+/** Lets hot code compile. Returns how many requests fit into this number of seconds. */
 async function warmUp(
   server: Server,
   variant: Variant,
@@ -140,7 +140,7 @@ async function sample(
 const callersOf = ({ url }: Server, { connections }: Operation) =>
   Array.from({ length: connections }, () => ({ url }))
 
-/** Requests that are sent again and again until it is stopped. */
+/** Background requests that are repeated until `stop`. */
 class Background {
   readonly #server: Server
   readonly #operation: Operation
@@ -153,14 +153,14 @@ class Background {
     this.#operation = operation
   }
 
-  /** Resolves when the first are under way. */
+  /** Resolves when the first requests are in flight. */
   start(): Promise<void> {
     return new Promise((resolve) => {
       this.#running = this.#run(resolve)
     })
   }
 
-  /** Resolves when all are answered; returns the errors. */
+  /** Resolves to the number of errors when all requests are answered. */
   async stop(): Promise<number> {
     this.#stopped = true
     await this.#running

@@ -1,4 +1,4 @@
-// Small requests beside a load, from a thread of their own: a busy load generator delays none.
+// Sends small requests during a load from another thread, so that the load does not delay them.
 
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
@@ -7,7 +7,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 
 const EVERY_MS = 5
 
-/** Asks for something small every few milliseconds, and keeps how long the longest waited. */
+/** Sends a small request every few milliseconds, and records the longest wait. */
 export class OtherRequests {
   readonly #worker: Worker
 
@@ -26,7 +26,7 @@ export class OtherRequests {
     this.#worker.postMessage('start')
   }
 
-  /** The longest wait since the start, in milliseconds; 0: it was not started. */
+  /** Stops. Returns the longest wait since the start in milliseconds; 0 if it was not started. */
   async stop(): Promise<number> {
     this.#worker.postMessage('stop')
     const [longest_ms] = await once(this.#worker, 'message')

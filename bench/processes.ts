@@ -1,4 +1,4 @@
-// Processes the bench starts or looks at: their start and end, their memory and processor time.
+// Starts, stops and observes processes: their memory and processor time.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -6,10 +6,10 @@ import { join } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '..')
 
-/** Linux counts processor time in these for everybody, whatever the kernel's own tick is. */
+/** Unit of processor time in /proc on Linux, independent of the kernel's own tick. */
 const TICKS_A_SECOND = 100
 
-// What is started ends with this process, however that ends.
+// Kills all started processes when this process ends.
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
@@ -32,13 +32,13 @@ export function start(
   return child
 }
 
-/** The service as people run it, on a free port. */
+/** Starts the service with the normal command, on a free port. */
 export const startCustos = (env: NodeJS.ProcessEnv, root: string = ROOT): ChildProcess => {
   const settings = { ...env, CUSTOS_LOG_LEVEL: 'error' }
   return start(['packages/cli/bin/custos.js', 'serve', '--port', '0'], settings, root)
 }
 
-/** Throws when the process reports a failure by its status, now or before. */
+/** Stops a process. Throws if its exit status, now or before, reports a failure. */
 export async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     const ended = new Promise((resolve) => child.once('exit', resolve))
@@ -48,7 +48,7 @@ export async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode) throw new Error(`${child.spawnargs.join(' ')} ended with ${child.exitCode}`)
 }
 
-/** The first URL the child prints; what it prints later is read and dropped. */
+/** The first URL that the child prints. Later output is read and dropped. */
 export function urlOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let seen = ''
@@ -68,13 +68,13 @@ export function rssMb({ pid }: ChildProcess): number {
 
 interface Times {
   readonly parent: number
-  /** Of all its threads. */
+  /** Processor seconds of all threads. */
   readonly own_s: number
-  /** Of children that have ended. */
+  /** Processor seconds of children that have ended. */
   readonly children_s: number
 }
 
-/** proc(5), `/proc/pid/stat`; undefined: it has ended. */
+/** Times from `/proc/pid/stat` (proc(5)); undefined if the process has ended. */
 function timesOf(pid: number | string): Times | undefined {
   let stat: string
   try {
@@ -82,7 +82,7 @@ function timesOf(pid: number | string): Times | undefined {
   } catch {
     return undefined
   }
-  // The second field is the name, in brackets, with whatever characters it likes.
+  // The second field is the name in parentheses, which may contain any characters.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const seconds = (...at: readonly number[]) =>
     at.reduce((sum, index) => sum + Number(fields[index]), 0) / TICKS_A_SECOND
@@ -99,7 +99,7 @@ export const cpuSeconds = ({ pid = 0 }: { pid?: number | undefined }): number =>
 export const mainThreadSeconds = ({ pid = 0 }: { pid?: number | undefined }): number =>
   timesOf(`${pid}/task/${pid}`)?.own_s ?? 0
 
-/** Processor seconds of a process and its children so far, those that have ended included. */
+/** Processor seconds of a process and its children, including those that have ended. */
 export function familyCpuSeconds(pid: number): number {
   const head = timesOf(pid)
   let sum = head ? head.own_s + head.children_s : 0

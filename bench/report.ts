@@ -1,4 +1,4 @@
-// The tables of a run, as docs/benchmarks.md shows them.
+// Formats the tables of a run for docs/benchmarks.md.
 
 import type { Starts } from './goals.ts'
 import {
@@ -23,7 +23,7 @@ function render(head: readonly string[], rows: readonly (readonly Cell[])[]): st
   return [row(head), `|${'---|'.repeat(head.length)}`, ...rows.map(row)].join('\n')
 }
 
-/** By rate, and by processor time where both are of the same work. */
+/** The comparison by rate, and by processor time if both did the same work. */
 function compared({ comparisons }: Result, ceiling: Ceiling): string {
   const found = comparisons[ceiling]
   if (!found) return NONE
@@ -33,7 +33,7 @@ function compared({ comparisons }: Result, ceiling: Ceiling): string {
 const times = ({ p50_ms, p99_ms, longest_ms }: Result['service']): string =>
   [p50_ms, p99_ms, longest_ms].map(msText).join(' / ')
 
-/** Each operation, beside its ceilings. */
+/** The table of operations with their ceilings. */
 export function operationsTable(results: readonly Result[]): string {
   const ceilings = (['spike', 'embedded', '10k', 'bare'] as const).filter((ceiling) =>
     results.some(({ comparisons }) => comparisons[ceiling] !== undefined),
@@ -102,10 +102,10 @@ export function startsTable({ empty, filled }: Starts): string {
   return render([...head, 'kB a memory'], [...none, ...rows])
 }
 
-/** Below it the process itself is most of it. */
+/** Smaller stages are not shown per memory, because the process itself dominates. */
 const SHOWN_EACH = 10_000
 
-/** This checkout by an older one. */
+/** The table that compares this checkout with an older one. */
 export function beforeTable(results: readonly Result[]): string {
   const rows = results.flatMap(({ name, service, before, comparisons, items }) => {
     const ratios = comparisons.before
@@ -128,7 +128,7 @@ export function beforeTable(results: readonly Result[]): string {
 
 const ofCores = (cores: number | null): string => (cores === null ? NONE : cores.toFixed(1))
 
-/** One process against two. */
+/** The table that compares one process with two. */
 export function severalTable(operation: string, results: readonly SeveralResult[]): string {
   const head = [
     `${operation} over`,

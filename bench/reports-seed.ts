@@ -1,4 +1,4 @@
-// Fills a stopped service with decisions: their rows and linked entries of the log, no requests.
+// Fills a stopped service with decisions by inserting rows and log entries, without requests.
 
 import { createHash, hash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -14,11 +14,11 @@ import {
 import { Client } from 'pg'
 import type { Place } from './engines.ts'
 
-/** What inserting takes, the same on both engines. */
+/** The operations for inserting, equal for both engines. */
 interface Target {
   first(sql: string): Promise<Record<string, unknown> | undefined>
   insert(table: string, columns: readonly string[], rows: readonly (readonly unknown[])[]): unknown
-  /** The end of a batch, or of all. */
+  /** Ends a batch. */
   commit(): Promise<void>
   close(): Promise<void>
 }
@@ -31,11 +31,11 @@ interface Head {
 
 const BATCH = 5_000
 const MODELS = 7
-/** Decisions for each memory; the memory is written first. */
+/** Number of decisions per memory, which is written first. */
 const DECISIONS_A_MEMORY = 10
-/** Between two entries: a million of them end before now. */
+/** Time between two entries, so small that a million of them end before now. */
 const STEP_US = 4
-/** As the service stores interior nodes. */
+/** Heights of the interior nodes that the service stores. */
 const STORED_HEIGHTS = [8, 16, 24, 32]
 const SEALED = Buffer.alloc(1_120, 7)
 
@@ -77,7 +77,7 @@ class Seed {
     })
   }
 
-  /** One batch in one transaction. */
+  /** Adds one batch in one transaction. */
   async add(first: number, end: number): Promise<void> {
     const decisions: unknown[][] = []
     for (let at = first; at < end; at += 1) {
@@ -146,7 +146,7 @@ class Seed {
   }
 }
 
-/** As the log writes times: six digits of the second. */
+/** Formats a time like the log, with six fractional digits. */
 function timeOf(us: number): string {
   const whole = new Date(Math.floor(us / 1_000)).toISOString().slice(0, -1)
   return `${whole}${String(us % 1_000).padStart(3, '0')}Z`

@@ -1,4 +1,4 @@
-// npm run bench:reports: a full audit over a million decisions, its time, rate and memory.
+// npm run bench:reports: measures time, rate and memory of a full audit of a million decisions.
 
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -13,10 +13,10 @@ import { seedDecisions } from './reports-seed.ts'
 
 const { values } = parseArgs({
   options: {
-    /** A hundredth of the decisions. */
+    /** Uses a hundredth of the decisions. */
     short: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'sqlite' },
-    /** Keeps what was seeded, and uses it again: a file that says where it is. */
+    /** A file with the location of the seeded data, which is kept and reused. */
     place: { type: 'string' },
     times: { type: 'string', default: '3' },
     out: { type: 'string' },
@@ -45,16 +45,16 @@ async function ask<T>(base: string, path: string, body?: unknown): Promise<T> {
   return JSON.parse(text)
 }
 
-/** Of all threads of a process, in MB: what it takes, or the most it took since `resetPeak`. */
+/** Memory of a process in MB: the current amount, or the peak since `resetPeak`. */
 function memoryMb({ pid }: ChildProcess, field: 'VmRSS' | 'VmHWM'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Math.round(Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024)
 }
 
-/** proc(5), `/proc/pid/clear_refs`. */
+/** Resets the peak by `/proc/pid/clear_refs` (proc(5)). */
 const resetPeak = ({ pid }: ChildProcess) => writeFileSync(`/proc/${pid}/clear_refs`, '5')
 
-/** What reading the rows alone takes here, by the same pages. */
+/** The time for only reading the rows, in the same pages. */
 async function readBare(place: KeptPlace, entries: number): Promise<number> {
   const page = 2_000
   const started_ms = performance.now()
@@ -83,11 +83,11 @@ async function readBare(place: KeptPlace, entries: number): Promise<number> {
 
 interface ReportMeasurement {
   readonly seconds: number
-  /** Of the service; on a busy machine the better measure. */
+  /** Processor time of the service, the better measure on a busy machine. */
   readonly cpu_s: number
   readonly rss_before_mb: number
   readonly rss_peak_mb: number
-  /** How often its progress was seen to have moved. */
+  /** How often a change of the progress was observed. */
   readonly steps_seen: number
   readonly content_hash: string
   readonly log_seq: number

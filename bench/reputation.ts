@@ -1,4 +1,4 @@
-// npm run bench:reputation: scores read while there are a million decisions, and outcomes in bulk.
+// npm run bench:reputation: measures score reads with a million decisions, and bulk outcomes.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -12,7 +12,7 @@ import { ROOT, rssMb, startCustos, stop, urlOf } from './processes.ts'
 
 const { values } = parseArgs({
   options: {
-    /** A hundredth of the decisions, and less time. */
+    /** Uses a hundredth of the decisions, and less time. */
     short: { type: 'boolean', default: false },
     out: { type: 'string' },
   },
@@ -42,7 +42,7 @@ async function post(base: string, path: string, body: unknown): Promise<void> {
   if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text.slice(0, 300)}`)
 }
 
-/** Every agent with a pending decision that is reviewed, every reviewer with a track record. */
+/** Gives every agent a pending decision with a review, and every reviewer a track record. */
 async function setStage(base: string): Promise<void> {
   for (let at = 0; at < AGENTS; at += CONNECTIONS) {
     const some = Array.from({ length: Math.min(CONNECTIONS, AGENTS - at) }, (_, i) => at + i)
@@ -71,7 +71,7 @@ async function setStage(base: string): Promise<void> {
   await post(base, '/v1/governed/outcomes/bulk', outcomes)
 }
 
-/** Decisions and outcomes like those there are, without the requests: rows, and their sums. */
+/** Multiplies the existing decisions and outcomes by inserting rows and sums, without requests. */
 function multiply({ env }: Place): void {
   const db = new DatabaseSync(join(String(env['CUSTOS_DATA_DIR']), 'custos.db'))
   const copies = Math.floor(DECISIONS / AGENTS) - 1
@@ -125,7 +125,7 @@ async function measure(place: Place) {
   const server = startCustos(place.env)
   try {
     const base = await urlOf(server)
-    // Alone: how long one takes; together: with the others it waits for.
+    // With one connection, the time of a read; with several, the time including the wait.
     const scores = [await readScores(base, 1), await readScores(base, CONNECTIONS)]
     const list_ms = await timed(BULKS, async () => {
       await (await fetch(`${base}/v1/cgr/scores?limit=500`)).text()

@@ -1,4 +1,4 @@
-// npm run bench: the service beside its ceilings, measured alternately in one run, and its goals.
+// npm run bench: compares the service with its ceilings in alternating rounds, and checks goals.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -17,15 +17,15 @@ import type { Stage } from './stages.ts'
 
 const { values } = parseArgs({
   options: {
-    /** Fewer and shorter rounds. */
+    /** Uses fewer and shorter rounds. */
     short: { type: 'boolean', default: false },
-    /** Names of scenarios, or parts of them, separated by commas; see START and SEVERAL too. */
+    /** Names of scenarios or parts of names, separated by commas; see also START and SEVERAL. */
     only: { type: 'string', default: '' },
-    /** A store of a million memories as well. */
+    /** Also measures a store with a million memories. */
     million: { type: 'boolean', default: false },
-    /** The directory of another checkout, measured beside this one. */
+    /** The directory of another checkout to compare with. */
     against: { type: 'string' },
-    /** Instead: what each operation costs. */
+    /** Measures the costs of each operation instead. */
     costs: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'sqlite' },
     out: { type: 'string' },
@@ -33,9 +33,9 @@ const { values } = parseArgs({
 })
 
 const timing = values.short ? { rounds: 2, seconds: 1 } : { rounds: 4, seconds: 3 }
-/** Start and memory of a service without data. */
+/** Name that selects the start and memory of a service without data. */
 const START = 'start'
-/** One process against two, on PostgreSQL. */
+/** Name that selects the comparison of one process with two, on PostgreSQL. */
 const SEVERAL = 'processes'
 
 const wanted = values.only.split(',').map((name) => name.trim())
@@ -45,7 +45,7 @@ const isWanted = (name: string): boolean =>
 
 interface Run {
   readonly machine: string
-  /** The server and how it is set. */
+  /** The PostgreSQL server and its settings; null for the embedded engine. */
   readonly postgres: string | null
   readonly results: readonly (Result & { readonly goals: readonly Goal[] })[]
   readonly starts: Starts

@@ -1,4 +1,4 @@
-// What the bench sends, to which service, beside which ceilings, and what it is held to.
+// The scenarios: their requests, the data of the service, the ceilings and the goals.
 
 import { get, type HttpRequest, post } from './load.ts'
 import {
@@ -16,19 +16,19 @@ import {
 } from './stages.ts'
 import { randomOf, sentence } from './texts.ts'
 
-/** Requests of one kind, all different. */
+/** Makes requests of one kind, all of them different. */
 export interface Operation {
   readonly name: string
   readonly connections: number
-  /** Memories or decisions in one request, where that is what counts. */
+  /** Number of memories or decisions in one request, if rates count these. */
   readonly items?: number
-  /** `checkpoint`: the one that proofs are asked of. */
+  /** @param checkpoint the checkpoint for requests of proofs */
   make(index: number, checkpoint?: Checkpoint): HttpRequest
 }
 
 /**
- * What the service is compared with: `spike`: bench/spike.ts; `bare`: a route that gives back the
- * same answer; `10k`: itself with 10,000 memories; `embedded`: itself on the embedded engine.
+ * What the service is compared with. `spike`: bench/spike.ts. `bare`: a route that returns the same
+ * answer. `10k`: the service with 10,000 memories. `embedded`: the service on the embedded engine.
  */
 export type Ceiling = 'spike' | 'bare' | '10k' | 'embedded'
 
@@ -48,16 +48,16 @@ export interface Scenario {
   readonly operation: Operation
   readonly stage: Stage
   readonly ceilings: readonly Ceiling[]
-  /** Sent to the same service at the same time, and not measured. */
+  /** Requests that are sent to the same service at the same time, and not measured. */
   readonly meanwhile?: Operation
   /** Whether the wait of other requests is measured meanwhile. */
   readonly others?: boolean
   readonly goals: readonly Goal[]
-  /** Only where it is asked for: takes many minutes. */
+  /** Takes many minutes and runs only if requested. */
   readonly long?: boolean
 }
 
-/** Texts of requests are others than those of the stage. */
+/** Offset that makes the texts of requests differ from those of the stage. */
 const NEW = 10_000_000
 
 export const log: Operation = {
@@ -99,7 +99,7 @@ const evaluate: Operation = {
     }),
 }
 
-/** Never the outcome there is: each request changes it. */
+/** Outcomes that differ from the current one, so that each request changes it. */
 const outcome: Operation = {
   name: 'outcome',
   connections: 32,
@@ -123,7 +123,7 @@ const retrieve: Operation = {
     }),
 }
 
-/** Refs that no decision of the bench names. */
+/** The first of the refs that no decision of the bench names. */
 const FIRST_ERASED = 11
 
 const erase: Operation = {
@@ -174,7 +174,7 @@ const ofBare = (min: number): Goal => ({ kind: 'ratio', to: 'bare', min })
 const ofSpike = (min: number): Goal => ({ kind: 'ratio', to: 'spike', min })
 const p99 = (max: number): Goal => ({ kind: 'p99_ms', max })
 
-/** What PostgreSQL is held to; on the embedded engine there is nothing to compare. */
+/** Goals for PostgreSQL. On the embedded engine there is nothing to compare with. */
 const onPostgres: readonly Goal[] = [
   { kind: 'ratio', to: 'embedded', min: 0.7 },
   { kind: 'cpu_ratio', to: 'embedded', max: 1.4 },
@@ -204,7 +204,7 @@ const retrieveIn = (stage: Stage, p99_ms: number, options: ScenarioOptions = {})
     ...options,
   })
 
-/** In a large store: as fast as in a small one, and never long, also while it is searched. */
+/** Scenarios in a large store: as fast as in a small one, without long waits during searches. */
 const inLargeStore = (operation: Operation): Scenario[] => [
   scenario(operation, stages['100k'], {
     name: `${operation.name} at 100k`,
@@ -218,7 +218,7 @@ const inLargeStore = (operation: Operation): Scenario[] => [
   }),
 ]
 
-/** Those of a stage stand together, reads before writes: its services are started once. */
+/** Scenarios grouped by stage, reads before writes, so that its services are started once. */
 export const scenarios: readonly Scenario[] = [
   scenario(list, small, { ceilings: ['bare'], goals: [ofBare(0.2)] }),
   scenario(exported, small, { ceilings: ['bare'] }),

@@ -1,4 +1,4 @@
-// The services that are measured: two processes of each variant, with the data of a stage.
+// The measured services: two processes of each variant, with the data of a stage.
 
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -15,21 +15,21 @@ import {
   stages,
 } from './stages.ts'
 
-/** `service`: this checkout; `before`: an older one it is compared with. */
+/** `service` is this checkout, `before` an older one to compare with. */
 export type Variant = 'service' | 'before' | Ceiling
 
 const PROCESSES = 2
 const POLL_MS = 50
 const FIRST_ANSWER_MAX_MS = 600_000
 
-/** How long a service with data took, and how large it is then. */
+/** The start of a service with data: its times and its memory. */
 export interface StageStart {
   readonly listens_ms: number
-  /** From listening to the first retrieval that is answered. */
+  /** Time from listening to the first answered retrieval. */
   readonly first_retrieve_ms: number
-  /** From listening to the last answer 503; 0: there was none. */
+  /** Time from listening to the last answer 503; 0 if there was none. */
   readonly unavailable_ms: number
-  /** With the index. */
+  /** Memory with the index. */
   readonly rss_mb: number
 }
 
@@ -47,7 +47,7 @@ export class Server {
     this.#checkpoint = found.checkpoint
   }
 
-  /** At least this number of requests the process has not had: a memory is erased once. */
+  /** At least `count` requests that are new to the process: a memory can be erased only once. */
   next(operation: Operation, count: number): HttpRequest[] {
     const first = this.#sent.get(operation.name) ?? 0
     const { connections } = operation
@@ -69,7 +69,7 @@ interface Entry {
 
 export class Servers {
   readonly #engine: Engine
-  /** The root of the older checkout. */
+  /** The root of the older checkout; null if there is none. */
   readonly #before: string | null
   readonly #entries = new Map<string, Entry>()
 
@@ -78,7 +78,7 @@ export class Servers {
     this.#before = before
   }
 
-  /** Started with the first request for them. */
+  /** The servers of a variant and stage, which the first call starts. */
   async of(variant: Variant, stage: Stage): Promise<Server[]> {
     const key = keyOf(variant, stage)
     let entry = this.#entries.get(key)
@@ -92,7 +92,7 @@ export class Servers {
     return entry.servers
   }
 
-  /** Stops those that none of these uses. */
+  /** Stops the servers that are not among the used ones. */
   async keepOnly(used: readonly (readonly [Variant, Stage])[]): Promise<void> {
     const kept = new Set(used.map(([variant, stage]) => keyOf(variant, stage)))
     for (const [key, { servers, places }] of this.#entries) {
@@ -133,7 +133,7 @@ export class Servers {
   }
 }
 
-/** Fills an empty place; the service is stopped when it resolves. */
+/** Fills an empty place. The service is stopped when it resolves. */
 async function fillPlace(place: Place, root: string, stage: Stage): Promise<Checkpoint> {
   const child = startCustos(place.env, root)
   try {
@@ -148,7 +148,7 @@ async function fillPlace(place: Place, root: string, stage: Stage): Promise<Chec
 const keyOf = (variant: Variant, stage: Stage): string =>
   variant === 'bare' ? variant : variant === '10k' ? 'service 10k' : `${variant} ${stage.name}`
 
-/** The index of the store is built meanwhile. */
+/** Retries a retrieval until it is answered; meanwhile the index of the store is built. */
 async function firstRetrieve(url: string) {
   const startedAt = performance.now()
   const { path, body = '' } = post('/v1/stores/default/retrieve', { query: 'a first query' })
@@ -165,7 +165,7 @@ async function firstRetrieve(url: string) {
   }
 }
 
-/** Gives the bare routes an answer of the service to give back. */
+/** Gives the bare routes an answer of the service to return. */
 export async function teach(
   bare: readonly Server[],
   service: Server,
@@ -188,7 +188,7 @@ export interface EmptyStart {
 
 const STARTS = 3
 
-/** A service without data; the first start of a place compiles, and creates tables and keys. */
+/** Measures a service without data, not its first start, which compiles and creates tables. */
 export async function measureEmptyStart(engine: Engine): Promise<EmptyStart> {
   const place = await engine.create()
   try {

@@ -1,4 +1,4 @@
-// One process against two on one database: over many tenants, and over one hot tenant.
+// Compares one process with two on one database, with many tenants and with one hot tenant.
 
 import type { ChildProcess } from 'node:child_process'
 import { cpus } from 'node:os'
@@ -11,7 +11,7 @@ import { fillFacts } from './stages.ts'
 
 const TENANTS = 16
 const OPERATOR_KEY = 'operator key of the benchmark'
-/** What a second process is to add, where there are processors for it. */
+/** The least ratio of two processes to one, if there are enough processors. */
 const GOAL = 1.3
 const CORES_FOR_GOAL = 4
 
@@ -20,9 +20,9 @@ interface Placement {
   readonly tenants: number
   /** The process, 0 or 1, that serves a connection. */
   processOf(connection: number, tenant: number): number
-  /** The placement of one process that it is compared with. */
+  /** The placement on one process to compare with; null for such a placement. */
   readonly than: string | null
-  /** Whether the goal is for it: documented as the way to run several processes. */
+  /** Whether the goal applies: this is the documented way to run several processes. */
   readonly held: boolean
 }
 
@@ -55,7 +55,7 @@ const PLACEMENTS: readonly Placement[] = [
   },
 ]
 
-/** Processors kept busy on average; null: not to be seen from here. */
+/** Average number of busy processors; null if not observable here. */
 interface Cores {
   readonly custos: number
   readonly postgres: number | null
@@ -72,19 +72,19 @@ export interface SeveralResult {
   readonly connections: number
   readonly target: Round
   readonly cores: Cores
-  /** By the same on one process, one a round; empty: it is the one. */
+  /** Ratio to the same load on one process, for each round; empty for one process. */
   readonly ratios: readonly number[]
   readonly ratio: number | null
   readonly goal: string
   readonly met: boolean | null
 }
 
-/** Memories of each tenant that decisions name. */
+/** Number of memories of each tenant that decisions name. */
 const FACTS = 100
-/** Requests before the first round. */
+/** Number of requests before the first round. */
 const WARM_UP = 1_000
 
-/** Every placement in every round, so that a slow minute is one of them all. */
+/** Measures every placement in every round, so that slow minutes affect all of them. */
 export async function measureSeveral(
   operation: Operation,
   server: PostgresServer,
@@ -127,7 +127,7 @@ export async function measureSeveral(
   }
 }
 
-/** Keys of the many tenants, and of one more for itself; each has some memories. */
+/** Creates the many tenants and one more for the hot load, each with memories. Returns keys. */
 async function createTenants(base: string): Promise<string[]> {
   const keys: string[] = []
   for (let i = 0; i <= TENANTS; i += 1) {

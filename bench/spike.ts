@@ -1,5 +1,5 @@
-// The ceiling of the decision log and of the write: one file that does the same honest work on the
-// service's own schema and nothing else, so that the difference is what the service adds.
+// The ceiling of decision logging and of writes: one file that does the same necessary work on the
+// service's schema and nothing else, so that the difference is what the service adds.
 //
 // It keeps: JSON and shape of the body, the id (BLAKE2b-128), the signature (Ed25519), salted
 // commitments, a key of its own for each record (SHA-256, AES-256-GCM), tokens and vector of a
@@ -71,7 +71,7 @@ const blake2b = (text: string): Buffer =>
 const randoms = Buffer.alloc(SALT_BYTES * 256)
 let randomsUsed = randoms.length
 
-/** Random bytes from a pool: one call of the system costs as much as a commitment. */
+/** Takes random bytes from a pool, because one system call costs as much as a commitment. */
 function takeRandom(bytes: number): Buffer {
   if (randomsUsed + bytes > randoms.length) {
     randomFillSync(randoms)
@@ -82,7 +82,7 @@ function takeRandom(bytes: number): Buffer {
   return taken
 }
 
-/** Numbers with secrets that are durable before they are used. */
+/** A stock of secret numbers whose secrets are durable before they are used. */
 class SecretStock {
   readonly #kind: SecretKind
   readonly #blocks: SecretBlock[] = []
@@ -128,7 +128,7 @@ const decisionSecrets = new SecretStock('decision')
 const factSecrets = new SecretStock('fact')
 const factSecretOf = new Map<number, Buffer>()
 
-/** Secrets of memories that a decision names: part of its key. */
+/** Loads the secrets of the memories that a decision names, which are part of its key. */
 async function loadFactSecrets(refs: readonly number[]): Promise<Buffer[]> {
   const missing = refs.filter((ref) => !factSecretOf.has(ref))
   const loaded = missing.length > 0 && (await keyring.secrets(LOCAL_TENANT, 'fact', missing))
@@ -153,11 +153,11 @@ const insertEntry =
   'insert into breadcrumbs (tenant_id, seq, breadcrumb_id, record) values (?, ?, ?, ?)'
 const insertNode = 'insert into chain_nodes (tenant_id, height, idx, hash) values (?, ?, ?, ?)'
 
-/** Leaf, frontier and row of one log entry; keys of `payload` in canonical order. */
+/** Appends one log entry: leaf, frontier and row. Keys of `payload` are in canonical order. */
 function appendEntry(event_type: string, subject: string, payload: object) {
   const seq = frontier.size
   last_us = Math.max(clock.now(), last_us + 1)
-  // Keys in the order of RFC 8785; values are texts and integers, as JSON.stringify writes them.
+  // Keys are in the order of RFC 8785; JSON.stringify writes texts and integers canonically.
   const record = JSON.stringify({
     created_at: formatTime(last_us),
     event_type,
@@ -178,7 +178,7 @@ function appendEntry(event_type: string, subject: string, payload: object) {
   return { seq, created_us: last_us }
 }
 
-/** What all units of a commit write once. */
+/** Writes the rows that all units of a commit share. */
 function writeHeads(): void {
   db.run(
     `insert into chain_heads (tenant_id, generation, size, frontier, last_id, last_us)
@@ -192,7 +192,7 @@ function writeHeads(): void {
   store_seq = null
 }
 
-/** Readable in front of a sealed decision: revision 0, its secret, the memories it is bound to. */
+/** The clear header of a sealed decision: revision 0, its secret number, its bound memories. */
 function sealedHead(secret_no: number, bound: readonly number[]): Buffer {
   const head = Buffer.alloc(15 + bound.length * 8)
   head.writeUInt8(1, 0)
@@ -202,7 +202,7 @@ function sealedHead(secret_no: number, bound: readonly number[]): Buffer {
   return head
 }
 
-/** Runs in the transaction; answers once that is durable. */
+/** Runs in the transaction. The returned answer is sent after the durable commit. */
 type Unit = () => object
 
 const insertDecision = `insert into decisions (tenant_id, seq, decision_id, logged_us, store_id,
@@ -213,7 +213,7 @@ const insertUses = (count: number): string =>
   `insert into decision_facts (tenant_id, ref, decision_seq, bound)
    values ${Array.from({ length: count }, () => '(?, ?, ?, 1)').join(', ')}`
 
-/** What a caller says of a decision, and what was decided before its transaction. */
+/** Prepares a decision before its transaction. */
 async function prepareDecision(body: LogDecisionRequest) {
   const { store_id, model_id, query, output = '', session_id = null } = body
   const refs = body.retrieved_refs ?? []
@@ -251,7 +251,7 @@ async function prepareDecision(body: LogDecisionRequest) {
 
 type PreparedDecision = Awaited<ReturnType<typeof prepareDecision>>
 
-/** Hex SHA-256 of the record with salted commitments in place of texts. */
+/** The record digest: hex SHA-256 of the record with salted commitments in place of texts. */
 function digestOf(made: PreparedDecision, memory_seq: number, salt: Buffer): string {
   const { refs, contents, scores, session_id } = made
   const commit = hmacSha256(salt)
@@ -362,7 +362,7 @@ const insertValidity = `insert into validity (tenant_id, store_id, ref, from_seq
   valid_from_us, valid_until_us, predecessor, superseded_by)
   values (?, ?, ?, ?, null, ?, null, null, null)`
 
-/** u32 length, JSON, vector. */
+/** The payload of a memory: length as u32, JSON, vector. */
 function factPayload(document: object, vector: Int8Array): Buffer {
   const json = jsonBytes(document)
   const length = Buffer.allocUnsafe(4)
@@ -410,7 +410,7 @@ const acknowledged = { decisions: 0, facts: 0 }
 const waiting: { readonly unit: Unit; readonly reply: ServerResponse }[] = []
 let scheduled = false
 
-/** One durable commit for what arrived in this turn of the event loop. */
+/** Schedules one durable commit for all requests of this turn of the event loop. */
 function commitSoon(): void {
   if (scheduled) return
   scheduled = true
@@ -451,7 +451,7 @@ function countRows(connection: SqliteConnection) {
   return { decisions: count('decisions'), facts: count('facts'), entries: count('breadcrumbs') }
 }
 
-/** Counts what is there by a new connection: each answered request has left its rows. */
+/** Checks with a new connection that each answered request has left its rows. */
 function requireRows(): void {
   const connection = new SqliteConnection(dir.database, 'read')
   const after = countRows(connection)
@@ -482,7 +482,7 @@ server.listen(0, '127.0.0.1', () => {
 })
 process.once('SIGTERM', () => {
   server.closeAllConnections()
-  // Behind the commit of what had arrived.
+  // After the commit of the requests that had arrived.
   server.close(() =>
     setImmediate(async () => {
       db.close()

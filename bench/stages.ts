@@ -1,4 +1,4 @@
-// What a service holds before it is measured: memories, decisions, policies, reputation.
+// The data of a service before it is measured: memories, decisions, policies, reputation.
 
 import { ask, get, type HttpRequest, post } from './load.ts'
 import { randomOf, sentence } from './texts.ts'
@@ -19,11 +19,11 @@ export const stages = {
 } as const satisfies Record<string, Stage>
 
 export const MODEL = 'model-1'
-/** Named in few memories and decisions, and in none that decisions use. */
+/** A person named in few memories and decisions, and in no memory that decisions use. */
 export const PERSON = 'Jana Novak'
 const NAMED_EVERY = 20
 const FIRST_NAMED = 10
-/** Divisible by the number of connections: each sends the outcomes of its own referents. */
+/** Divisible by the number of connections, each of which sends outcomes of its own referents. */
 export const REFERENTS = 1_024
 export const AGENTS = 50
 const FACTS_AT_ONCE = 500
@@ -53,7 +53,7 @@ export function decisionBody(index: number) {
   }
 }
 
-/** The certified decision that the outcome with this number is of. */
+/** The referent of the certified decision to which the outcome with this number belongs. */
 export const referentOf = (index: number): string => `invoice ${index % REFERENTS}`
 
 const certified = (index: number) => ({
@@ -68,7 +68,7 @@ const patterns = [
   'top\\s+secret',
 ]
 
-/** Of every type, and every one lets the requests pass. */
+/** Policies of every type, all of which allow the requests. */
 const twentyPolicies = [
   { policy_type: 'rate_limit', config: { max_requests: 1_000_000, window_seconds: 60 } },
   { policy_type: 'rate_limit', config: { max_requests: 1_000_000, window_seconds: 3_600 } },
@@ -84,7 +84,7 @@ const twentyPolicies = [
   { policy_type: 'world_model_constraint', config: { require_params: ['amount'] } },
 ].map((policy, i) => ({ name: `policy ${i + 1}`, priority: i, ...policy }))
 
-/** @param authorization of the tenant; none in local mode */
+/** @param authorization the credential of the tenant; empty in local mode */
 export async function fillFacts(base: string, count: number, authorization = ''): Promise<void> {
   for (let at = 0; at < count; at += FACTS_AT_ONCE) {
     const some = Math.min(FACTS_AT_ONCE, count - at)
@@ -119,7 +119,7 @@ async function askAll(
   }
 }
 
-/** The checkpoint over most entries: what proofs are asked of. */
+/** The checkpoint over most entries, for requests of proofs. */
 export interface Checkpoint {
   readonly epoch_number: number
   readonly tree_size: number

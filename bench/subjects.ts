@@ -1,4 +1,4 @@
-// npm run bench:subjects: erases a person with 10,000 memories; how long others wait meanwhile.
+// npm run bench:subjects: erases a person with 10,000 memories, and measures the wait of others.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -9,13 +9,13 @@ const { values } = parseArgs({
   options: {
     engine: { type: 'string', default: 'sqlite' },
     facts: { type: 'string', default: '10000' },
-    /** A hundredth of it. */
+    /** Uses a hundredth of the data. */
     short: { type: 'boolean', default: false },
   },
 })
 
 const FACTS = values.short ? 100 : Number(values.facts)
-/** Of other people, searched and left alone. */
+/** Number of memories of other people, which are searched and kept. */
 const OTHERS = FACTS
 const DECISIONS = Math.ceil(FACTS / 100)
 const BATCH = 500
@@ -24,9 +24,9 @@ const MB = 1024 * 1024
 
 interface SubjectMeasurement {
   readonly seconds: number
-  /** Of the processor, on a machine that does other things too. */
+  /** Processor seconds, which other load of the machine does not affect. */
   readonly cpu_seconds: number
-  /** Processor time between two turns of the event loop: the 99th of a hundred, and the longest. */
+  /** Processor time between two turns of the event loop: 99th percentile and maximum. */
   readonly turn_p99_ms: number
   readonly turn_max_ms: number
 }
@@ -102,7 +102,7 @@ async function writeSome(
   await post('/v1/stores/default/write_batch', { items })
 }
 
-/** What is read of answers here. */
+/** The used members of answers. */
 interface Reply {
   readonly digest: string
   readonly request_id: string
@@ -130,7 +130,7 @@ async function measured(act: () => Promise<unknown>): Promise<SubjectMeasurement
   return { seconds, cpu_seconds: (user + system) / 1e6, ...turns.end() }
 }
 
-/** How much of the processor the thread uses before it comes to what waits: others wait so long. */
+/** Records the processor time between turns of the event loop, which delays other requests. */
 class Turns {
   readonly #used: number[] = []
   #last = process.threadCpuUsage()

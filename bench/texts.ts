@@ -19,18 +19,18 @@ const FUNCTION_WORDS = 'the of and to in a is that it was for on are as with his
 const SPEAKERS = 'Ana Ben Carla David Elena Farid Grace Hugo'.split(' ')
 const KINDS = 'fact event preference task person place plan note opinion quote'.split(' ')
 
-/** Content words there are; a vocabulary grows with the text, but ever more slowly. */
+/** Number of content words. A vocabulary grows with the text, but ever more slowly. */
 const VOCABULARY = 60_000
-/** Ranks that function words take up: content words begin behind them. */
+/** Number of ranks that function words take; content words come after them. */
 const RANKS_BEFORE = 40
-/** One fact in this many names something no other does: an order number, a place, an address. */
+/** One in this number of facts names something unique: an order number, a place, an address. */
 const NAMES_ONE_IN = 4
 const FACTS_A_SESSION = 20
 const FACTS_A_DAY = 150
 const DAY_MS = 86_400_000
 const FIRST_DAY_MS = 1_600_000_000_000
 
-/** A small linear congruential generator, its low bits dropped: the same texts in every run. */
+/** A linear congruential generator without its low bits, so that every run has the same texts. */
 export function random(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -39,14 +39,14 @@ export function random(seed: number): () => number {
   }
 }
 
-/** The generator of text number `at`: the first numbers of two seeds are too much alike. */
+/** The generator of text number `at`. Skips the first numbers, which are similar for all seeds. */
 export function randomOf(at: number): () => number {
   const next = random(at * 7919 + 1)
   for (let warm = 0; warm < 4; warm += 1) next()
   return next
 }
 
-/** Word number `rank`: three syllables, four for the rarest, so that no two are alike. */
+/** Word number `rank`: three syllables, four for the rarest words, so that all are different. */
 function word(rank: number): string {
   const base = SYLLABLES.length
   const digits = [rank % base, Math.floor(rank / base) % base, Math.floor(rank / base ** 2) % base]
@@ -54,13 +54,13 @@ function word(rank: number): string {
   return digits.map((digit) => SYLLABLES[digit]).join('')
 }
 
-/** The rank of a word as people use them: the n-th most common in proportion to 1 / (n + 40). */
+/** Draws a rank by word frequency: the n-th most common in proportion to 1 / (n + 40). */
 function zipfRank(next: () => number): number {
   const rank = RANKS_BEFORE * ((VOCABULARY + RANKS_BEFORE) / RANKS_BEFORE) ** next()
   return Math.min(VOCABULARY - 1, Math.floor(rank) - RANKS_BEFORE)
 }
 
-/** Every other word is an English function word. */
+/** A sentence in which every other word is an English function word. */
 export function sentence(next: () => number, words: number): string {
   const filler = () => FUNCTION_WORDS[Math.floor(next() * FUNCTION_WORDS.length)]
   return Array.from({ length: words }, (_, i) =>
@@ -68,7 +68,7 @@ export function sentence(next: () => number, words: number): string {
   ).join(' ')
 }
 
-/** The fact with this number, as long as a turn of a conversation: 130 characters or so. */
+/** The fact with this number, as long as a turn of a conversation: about 130 characters. */
 export function makeFact(at: number): GeneratedFact {
   const next = randomOf(at)
   const day = new Date(FIRST_DAY_MS + Math.floor(at / FACTS_A_DAY) * DAY_MS).toISOString()
@@ -87,7 +87,7 @@ export function makeFact(at: number): GeneratedFact {
   }
 }
 
-/** A query: words few facts have, words many have, eight drawn as in the facts, or a sentence. */
+/** A query: rare words, common words, eight words drawn as in the facts, or a sentence. */
 export function makeQuery(kind: QueryKind, next: () => number): string {
   const some = (count: number, rank: () => number) =>
     Array.from({ length: count }, () => word(rank())).join(' ')

@@ -1,5 +1,5 @@
-// npm run bench:limits: what the limits of a plan cost a write. Two processes, with CUSTOS_PLANS
-// and without, are sent the same requests in alternated rounds.
+// npm run bench:limits: the cost of plan limits for a write. Two processes, with and without
+// CUSTOS_PLANS, get the same requests in alternating rounds.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -12,20 +12,20 @@ import { log, type Operation, write } from '../scenarios.ts'
 
 const { values } = parseArgs({
   options: {
-    /** Rounds of a fifth of a second: only whether it works. */
+    /** Uses rounds of a fifth of a second, only to check that the bench works. */
     short: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'sqlite' },
   },
 })
 
-/** Each pair is started afresh: two processes of the same code differ by more than limits cost. */
+/** Number of newly started pairs: two processes of one code differ by more than limits cost. */
 const PAIRS = 4
 const ROUNDS_PER_PAIR = 5
 const SECONDS = values.short ? 0.2 : 2
 const COST_MAX = 0.03
 const PLAN = 'pro'
 const OPERATOR_KEY = 'operator-key-of-the-limits-bench-0001'
-/** Every limit is counted, and none is reached. */
+/** A limit that is counted and never reached. */
 const FAR = 1_000_000_000
 const LIMITS = {
   memories: FAR,
@@ -41,7 +41,7 @@ interface MeasuredServer {
   readonly place: Place
 }
 
-/** Processor time of a request, and requests a second; or their ratios. */
+/** Processor time per request, and requests per second; or their ratios. */
 interface RoundCost {
   readonly cpu: number
   readonly rps: number
@@ -64,7 +64,7 @@ async function startServer(engine: Pick<PostgresServer, 'create'>, limited: bool
   const tenant = post('/v1/cloud/tenants', { name: 'bench', plan: PLAN })
   const { text } = await ask(url, tenant, `Bearer ${OPERATOR_KEY}`)
   const authorization = `Bearer ${JSON.parse(text).api_key}`
-  // What the decisions of the bench name.
+  // Memories that the decisions of the bench name.
   for (const at of [-3, -2, -1]) await ask(url, write.make(at), authorization)
   return { child, url, authorization, place }
 }
@@ -82,7 +82,7 @@ async function round(
   return { rps, cpu: ((cpuSeconds(child) - began_s) * 1e6) / answered }
 }
 
-/** Of each round the cost with limits by that without; both get the same requests. */
+/** The cost with limits divided by that without, for each round. Both get the same requests. */
 async function comparePair(
   [limited, free]: readonly [MeasuredServer, MeasuredServer],
   operation: Operation,
@@ -112,7 +112,7 @@ async function comparePair(
   return ratios
 }
 
-/** The median, and the interval that holds that of all rounds in 95 of 100 runs (sign test). */
+/** The median with its 95 % confidence interval (sign test). */
 function summarise(numbers: readonly number[]): { middle: number; low: number; high: number } {
   const sorted = numbers.toSorted((a, b) => a - b)
   const n = sorted.length
@@ -149,7 +149,7 @@ try {
   for (const operation of [write, log]) {
     const ratios: RoundCost[] = []
     for (let pair = 0; pair < PAIRS; pair += 1) {
-      // The process that starts first is the other one in each pair.
+      // Which process starts first alternates from pair to pair.
       const order = pair % 2 === 0 ? [true, false] : [false, true]
       const started: MeasuredServer[] = []
       for (const limited of order) started.push(await startServer(engine, limited))

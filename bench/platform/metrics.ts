@@ -1,5 +1,5 @@
-// What metrics and spans cost: the same requests to a service that counts, one that does not, and
-// one that sends spans, in rounds that alternate. Prints the ratios; `npm run bench:metrics`.
+// npm run bench:metrics: the costs of metrics and spans. Services with metrics, without them, and
+// with spans get the same requests in alternating rounds. Prints the ratios.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ const WARM_UP = 2
 const REQUESTS = 4_000
 const CONNECTIONS = 8
 const MEMORIES = 200
-/** More often than Prometheus does: every 15 seconds is usual. */
+/** Scrape interval, shorter than the usual 15 seconds of Prometheus. */
 const SCRAPE_MS = 5_000
 
 const VARIANTS = ['without', 'metrics', 'spans'] as const
@@ -55,7 +55,7 @@ async function serve(variant: string, otlp_endpoint: string | undefined): Promis
   process.send?.({ url: service.url, key })
 }
 
-/** Half of them write, half retrieve. */
+/** The requests of a round: half of them write, half retrieve. */
 const requests = (round: number): HttpRequest[] =>
   Array.from({ length: REQUESTS }, (_, i) =>
     i % 2 === 0
@@ -92,7 +92,7 @@ class MeasuredServer {
   async run(round: number): Promise<void> {
     const before = await this.#cpu()
     const { rps, errors } = await fire(this.#callers, requests(round))
-    // An index that catches up with writes on a busy machine may refuse a retrieval.
+    // On a busy machine, retrievals may be refused while the index catches up with writes.
     if (errors > REQUESTS / 100) throw new Error(`${errors} requests failed`)
     const cpu_us = ((await this.#cpu()) - before) / REQUESTS
     if (round >= WARM_UP) this.rounds.push({ rps, cpu_us })
@@ -119,7 +119,7 @@ async function compare(): Promise<void> {
   for (const variant of VARIANTS)
     servers.set(variant, await MeasuredServer.start(variant, `http://127.0.0.1:${port}`))
   for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
-    // Whatever else the machine does meets all of them alike.
+    // The order alternates, so that other load of the machine affects all variants alike.
     const order = round % 2 === 0 ? VARIANTS : VARIANTS.toReversed()
     for (const variant of order) await servers.get(variant)?.run(round)
   }

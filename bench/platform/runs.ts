@@ -1,5 +1,5 @@
-// npm run bench:runs: what a step of an agent costs without its model, whether runs that wait hold
-// up others, and whether tenants take turns at the places of runs.
+// npm run bench:runs: the cost of an agent's step without its model, whether waiting runs delay
+// others, and whether tenants share the slots for runs fairly.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -24,10 +24,10 @@ interface Tenant {
 const OPERATOR_KEY = 'operator-key-of-the-bench-of-runs-1'
 const RUNS = '/v1/orchestrator/runs'
 const POLL_MS = 200
-/** Without limits: otherwise a tenant has 16 runs at once. */
+/** A plan without limits; otherwise a tenant may have only 16 concurrent runs. */
 const PLAN = 'pro'
 const MEMORIES = 100
-/** Steps of one run: two agents, in turns. */
+/** Rounds of one run, in which two agents alternate. */
 const ROUNDS = 5
 const STEPS_OF_RUN = 2 * ROUNDS
 const WARM_UP_RUNS = 3
@@ -36,7 +36,7 @@ const SHORT_RUNS = 20
 class Bench {
   readonly #url: string
   readonly #model: ModelServer
-  /** Seconds of the service, and of its database where that has processes of its own. */
+  /** Processor seconds of the service, and of its database if that has its own processes. */
   readonly cpu: () => Record<'own' | 'database', number>
 
   constructor(url: string, model: ModelServer, cpu: Bench['cpu']) {
@@ -85,7 +85,7 @@ class Bench {
     return JSON.parse((await ask(this.#url, get(`${RUNS}/${run_id}`), authorization)).text)
   }
 
-  /** Milliseconds from its start to its end, as the service noted them. */
+  /** Waits for the end of a run. Returns its duration in milliseconds by the service's times. */
   async end(tenant: Tenant, run_id: string, state = 'completed'): Promise<number> {
     for (;;) {
       const run = await this.show(tenant, run_id)
@@ -95,7 +95,7 @@ class Bench {
     }
   }
 
-  /** From each answer of the model until its next question of the same run. */
+  /** Measures the time from each answer of the model to the next request of the same run. */
   async managedSteps(tenant: Tenant, steps: number) {
     const gaps_ms: number[] = []
     let answered_ms = 0
@@ -119,7 +119,7 @@ class Bench {
     return this.#costOf(gaps_ms, began, runs * STEPS_OF_RUN)
   }
 
-  /** `begin` and `complete`, one after the other, as a program that has its answer at once. */
+  /** Measures `begin` then `complete`, like a program that has its answer immediately. */
   async clientSteps(tenant: Tenant, steps: number) {
     const times_ms: number[] = []
     const { authorization, agent_id } = tenant
@@ -144,7 +144,7 @@ class Bench {
     return this.#costOf(times_ms, began, runs * STEPS_OF_RUN)
   }
 
-  /** Writes of a memory, one after the other: what a machine that is busy makes of known work. */
+  /** Measures sequential writes of memories, a reference for how busy the machine is. */
   async writes({ authorization }: Tenant, count: number) {
     const times_ms: number[] = []
     const write = async (i: number) => {
@@ -172,7 +172,7 @@ class Bench {
     }
   }
 
-  /** Short runs of the tenant that has the others waiting. */
+  /** Measures short runs of a tenant that also has waiting runs. */
   async besideWaiting(tenant: Tenant, waiting: number) {
     const shortRuns = async () => {
       this.#model.answer = () => ({ text: 'at seven' })
@@ -193,14 +193,14 @@ class Bench {
   }
 
   /**
-   * Of each tenant the mean time from start to end of its runs, all started at once.
+   * The mean duration of each tenant's runs, all of which are started at once.
    * @param counts how many runs each tenant starts
    */
   async takeTurns(tenants: readonly Tenant[], counts: readonly number[]) {
     this.#model.answer = () => ({ text: 'at seven' })
     const began_ms = performance.now()
     const runs: string[][] = tenants.map(() => [])
-    // One run of each tenant after the other, the busiest first.
+    // Starts one run of each tenant per round; the busiest tenant comes first.
     for (let round = 0; round < Math.max(...counts); round += 1)
       await Promise.all(
         tenants.map(async (tenant, at) => {
@@ -218,8 +218,8 @@ class Bench {
 }
 
 /**
- * Measures one engine; everything it starts is stopped again. Times are milliseconds; `longest` is
- * the longest wait of a tenant by the median of all tenants.
+ * Measures one engine and stops everything it started. Times are milliseconds; `longest` is the
+ * longest wait of a tenant divided by the median of all tenants.
  */
 export async function measureRuns(
   engine: Pick<PostgresServer, 'create' | 'cpuSeconds'> | typeof sqlite,
@@ -308,7 +308,7 @@ function print(name: keyof typeof GOALS, report: Awaited<ReturnType<typeof measu
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const { values } = parseArgs({
     options: {
-      /** Few of everything: only whether it works. */
+      /** Uses small amounts, only to check that the bench works. */
       short: { type: 'boolean', default: false },
       engine: { type: 'string', default: 'sqlite' },
     },

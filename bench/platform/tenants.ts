@@ -1,5 +1,5 @@
-// npm run bench:tenants: many tenants, a few of them hot, on one PostgreSQL with several processes;
-// more and more callers, until it bends.
+// npm run bench:tenants: many tenants, a few of them hot, on one PostgreSQL with several processes,
+// with an increasing number of callers up to overload.
 
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -12,35 +12,35 @@ import { random } from '../texts.ts'
 interface SimulationOptions {
   readonly tenants: number
   readonly processes: number
-  /** How many callers wait for answers at the same time, step by step. */
+  /** The number of concurrent callers in each step. */
   readonly callers: readonly number[]
   readonly seconds: number
   readonly seed: number
-  /** How often logs with new entries get a checkpoint; 0: never. */
+  /** Interval of checkpoints of logs with new entries; 0 means never. */
   readonly epoch_seconds?: number
 }
 
 interface Tenant {
   readonly authorization: string
-  /** A memory of its own, which its decisions name; null: its first request writes it. */
+  /** The tenant's memory, which its decisions name; null until its first request writes it. */
   ref: number | null
-  /** Its process: a load balancer keeps a tenant at one. */
+  /** The process that serves the tenant, as behind a load balancer with affinity. */
   readonly url: string
 }
 
-/** One number of callers. */
+/** The measurements with one number of callers. */
 export interface SimulationStep {
   readonly callers: number
   readonly rps: number
-  /** Milliseconds: median and 99th percentile, of the hot tenants and of all others. */
+  /** Median and 99th percentile in milliseconds, of the hot tenants and of all others. */
   readonly hot: readonly [number, number]
   readonly cold: readonly [number, number]
-  /** Part of the requests that went to the hot tenants. */
+  /** Share of the requests of hot tenants. */
   readonly hot_share: number
-  /** 503 and 429; anything else that failed. */
+  /** Number of answers 503 and 429; `failed` counts other failures. */
   readonly refused: number
   readonly failed: number
-  /** Processors kept busy. */
+  /** Number of busy processors. */
   readonly custos: number
   readonly postgres: number | null
   readonly load: number
@@ -50,14 +50,14 @@ export interface SimulationRun {
   readonly tenants: number
   readonly processes: number
   readonly about: string
-  /** Tenants made a second. */
+  /** Tenants created per second. */
   readonly made_rps: number
   readonly steps: readonly SimulationStep[]
   readonly rss_mb: readonly number[]
 }
 
 const OPERATOR_KEY = 'operator key of the benchmark'
-/** One in this number of tenants is hot, and half of the requests are theirs. */
+/** One in this number of tenants is hot. Half of the requests are from hot tenants. */
 const HOT_EVERY = 1_000
 const HOT_REQUESTS = 0.5
 const MAKERS = 16
@@ -172,7 +172,7 @@ function pick(count: number, hot: boolean, drawn: number): number {
   return hot ? Math.floor(drawn * hots) : hots + Math.floor(drawn * (count - hots))
 }
 
-/** 50 % decisions, 20 % memories, 30 % retrievals. */
+/** Draws a request: 50 % decisions, 20 % memories, 30 % retrievals. */
 function request({ ref }: Tenant, index: number, drawn: number): HttpRequest {
   if (ref !== null && drawn < 0.5) {
     const { retrieved_contents: _, retrieved_scores: __, ...body } = decisionBody(index)

@@ -1,4 +1,4 @@
-// The tables of the index bench: how building, memory and answers grow with the store.
+// The tables of the index bench: growth of build time, memory and answer times with the store.
 
 import type {
   BuildCosts,
@@ -9,9 +9,9 @@ import type {
 export interface IndexResult {
   readonly facts: number
   readonly build_ms: number
-  /** Of the whole process, the reads of the other store included. */
+  /** Processor time of the whole process, including reads of the other store. */
   readonly build_cpu_ms: number
-  /** Reads of another store while the index was built, and before. */
+  /** Delays of reads of another store while the index was built; `alone` is before the build. */
   readonly delay: { readonly p50_ms: number; readonly p99_ms: number }
   readonly delay_max_ms: number
   readonly alone: SearchTimes

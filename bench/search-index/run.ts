@@ -1,5 +1,5 @@
-// npm run bench:index: the search index of one store as it grows: build, memory, answers, and what
-// a build costs the readers of another store.
+// npm run bench:index: measures the search index of a growing store: build, memory, answers, and
+// how a build delays readers of another store.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,12 +22,12 @@ const MILLION = 1_000_000
 
 const { values } = parseArgs({
   options: {
-    /** Facts in the store, one run for each. */
+    /** Numbers of facts in the store, with one run for each. */
     sizes: { type: 'string', default: '1000,10000,100000' },
-    /** A store of a million facts too: several minutes, and two gigabytes of disk. */
+    /** Also measures a million facts, which takes several minutes and two gigabytes of disk. */
     million: { type: 'boolean', default: false },
     queries: { type: 'string', default: '200' },
-    /** Instead: how soon a store answers after a start, with a snapshot and without. */
+    /** Measures the time to the first answer after a start instead, with and without a snapshot. */
     starts: { type: 'boolean', default: false },
     out: { type: 'string' },
   },
@@ -44,7 +44,7 @@ interface Server {
   stop(): Promise<void>
 }
 
-/** The service on a directory; it can collect its garbage when asked for its memory. */
+/** Starts the service on a directory. It can collect garbage before it reports its memory. */
 async function startServer(dir: string, index_dir = 'none'): Promise<Server> {
   const child: ChildProcess = fork(join(import.meta.dirname, 'server.ts'), [], {
     execArgv: ['--expose-gc', '--disable-warning=ExperimentalWarning'],
@@ -109,7 +109,7 @@ async function timed({ url, store_id, options = {} }: Retrieve, query: string): 
   return performance.now() - startedAt
 }
 
-/** One retrieve after another, as a client sees them. */
+/** Measures sequential retrievals, as a client sees them. */
 async function answers(kind: string, where: Retrieve): Promise<SearchTimes> {
   const next = random(kind.length + 40)
   const times: number[] = []
@@ -118,7 +118,7 @@ async function answers(kind: string, where: Retrieve): Promise<SearchTimes> {
   return { kind, ...percentiles(times) }
 }
 
-/** Reads another store while the big one is built: every delay in milliseconds. */
+/** Reads another store while the big one is built. Returns all delays in milliseconds. */
 async function buildUnderProbe(server: Server, big: string, small: string) {
   const next = random(3)
   const where = { url: server.url, store_id: small }

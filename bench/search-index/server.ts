@@ -1,4 +1,4 @@
-// The service in a process of its own, for run.ts: told over the channel what to measure.
+// The service in its own process, for run.ts, which requests measurements over the channel.
 
 import {
   type Kernel,
@@ -35,7 +35,7 @@ function answer(kernel: Kernel, wish: SearchRequest): Promise<unknown> | unknown
 }
 
 function serve(service: Service): void {
-  // Without the bench there is nobody to stop it.
+  // Without the bench nobody would stop this process.
   process.once('disconnect', () => process.exit())
   process.on('message', async (wish: SearchRequest | 'stop') => {
     if (wish === 'stop') {

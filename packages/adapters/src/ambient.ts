@@ -1,4 +1,4 @@
-// Randomness and dates, as frameworks want them.
+// Random ids and dates in the forms that frameworks need.
 
 /** 128 random bits in hexadecimal. */
 export const newId = (): string =>
@@ -11,7 +11,7 @@ export const dateOf = (time: string | Date): Date => new Date(time)
 
 export const now = (): Date => new Date()
 
-/** The present, or one millisecond after a time that is not before it. */
+/** The current time, or `time` plus one millisecond if that is not in the past. */
 export const laterThan = (time: Date): Date => {
   const present = new Date()
   return present > time ? present : new Date(time.getTime() + 1)

@@ -1,4 +1,4 @@
-// A list of JSON values in one namespace of keyed items, in the order in which they were added.
+// A list of JSON values in one namespace of keyed items, in insertion order.
 
 import type { Custos } from '@custos/client'
 import { newId } from './ambient.ts'
@@ -13,7 +13,7 @@ interface ListPlace {
 }
 
 const PAGE = 1_000
-/** Operations of one request. */
+/** The most operations in one request. */
 const BATCH_MAX = 100
 
 export class ItemList {
@@ -23,7 +23,7 @@ export class ItemList {
     this.#place = place
   }
 
-  /** @param filter what top-level members of the values equal; default: all values */
+  /** @param filter top-level members that the values must equal; default: all values */
   async read(filter?: Json): Promise<{ key: string; value: Json }[]> {
     const { client, store, namespace } = this.#place
     const found: { key: string; value: Json }[] = []
@@ -35,13 +35,13 @@ export class ItemList {
     }
   }
 
-  /** Searches of the memory rank the values last. Up to 100 are added whole or not at all. */
+  /** Adds values, which memory searches rank last. Up to 100 are added all or none. */
   async add(values: readonly Json[], keyOf: (i: number) => string = newId): Promise<void> {
     await this.change(values.map((value, i) => this.put(keyOf(i), value)))
   }
 
   put(key: string, value: Json): ItemOperation {
-    // As it arrives: without members that are undefined.
+    // The value as the service gets it, without undefined members.
     const plain: Json = JSON.parse(JSON.stringify(value))
     return { op: 'put', namespace: this.#place.namespace, key, value: plain, index: false }
   }
@@ -55,7 +55,7 @@ export class ItemList {
     return this.change((await this.read()).map(({ key }) => this.delete(key)))
   }
 
-  /** Up to 100 operations happen whole or not at all; returns the ids of their certificates. */
+  /** Runs operations, up to 100 of them all or none. Returns the ids of their certificates. */
   async change(operations: readonly ItemOperation[]): Promise<string[]> {
     const { client, store } = this.#place
     const certificates: string[] = []

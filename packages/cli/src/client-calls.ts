@@ -1,4 +1,4 @@
-// The client of a running service; what it throws becomes a one-line CommandError.
+// Calls a running service with the client, whose errors become one-line CommandErrors.
 
 import { ApiError, ConnectionError, Custos, CustosError } from '@custos/client'
 import { CLIENT_SETTINGS, readClientEnvironment } from '@custos/server/client-settings'
@@ -17,9 +17,9 @@ const KEY_ADVICE = {
 const KEY_SETTING = { operator: 'CUSTOS_OPERATOR_KEY', tenant: 'CUSTOS_API_KEY' } as const
 
 /**
- * Runs `act` with a client of the service. Throws CommandError for what the client throws.
+ * Runs `act` with a client of the service. Errors of the client are thrown as CommandError.
  *
- * @param role whose key is used: the operator's or a tenant's
+ * @param role the owner of the key to use: the operator or a tenant
  */
 export async function useClient<T>(
   options: { url?: string | undefined },
@@ -31,7 +31,7 @@ export async function useClient<T>(
   if (role === 'operator' && apiKey === undefined)
     throw new UsageError('set CUSTOS_OPERATOR_KEY to the operator credential of the service')
   try {
-    // A person at a terminal sees each failure, and ends a wait that is too long.
+    // No retries and no timeout: a person at a terminal sees failures and can interrupt a wait.
     const patience = { retries: 0, timeoutMs: Number.POSITIVE_INFINITY }
     return await act(new Custos({ url, apiKey, allowInsecure: true, ...patience }))
   } catch (error) {
@@ -39,7 +39,7 @@ export async function useClient<T>(
   }
 }
 
-/** Where the service is, and the key of a tenant. */
+/** The address of the service, and the API key of a tenant. */
 export function clientAddress(options: { url?: string | undefined }) {
   const env = readClientEnvironment()
   const url = baseUrl(options.url ?? env.CUSTOS_URL ?? 'http://127.0.0.1:8420')
@@ -52,20 +52,20 @@ export function baseUrl(text: string): string {
   throw new UsageError('the address of the service must be an http or https URL')
 }
 
-/** The members that are set: an option that was not given is not sent. */
+/** Removes undefined members, so that options that were not given are not sent. */
 export function setMembers<T extends object>(
   values: T,
 ): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  // JSON leaves out exactly those without a value.
+  // JSON omits exactly the members that are undefined.
   return JSON.parse(JSON.stringify(values))
 }
 
-/** Texts of the command line where an operation takes some of them: the service checks them. */
+/** Passes texts of the command line where an operation expects an enum. The service checks them. */
 export const unchecked = <T extends object>(
   values: Readonly<Partial<Record<keyof NoInfer<T>, unknown>>>,
 ): T => values as T
 
-/** What a command says of an error of the client. */
+/** Converts an error of the client to a CommandError. */
 export function commandError(
   error: unknown,
   { url, role }: { url: string; role: keyof typeof KEY_ADVICE },
@@ -82,11 +82,11 @@ export function commandError(
         'runs there, or give its address with --url',
     )
   if (!(error instanceof CustosError)) return error
-  // The option of the client is this setting here.
+  // In the command, this setting has the role of the client's option `apiKey`.
   return new CommandError(error.message.replace(/^apiKey\b/, KEY_SETTING[role]))
 }
 
-// The message of fetch is "fetch failed"; the reason is in its cause.
+// The message of a fetch error is "fetch failed"; the reason is in its cause.
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason'
   const { cause } = error

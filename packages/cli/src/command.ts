@@ -1,4 +1,4 @@
-// The shape of a command, its errors, and the strict reading of its arguments.
+// The interface of a command, its errors, and strict parsing of its arguments.
 
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 
@@ -34,7 +34,7 @@ export class CommandError extends Error {}
 
 export type Options = NonNullable<ParseArgsConfig['options']>
 
-/** Options and positionals. Throws UsageError for options the command does not have. */
+/** Parses options and positionals. Throws UsageError for options the command does not have. */
 export function readArguments<const O extends Options>(args: readonly string[], options: O) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true })
@@ -46,7 +46,7 @@ export function readArguments<const O extends Options>(args: readonly string[], 
   }
 }
 
-/** A shorter message than Node's three sentences for a value like that of `--budget -3`. */
+/** For a value like that of `--budget -3`, a shorter message than Node's three sentences. */
 function valueAdvice(message: string): string | undefined {
   const option = /^Option '(?:-\w, )?(--[\w-]+)[^']*' argument is ambiguous/.exec(message)?.[1]
   return option && `${option} needs a value; one that begins with a dash is ${option}=VALUE`

@@ -1,4 +1,4 @@
-// The options of the commands that work on a data directory, and the configuration from them.
+// Options of commands that work on a data directory, and the configuration made from them.
 
 import { type Config, parseConfig, readEnvironment } from '@custos/server'
 
@@ -18,7 +18,7 @@ export const DATA_HELP = `  --data-dir DIR, CUSTOS_DATA_DIR
 export const LEDGER_HELP = `  --ledger-copy FILE, CUSTOS_LEDGER_COPY
       second copy of the erasure ledger, if the service runs with one`
 
-/** The configuration `serve` would have with these flags and environment. Throws ConfigError. */
+/** The configuration that `serve` would have with these flags. Throws ConfigError. */
 export function readDataConfig(
   values: Readonly<Partial<Record<keyof typeof DATA_OPTIONS, string>>>,
 ): Config {

@@ -1,4 +1,4 @@
-// Saves the answer of a service as a file or prints it, with the progress on stderr.
+// Saves the answer of a service to a file or prints it, with progress on stderr.
 
 import { randomBytes } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
@@ -10,15 +10,15 @@ import { CommandError } from './command.ts'
 import { formatBytes, startProgress } from './output.ts'
 
 /**
- * @param output the file; undefined: standard output
- * @returns `file`: where it is now; null: it went to standard output, which nothing may follow
+ * @param output the path of the file; undefined for standard output
+ * @returns `file`, the path that was written; null for standard output, which nothing may follow
  */
 export async function saveDownload(
   { body }: Response,
   title: string,
   output: string | undefined,
 ): Promise<{ readonly lines: number; readonly bytes: number; readonly file: string | null }> {
-  // Opened by its name, standard output would lose what a file has of it already.
+  // Opening standard output by its name would truncate the file it is redirected to.
   const file = output === undefined || output === '/dev/stdout' ? null : output
   if (!body) throw new CommandError('the service sent no body')
   const counter = countLines(title)
@@ -35,16 +35,16 @@ export async function saveDownload(
   return { lines: counter.lines(), bytes: counter.bytes(), file }
 }
 
-// Written under another name until it is complete, so that an interrupted stream leaves no file
-// that looks complete. `open` is called where the pipeline begins: a stream that fails before would
-// end the process.
+// Writes under another name until the file is complete, so that an interrupted stream leaves no
+// file that looks complete. `open` is called when the pipeline starts, because a stream that fails
+// earlier would end the process.
 async function save(
   [open, through]: readonly [() => Readable, Transform],
   output: string | null,
 ): Promise<void> {
   if (output === null) return pipeline(open(), through, process.stdout, { end: false })
   const there = await stat(output).catch(() => null)
-  // A rename would put a file in the place of a device, or of what /dev/stdout is appended to.
+  // A rename would replace a device, or the file that /dev/stdout is appended to.
   if ((there && !there.isFile()) || /^\/(dev\/(std|fd\/)|proc\/)/.test(output))
     return pipeline(open(), through, createWriteStream(output, { flags: 'a' }))
   const file = await followLinks(output)
@@ -58,7 +58,7 @@ async function save(
   }
 }
 
-/** Also where no file is yet. Throws where links lead in a circle. */
+/** Resolves symbolic links, even if the target does not exist. Throws if links form a cycle. */
 async function followLinks(path: string): Promise<string> {
   try {
     return await realpath(path)
@@ -70,7 +70,7 @@ async function followLinks(path: string): Promise<string> {
   }
 }
 
-/** A stream that passes bytes on and counts bytes and lines. */
+/** A pass-through stream that counts bytes and lines. */
 export function countLines(title: string) {
   const progress = startProgress(title)
   let [lines, bytes] = [0, 0]

@@ -1,7 +1,7 @@
 // Output of commands: tables on stdout, and the progress of long work on stderr.
 //
-// On a terminal, progress is one line that changes, otherwise a line every few seconds. Work that
-// ends at once shows none.
+// On a terminal, progress is one line that changes, otherwise a line every few seconds. Short work
+// shows no progress.
 
 const TERMINAL_MS = 200
 const PLAIN_MS = 3_000

@@ -1,4 +1,4 @@
-// Commands with verbs (`custos hold place …`): each verb has options and arguments of its own.
+// Commands with verbs (`custos hold place …`). Each verb has its own options and arguments.
 
 import { createInterface } from 'node:readline/promises'
 import { setTimeout } from 'node:timers/promises'
@@ -16,7 +16,7 @@ import { startProgress } from './output.ts'
 /**
  * A verb that calls a running service with the key of a tenant.
  *
- * @param names of its arguments; all are required
+ * @param names the names of its arguments, all of which are required
  */
 export const defineVerb =
   <const O extends Options>(
@@ -50,7 +50,7 @@ export async function runVerb(
 
 export const CONFIRM_OPTIONS = { yes: { type: 'boolean' } } as const
 
-/** Asks on a terminal before something is done that cannot be undone; `yes` answers it. */
+/** Asks on a terminal to confirm an irreversible action; `yes` confirms without asking. */
 export async function confirm(
   question: string,
   yes: boolean | undefined,
@@ -73,7 +73,7 @@ export async function confirm(
 const POLL_MS_MIN = 100
 const POLL_MS_MAX = 1_000
 
-/** Shows the progress of a job until it is done. A failed one throws CommandError. */
+/** Shows the progress of a job until it is done. Throws CommandError if it failed. */
 export async function waitForJob(custos: Custos, title: string, job_id: string): Promise<void> {
   const progress = startProgress(title)
   try {

@@ -1,13 +1,13 @@
 // The result of a call: a promise of the data that can also give the response.
 
-/** The data of an answer, with the response that it came in. */
+/** The parsed data of an answer, with the response that carried it. */
 export interface Answer<T> {
   readonly data: T
   readonly response: Response
   readonly requestId: string | null
 }
 
-/** Resolves to the data of the answer. */
+/** A promise of the data of an answer; `withResponse` gives the response too. */
 export class Pending<T> implements Promise<T> {
   readonly #answer: Promise<Answer<T>>
   readonly [Symbol.toStringTag] = 'Pending'

@@ -9,30 +9,30 @@ export interface ClientOptions {
   readonly url: string
   /** An API key or token, or a function that returns the current one. */
   readonly apiKey?: string | (() => string | Promise<string>) | undefined
-  /** Used in place of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch | undefined
-  /** For each attempt; default 30,000. */
+  /** Timeout of each attempt in milliseconds; default 30,000. */
   readonly timeoutMs?: number | undefined
-  /** Attempts after the first one; default 2. */
+  /** Number of retries after the first attempt; default 2. */
   readonly retries?: number | undefined
-  /** Sent with every request. */
+  /** Headers that are sent with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Sends the credential over http to hosts other than this one. */
+  /** Allows sending the credential over plain http to hosts other than this machine. */
   readonly allowInsecure?: boolean | undefined
   readonly hooks?: Hooks | undefined
 }
 
-/** What a client adds to each answer, such as its verification. */
+/** A check that runs on each answer before it is returned, such as its verification. */
 export type Inspect = (data: unknown, context: CallContext) => Promise<void>
 
-/** The settings of a client; nothing of them is shown by `inspect` or JSON. */
+/** The settings of a client. They are private, so `inspect` and JSON do not show them. */
 export class Client {
   readonly #options: ClientOptions
   readonly #url: string
 
   constructor(options: ClientOptions) {
     this.#options = options
-    // A program without types may pass nothing.
+    // An untyped program may pass undefined.
     this.#url = baseUrl(options ?? {})
     if (typeof options.apiKey === 'string') checkKey(options.apiKey)
   }
@@ -53,12 +53,12 @@ export class Client {
     return this.#options.hooks ?? {}
   }
 
-  /** Checks of every answer before it is returned; none in a plain client. */
+  /** The check of every answer before it is returned; undefined in a plain client. */
   get inspect(): Inspect | undefined {
     return undefined
   }
 
-  /** Sends a request with the credential, which no caller of this sees. */
+  /** Sends a request with the credential. Callers of this method never see the credential. */
   async send(path: string, headers: Headers, init: RequestInit): Promise<Response> {
     const { apiKey, fetch: send = fetch } = this.#options
     const key = typeof apiKey === 'function' ? await apiKey() : apiKey
@@ -69,13 +69,13 @@ export class Client {
       ...init,
       headers: sent,
       redirect: 'manual',
-      // The session of a person who is signed in to the console is not sent beside a key.
+      // With a key, the session cookie of a person who is signed in to the console is not sent.
       ...(key !== undefined && isBrowser() && { credentials: 'omit' }),
     })
   }
 }
 
-// The platform would repeat a key that cannot be a header in its own error.
+// The platform's error about an invalid header value would contain the key.
 function checkKey(key: string): string {
   if (/^[ -~]+$/.test(key)) return key
   throw new CustosError('apiKey is empty or has characters that no key has, such as a line break')

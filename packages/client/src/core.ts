@@ -1,4 +1,4 @@
-// `call` and the connection it needs, for programs that use few operations.
+// `call` and the client it needs, for programs that use only a few operations.
 
 export type { Answer, Pending } from './call-result.ts'
 export { Client, type ClientOptions } from './client.ts'

@@ -1,4 +1,4 @@
-// The client: every operation as a method, and what combines several of them.
+// The client: every operation as a method, and methods that combine several operations.
 
 import type { Pending } from './call-result.ts'
 import type { ClientOptions, Inspect } from './client.ts'
@@ -9,11 +9,11 @@ import { MemoryOf, type MemoryOfOptions } from './memory-of.ts'
 import { StoreHandle } from './store-handle.ts'
 import type { PinnedKeys, WitnessResult, WitnessStorage } from './verify.ts'
 
-/** Answers are verified with these keys before they are returned. */
+/** How answers are verified before they are returned. */
 export interface VerifyOptions {
-  /** Keys that were obtained from somewhere else than the service, or a function that has them. */
+  /** Keys obtained from a source other than the service, or a function that returns them. */
   readonly keys: PinnedKeys | (() => PinnedKeys | Promise<PinnedKeys>)
-  /** Default: `certificates`. */
+  /** Which answers are verified; default: `certificates`. */
   readonly on?: 'certificates' | 'all' | undefined
 }
 
@@ -21,12 +21,12 @@ export interface CustosOptions extends ClientOptions {
   readonly verify?: VerifyOptions | undefined
 }
 
-/** What a token may do, and for how long. */
+/** The store, namespace, scopes and lifetime of a token. */
 export interface TokenRequest {
   readonly store: string
   readonly namespace: string
   readonly scopes: KeysCreateTokenBody['scopes']
-  /** Seconds; default: that of the service. */
+  /** Lifetime in seconds; default: the one set by the service. */
   readonly ttl?: number | undefined
 }
 
@@ -53,7 +53,7 @@ export class Custos extends Groups {
     const verify = this.#verify
     if (!verify) return undefined
     return async (data, { operation }) => {
-      // The keys may be about to be read with this client.
+      // The `keys` function may call this operation itself, so its answer is not verified.
       if (operation === 'gcrumbs.public_key') return
       const { inspectAnswer } = await import('./verify.ts')
       const keys = typeof verify.keys === 'function' ? await verify.keys() : verify.keys
@@ -61,17 +61,17 @@ export class Custos extends Groups {
     }
   }
 
-  /** The operations of one store. */
+  /** A handle with the operations of one store. It sends no request. */
   store(storeId: string): StoreHandle {
     return new StoreHandle(this, storeId)
   }
 
-  /** The memories of one namespace of a store, in few words. */
+  /** A short interface to the memories of one namespace of a store. It sends no request. */
   memoryOf(options: MemoryOfOptions): MemoryOf {
     return new MemoryOf(this, options)
   }
 
-  /** A short-lived token for the memories of one namespace; it is sent like an API key. */
+  /** Creates a short-lived token for the memories of one namespace. Use it like an API key. */
   tokenFor(
     { store, namespace, scopes, ttl }: TokenRequest,
     options?: CallOptions,
@@ -81,8 +81,8 @@ export class Custos extends Groups {
   }
 
   /**
-   * The signing keys of the service as they were at the first use: later ones are not trusted
-   * until the stored list is removed.
+   * Returns the signing keys of the service as they were at the first use. Keys that the service
+   * adds later are not trusted until the stored list is removed.
    */
   async trustOnFirstUse(storage: WitnessStorage): Promise<PinnedKeys> {
     const { trustOnFirstUse } = await import('./witness.ts')
@@ -90,8 +90,8 @@ export class Custos extends Groups {
   }
 
   /**
-   * Compares the newest checkpoint with the one in `storage`, and keeps it there. Throws
-   * ProofError when the audit log was changed before the kept checkpoint.
+   * Compares the newest checkpoint with the one in `storage`, then stores the newest one. Throws
+   * ProofError if the part of the audit log that the stored checkpoint covers was changed.
    */
   async witness(storage: WitnessStorage, keys?: PinnedKeys): Promise<WitnessResult> {
     const { witness } = await import('./witness.ts')

@@ -1,15 +1,15 @@
-// What the client throws: one class for each kind of failure, with the service's error code.
+// The errors of the client: one class for each kind of failure, with the service's error code.
 
 import type { ApprovalsRequestReply, JobsGetReply, RefusalCode } from './generated/types.ts'
 
-// Each class states its name: bundlers shorten the one that it is declared with.
+// Each class states its name, because bundlers shorten the declared one.
 export class CustosError extends Error {
   override get name(): string {
     return 'CustosError'
   }
 }
 
-/** What is known of a refused request. */
+/** The details of a refused request. */
 interface RefusalDetails {
   readonly status: number
   readonly code: RefusalCode
@@ -17,15 +17,15 @@ interface RefusalDetails {
   /** Why this request was refused, in words. */
   readonly detail: string
   readonly requestId: string | null
-  /** How long to wait before another attempt; absent where the service does not say. */
+  /** Milliseconds to wait before another attempt; absent if the service does not say. */
   readonly retryAfterMs?: number
-  /** The answer as it came. */
+  /** The parsed JSON of the answer, or its text if it is not JSON. */
   readonly body: unknown
   /** Id of the operation. */
   readonly operation: string
 }
 
-/** The service answered and refused. */
+/** The service answered with a refusal. */
 export class ApiError extends CustosError implements RefusalDetails {
   declare readonly status: number
   declare readonly code: RefusalCode
@@ -48,7 +48,7 @@ export class ApiError extends CustosError implements RefusalDetails {
   }
 }
 
-/** What to do about the mistakes of a first call. */
+/** Advice for common mistakes in a first call, by error code. */
 const ADVICE: Readonly<Record<string, string>> = {
   unauthenticated: 'Pass a key of a tenant of this service as `apiKey`',
   store_not_found: "Create the store with memory.createStore, or use 'default'",
@@ -111,21 +111,21 @@ export function apiError(refused: RefusalDetails): ApiError {
   return new Kind(refused)
 }
 
-/** No complete answer arrived. */
+/** No complete answer arrived, for example because the connection failed. */
 export class ConnectionError extends CustosError {
   override get name(): string {
     return 'ConnectionError'
   }
 }
 
-/** No answer arrived in time. */
+/** The attempt timed out. */
 export class TimeoutError extends ConnectionError {
   override get name(): string {
     return 'TimeoutError'
   }
 }
 
-/** Whether an error is a refusal with one of these codes. */
+/** Whether `error` is a refusal with one of these codes. */
 export function isRefusal<const C extends RefusalCode>(
   error: unknown,
   ...codes: readonly C[]
@@ -133,7 +133,7 @@ export function isRefusal<const C extends RefusalCode>(
   return error instanceof ApiError && codes.some((code) => code === error.code)
 }
 
-/** What was waited for did not happen: it was denied, expired, failed or cancelled. */
+/** The awaited approval or job was denied, expired, failed or was cancelled. */
 export class NotCompletedError extends CustosError {
   /** The last state of the approval request or job. */
   readonly last: ApprovalsRequestReply | JobsGetReply

@@ -1,4 +1,4 @@
-// One logical call: the row of its operation, its request, its attempts and the wait between them.
+// One logical call: its operation, its request, its attempts and the waits between them.
 
 import { jitter, newKey, nowMs, readRetryAfter, sleep } from './ambient.ts'
 import { type Answer, Pending } from './call-result.ts'
@@ -11,22 +11,22 @@ import { Limit } from './limit.ts'
 /** Options of one call; the last argument of every method. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** For each attempt, its body included; a stream: until its headers. */
+  /** Timeout of each attempt in milliseconds: up to the whole body, or the headers of a stream. */
   readonly timeoutMs?: number | undefined
-  /** Attempts after the first one. */
+  /** Number of retries after the first attempt. */
   readonly retries?: number | undefined
-  /** Of a write: the same key makes it happen once. Default: a new one for each call. */
+  /** Key of a write, which the service executes once per key. Default: a new one for each call. */
   readonly idempotencyKey?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Sent as X-Request-Id. */
+  /** The X-Request-Id header of the request. */
   readonly requestId?: string | undefined
 }
 
-/** A body as fetch takes it, with its content type. */
+/** A request body that fetch accepts, with its content type. */
 export interface SentBody {
   readonly body: string | Uint8Array | ReadableStream<Uint8Array>
   readonly type: string
-  /** The body can be read once only, so the request cannot be repeated. */
+  /** Whether the body can be read only once, so that the request cannot be retried. */
   readonly once?: boolean
 }
 
@@ -36,35 +36,35 @@ export interface Operation<Args extends readonly unknown[] = readonly never[], R
   readonly id: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
-  /** What follows the path parameters among the arguments; `both`: the body, then the query. */
+  /** The arguments after the path parameters; `both` means the body, then the query. */
   readonly takes?: 'body' | 'query' | 'both'
-  /** Takes an Idempotency-Key. */
+  /** Accepts an Idempotency-Key. */
   readonly idempotent?: boolean
-  /** A POST that changes nothing. */
+  /** Changes nothing, although it is a POST. */
   readonly safe?: boolean
-  /** The body is sent as it is. */
+  /** The body is sent unchanged, not as JSON. */
   readonly raw?: boolean
   readonly send?: (body: unknown) => SentBody | Promise<SentBody>
   /** How the answer is read; default: as JSON. */
   readonly answer?: (exchange: Exchange) => unknown
-  /** How it is read for a `format` of the query. */
+  /** How the answer is read for each value of the query's `format`. */
   readonly formats?: Readonly<Record<string, (exchange: Exchange) => unknown>>
   /** The member of a page that holds its items. */
   readonly items?: string
-  /** Never there: what the operation takes and returns, for the compiler. */
+  /** Always absent; tells the compiler what the operation takes and returns. */
   readonly signature?: (...args: Args) => Reply
 }
 
 type Read<T> = (response: Response, limit: Limit) => T | Promise<T>
 
 /**
- * Status, code and named wait of what passes: a limit that names no end may last for a day, and
- * other refusals with 503 stay until an operator acts.
+ * Matches "status code wait" of refusals that are worth a retry. A 429 without a Retry-After may
+ * last for a day, and other refusals with 503 last until an operator acts.
  */
 const PASSING = /^(429.*\d$|50(2|4|3 ((payment_)?unavailable|index_building) ))/
 const RETRY_AFTER_MS_MAX = 60_000
 
-/** Calls an operation: path parameters, then body, query and options, as its method takes them. */
+/** Calls an operation with its path parameters, then body, query and options. */
 export function call<Args extends readonly unknown[], Reply>(
   client: Client,
   operation: Operation<Args, Reply>,
@@ -112,7 +112,7 @@ export class Exchange {
     }
   }
 
-  /** The format that the query asks for. */
+  /** The `format` of the query; undefined if it has none. */
   get format(): string | undefined {
     const { format } = this.#query
     return typeof format === 'string' ? format : undefined
@@ -131,8 +131,8 @@ export class Exchange {
   }
 
   /**
-   * Sends the request until it is answered or may not be sent again, and reads the answer.
-   * @param whole the limit covers what `read` does; otherwise `read` takes the limit over
+   * Sends the request, with retries where they are allowed, and reads the answer.
+   * @param whole whether the limit ends with `read`; otherwise `read` takes over the limit
    */
   async run<T>(read: Read<T>, whole: boolean, extra?: Record<string, string>): Promise<Answer<T>> {
     const { client, options } = this
@@ -209,12 +209,12 @@ export class Exchange {
 }
 
 function record(value: unknown): Record<string, unknown> {
-  // Arguments have the types of the table; undefined stands for none.
+  // The table types the arguments; undefined means that there is no argument.
   return (value ?? {}) as Record<string, unknown>
 }
 
-// `.` and `..` would leave the path of the operation, and nothing would name another one. A lone
-// surrogate (`\p{Cs}`) cannot be written in an address.
+// `.` and `..` would leave the path of the operation, and an empty id would name another one. A
+// lone surrogate (`\p{Cs}`) cannot be encoded in a URL.
 function pathText(id: string, name: string, value: unknown): string {
   const text = String(value ?? '')
   if (/^\.{0,2}$|\p{Cs}/u.test(text))
@@ -236,14 +236,14 @@ async function bodyOf(
 ): Promise<SentBody | undefined> {
   if (send) return send(body)
   if (body === undefined) return undefined
-  // The signature of a raw body takes bytes or a text.
+  // The types of the table allow only bytes or a string as a raw body.
   return { body: raw ? (body as string) : JSON.stringify(body), type: 'application/json' }
 }
 
 const bodyInit = (sent: SentBody | undefined): RequestInit =>
   ({ body: sent?.body, ...(sent?.once && { duplex: 'half' }) }) as RequestInit
 
-/** Milliseconds before another attempt; undefined where another one would not help. */
+/** Milliseconds to wait before the next attempt; undefined if a retry would not help. */
 function waitBefore(attempt: number, error: unknown, limit: Limit): number | undefined {
   const backoff = Math.min(8_000, 250 * 2 ** attempt) * (0.75 + jitter() / 4)
   if (error instanceof ConnectionError)
@@ -255,7 +255,7 @@ function waitBefore(attempt: number, error: unknown, limit: Limit): number | und
     : undefined
 }
 
-/** Pictures and signed notes. */
+/** Media types that are returned as text: pictures and signed notes. */
 const TEXT_TYPES = /^(?:image\/|text\/plain)/
 
 async function readJson(response: Response, url: string): Promise<unknown> {
@@ -263,7 +263,7 @@ async function readJson(response: Response, url: string): Promise<unknown> {
   return TEXT_TYPES.test(response.headers.get('content-type') ?? '') ? text : parseJson(text, url)
 }
 
-/** Of what is no JSON: undefined, or CustosError where it should come from the service at `url`. */
+/** Parses JSON. For other text it returns undefined, or throws CustosError if `url` is given. */
 export function parseJson(text: string, url?: string): unknown {
   try {
     return JSON.parse(text)
@@ -273,7 +273,7 @@ export function parseJson(text: string, url?: string): unknown {
   }
 }
 
-/** Refuses a page in the place of frames, lines or a file: it could be taken for one of them. */
+/** Throws CustosError if a header differs: a web page must not pass for frames, lines or a file. */
 export function requireHeader(
   { headers, body }: Response,
   name: string,
@@ -287,7 +287,7 @@ export function requireHeader(
 
 const unlikeCustos = (url: string) => `${url} did not answer like a Custos service: check \`url\``
 
-/** The members of an answer that are numbers: positions, counts and budgets. */
+/** The top-level numbers of an answer, such as positions, counts and budgets. */
 const figuresOf = (data: unknown): Record<string, number> =>
   Object.fromEntries(
     Object.entries(record(data)).filter(
@@ -297,7 +297,7 @@ const figuresOf = (data: unknown): Record<string, number> =>
 
 async function refusalOf(response: Response, id: string, url: string): Promise<CustosError> {
   const { status, headers } = response
-  // Where redirects are not followed, a browser shows one with the status 0.
+  // A browser reports a redirect that it does not follow with the status 0.
   if (status < 400) {
     await response.body?.cancel()
     return new CustosError(`${url} redirects elsewhere: pass the final address as \`url\``)
@@ -308,7 +308,7 @@ async function refusalOf(response: Response, id: string, url: string): Promise<C
   const retryAfterMs = readRetryAfter(`${headers.get('retry-after')}`)
   return apiError({
     status,
-    // A proxy in between has no code; what it says is in `body`.
+    // The answer of a proxy has no code; its text is in `body`.
     code: (typeof error === 'string' && /^[a-z_]+$/.test(error)
       ? error
       : status < 500
@@ -334,10 +334,10 @@ function detailText(detail: unknown): string | undefined {
     .join('; ')
 }
 
-// The message of fetch is "fetch failed"; the reason is in its cause.
+// The message of a fetch error is "fetch failed"; the reason is in its cause.
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason'
   const { message, code } = Object(error.cause ?? error)
-  // That of a failed TLS handshake has lines for its developers, that of many addresses is empty.
+  // The message of a failed TLS handshake has several lines; that of several addresses is empty.
   return `${/^.+$/.test(message || '') ? message : code}`
 }

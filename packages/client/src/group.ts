@@ -14,8 +14,8 @@ const camel = (words: string): string => words.replace(/_(\w)/g, (_, c: string) 
 
 /**
  * Adds a member for each group of the table, with its operations as methods in camelCase. A line is
- * the name of a group, or a row of it: `path METHOD verb flags .items format=flag`, where `~` in
- * the path stands for the verb and what comes after the verb is optional.
+ * the name of a group or an operation of it: `path METHOD verb flags .items format=flag`. In the
+ * path, `~` stands for the verb. Everything after the verb is optional.
  */
 export function addGroups(client: Client, table: string): void {
   let group = ''
@@ -25,7 +25,7 @@ export function addGroups(client: Client, table: string): void {
     if (method) {
       const end = first.replace('~', `/${verb.replaceAll('_', '-')}`)
       const path = end[0] === '/' ? end : `/v1/${end}`
-      // The generated table names methods and members that a row has.
+      // The generated table has only methods and members that an operation has.
       const row = { id: `${group}.${verb}`, method, path, ...membersOf(words) } as Row
       methods[camel(verb)] = methodOf(client, row)
     } else {
@@ -36,7 +36,7 @@ export function addGroups(client: Client, table: string): void {
   }
 }
 
-/** The members of a row besides its id, method and path. */
+/** The members of an operation besides its id, method and path. */
 function membersOf(words: readonly string[]): object {
   const members: Record<string, unknown> = {}
   for (const word of words) {
@@ -48,14 +48,14 @@ function membersOf(words: readonly string[]): object {
   return members
 }
 
-/** How an answer is read. */
+/** The reader of an answer for each flag. */
 const ANSWERS: Readonly<Record<string, (exchange: Exchange) => unknown>> = {
   l: lines,
   e: eventFrames,
   f: file,
 }
 
-/** What a flag stands for. */
+/** The members that each flag adds to the operation. */
 const MEMBERS: Readonly<Record<string, object>> = {
   b: { takes: 'body' },
   q: { takes: 'query' },

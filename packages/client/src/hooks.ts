@@ -1,30 +1,30 @@
-// What may observe calls: requests, answers, retries and failures, without their contents.
+// Hooks that observe calls: requests, answers, retries and failures, without their contents.
 
-/** One call as hooks see it: the same object for all its attempts. */
+/** One call as hooks see it. All attempts of a call share one object. */
 export interface CallContext {
   /** Id of the operation, for example `memory.write`. */
   readonly operation: string
   readonly url: string
-  /** Path parameters that are ids of this service. */
+  /** Path parameters of the call that are ids of this service; absent if the path has none. */
   readonly storeId?: string
   readonly ref?: number
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   attempt: number
-  /** Of the attempt's request, without the credential; `onRequest` may add to them. */
+  /** Headers of this attempt's request, without the credential; `onRequest` may add headers. */
   headers: Headers
   status?: number
   requestId?: string | null
-  /** Since the call began. */
+  /** Milliseconds since the call began. */
   ms: number
-  /** Until the next attempt; for `onRetry`. */
+  /** Milliseconds until the next attempt; set for `onRetry`. */
   waitMs?: number
-  /** For `onRetry` and `onError`. */
+  /** The failure; set for `onRetry` and `onError`. */
   error?: unknown
   /** The numbers of a JSON answer, such as `log_seq` and `tokens_used`. */
   figures?: Readonly<Record<string, number>>
 }
 
-/** Functions that are told of calls; they must not throw. */
+/** Functions that are called at the events of a call. They must not throw. */
 export interface Hooks {
   readonly onRequest?: (context: CallContext) => void
   readonly onResponse?: (context: CallContext) => void

@@ -1,4 +1,4 @@
-// The face of the client package.
+// The public interface of the client package.
 
 export type { Answer, Pending } from './call-result.ts'
 export type { ClientOptions } from './client.ts'

@@ -1,8 +1,8 @@
-// One signal for an attempt: aborted by the caller or by a time-out, without handles left behind.
+// The abort signal of one attempt, fired by the caller or by a timeout; it leaves no timer behind.
 
 import { TimeoutError } from './errors.ts'
 
-/** A timer with more than this fires at once. */
+/** The longest delay of a timer; a longer one fires at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 export class Limit {
@@ -10,7 +10,7 @@ export class Limit {
   readonly #caller: AbortSignal | undefined
   readonly #what: string
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** Whether headers arrived: what times out later is not repeated. */
+  /** Whether the headers arrived. A timeout after that is not retried. */
   answered = false
   timedOut = false
 
@@ -28,7 +28,7 @@ export class Limit {
 
   readonly #abort = () => this.#controller.abort(this.#caller?.reason)
 
-  /** Gives it another `ms` from now. */
+  /** Restarts the timeout, `ms` from now. */
   restart(ms: number): void {
     this.pause()
     if (ms <= TIMER_MS_MAX)

@@ -1,4 +1,4 @@
-// The memories of one namespace in few words: remember, recall, correct, forget.
+// A short interface to the memories of one namespace: remember, recall, correct, forget.
 
 import { Pending } from './call-result.ts'
 import { CustosError } from './errors.ts'
@@ -9,7 +9,7 @@ import type { Lines } from './reply-lines.ts'
 
 export interface MemoryOfOptions {
   readonly store: string
-  /** Default: the root. */
+  /** Namespace within the store; default: the root. */
   readonly namespace?: string | undefined
 }
 
@@ -19,11 +19,11 @@ export interface RememberOptions {
   readonly metadata?: Record<string, unknown> | undefined
   readonly validFrom?: Time | undefined
   readonly expiresAt?: Time | undefined
-  /** Of messages: the session that they belong to. */
+  /** The session that the messages belong to; only for messages. */
   readonly session?: string | undefined
-  /** Of messages: `extract` also remembers the facts that a model finds in them. */
+  /** With `extract`, facts that a model finds in the messages are stored too; only for messages. */
   readonly mode?: types.MemoryIngestBody['mode']
-  /** Of messages: the model that `extract` asks. */
+  /** The model that `extract` uses; only for messages. */
   readonly model?: string | undefined
 }
 
@@ -52,7 +52,7 @@ export class MemoryOf {
     how?: Omit<RememberOptions, 'session' | 'mode' | 'model'>,
     options?: CallOptions,
   ): Pending<types.MemoryWriteReply>
-  /** Each turn of a conversation as a memory, word for word: all of them or none. */
+  /** Stores each turn of a conversation verbatim as a memory, all of them or none. */
   remember(
     messages: types.MemoryIngestBody['messages'],
     how?: Pick<RememberOptions, 'metadata' | 'session' | 'mode' | 'model'>,
@@ -110,7 +110,7 @@ export class MemoryOf {
     return this.#client.memory.supersede(this.#store, body, options)
   }
 
-  /** The versions of a memory, oldest first, a page at a time; an erased one is a marker. */
+  /** A page of the versions of a memory, oldest first. An erased version is a marker. */
   history(
     ref: number,
     query?: types.MemoryHistoryQuery,
@@ -126,9 +126,9 @@ export class MemoryOf {
   }
 
   /**
-   * Erases a memory from every copy and certifies it. With a namespace, one of another namespace is
-   * not touched; to see that, the credential needs `memory:read`.
-   * @param reason the legal basis: it stays in the certificate, so it must name no person
+   * Erases a memory from every copy and certifies the erasure. If this object has a namespace, it
+   * first reads the memory, which needs `memory:read`, and throws if it is in another namespace.
+   * @param reason the legal basis; it stays in the certificate, so it must name no person
    */
   forget(
     ref: number,
@@ -141,7 +141,7 @@ export class MemoryOf {
     return new Pending(this.#requireOwn(ref, options).then(() => erase().withResponse()))
   }
 
-  /** The memories of the store as NDJSON lines; those of a limited key are of its namespace. */
+  /** Exports the store as NDJSON lines. A key limited to a namespace gets that namespace only. */
   export(options?: CallOptions): Lines<types.MemoryExportReply> {
     return this.#client.memory.export(this.#store, options)
   }
@@ -151,7 +151,7 @@ export class MemoryOf {
     this.#require(await this.#client.memory.memory(this.#store, ref, read), ref)
   }
 
-  /** Throws CustosError for a memory of another namespace. */
+  /** Throws CustosError if the memory is in another namespace. */
   #require({ tenant_id }: types.Memory, ref: number): void {
     const namespace = this.#namespace
     if (namespace === undefined || tenant_id === namespace) return

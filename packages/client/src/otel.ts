@@ -1,4 +1,4 @@
-// Spans of calls by the OpenTelemetry conventions for memory operations of generative AI.
+// OpenTelemetry spans of calls, by the semantic conventions for generative AI memory operations.
 
 import {
   type Attributes,
@@ -28,10 +28,10 @@ const MEMORY_OPERATIONS: Readonly<Record<string, string>> = {
   'erasure.issue': 'delete_memory',
 }
 
-/** Hooks that make one span a call, with its retries as events. No content is recorded. */
+/** Hooks that create one span per call, with its retries as events. No content is recorded. */
 export function otelHooks({ tracer }: { readonly tracer?: Tracer } = {}): Hooks {
   const spans = new WeakMap<CallContext, Span>()
-  // A stream that connects again is another request, with a span of its own.
+  // A stream that reconnects sends another request, which gets its own span.
   const end = (call: CallContext) => {
     spans.get(call)?.end()
     spans.delete(call)

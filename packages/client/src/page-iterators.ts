@@ -1,4 +1,4 @@
-// Lists: one page, all pages, or all items.
+// List operations: one page, all pages, or all items.
 
 import type { Pending } from './call-result.ts'
 import type { Client } from './client.ts'
@@ -8,7 +8,7 @@ import { call } from './exchange.ts'
 /** A list operation: the call returns one page. */
 export interface PagedMethod<Args extends readonly unknown[], Page, Item> {
   (...args: Args): Pending<Page>
-  /** Every item from the page that is asked for to the last one. */
+  /** Iterates over every item, from the requested page to the last one. */
   all(...args: Args): AsyncGenerator<Item, void, undefined>
   pages(...args: Args): AsyncGenerator<Page, void, undefined>
 }

@@ -1,4 +1,4 @@
-// The event stream over fetch: frames in order, continued after the last one when it breaks off.
+// An event stream over fetch: frames in order; it reconnects after the last frame it received.
 
 import { jitter, sleep } from './ambient.ts'
 import { ConnectionError } from './errors.ts'
@@ -9,21 +9,21 @@ import { textOf } from './reply-lines.ts'
 export interface EventFrame<T> {
   /** `<generation>.<seq>`: pass it as `from` to continue after this frame. */
   readonly id: string
-  /** The kind of entry; `position` and `reset` are no entries. */
+  /** The event type of the log entry, or `position` or `reset`, which are not entries. */
   readonly event: string
   readonly data: T
 }
 
-/** After it the stream of a run has no frame. */
+/** The last event in the stream of a run. */
 const RUN_END = /^run\.(completed|denied|failed|terminated)$/
 
 /**
- * The frames of a stream without end: it ends by `signal`, by `break` or by a refusal. The stream
- * of a run, or of a workflow's newest, ends with the run.
+ * The frames of an endless stream. It ends by `signal`, by `break` or by a refusal. The stream of
+ * a run, or of the newest run of a workflow, ends with the run.
  */
 export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
   readonly #exchange: Exchange
-  /** The service has said that nothing is left. */
+  /** Whether the service answered 204: no frame is left. */
   #over = false
 
   constructor(exchange: Exchange) {
@@ -48,7 +48,7 @@ export class EventFrames<T> implements AsyncIterable<EventFrame<T>> {
         if (this.#over) return
       } catch (error) {
         if (signal?.aborted) throw signal.reason
-        // Too many requests, or a failure of the service: it passes.
+        // Too many requests (429) and failures of the service are retried.
         const again = error instanceof ConnectionError || Object(error).status > 428
         if (!again || !answered) throw error
       }

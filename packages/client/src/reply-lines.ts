@@ -1,4 +1,4 @@
-// NDJSON in both directions: answers line by line, and bodies that are many records.
+// NDJSON in both directions: answers read line by line, and request bodies of many records.
 
 import { isBrowser } from './ambient.ts'
 import type { Answer } from './call-result.ts'
@@ -6,19 +6,19 @@ import { ConnectionError, CustosError } from './errors.ts'
 import { type Exchange, parseJson, requireHeader, type SentBody } from './exchange.ts'
 import type { Limit } from './limit.ts'
 
-/** The largest body that is collected where the platform cannot send a stream. */
+/** The largest body that is buffered if the platform cannot send a stream. */
 const BUFFERED_BYTES_MAX = 8 * 1024 * 1024
-/** How long a stream may be silent. */
+/** Idle timeout of a stream. */
 const IDLE_MS = 60_000
 
-/** Records to send: values, lines or bytes as they are in a file, or a whole text. */
+/** Records to send: values, NDJSON lines, the bytes of an NDJSON file, or its whole text. */
 export type LineSource<T> =
   | Iterable<T>
   | AsyncIterable<T | string | Uint8Array>
   | ReadableStream<Uint8Array>
   | string
 
-/** The lines of an answer, parsed; read once. The request is sent when reading starts. */
+/** The parsed lines of an answer; readable once. The request is sent when reading starts. */
 export class Lines<T> implements AsyncIterable<T> {
   readonly #exchange: Exchange
 
@@ -31,7 +31,7 @@ export class Lines<T> implements AsyncIterable<T> {
     yield* data
   }
 
-  /** Sends the request; `data` are the lines, unless the body is read from the response. */
+  /** Sends the request. Read the lines from `data` or the body of the response, not both. */
   withResponse(): Promise<Answer<AsyncIterable<T>>> {
     const exchange = this.#exchange
     return exchange.run((response, limit) => {
@@ -54,7 +54,7 @@ async function* parseLines<T>(response: Response, limit: Limit, { id, client }: 
   if (rest !== '') throw new ConnectionError(`${id}: the answer ended within a line`)
 }
 
-/** The text of a streamed answer in pieces; ends the limit, and the answer if it is left early. */
+/** The text of a streamed answer in pieces. Ends the limit, and the answer if the loop stops. */
 export async function* textOf(response: Response, limit: Limit, id: string) {
   const reader = response.body?.getReader()
   const decoder = new TextDecoder()
@@ -105,8 +105,8 @@ async function* encoded(source: Iterable<unknown> | AsyncIterable<unknown>) {
 }
 
 /**
- * Whether fetch takes a stream as a body: it then asks for `duplex` and sets no content type.
- * Whether a browser uses HTTP/2, which it needs for that, is known when the body is half read.
+ * Whether fetch accepts a stream as a body; if so, it reads `duplex` and sets no content type.
+ * Browsers need HTTP/2 for that, which is known only when the body is half read: false for them.
  */
 function canStream(): boolean {
   if (isBrowser()) return false

@@ -1,4 +1,4 @@
-// One store: the operations on its memories without its id.
+// A handle of one store: the operations on its memories, without the `store_id` argument.
 
 import type { Pending } from './call-result.ts'
 import type { CallOptions } from './exchange.ts'

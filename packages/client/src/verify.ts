@@ -1,4 +1,4 @@
-// Verification of what the service answers, with keys that the caller pinned.
+// Verification of answers of the service, with keys that the caller pinned.
 
 import {
   detectEnvelope,
@@ -12,25 +12,25 @@ import type { Epoch } from './generated/types.ts'
 
 export { detectEnvelope, type PublishedKey, type Verdict } from '@custos/proof'
 
-/** A list of keys, or the answer of `gcrumbs.publicKey` that holds one. */
+/** A list of keys, or the answer of `gcrumbs.publicKey`, which contains one. */
 export type PinnedKeys = readonly PublishedKey[] | { readonly keys: readonly PublishedKey[] }
 
-/** What keeps a text between runs; `localStorage` needs two arrow functions. */
+/** Keeps texts between runs by name; `localStorage` fits with two arrow functions. */
 export interface WitnessStorage {
   get(name: string): string | null | undefined | Promise<string | null | undefined>
   set(name: string, value: string): void | Promise<void>
 }
 
-/** What a witness saw. */
+/** The result of comparing the newest checkpoint with the stored one. */
 export interface WitnessResult {
-  /** The newest checkpoint; null while the log has none. */
+  /** The newest checkpoint; null if the log has none yet. */
   readonly epoch: Epoch | null
-  /** The checkpoint that was kept before; null at first. */
+  /** The checkpoint that was stored before; null at the first run. */
   readonly previous: Epoch | null
   readonly verdict: Verdict | null
 }
 
-/** A record did not verify. */
+/** A signed record did not verify. */
 export class ProofError extends CustosError {
   readonly verdict: Verdict
 
@@ -47,7 +47,7 @@ export class ProofError extends CustosError {
 export const keysOf = (pinned: PinnedKeys): readonly PublishedKey[] =>
   'length' in pinned ? pinned : pinned.keys
 
-/** Verifies a record, an answer of the service or an envelope; never throws for bad input. */
+/** Verifies a record, an answer of the service or an envelope. Never throws for bad input. */
 export async function verify(
   value: unknown,
   { keys }: { readonly keys: PinnedKeys },

@@ -1,4 +1,4 @@
-// Waiting for what a 202 announced: a person's decision, or a job.
+// Waits for the outcome after a reply with 202: the decision of a person, or a job.
 
 import { sleep } from './ambient.ts'
 import type { Client } from './client.ts'
@@ -9,11 +9,11 @@ import type { ApprovalsRequestReply, JobsGetReply } from './generated/types.ts'
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined
-  /** Between two looks; default 1,000. */
+  /** Poll interval in milliseconds; default 1,000. */
   readonly pollMs?: number | undefined
 }
 
-/** Waits until a request is approved. */
+/** Waits until an approval request is approved. Throws NotCompletedError on another decision. */
 export async function waitForApproval(
   client: Client,
   requestId: string,
@@ -28,7 +28,7 @@ export async function waitForApproval(
   }
 }
 
-/** Waits until a job is done. */
+/** Waits until a job is done. Throws NotCompletedError if it failed or was cancelled. */
 export async function waitForJob(
   client: Client,
   jobId: string,

@@ -1,4 +1,4 @@
-// A witness of the audit log: it keeps what it saw and notices when the past was changed.
+// A witness of the audit log: it stores checkpoints and detects changes of the log before them.
 
 import { type PublishedKey, type Verdict, verifyEnvelope } from '@custos/proof'
 import type { Client } from './client.ts'
@@ -39,7 +39,7 @@ export async function witness(
   return { epoch, previous, verdict }
 }
 
-/** The newest checkpoint; it is an error for the service to have lost the kept one. */
+/** The newest checkpoint. Throws if the service no longer has the stored one. */
 async function newest(client: Client, previous: Epoch | null): Promise<Epoch | null> {
   let last: Epoch | null = null
   const offset = previous ? previous.epoch_number - 1 : 0

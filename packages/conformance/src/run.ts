@@ -37,20 +37,20 @@ import { type Workloads, workloadDigest, workloadsOf } from './workloads/all.ts'
 import type { Trace } from './workloads/trace.ts'
 
 export type ConformanceOptions = {
-  /** Of the server, without a path; every request goes there. */
+  /** Address of the server, without a path. Every request is sent there. */
   readonly url: string
-  /** Sent as `Authorization: Bearer`; a server without credentials needs none. */
+  /** The key sent as `Authorization: Bearer`; not needed for a server without credentials. */
   readonly api_key?: string | undefined
   /** A key of another tenant; without it `multi_tenant` cannot be tested. */
   readonly other_api_key?: string | undefined
-  /** 0 … 2^53 − 1, default 1. The same seed makes the same workloads, byte for byte. */
+  /** The seed, 0 … 2^53 − 1, default 1. The same seed gives byte-identical workloads. */
   readonly seed?: number | undefined
-  /** Tokens of each retrieval, default 512. */
+  /** Token budget of each retrieval; default 512. */
   readonly budget?: number | undefined
-  /** Also measure retrieval, which has no verdict; default true. */
+  /** Whether to measure retrieval too, which has no verdict; default true. */
   readonly measure?: boolean | undefined
   readonly fetch?: typeof fetch | undefined
-  /** Ends the run at the next request; its stores are removed all the same. */
+  /** Ends the run at the next request. Its stores are still removed. */
   readonly signal?: AbortSignal | undefined
   readonly on_progress?: ((done: number, total: number, capability: string) => void) | undefined
 }
@@ -66,9 +66,9 @@ type Run = {
 }
 
 /**
- * Runs the suite against a server of the interface and answers a verdict for each capability.
- * Rejects with ConformanceError when the server cannot be reached or makes no store, and when the
- * signal ends the run: then `leftovers` names stores that could not be removed.
+ * Runs the suite against a server and returns a verdict for each capability. Rejects with
+ * ConformanceError if the server cannot be reached, creates no store, or the signal ends the run.
+ * Its `leftovers` names the stores that could not be removed.
  */
 export async function runConformance(options: ConformanceOptions): Promise<ConformanceResult> {
   const { seed = 1, budget = 512, other_api_key } = options
@@ -148,7 +148,7 @@ async function testCapabilities(run: Run) {
   }
 }
 
-/** Of a first store: every store that is made alike declares the same. */
+/** The capabilities of a first store. All stores are created alike, so they declare the same. */
 async function declaredOf({ stores }: Run): Promise<readonly string[]> {
   const store = await stores.open()
   return store.capabilities()
@@ -173,10 +173,10 @@ async function runProbe(probe: Probe, context: ProbeContext): Promise<Capability
   return { capability, verdict, reason, checks: checks.list, metrics: found.metrics }
 }
 
-/** Statuses that speak of the credential or of the load, not of what the server can do. */
+/** Statuses that are due to the credential or the load, and say nothing about capabilities. */
 const NO_VERDICT: readonly number[] = [401, 402, 403, 429, 503]
 
-/** Why the capability cannot be tested, or null; a refusal that is a failure becomes a check. */
+/** The reason why a capability cannot be tested, or null. Other refusals become failed checks. */
 async function untilRefused(checks: Checks, run: () => Promise<void>): Promise<string | null> {
   try {
     await run()

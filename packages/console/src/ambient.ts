@@ -1,6 +1,6 @@
-// The only place that reads the clock, the storage and the location of the browser.
+// The only module that reads the browser's clock, storage and location.
 
-/** Preferences: nothing else is kept in the browser. A browser may refuse to keep them. */
+/** The preferences in local storage. A browser may refuse to store them. */
 export const preferences = {
   get(name: string): string | null {
     try {
@@ -18,7 +18,7 @@ export const preferences = {
   },
 }
 
-/** Where the page is. */
+/** The address of the page. */
 export const address = {
   path: (): string => location.pathname,
   parameter: (name: string): string | null => new URLSearchParams(location.search).get(name),
@@ -26,15 +26,15 @@ export const address = {
 
 export const nowMs = (): number => Date.now()
 
-/** Milliseconds since 1970 of an RFC 3339 time; null if it is none. */
+/** Milliseconds since 1970 of an RFC 3339 time; null for other text. */
 export function parseTime(text: string): number | null {
   const ms = new Date(text).getTime()
   return Number.isNaN(ms) ? null : ms
 }
 
-/** A time of the API's form, in UTC with milliseconds. */
+/** A time in the form of the API, in UTC with milliseconds. */
 export const formatTime = (ms: number): string => new Date(ms).toISOString()
 
-/** The time as this browser's zone writes it. */
+/** The time in the zone and language of this browser. */
 export const localTime = (ms: number): string =>
   new Date(ms).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' })

@@ -1,4 +1,4 @@
-// The face of the contract package.
+// The public interface of the contract package.
 
 export * from './access/billing.ts'
 export * from './access/identity.ts'

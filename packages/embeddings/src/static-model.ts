@@ -7,17 +7,17 @@ import { makeTokenVectors } from './token-vectors.ts'
 import { Tokenizer } from './tokenizer.ts'
 
 /**
- * The file, integers little-endian: "CUSTEMB1", then 32 bits each: dimensions, tokens, bytes of the
- * vocabulary. Then the vocabulary, UTF-8, a line each; a factor of each token, 8 bits unsigned; the
- * vectors, 8 bits signed a component.
+ * The file format, with little-endian integers: "CUSTEMB1"; then, with 32 bits each, the numbers of
+ * dimensions, tokens and bytes of the vocabulary; the vocabulary in UTF-8, one token per line; an
+ * unsigned 8-bit factor for each token; the vectors with signed 8-bit components.
  */
 const MAGIC = 'CUSTEMB1'
 const HEADER_BYTES = 20
 
-/** Later tokens of a text are not read; so 32 bits hold every sum (65,536 × 255 × 127 < 2^31). */
+/** Further tokens of a text are ignored, so 32 bits hold every sum (65,536 × 255 × 127 < 2^31). */
 const TOKENS_MAX = 65_536
 
-/** What a unit vector is scaled to; components are truncated, so that no product exceeds 127². */
+/** The length of result vectors. Components are truncated, so that no product exceeds 127². */
 const UNIT = 127
 
 export class StaticModel {
@@ -25,7 +25,7 @@ export class StaticModel {
   readonly tokenizer: Tokenizer
   readonly #vectors: ReturnType<typeof makeTokenVectors>
 
-  /** Reads a whole model file. */
+  /** Parses a whole model file. */
   constructor(bytes: Uint8Array) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const magic = new TextDecoder().decode(bytes.subarray(0, MAGIC.length))
@@ -46,15 +46,15 @@ export class StaticModel {
   }
 
   /**
-   * The unit vector of a text times 127, truncated toward zero; zeros when no token of it is known.
-   * Sums are whole numbers and the rest is one square root and divisions in a fixed order, so the
-   * same text has the same bytes on every machine.
+   * The unit vector of a text times 127, truncated toward zero; zeros if no token of it is known.
+   * Sums are integers, and the rest is one square root and divisions in a fixed order, so the same
+   * text gives the same bytes on every machine.
    */
   embed(text: string): Int8Array {
     return this.#vectors.withSum(this.tokenizer.tokenise(text, TOKENS_MAX), quantise)
   }
 
-  /** Its whole words of two letters and more, each with its vector: a view, of no unit length. */
+  /** The words of two or more letters with their vectors, which are views and not unit vectors. */
   *words(): Iterable<{ word: string; vector: Int8Array }> {
     for (const [word, token] of this.tokenizer.words())
       if (/^\p{L}{2,}$/u.test(word)) yield { word, vector: this.#vectors.vectorOf(token) }

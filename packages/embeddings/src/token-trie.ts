@@ -1,27 +1,27 @@
-// The tokens of a vocabulary by their characters: finds the longest one that stands in a text.
+// A trie of the tokens of a vocabulary, which finds the longest token at a position of a text.
 
-/** In place of a token, or of a node. */
+/** Stands for no token, or no node. */
 export const NONE = -1
-/** Slots for each node at least: most searches end at the first. */
+/** The least number of slots per node, with which most searches end at the first slot. */
 const ROOM = 2
 
 /** The node of the empty text. */
 export const ROOT = 0
 
 /**
- * A node for each beginning of a token, in flat arrays: a map of texts takes more memory, and would
- * need a text for each search. A node is found by its parent and its last UTF-16 unit.
+ * One node for each prefix of a token, in flat arrays: a map of strings takes more memory and needs
+ * a string for each search. A node is found by its parent and its last UTF-16 unit.
  */
 export class TokenTrie {
-  /** By node. */
+  /** The parent of each node. */
   readonly #parents: Int32Array
   readonly #units: Uint16Array
-  /** By node: the token that ends there, or NONE. */
+  /** The token that ends at each node, or NONE. */
   readonly #tokens: Int32Array
-  /** A hash table of nodes; ROOT, which is nobody's child: free. */
+  /** A hash table of nodes. ROOT, which is no node's child, marks a free slot. */
   readonly #slots: Int32Array
 
-  /** A token's id is its place in the list; of two with the same text the last counts. */
+  /** The id of a token is its index in the list. Of two equal tokens the last one counts. */
   constructor(tokens: readonly string[]) {
     const most = tokens.reduce((sum, token) => sum + token.length, 1)
     const parents = new Int32Array(most)
@@ -60,8 +60,8 @@ export class TokenTrie {
   }
 
   /**
-   * The longest text that stands in `text` from `from` on, before `to`, and makes a token together
-   * with the text of `node`: the token; NONE: there is none.
+   * Finds the longest token that consists of the text of `node` and a part of `text` that begins at
+   * `from` and ends before `to`. Returns NONE if there is none.
    */
   findLongest(node: number, text: string, from: number, to: number): number {
     let [longest, reached] = [NONE, node]
@@ -74,7 +74,7 @@ export class TokenTrie {
     return longest
   }
 
-  /** The node of a node's text and one UTF-16 unit; NONE: no token begins so. */
+  /** The child of a node for one UTF-16 unit; NONE if no token begins so. */
   childOf(node: number, unit: number): number {
     const mask = this.#slots.length - 1
     for (let slot = hashOf(node, unit) & mask; ; slot = (slot + 1) & mask) {

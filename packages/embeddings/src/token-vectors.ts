@@ -1,15 +1,15 @@
-// The vectors of tokens, and sums of them: with SIMD, by a small WebAssembly module, or in plain
-// code. Sums of integers within 32 bits do not depend on their order, so both give the same.
+// The vectors of tokens and their sums, computed by a small WebAssembly module with SIMD or by
+// plain code. Integer sums within 32 bits do not depend on order, so both give the same result.
 
 import { SUMS_MODULE } from './generated/wasm-modules.ts'
 
-/** In plain code, which says what the sums are. */
+/** The reference implementation in plain code. */
 export class PlainTokenVectors {
   readonly #factors: Uint8Array
   readonly #vectors: Int8Array
   readonly #sums: Int32Array
 
-  /** Factors by token; vectors one behind the other, in the order of tokens. */
+  /** `factors` are by token; `vectors` has the vectors of all tokens, concatenated in order. */
   constructor(dimensions: number, factors: Uint8Array, vectors: Int8Array) {
     this.#factors = factors
     this.#vectors = vectors
@@ -18,7 +18,7 @@ export class PlainTokenVectors {
 
   /**
    * Calls `use` with the sum of the tokens' vectors, each times its factor. The sum is wiped
-   * afterwards: nothing of a text stays here.
+   * afterwards, so that nothing of a text remains.
    */
   withSum<T>(tokens: readonly number[], use: (sums: Int32Array) => T): T {
     const [factors, vectors, sums] = [this.#factors, this.#vectors, this.#sums]
@@ -39,7 +39,7 @@ export class PlainTokenVectors {
   }
 }
 
-/** What is used here of the JavaScript interface, and the parameters in `sums.wat`. */
+/** The used part of the JavaScript interface, and the parameters in `sums.wat`. */
 declare namespace WebAssembly {
   class Memory {
     constructor(descriptor: { initial: number })
@@ -55,14 +55,14 @@ declare namespace WebAssembly {
   function validate(bytes: Uint8Array): boolean
 }
 
-/** Dimensions that the module adds at a time. */
+/** Number of dimensions that the module adds at a time. */
 const STEP = 16
 const PAGE_BYTES = 0x10000
-/** Tokens of one call: address and factor, 32 bits each. */
+/** Number of tokens in one call. Each has an address and a factor, 32 bits each. */
 const TOKENS_AT_ONCE = 256
 const TOKEN_NUMBERS = 2
 
-/** Keeps a copy of the vectors in its own memory: sums, then tokens of a call, then vectors. */
+/** Copies the vectors to WebAssembly memory: sums, then the tokens of a call, then vectors. */
 export class SimdTokenVectors {
   readonly #factors: Uint8Array
   readonly #sums: Int32Array
@@ -70,7 +70,7 @@ export class SimdTokenVectors {
   readonly #vectors: Int8Array
   readonly #module: WebAssembly.Instance['exports']
 
-  /** The number of dimensions is a multiple of 16. */
+  /** `dimensions` must be a multiple of 16. */
   constructor(dimensions: number, factors: Uint8Array, vectors: Int8Array) {
     const tokensAt = dimensions * Int32Array.BYTES_PER_ELEMENT
     const tokens = TOKENS_AT_ONCE * TOKEN_NUMBERS
@@ -79,7 +79,7 @@ export class SimdTokenVectors {
     const memory = new WebAssembly.Memory({ initial })
     const module = new WebAssembly.Module(SUMS_MODULE)
     this.#module = new WebAssembly.Instance(module, { m: { m: memory } }).exports
-    // A copy: the buffer that it is a part of is freed.
+    // Copied, so that the buffer that it is a part of can be freed.
     this.#factors = factors.slice()
     this.#sums = new Int32Array(memory.buffer, 0, dimensions)
     this.#tokens = new Int32Array(memory.buffer, tokensAt, tokens)
@@ -114,7 +114,7 @@ export class SimdTokenVectors {
   }
 }
 
-/** With the WebAssembly module where the machine has SIMD, else the plain code. */
+/** Uses the WebAssembly module if the machine has SIMD, otherwise the plain code. */
 export function makeTokenVectors(dimensions: number, factors: Uint8Array, vectors: Int8Array) {
   const simd = dimensions % STEP === 0 && WebAssembly.validate(SUMS_MODULE)
   return new (simd ? SimdTokenVectors : PlainTokenVectors)(dimensions, factors, vectors)

@@ -1,22 +1,22 @@
-// Text to WordPiece tokens as uncased BERT models read it, in time linear in the text.
+// Splits text into WordPiece tokens like uncased BERT models, in time linear in the text.
 
 import { NONE, ROOT, TokenTrie } from './token-trie.ts'
 
-/** A word of more code points than this is unknown as a whole. */
+/** A word with more code points than this is one unknown token. */
 const WORD_CHARACTERS_MAX = 100
 
-/** Begins a token that continues a word. */
+/** The prefix of a token that continues a word. */
 const MARK = '##'
 const SPACE = 0x20
 
-/** Visible ASCII and the white space that counts: such text needs no Unicode tables. */
+/** Visible ASCII and the white space that separates. Such text needs no Unicode tables. */
 const PLAIN = /^[\t\n\r -~]*$/
 const PART = /[!-/:-@[-`{-~\p{P}]|[^\p{White_Space}!-/:-@[-`{-~\p{P}]+/gu
 
-// Controls but the three that separate, formats, private characters, the replacement character.
+// Control characters except the three separators, format and private characters, and U+FFFD.
 const DROPPED = /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\ufffd]/gu
-// The ranges that BERT's tokenizer sets apart, each character a word of its own; extension E starts
-// late there, at 2B920, and so it does here.
+// The ranges in which BERT's tokenizer makes each character a word. Its extension E starts late, at
+// 2B920, and so it does here.
 const IDEOGRAPH = new RegExp(
   `[${[
     '\\u4e00-\\u9fff\\u3400-\\u4dbf\\uf900-\\ufaff\\u{20000}-\\u{2a6df}\\u{2a700}-\\u{2b73f}',
@@ -27,7 +27,7 @@ const IDEOGRAPH = new RegExp(
 const ACCENT = /\p{Mn}/gu
 const WITHOUT_MARKS = /\P{M}+/gu
 
-/** Lower case, without accents and controls, ideographs between spaces. */
+/** Converts to lower case, drops accents and control characters, puts spaces around ideographs. */
 export function normalise(text: string): string {
   if (PLAIN.test(text)) return text.toLowerCase()
   return (
@@ -35,12 +35,12 @@ export function normalise(text: string): string {
       .toWellFormed()
       .replace(DROPPED, '')
       .replace(IDEOGRAPH, ' $& ')
-      // Decomposing puts marks in order, in quadratic time for a text made for it. None stays, so
-      // they are taken out first, and what decomposing brings is taken out after.
+      // Decomposition sorts marks, in quadratic time for a hostile text. Marks are removed
+      // anyway, so they are removed before it, and those that it adds after it.
       .replace(ACCENT, '')
       .replace(WITHOUT_MARKS, (run) => run.normalize('NFD'))
       .replace(ACCENT, '')
-      // Each character by itself: JavaScript would write a sigma by its place in the word.
+      // JavaScript would convert a sigma by its position in the word.
       .replaceAll('Σ', 'σ')
       .toLowerCase()
   )
@@ -51,20 +51,20 @@ export function splitTokens(normalised: string): readonly string[] {
   return normalised.match(PART) ?? []
 }
 
-/** The vocabulary of a model and the reading of texts by it. */
+/** Tokenises texts by the vocabulary of a model. */
 export class Tokenizer {
   readonly #vocabulary: readonly string[]
   readonly #trie: TokenTrie
-  /** The node of the mark: the tokens that continue a word follow it. */
+  /** The node of the mark, below which the tokens are that continue a word. */
   readonly #rest: number
-  /** By token, in UTF-16 units, without the mark of a continuation. */
+  /** The length of each token in UTF-16 units, without the mark of a continuation. */
   readonly #lengths: Uint16Array
   readonly #unknown: number
 
   /** `vocabulary` has a token at each id; those that continue a word start with `##`. */
   constructor(vocabulary: readonly string[]) {
     this.#vocabulary = vocabulary
-    // No word of a text begins with the mark: punctuation is a word of one character.
+    // No word of a text begins with the mark, because each punctuation character is a word.
     this.#trie = new TokenTrie(vocabulary)
     let node = ROOT
     for (const mark of MARK) node = this.#trie.childOf(node, mark.charCodeAt(0))
@@ -83,8 +83,8 @@ export class Tokenizer {
   }
 
   /**
-   * Token ids of `text`, without the marks that models put around a text, at most `limit`. Names of
-   * special tokens in a text are read as the words they are.
+   * At most `limit` token ids of `text`, without the special tokens that models put around a text.
+   * Names of special tokens in the text are treated as ordinary words.
    */
   tokenise(text: string, limit = Number.POSITIVE_INFINITY): number[] {
     const ids: number[] = []
@@ -99,7 +99,7 @@ export class Tokenizer {
     return ids
   }
 
-  /** The same as by `splitTokens`, for normalised plain text, without a string for each word. */
+  /** Like `splitTokens`, for normalised plain text, but without a string for each word. */
   #appendPlain(text: string, ids: number[], limit: number): void {
     for (let at = 0; at < text.length && ids.length < limit; ) {
       const from = at
@@ -110,8 +110,8 @@ export class Tokenizer {
   }
 
   /**
-   * The word in `text` from `start` to `end`: the longest token that fits, again and again. A word
-   * with a rest that none fits is unknown.
+   * Appends the word in `text` from `start` to `end`, by repeatedly taking the longest token that
+   * matches. If none matches the rest, the whole word is unknown.
    */
   #appendWord(text: string, start: number, end: number, ids: number[]): void {
     const lengths = this.#lengths
@@ -133,7 +133,7 @@ export class Tokenizer {
 const isContinuation = (token: string): boolean =>
   token.startsWith(MARK) && token.length > MARK.length
 
-/** Of ASCII in lower case; also what `charCodeAt` gives behind the end is neither. */
+/** Whether a unit is a lower-case ASCII letter or digit; false for NaN beyond the end. */
 const isAlphanumeric = (unit: number): boolean =>
   (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39)
 

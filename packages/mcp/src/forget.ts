@@ -41,13 +41,13 @@ export const ForgetOutput = Type.Object({
   confirm_token: Type.Optional(Type.String()),
 })
 
-/** What is confirmed: this content of this memory, and no other. */
+/** The erasure that is confirmed: exactly this content of this memory. */
 interface Confirmation {
   readonly ref: number
   readonly content_hash: string
 }
 
-/** Signs confirmations; the protocol library also verifies with it what a client sends back. */
+/** Signs confirmations. The protocol library also verifies with it what a client sends back. */
 export const confirmations = (session: Session): RequestStateCodec<Confirmation> =>
   createRequestStateCodec<Confirmation>({
     key: session.confirm_key,
@@ -117,7 +117,7 @@ async function findMemory(session: Session, ref: number) {
   }
 }
 
-/** Forgetting twice shows the first certificate again. */
+/** Finds the certificate of an earlier erasure, which a repeated call shows again. */
 async function findCertificate(session: Session, ref: number): Promise<CallToolResult> {
   const unknown = () => failed(`Memory not found. There is no memory ${ref}.`)
   // A certificate does not name a namespace.

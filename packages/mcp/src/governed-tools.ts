@@ -68,7 +68,7 @@ const check = tool({
   title: 'Check policies',
   description: 'Says whether an operation may run. Use it before acting outside the service.',
   scopes: ['governance:read'],
-  // The evaluation is recorded, except in a read-only session.
+  // Not read-only: the evaluation is recorded, except in a read-only session.
   hints: { destructiveHint: false },
   drySafe: true,
   input: Type.Object(

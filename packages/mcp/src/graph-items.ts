@@ -11,9 +11,9 @@ import { Session, type SessionOptions } from './session.ts'
 
 const PAGE = 1_000
 const OPERATIONS = 100
-/** Of one request, well within what the service takes. */
+/** Size of one request, well below the limit of the service. */
 const REQUEST_CHARACTERS = 1_000_000
-/** Readings of a graph that changes between its pages. */
+/** How often a graph that changes between its pages is read again. */
 const READINGS = 5
 
 /** The graph of the session, in the order of creation. */
@@ -25,8 +25,8 @@ export async function loadGraph(session: Session): Promise<Graph> {
 }
 
 /**
- * Each page begins with the last item of the one before: where it is another, the graph has changed
- * between them. Null then, if that matters.
+ * Reads all items. Each page begins with the last item of the previous page. If it differs, the
+ * graph has changed between them, and a `strict` reading returns null.
  */
 async function readItems(session: Session, strict: boolean): Promise<GraphItem[] | null> {
   const found = new Map<string, GraphItem>()
@@ -56,14 +56,14 @@ async function searchItems(
   return items
 }
 
-/** Names of entities by how well they fit the query, the best first. */
+/** Names of the entities that match the query, best first. */
 export async function rankEntities(session: Session, query: string): Promise<string[]> {
   const found = await searchItems(session, { query })
   const names = found.flatMap(({ value }) => String(value['name'] ?? value['entity'] ?? ''))
   return [...new Set(names)]
 }
 
-/** In the order given, at most a hundred in one transaction. */
+/** Stores items in the given order, at most a hundred in one transaction. */
 export async function putItems(session: Session, items: readonly GraphItem[]): Promise<void> {
   await runBatches(
     session,
@@ -71,7 +71,7 @@ export async function putItems(session: Session, items: readonly GraphItem[]): P
   )
 }
 
-/** Returns the ids of the certificates of erasure. */
+/** Erases items. Returns the ids of the erasure certificates. */
 export async function eraseItems(
   session: Session,
   items: readonly GraphItem[],

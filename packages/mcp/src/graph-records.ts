@@ -1,5 +1,5 @@
-// How a knowledge graph is stored: entities, observations and relations as items, and the lines
-// that import them from a memory file.
+// The stored form of a knowledge graph: entities, observations and relations as items, and the
+// lines that import them from a memory file.
 
 import { createHash } from 'node:crypto'
 import type { MemoryImportBody } from '@custos/client/types'
@@ -18,25 +18,25 @@ export interface Relation {
 
 export const KINDS = ['entities', 'observations', 'relations'] as const
 
-/** One item of a graph, without the labels that are the same for all of them. */
+/** One item of a graph, without the labels that all items of the graph share. */
 export interface GraphItem {
   readonly kind: (typeof KINDS)[number]
   readonly key: string
   readonly value: Readonly<Record<string, unknown>>
 }
 
-/** Labels of the namespaces of a graph; a namespace of the store has a graph of its own. */
+/** Labels of the namespaces of a graph. Each namespace of the store has its own graph. */
 export const labelsOf = (namespace: string | undefined, ...more: readonly string[]): string[] => [
   ...(namespace === undefined ? [] : [namespace]),
   'graph',
   ...more,
 ]
 
-/** A name may have any length and any characters, and a key may not. */
+/** Hashes names to keys: names have any length and characters, keys are restricted. */
 const keyOf = (...parts: readonly (string | number)[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 
-/** `copy` tells entities of one name apart, which only one call can create. */
+/** `copy` distinguishes entities with the same name, which only a single call can create. */
 const entityItem = (
   { name, entityType }: Pick<Entity, 'name' | 'entityType'>,
   copy: number,
@@ -46,7 +46,7 @@ const entityItem = (
   value: { name, entityType, ...(copy === 0 ? {} : { copy }) },
 })
 
-/** `repeat` tells equal observations of one entity apart. */
+/** `repeat` distinguishes equal observations of one entity. */
 export const observationItem = (
   { entity, copy }: { readonly entity: string; readonly copy: number },
   observation: string,
@@ -63,7 +63,7 @@ export const relationItem = ({ from, to, relationType }: Relation, repeat: numbe
   value: { from, to, relationType },
 })
 
-/** How often each text was counted so far. */
+/** Counts how often each text has occurred. */
 export class Repeats {
   readonly #counts = new Map<string, number>()
 
@@ -75,7 +75,7 @@ export class Repeats {
   }
 }
 
-/** An entity after its observations: one that is there has all of them. */
+/** The entity comes after its observations, so an entity that is stored has all of them. */
 export function entityItems(entity: Entity, copy: number): GraphItem[] {
   const repeats = new Repeats()
   const owner = { entity: entity.name, copy }
@@ -88,8 +88,8 @@ export function entityItems(entity: Entity, copy: number): GraphItem[] {
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 /**
- * The items of one line of a memory file; null: it is none. Entities of one name become one, with
- * the observations of all.
+ * The items of one line of a memory file; null if the line is invalid. Entities with the same name
+ * become one, with the observations of all.
  */
 function recordItems(record: Readonly<Record<string, unknown>>): GraphItem[] | null {
   const { type, name, entityType, observations, from, to, relationType } = record
@@ -102,7 +102,7 @@ function recordItems(record: Readonly<Record<string, unknown>>): GraphItem[] | n
   return [relationItem({ from, to, relationType }, 0)]
 }
 
-/** The lines of `memory.import` for one line of a memory file; null: it is none. */
+/** The lines of `memory.import` for one line of a memory file; null if it is invalid. */
 export function graphLines(
   record: Readonly<Record<string, unknown>>,
   namespace: string | undefined,

@@ -59,7 +59,7 @@ const deletes = {
   output: deletedOutput,
 } as const satisfies { hints: ToolAnnotations; scopes: readonly string[]; output: unknown }
 
-/** The text is the JSON of what the other server returns; the structured content names it. */
+/** A reply whose text is the JSON that the official server returns; members name its content. */
 const shown = (value: unknown, structuredContent: Record<string, unknown>) => ({
   content: [{ type: 'text' as const, text: JSON.stringify(value, null, 2) }],
   structuredContent,

@@ -21,7 +21,7 @@ interface StoredEntity extends Entity {
 export interface Graph {
   readonly entities: readonly StoredEntity[]
   readonly relations: readonly (Relation & { readonly item: GraphItem })[]
-  /** Every observation, of an entity that is gone too. */
+  /** All observations, including those whose entity no longer exists. */
   readonly observations: readonly GraphItem[]
 }
 
@@ -35,7 +35,7 @@ interface GraphAddition<T> {
   readonly puts: readonly GraphItem[]
 }
 
-/** The graph of these items. An observation without its entity is not shown. */
+/** Builds the graph from items. An observation without its entity is not shown. */
 export function assembleGraph(items: readonly GraphItem[]): Graph {
   const byOwner = new Map<string, GraphItem[]>()
   const ownerOf = (name: unknown, copy: unknown) => JSON.stringify([name, copy ?? 0])
@@ -117,7 +117,7 @@ interface AddedObservations {
   readonly addedObservations: readonly string[]
 }
 
-/** Null in place of the change, with the name of an entity that is not there. */
+/** The addition, or `missing` with the name of an entity that does not exist. */
 export function addObservations(
   { entities }: Graph,
   given: readonly { readonly entityName: string; readonly contents: readonly string[] }[],
@@ -140,7 +140,7 @@ export function addObservations(
   return { reply, puts }
 }
 
-/** Entities last: one that is there still has what was not erased. */
+/** The items to erase. Entities come last, so that a remaining entity shows what was not erased. */
 export function deleteEntities(graph: Graph, names: readonly string[]): readonly GraphItem[] {
   const gone = new Set(names)
   const entities = graph.entities.filter(({ name }) => gone.has(name))
@@ -175,7 +175,7 @@ export const showGraph = ({ entities, relations }: GraphView): GraphView => ({
   relations: relations.map(showRelation),
 })
 
-/** The entities that fit and every relation with an end among them. */
+/** The entities that match, and every relation with an end among them. */
 function showAround({ entities, relations }: Graph, fits: (entity: Entity) => boolean): GraphView {
   const chosen = entities.filter(fits)
   const names = new Set(chosen.map(({ name }) => name))

@@ -1,4 +1,4 @@
-// The face of the MCP package: a server over standard input and output, and over HTTP.
+// The public interface of the MCP package: a server over stdio, and over HTTP.
 
 import assert from 'node:assert/strict'
 import { type ClientOptions, Custos } from '@custos/client'
@@ -14,17 +14,17 @@ export { type SessionOptions, TOOL_SETS, type ToolSet } from './session.ts'
 export const serveOverStdio = (options: SessionOptions): StdioServerHandle =>
   serveStdio(({ era }) => createServer(options, era))
 
-/** Who sends a request, and how the tools reach the service with the same credential. */
+/** The caller of a request, with a `fetch` that reaches the service with the same credential. */
 interface HttpCaller extends Omit<SessionOptions, 'custos'> {
   readonly fetch: NonNullable<ClientOptions['fetch']>
 }
 
-/** No address is called: the caller's `fetch` takes the path. */
+/** A placeholder that is never called: the caller's `fetch` uses only the path. */
 const NOWHERE = 'http://127.0.0.1'
 
 /**
- * Serves clients of either protocol era; every request has a server of its own. `serve` looks at no
- * credential: the caller is known. `close` ends what still streams.
+ * Serves clients of either protocol era. Every request has its own server. `serve` checks no
+ * credential, because the caller is already authenticated. `close` ends open streams.
  */
 export function serveOverHttp(bodyBytesMax: number) {
   const sessions = new WeakMap<AuthInfo, SessionOptions>()
@@ -38,7 +38,7 @@ export function serveOverHttp(bodyBytesMax: number) {
   )
   return {
     serve(request: Request, { fetch, ...options }: HttpCaller): Promise<Response> {
-      // Without retries: the client is told when to ask again.
+      // No retries: the MCP client is told when to retry.
       const custos = new Custos({ url: NOWHERE, fetch, retries: 0 })
       const authInfo = { token: '', clientId: options.tenant_id, scopes: [...options.scopes] }
       sessions.set(authInfo, { ...options, custos })

@@ -1,4 +1,4 @@
-// What one MCP server acts for: a client with a credential, a store, and the rights of both.
+// The session of an MCP server: a client with a credential, a store, and the tools they permit.
 
 import { createHash } from 'node:crypto'
 import type { Custos } from '@custos/client'
@@ -8,21 +8,21 @@ export const TOOL_SETS = ['core', 'governed', 'graph', 'all'] as const
 export type ToolSet = (typeof TOOL_SETS)[number]
 
 export interface SessionOptions {
-  /** Holds the credential: whatever a tool does, the service judges it as that caller. */
+  /** The client with the credential. The service authorises every action of a tool by it. */
   readonly custos: Custos
   readonly store: string
   readonly tenant_id: string
   /** Scopes of the credential; tools that need others are not listed. */
   readonly scopes: readonly string[]
   readonly tools: ToolSet
-  /** The only namespace that tools read and write; absent: each call may name one. */
+  /** The only namespace that tools read and write. If absent, each call may name one. */
   readonly namespace?: string | undefined
-  /** Tokens a search returns at most, unless the call asks for another number. */
+  /** The most tokens of a search, unless the call requests another number. */
   readonly budget?: number | undefined
-  /** Most tokens of `read_graph` and `search_nodes`; absent: all is returned. */
+  /** The most tokens of `read_graph` and `search_nodes`; no limit if absent. */
   readonly graph_budget?: GraphBudget | undefined
   readonly read_only?: boolean | undefined
-  /** Bytes that a model never sees: confirmations are signed with them. */
+  /** A secret that signs confirmations. A model never sees it. */
   readonly secret: string
 }
 
@@ -30,9 +30,9 @@ export const BUDGET_DEFAULT = 1024
 
 export class Session {
   readonly options: SessionOptions
-  /** The key of confirmations; bound to credential, tenant and store. */
+  /** The key that signs confirmations, bound to credential, tenant and store. */
   readonly confirm_key: Buffer
-  /** Resources whose changes the client wants to hear of. */
+  /** URIs of the resources whose changes the client subscribed to. */
   readonly #followed = new Set<string>()
 
   constructor(options: SessionOptions) {
@@ -75,13 +75,13 @@ export class Session {
     return this.#followed.has(uri)
   }
 
-  /** The namespace of a call as a member of a request; none for the root. */
+  /** The namespace of a call as a member of a request; no member for the root. */
   namespaceOf(named: string | undefined): { namespace?: string } {
     const namespace = this.options.namespace ?? named
     return namespace === undefined ? {} : { namespace }
   }
 
-  /** Whether a memory is of the namespace this server is held to. */
+  /** Whether a memory is in the namespace to which this server is limited. */
   reaches(memory: { readonly tenant_id: string }): boolean {
     const { namespace, tenant_id } = this.options
     if (namespace === undefined) return true

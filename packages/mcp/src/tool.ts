@@ -13,7 +13,7 @@ import {
 import type { Static, TSchema } from 'typebox'
 import type { Session } from './session.ts'
 
-/** Who handles a call: the server it arrived at and the context of the request. */
+/** The context of a call: the session, the server it arrived at, and the request. */
 export interface ToolCall {
   readonly session: Session
   readonly server: McpServer
@@ -24,10 +24,10 @@ export interface ToolSpec<I extends TSchema = TSchema> {
   readonly name: string
   readonly title: string
   readonly description: string
-  /** Every scope the tool needs; without one of them it is not listed. */
+  /** Every scope that the tool needs. If one is missing, the tool is not listed. */
   readonly scopes: readonly string[]
   readonly hints: ToolAnnotations
-  /** Changes nothing where the session is read-only. */
+  /** The tool changes nothing if the session is read-only. */
   readonly drySafe?: boolean
   readonly input: I
   readonly output: TSchema
@@ -37,7 +37,7 @@ export interface ToolSpec<I extends TSchema = TSchema> {
 /** A tool whose arguments have the type of its input schema. */
 export const tool = <const I extends TSchema>(spec: ToolSpec<I>): ToolSpec => ({
   ...spec,
-  // The protocol library has validated them against the input schema.
+  // The protocol library has validated the arguments against the input schema.
   run: (args, call) => spec.run(args as Static<I>, call),
 })
 
@@ -67,13 +67,13 @@ export function registerTool(server: McpServer, session: Session, spec: ToolSpec
 export const isReadOnly = ({ options }: Session, { hints, drySafe }: ToolSpec): boolean =>
   hints.readOnlyHint === true || (drySafe === true && options.read_only === true)
 
-/** A session that is held to a namespace offers no choice. */
+/** Removes `namespace` from an input: a session limited to one namespace has no choice. */
 function withoutNamespace(input: TSchema): TSchema {
   const { namespace: _, ...properties } = Object('properties' in input ? input.properties : {})
   return { ...input, properties }
 }
 
-/** The structured content of a result, with a short text. */
+/** A result with structured content and a short text. */
 export const result = (structuredContent: Record<string, unknown>, text: string) => ({
   content: [{ type: 'text' as const, text }],
   structuredContent,
@@ -85,7 +85,7 @@ export const failed = (text: string, error?: Record<string, unknown>): CallToolR
   ...(error ? { _meta: { 'custos/error': error } } : {}),
 })
 
-/** Refusals are results that a model can read; anything else is an error of this program. */
+/** Turns a refusal or lost connection into a result for the model. Other errors are bugs. */
 function refused(error: unknown): CallToolResult {
   if (error instanceof ApiError) {
     const { status, code, title, detail, retryAfterMs } = error

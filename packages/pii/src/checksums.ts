@@ -1,6 +1,6 @@
-// The check digits and check characters that numbers about people carry.
+// Check digits and check characters of identifiers.
 
-/** Digits as values 0 to 9, `count` of them from the front. */
+/** Digits as values 0 to 9. Functions read the first `count` of them. */
 type Digits = Uint8Array
 
 /** For numbers that have no check digit. */
@@ -65,7 +65,7 @@ export function characterValue(code: number): number {
   return capital >= 65 && capital <= 90 ? capital - 55 : -1
 }
 
-/** ISO 7064 MOD 97-10 of an IBAN, its first four characters moved behind the rest. */
+/** ISO 7064 MOD 97-10 of an IBAN, with its first four characters moved to the end. */
 export function isMod97(characters: Uint8Array, count: number): boolean {
   let rest = 0
   for (let i = 0; i < count; i++) {

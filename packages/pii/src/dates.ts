@@ -28,7 +28,7 @@ function isYear(scan: Scan, word: number): boolean {
   return scan.isDigits(word) && scan.length(word) === 4 && year >= 1900 && year < 2100
 }
 
-/** Three groups with the same of - / . between. True if they are a date, found or not wanted. */
+/** Finds three groups with the same separator - / or . twice. True for a date, even if unwanted. */
 export function findNumericDate(scan: Scan, word: number, found: Matches): boolean {
   const gap = gapAfter(scan, word)
   if (gap < 0x2d || gap > 0x2f || gapAfter(scan, word + 1) !== gap) return false
@@ -53,7 +53,7 @@ function isThreePartDate(scan: Scan, word: number): boolean {
   return isDay(a, b) || isDay(b, a) ? c >= 0 : false
 }
 
-/** " 11:34:35", "T11:34Z" after a date: where it ends. */
+/** The end of a time after a date, such as " 11:34:35" or "T11:34Z". */
 function timeEnd(scan: Scan, end: number): number {
   let i = end
   if (scan.at(i) === 0x2c) i++
@@ -63,7 +63,7 @@ function timeEnd(scan: Scan, end: number): number {
   return i === 0 ? end : i
 }
 
-/** hh:mm, seconds, fraction, am or pm, zone; 0 if there is none at `from`. */
+/** The end of a time at `from`: hh:mm, seconds, fraction, am or pm, zone; 0 if there is none. */
 function clockEnd(scan: Scan, from: number): number {
   let i = from
   while (i - from < 2 && isDigit(scan.at(i))) i++
@@ -90,7 +90,7 @@ function isTwoDigits(scan: Scan, i: number): boolean {
   return isDigit(scan.at(i)) && isDigit(scan.at(i + 1)) && !isDigit(scan.at(i + 2))
 }
 
-/** A word with a role of time: a month with its day or year, a day of the week. */
+/** Finds the date at a word for a time: a month with its day or year, or a day of the week. */
 export function findNamedDate(scan: Scan, word: number, found: Matches): void {
   if (scan.has(word, WEEKDAY)) found.add('DATE_TIME', scan.start(word), scan.end(word), 0.5)
   if (!scan.has(word, MONTH)) return
@@ -109,7 +109,7 @@ function isBeside(scan: Scan, word: number): boolean {
   return scan.isBesideNext(word, BETWEEN)
 }
 
-/** 1 to 31, with st, nd, rd, th or without. */
+/** Whether a word is 1 to 31, optionally with st, nd, rd or th. */
 function isDayWord(scan: Scan, word: number): boolean {
   let value = 0
   let i = scan.start(word)
@@ -121,7 +121,7 @@ function isDayWord(scan: Scan, word: number): boolean {
   return i + 2 === scan.end(word) && [0x7374, 0x6e64, 0x7264, 0x7468].includes(letters)
 }
 
-/** A year that stands alone, after a word that puts something in time. */
+/** Finds a year without month and day, after a word that introduces a year. */
 export function findYear(scan: Scan, word: number, found: Matches): void {
   if (!isYear(scan, word) || !scan.has(word - 1, BEFORE_YEAR)) return
   if (scan.start(word) - scan.end(word - 1) !== 1) return

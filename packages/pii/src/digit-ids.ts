@@ -9,13 +9,13 @@ import { role } from './scan.ts'
 interface DigitId {
   readonly entity: Entity
   readonly digits: readonly [least: number, most?: number]
-  /** Without a word that names it. */
+  /** The score without a context word. */
   readonly score: number
-  /** How it is printed in groups. */
+  /** Group sizes in which the identifier is printed. */
   readonly shapes: readonly number[]
-  /** Added to the score of a number that is grouped so. */
+  /** Added to the score of a number with one of these group sizes. */
   readonly shaped: number
-  /** Words that name it add CONTEXT; without one, nothing scored under 0.1 is looked at. */
+  /** Role of the context words, which add CONTEXT; without one, scores below 0.1 are skipped. */
   readonly role: number
   readonly isValid: (groups: Groups) => boolean
 }
@@ -34,7 +34,7 @@ function isSsn(groups: Groups): boolean {
   const serial = groups.value(5, 4)
   if (area === 0 || area === 666 || area >= 900 || serial === 0) return false
   if (groups.value(3, 2) === 0 || groups.isRepeated()) return false
-  // Numbers that were printed in advertisements, and the one everybody types.
+  // Numbers that were printed in advertisements, and the one that everybody types.
   const all = groups.value(0, 9)
   return all !== 78_051_120 && all !== 219_099_999 && all !== 123_456_789
 }
@@ -72,7 +72,7 @@ function isGermanTax(groups: Groups): boolean {
   return groups.digit(0) > 0 && hasOneRepeat(groups) && isMod1110(groups.digits, 11)
 }
 
-/** Among the first ten digits, one occurs two or three times and the others at most once. */
+/** Whether one of the first ten digits occurs two or three times and the others at most once. */
 function hasOneRepeat(groups: Groups): boolean {
   const counts = new Uint8Array(10)
   for (let i = 0; i < 10; i++) counts[groups.digit(i)] = (counts[groups.digit(i)] ?? 0) + 1
@@ -138,5 +138,5 @@ export function digitIdsOf(total: number): readonly DigitId[] {
   return BY_TOTAL[total] ?? []
 }
 
-/** Shapes of several groups that are identifiers; others of several groups are not looked at. */
+/** Shapes of identifiers with several groups. Other shapes of several groups are skipped. */
 export const ID_SHAPES: ReadonlySet<number> = new Set(IDS.flatMap(({ shapes }) => shapes))

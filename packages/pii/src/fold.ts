@@ -1,22 +1,22 @@
-// A text as bytes that recognisers read: variants of a character made one, invisible ones left out.
+// Folds a text to bytes for the recognisers: unifies variants of a character, drops invisible ones.
 
-/** Letters outside ASCII that have no ASCII base, and everything that is no letter. */
+/** Codes of letters without an ASCII base, and of other characters outside ASCII. */
 export const OTHER_LOWER = 0x80
 export const OTHER_UPPER = 0x81
 const OTHER = 0x82
 const DROPPED = 0
 
 export interface FoldedText {
-  /** One byte a character: ASCII, or one of the three classes above. */
+  /** One byte per character: ASCII, or one of the three codes above. */
   readonly codes: Uint8Array
   readonly size: number
-  /** UTF-16 offset in the text of the character at `i`. */
+  /** The UTF-16 offset in the text of the character at `i`. */
   startOf(i: number): number
-  /** UTF-16 offset after the last character of what ends before `i`. */
+  /** The UTF-16 offset in the text after the character before `i`. */
   endOf(i: number): number
 }
 
-/** Full-width forms, digits of other scripts, accents, wide spaces; zero-width removed. */
+/** Folds full-width forms, digits of other scripts, accents and spaces; drops zero-width ones. */
 export function foldText(text: string): FoldedText {
   const codes = new Uint8Array(text.length)
   let plain = 0
@@ -30,7 +30,7 @@ export function foldText(text: string): FoldedText {
   return foldRest(text, codes, plain)
 }
 
-/** From the first character that is left out, or that takes two units, offsets differ. */
+/** Folds from the first character that is dropped or takes two units, where offsets differ. */
 function foldRest(text: string, codes: Uint8Array, from: number): FoldedText {
   const at = new Int32Array(text.length + 1)
   for (let i = 0; i < from; i++) at[i] = i
@@ -68,7 +68,7 @@ function mathDigit(low: number): number {
   return low >= 0xdfce && low <= 0xdfff ? 48 + ((low - 0xdfce) % 10) : OTHER
 }
 
-/** Digits of scripts beyond the range looked through one by one. */
+/** Zero digits of scripts beyond WORDS_END, below which every character is examined. */
 const FAR_ZEROS = [0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0]
 const WORDS_END = 0x2e80
 const FOLD = makeTable()
@@ -98,7 +98,7 @@ function makeTable(): Uint8Array {
 function classOf(character: string): number {
   if (/\p{Zs}/u.test(character)) return 0x20
   if (/\p{Pd}|\u2212|\u2043/u.test(character)) return 0x2d
-  // Format characters (zero-width, soft hyphen, direction marks) and accents of their own.
+  // Format characters (zero-width, soft hyphen, direction marks) and combining accents.
   if (/\p{Cf}|\p{Mn}|\p{Me}/u.test(character)) return DROPPED
   const base = character.normalize('NFKD').replaceAll(/\p{M}/gu, '')
   if (/^[A-Za-z0-9]$/.test(base)) return base.charCodeAt(0)

@@ -1,10 +1,10 @@
-// Personal data in a text: found by recognisers of our own, and replaced by the entity's name.
+// Finds personal data in a text with built-in recognisers, and replaces it by the entity's name.
 //
 // To find: `findPersonalData(text, { entities: ['CREDIT_CARD', 'IBAN_CODE'] })`. Offsets are
-// UTF-16, half-open, sorted, and do not overlap. Without `entities` all of ENTITIES are sought.
-// To redact: `redact(text, findings)` puts `<CREDIT_CARD>` where a card number stood.
-// A caller that takes names from outside checks them with `isEntity` first; an unknown one finds
-// nothing. Both are pure, and take time in proportion to the text whatever it contains.
+// UTF-16, half-open, sorted, and do not overlap. Without `entities` all of ENTITIES are searched.
+// To redact: `redact(text, findings)` replaces a card number by `<CREDIT_CARD>`.
+// Callers should check untrusted names with `isEntity`; an unknown name finds nothing. Both
+// functions are pure, and their time is linear in the length of any text.
 
 import { findNamedDate } from './dates.ts'
 import { listEntities } from './entities.ts'
@@ -21,10 +21,10 @@ export const ENTITIES: Readonly<ReturnType<typeof listEntities>> = listEntities(
 
 interface PersonalData {
   readonly entity: string
-  /** UTF-16 offsets in the text; `end` is the first that is not part of it. */
+  /** UTF-16 offsets in the text; `end` is exclusive. */
   readonly start: number
   readonly end: number
-  /** 0 to 1: how sure the form, the check digits and the words nearby make it. */
+  /** Confidence from 0 to 1, by the form, the check digits and the words nearby. */
   readonly score: number
 }
 
@@ -38,11 +38,11 @@ export function isEntity(name: string): boolean {
 export function findPersonalData(
   text: string,
   options: {
-    /** Names of ENTITIES; all of them unless given. */
+    /** Names of ENTITIES; default: all of them. */
     readonly entities?: readonly string[]
     /** Languages of context words in addition to English: de, es, fr, it; default: all of them. */
     readonly languages?: readonly string[]
-    /** Findings below it are left out; 0.5 unless given. */
+    /** The lowest score of returned findings; default: 0.5. */
     readonly min_score?: number
   } = {},
 ): PersonalData[] {
@@ -59,7 +59,7 @@ export function findPersonalData(
   return findings
 }
 
-/** Looks at one word or chain of digits; gives the word to go on with. */
+/** Searches at one word or chain of digits. Returns the word to continue with. */
 function findAt(scan: Scan, word: number, found: Matches): number {
   const kind = scan.kinds[word] ?? 0
   if (mayEndDomain(scan, word)) findBareDomain(scan, word, found)
@@ -80,7 +80,7 @@ function findAt(scan: Scan, word: number, found: Matches): number {
   return word + 1
 }
 
-/** The text with `<ENTITY>` where each finding stood. The findings are those of this text. */
+/** The text with each finding replaced by `<ENTITY>`. The findings must be those of this text. */
 export function redact(text: string, findings: readonly PersonalData[]): string {
   let redacted = ''
   let at = 0

@@ -1,4 +1,4 @@
-// E-mail addresses, web addresses, addresses of version 6.
+// Finds e-mail addresses, web addresses and IPv6 addresses.
 
 import { isDigit, OTHER_LOWER, OTHER_UPPER } from './fold.ts'
 import type { Matches } from './matches.ts'
@@ -9,7 +9,7 @@ const COLON = 0x3a
 const DOT = 0x2e
 const DOMAIN_MAX = 255
 
-/** Endings of which a bare name is taken for a domain; others need a scheme or "www." in front. */
+/** Endings with which a bare name counts as a domain; others need a scheme or "www." in front. */
 const ENDINGS = new Set('com org net edu gov mil int info biz'.split(' '))
 
 export function findInternet(scan: Scan, found: Matches): void {
@@ -22,7 +22,8 @@ export function findInternet(scan: Scan, found: Matches): void {
   }
 }
 
-/** No part before the sign is too long: what is left of it would stay. It ends at another sign. */
+/** Finds an address at its `@`. The part before it may have any length, so that a redaction leaves
+ * nothing of it. It ends at another `@`. */
 function findEmail(scan: Scan, at: number, found: Matches): void {
   let start = at
   while (isLocal(scan.at(start - 1))) start--
@@ -33,7 +34,7 @@ function findEmail(scan: Scan, at: number, found: Matches): void {
   found.add('EMAIL_ADDRESS', start, end, 0.95)
 }
 
-/** Letters and digits of any script, and the signs that addresses have in practice. */
+/** Whether a code is a letter or digit of any script, or a sign that addresses have in practice. */
 function isLocal(code: number): boolean {
   return isNameCode(code) || LOCAL_SIGNS.includes(code)
 }
@@ -44,7 +45,7 @@ function isNameCode(code: number): boolean {
   return isDigit(code) || isLetter(code) || code === OTHER_LOWER || code === OTHER_UPPER
 }
 
-/** Labels with dots between, the last of letters, two or more; 0 if there is no domain. */
+/** The end of a domain: dotted labels, the last of two or more letters; 0 if there is none. */
 function domainEnd(scan: Scan, from: number): number {
   let end = 0
   let label = from
@@ -65,7 +66,7 @@ function domainEnd(scan: Scan, from: number): number {
   return end
 }
 
-/** `scheme://` at the colon: the address up to a space, a quote or a bracket; else 0. */
+/** Finds an address with `scheme://` at the colon, up to a space, quote or bracket; 0 if none. */
 function findWithScheme(scan: Scan, colon: number, found: Matches): number {
   if (scan.at(colon + 1) !== 0x2f || scan.at(colon + 2) !== 0x2f) return 0
   let start = colon
@@ -82,7 +83,7 @@ function isLetter(code: number): boolean {
   return capital >= 65 && capital <= 90 && code < 128
 }
 
-/** Marks that close a sentence do not belong to the address. */
+/** The end of an address, without the marks that close a sentence. */
 function addressEnd(scan: Scan, from: number): number {
   let i = from
   while (i < scan.size && !isAfterAddress(scan.at(i))) i++
@@ -96,7 +97,7 @@ function isAfterAddress(code: number): boolean {
 
 const TRAILING = codesOf(".,;:!?')]}*|\\")
 
-/** A word at the end of a name with dots: "example.com", "www.example.co.uk/path". */
+/** Finds a domain at its last word: "example.com", "www.example.co.uk/path". */
 export function findBareDomain(scan: Scan, word: number, found: Matches): void {
   let first = word
   while (word - first < 8 && isDotted(scan, first - 1)) first--
@@ -113,7 +114,7 @@ export function findBareDomain(scan: Scan, word: number, found: Matches): void {
   found.add('URL', scan.start(first), end, www || path ? 0.85 : 0.6)
 }
 
-/** Whether one dot or dash stands between a word and the next. */
+/** Whether exactly one dot or dash is between a word and the next. */
 function isDotted(scan: Scan, word: number): boolean {
   if (word < 0 || word + 1 >= scan.count) return false
   const gap = scan.at(scan.end(word))
@@ -138,13 +139,13 @@ function wordText(scan: Scan, word: number): string {
   return text
 }
 
-/** Whether a word may be the end of a domain: letters, a dot before. */
+/** Whether a word may be the end of a domain: letters after a dot. */
 export function mayEndDomain(scan: Scan, word: number): boolean {
   const kind = scan.kinds[word] ?? 0
   return (kind & (LETTERS | FOREIGN)) !== 0 && scan.at(scan.start(word) - 1) === DOT
 }
 
-/** Eight groups of hexadecimal digits, or fewer around one "::"; 0 if there is none. */
+/** Finds eight groups of hexadecimal digits, or fewer around one "::"; 0 if there is none. */
 function findIPv6(scan: Scan, colon: number, found: Matches): number {
   let start = colon
   while (colon - start < 5 && isHex(scan.at(start - 1))) start--
@@ -165,7 +166,7 @@ function isHex(code: number): boolean {
   return isDigit(code) || ((code | 0x20) >= 0x61 && (code | 0x20) <= 0x66 && code < 128)
 }
 
-/** The dotted end of "::ffff:192.0.2.1". */
+/** The end of the dotted part of "::ffff:192.0.2.1". */
 function mappedEnd(scan: Scan, from: number): number {
   let end = from
   while (end - from < 13 && (isDigit(scan.at(end)) || scan.at(end) === DOT)) end++

@@ -1,6 +1,6 @@
-// Words that say what stands beside them, in one table looked up while a text is read.
+// Context words in one table, which is looked up while a text is read.
 
-/** A role is what a word tells about its neighbours; a word may have several. */
+/** Words by role. A role is what a word indicates about its neighbours; a word may have several. */
 const WORDS = {
   aadhaar: 'aadhaar aadhar uidai uid',
   abn: 'abn business',
@@ -75,8 +75,8 @@ export const STREET_ENDINGS = [
 ]
 
 /**
- * Words that are not English, by language; a caller may have some languages read alone. English
- * words are read always.
+ * Words that are not English, by language. A caller may select languages; English words always
+ * count.
  */
 const OTHER_LANGUAGES: Readonly<Record<string, string>> = {
   de:
@@ -116,7 +116,7 @@ function hashOf(word: string): number {
   return hash % SLOTS
 }
 
-/** One more character of a word; capitals and small letters alike. */
+/** Adds one character of a word to its hash, ignoring case. */
 export function nextHash(hash: number, code: number): number {
   return (Math.imul(hash, 31) + (code | 0x20)) & 0xffffff
 }
@@ -131,7 +131,7 @@ export function roleIndex(role: Role): number {
   return ROLES.indexOf(role)
 }
 
-/** The number of a word that has roles; 0 for one that has none. */
+/** The number of a word that has roles; 0 if it has none. */
 export function findWord(codes: Uint8Array, from: number, to: number, hash: number): number {
   for (let slot = hash % SLOTS; slots[slot] !== 0; slot = (slot + 1) % SLOTS) {
     const number = slots[slot] ?? 0
@@ -159,7 +159,7 @@ export function hasRole(number: number, role: number): boolean {
   return HAS[number * ROLE_COUNT + role] === 1
 }
 
-/** Whether a word belongs to one of the languages, or to English, or to none of those known. */
+/** Whether a word belongs to one of the languages, to English, or to no known language. */
 export function isSpoken(number: number, languages: ReadonlySet<string>): boolean {
   const of = LANGUAGES_OF[number] ?? []
   return of.length === 0 || of.some((language) => languages.has(language))

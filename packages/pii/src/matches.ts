@@ -1,10 +1,10 @@
-// What recognisers found, and which of several findings of the same characters stands.
+// The findings of recognisers, and the choice between findings that overlap.
 
 import type { Entity } from './entities.ts'
 
 interface Candidate {
   readonly entity: Entity
-  /** Offsets in the folded text, until they are turned into those of the text. */
+  /** Offsets in the folded text, later converted to offsets in the text. */
   start: number
   end: number
   readonly score: number
@@ -20,7 +20,7 @@ export class Matches {
     this.least = least
   }
 
-  /** The score in hundredths. True if it is wanted and good enough. */
+  /** Adds a finding, with the score rounded to hundredths. False if unwanted or below the least. */
   add(entity: Entity, start: number, end: number, score: number): boolean {
     const rounded = Math.round(Math.min(score, 1) * 100) / 100
     if (rounded < this.least || (this.wanted && !this.wanted.has(entity))) return false
@@ -29,7 +29,7 @@ export class Matches {
   }
 }
 
-/** The best of those that overlap: by score, then length, then place, then name. */
+/** Keeps the best of overlapping findings: by score, then length, then place, then name. */
 export function resolveOverlaps(candidates: Candidate[]): Candidate[] {
   if (!candidates.every(isInPlace)) candidates.sort(byPlace)
   const kept: Candidate[] = []
@@ -47,7 +47,7 @@ export function resolveOverlaps(candidates: Candidate[]): Candidate[] {
   return kept
 }
 
-/** Few overlap as a rule; where many do, a map of what is taken keeps the work in proportion. */
+/** With more overlapping findings than this, a map of taken characters keeps the time linear. */
 const FEW = 16
 
 function keepBest(byWorth: readonly Candidate[], kept: Candidate[], base: number): void {

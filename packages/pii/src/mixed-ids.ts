@@ -1,4 +1,4 @@
-// Identifiers of letters and digits: their form, their check characters.
+// Identifiers of letters and digits: their forms and check characters.
 
 import { icaoCheck, unchecked } from './checksums.ts'
 import type { Entity } from './entities.ts'
@@ -7,10 +7,10 @@ import { role } from './scan.ts'
 
 interface MixedId {
   readonly entity: Entity
-  /** One character for each: 9 a digit, A a letter, X either. */
+  /** The form of each character: 9 is a digit, A a letter, X either. */
   readonly form: string
   readonly score: number
-  /** Words that name it add CONTEXT. */
+  /** Roles of the context words, which add CONTEXT. */
   readonly roles: readonly number[]
   /** `values` are 0 to 35. */
   readonly isValid: (values: Uint8Array) => boolean
@@ -58,7 +58,7 @@ function isNric(values: Uint8Array): boolean {
   return check[1][at] === letter(values[8])
 }
 
-/** No D, F, I, Q, U, V in front, no O second; prefixes that were never given out. */
+/** Excludes D, F, I, Q, U, V as first letter, O as second, and prefixes that were never issued. */
 function isNino(values: Uint8Array): boolean {
   const first = letter(values[0])
   const second = letter(values[1])
@@ -77,7 +77,7 @@ function isPan(values: Uint8Array): boolean {
   return 'ABCFGHJLPT'.includes(letter(values[3])) && value(values, 5, 4) > 0
 }
 
-/** The letter as two digits, weights 1 and 2, cross sums. */
+/** Check digit: the letter as two digits, weights 1 and 2, sums of digits. */
 function isHealthInsurance(values: Uint8Array): boolean {
   const first = (values[0] ?? 0) - LETTER + 1
   const digits = [Math.floor(first / 10), first % 10, ...values.subarray(1, 9)]
@@ -104,7 +104,7 @@ function crossSum(digits: readonly number[], weights: readonly number[]): number
   }, 0)
 }
 
-/** Decree of 23 December 1976: values of the characters at odd places. */
+/** Values of the characters at odd places, by the decree of 23 December 1976. */
 const FISCAL_ODD = [
   ...[1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 1, 0, 5, 7, 9, 13, 15, 17],
   ...[19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23],
@@ -119,13 +119,13 @@ function isFiscalCode(values: Uint8Array): boolean {
   return (sum % 26) + LETTER === values[15] && 'ABCDEHLMPRST'.includes(letter(values[8]))
 }
 
-/** ddmmyy, sign of the century, three digits, check character. */
+/** Finnish identity code: ddmmyy, sign of the century, three digits, check character. */
 function isHetu(values: Uint8Array): boolean {
   if (!'ABCDEFYXWVU'.includes(letter(values[6]))) return false
   return hetuCheck(value(values, 0, 6) * 1000 + value(values, 7, 3)) === checkOf(values[10])
 }
 
-/** ddmmyy and three digits as a number; undefined where it begins with no day. */
+/** The check character of ddmmyy and three digits, as one number; undefined if not a date. */
 export function hetuCheck(number: number): string | undefined {
   const day = Math.floor(number / 10_000_000)
   const month = Math.floor(number / 100_000) % 100
@@ -190,7 +190,7 @@ export function mixedIdsOf(size: number): readonly MixedId[] {
   return BY_SIZE[size] ?? []
 }
 
-/** Whether the values have the form's digits and letters in its places. */
+/** Whether the values have digits and letters in the places of the form. */
 export function hasForm(form: string, values: Uint8Array): boolean {
   for (let i = 0; i < form.length; i++) {
     const kind = form.charCodeAt(i)

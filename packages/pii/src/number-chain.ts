@@ -1,4 +1,4 @@
-// Groups of digits that stand together: "4111 1111 1111 1111", "(0)20 7946-0958", "2026-01-31".
+// Chains of digit groups: "4111 1111 1111 1111", "(0)20 7946-0958", "2026-01-31".
 
 import { isDigit } from './fold.ts'
 import { DIGITS, type Scan } from './scan.ts'
@@ -7,8 +7,8 @@ const SPACE = 0x20
 export const GROUPS_MAX = 8
 
 /**
- * What stands between two groups: the character if it is one of space, - . / x; ( for brackets and
- * dashes with spaces, as telephone numbers have; 0 if they do not belong together.
+ * The separator of two groups: the character if it is one of space, - . / x; `(` for brackets and
+ * dashes with spaces, which telephone numbers have; 0 if the groups do not belong together.
  */
 export function gapAfter(scan: Scan, word: number): number {
   if (!scan.isDigits(word) || !scan.isDigits(word + 1)) return 0
@@ -21,11 +21,11 @@ export function gapAfter(scan: Scan, word: number): number {
     const code = scan.at(i)
     if (code !== SPACE && code !== 0x28 && code !== 0x29 && code !== 0x2d && code !== 0x2e) return 0
   }
-  // Two spaces or dots are a table or a range.
+  // Two spaces or two dots indicate a table or a range.
   return scan.at(from) === scan.at(to - 1) && scan.at(from + 1) === scan.at(from) ? 0 : 0x28
 }
 
-/** Whether just this character stands after a word; never so for the sign of several. */
+/** Whether exactly this character separates a word from the next; false for the code `(`. */
 function isGap(scan: Scan, word: number, gap: number): boolean {
   const from = scan.end(word)
   return scan.at(from) === gap && scan.start(word + 1) === from + 1
@@ -35,19 +35,19 @@ function isJoin(code: number): boolean {
   return code === SPACE || (code >= 0x2d && code <= 0x2f) || code === 0x78 || code === 0x58
 }
 
-/** Where the numbers of a run of groups are put, one digit each. */
+/** The digits of consecutive groups, one per element. */
 export class Groups {
   readonly digits = new Uint8Array(48)
-  /** How many groups there are, 8 at most. */
+  /** Number of groups, at most 8. */
   count = 0
-  /** How many digits. */
+  /** Number of digits. */
   total = 0
-  /** The sizes of the groups, as digits of a number: 4444 for a card in fours. */
+  /** The sizes of the groups as digits of a number, such as 4444 for a card number. */
   shape = 0
-  /** The one character between all groups; 0 if they differ or there is one group. */
+  /** The separator between all groups; 0 if separators differ or there is one group. */
   gap = 0
 
-  /** From `word`, `count` groups. False if they are not that many or too long. */
+  /** Reads `count` groups from `word`. False if there are fewer or they are too long. */
   read(scan: Scan, word: number, count: number): boolean {
     this.total = 0
     this.shape = 0
@@ -89,7 +89,7 @@ export function chainEnd(scan: Scan, word: number): number {
   return last
 }
 
-/** Part of a decimal, an amount of money, or of an identifier with letters in it. */
+/** Whether the words are part of a decimal, an amount of money or an identifier with letters. */
 export function isPartOfNumber(scan: Scan, first: number, last: number): boolean {
   const from = scan.start(first)
   const before = scan.at(from - 1)

@@ -8,8 +8,8 @@ import { chainEnd, GROUPS_MAX, Groups, gapAfter, isPartOfNumber } from './number
 import { role, type Scan } from './scan.ts'
 
 /**
- * How sure a number of this length is one of a card's, its check digit right; 0 if it is not one.
- * Ranges as ISO/IEC 7812 issuers publish them.
+ * The score of a number as a card number, with a correct check digit; 0 if it is not one. The
+ * ranges are those that ISO/IEC 7812 issuers publish.
  */
 function cardScore(groups: Groups): number {
   const { total } = groups
@@ -20,9 +20,9 @@ function cardScore(groups: Groups): number {
 }
 
 const SURE = 0.8
-/** Lengths that other numbers have as often. */
+/** Score for lengths that other numbers have as often. */
 const DOUBTFUL = 0.4
-/** Of no range we know: shops and new issuers have some. A card only where one is spoken of. */
+/** Score for unknown ranges, as of shops and new issuers: a card only with a context word. */
 const UNKNOWN = 0.35
 
 function rangeScore(groups: Groups, total: number): number {
@@ -46,7 +46,7 @@ function isFifteen(four: number, two: number): boolean {
 function isSixteen(four: number, two: number): boolean {
   if (Math.floor(two / 10) === 4 || isMaestro(two)) return true
   if ((two >= 51 && two <= 55) || (four >= 2221 && four <= 2720)) return true
-  // Mir; RuPay; Diners and its likes of sixteen.
+  // Mir; RuPay; Diners and similar cards with sixteen digits.
   if ((four >= 2200 && four <= 2204) || two === 81 || two === 82) return true
   return isJcb(four) || isDiscover(four, two) || isDiners(four)
 }
@@ -69,14 +69,14 @@ function isMaestro(two: number): boolean {
   return two === 50 || (two >= 56 && two <= 69)
 }
 
-/** How cards print their groups: 4444 is four times four. */
+/** The group sizes that cards are printed with; 4444 is four times four. */
 const CARD_SHAPES: readonly number[] = [...[4444, 465, 464, 44441, 44442, 44443, 4443, 844, 88]]
 
 const PHONE = role('phone')
 const PLUS = 0x2b
 const OPEN = 0x28
 
-/** Looks at the chain of groups that begins at `word` as one number. */
+/** Tests the chain of groups that begins at `word` as one telephone number. */
 function findPhone(scan: Scan, word: number, last: number, found: Matches): void {
   const count = last - word + 1
   if (count > GROUPS_MAX || isPartOfNumber(scan, word, last)) return
@@ -95,7 +95,7 @@ function findPhone(scan: Scan, word: number, last: number, found: Matches): void
   found.add('PHONE_NUMBER', start, end, form + (named ? 0.35 : 0) - (other ? 0.3 : 0))
 }
 
-/** Before the first digit: a plus, an opening bracket. */
+/** The start of a number, including a plus or an opening bracket before the first digit. */
 function beginning(scan: Scan, word: number): number {
   let start = scan.start(word)
   if (scan.at(start - 1) === OPEN) start--
@@ -111,7 +111,7 @@ function isExtension(scan: Scan, last: number): boolean {
 interface Form {
   readonly word: number
   readonly count: number
-  /** Digits without an extension. */
+  /** Number of digits without an extension. */
   readonly size: number
   readonly plus: boolean
 }
@@ -131,7 +131,7 @@ function formScore(scan: Scan, form: Form): number {
   return size >= 7 || count > 1 ? (bracketed ? 0.3 : 0.2) : 0
 }
 
-/** Area and exchange begin with 2 to 9 where a number stands without its brackets. */
+/** Whether the form is North American: area and exchange begin with 2 to 9. */
 function isNorthAmerican({ count, size }: Form): boolean {
   const prefixed = size === 11 && groups.digit(0) === 1
   if (size !== 10 && !prefixed) return false
@@ -141,13 +141,13 @@ function isNorthAmerican({ count, size }: Form): boolean {
   return shaped && groups.digit(at) >= 2 && (count > 1 || groups.digit(at + 3) >= 2)
 }
 
-/** Fractions and dates have slashes; telephone numbers one after the area at most. */
+/** Whether slashes rule out a telephone number, which has at most one, after the area. */
 function isSlashed(scan: Scan, { word, count }: Form): boolean {
   for (let i = 1; i < count - 1; i++) if (gapAfter(scan, word + i) === 0x2f) return true
   return false
 }
 
-/** A North American number inside a longer chain, whole groups; true if it is one. */
+/** Finds a North American number of whole groups inside a longer chain. True if it is one. */
 function findInnerPhone(scan: Scan, word: number, found: Matches): boolean {
   if (scan.length(word) !== 3 || scan.length(word + 1) !== 3) return false
   if (scan.length(word + 2) !== 4 || !groups.read(scan, word, 3)) return false
@@ -166,11 +166,11 @@ const DOT = 0x2e
 
 const groups = new Groups()
 
-/** The sizes of up to five groups, read as one number, that are looked at together. */
+/** The shapes (sizes of up to five groups as one number) that are tested together. */
 const SHAPES = new Uint8Array(100_000)
 for (const shape of [...CARD_SHAPES, ...ID_SHAPES]) SHAPES[shape] = 1
 
-/** From a word of digits on; gives the first word after those it looked at. */
+/** Finds numbers from a word of digits on. Returns the first word that it has not tested. */
 export function findNumbers(scan: Scan, first: number, found: Matches): number {
   const last = chainEnd(scan, first)
   if (last === first) findAlone(scan, first, found)
@@ -198,7 +198,7 @@ function findChain(scan: Scan, first: number, last: number, found: Matches): voi
   }
 }
 
-/** Gives the last word of what it found, so that parts of it are not looked at again. */
+/** Returns the last word of the finding, so that its parts are not tested again. */
 function findShapes(scan: Scan, word: number, last: number, found: Matches): number {
   if (scan.length(word) >= 6) findIds(scan, word, word, found)
   const most = Math.min(last, word + 4)
@@ -212,7 +212,7 @@ function findShapes(scan: Scan, word: number, last: number, found: Matches): num
   return done
 }
 
-/** Cards and identifiers in the groups from `word` to `to`; true if they are any. */
+/** Finds cards and identifiers in the groups from `word` to `to`. True if there is one. */
 function findIds(scan: Scan, word: number, to: number, found: Matches): boolean {
   if (scan.length(word) > 19 || !groups.read(scan, word, to - word + 1)) return false
   const { total, gap, count } = groups
@@ -236,7 +236,7 @@ function findIds(scan: Scan, word: number, to: number, found: Matches): boolean 
   return any
 }
 
-/** Four groups up to 255, neither more nor fewer with dots between. */
+/** Finds exactly four dotted groups up to 255. */
 function findIPv4(scan: Scan, word: number, found: Matches): void {
   if (scan.at(scan.start(word) - 1) === DOT) return
   for (let i = 0; i < 4; i++) {
@@ -256,7 +256,7 @@ function tens(scan: Scan, word: number): number {
   return (scan.at(scan.start(word) + 1) - 48) * 10 + scan.at(scan.start(word) + 2) - 48
 }
 
-/** Digits right behind a word for a postal code. */
+/** Finds digits directly after a word for a postal code. */
 function findZip(scan: Scan, first: number, last: number, found: Matches): void {
   const start = scan.start(first)
   if (!scan.justBefore(ZIP, start, 16)) return

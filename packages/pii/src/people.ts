@@ -1,4 +1,4 @@
-// Names, as far as rules go: after a title, where someone is introduced, before a legal form.
+// Finds names by rules: after a title, in an introduction, before a legal form.
 
 import type { Matches } from './matches.ts'
 import { codesOf, role, type Scan } from './scan.ts'
@@ -13,7 +13,7 @@ const WORDS_MAX = 4
 const DOT = 0x2e
 const BETWEEN = codesOf(' :."\'=')
 
-/** A word that announces a name: "Dr", "name", "lives". */
+/** Finds names at a word that announces one: "Dr", "name", "lives". */
 export function findNames(scan: Scan, word: number, found: Matches): void {
   if (scan.has(word, TITLE) && scan.isCapital(word)) addNames(scan, word + 1, found, 'PERSON')
   if (scan.has(word, NAME)) {
@@ -27,7 +27,7 @@ export function findNames(scan: Scan, word: number, found: Matches): void {
   if (scan.has(word, LEGAL)) addOrganisation(scan, word, found)
 }
 
-/** Whether only a short separator stands between a word and the next, which may be its name. */
+/** Whether only a short separator is between a word and the next, which may be its name. */
 function isClose(scan: Scan, word: number): boolean {
   return scan.isBesideNext(word, BETWEEN)
 }
@@ -39,7 +39,7 @@ function addNames(scan: Scan, first: number, found: Matches, entity: 'PERSON' | 
   found.add(entity, scan.start(first), scan.end(last), 0.6)
 }
 
-/** One space, dash or apostrophe, or an initial with its dot, and another name. */
+/** Whether another name follows, after one space, dash, apostrophe or an initial with its dot. */
 function isNextName(scan: Scan, word: number): boolean {
   if (word + 1 >= scan.count || !scan.isName(word + 1) || scan.has(word + 1, TITLE)) return false
   const from = scan.end(word)
@@ -49,7 +49,7 @@ function isNextName(scan: Scan, word: number): boolean {
   return size === 2 && gap === DOT && scan.at(from + 1) === 0x20 && scan.length(word) === 1
 }
 
-/** The capitalised words before "Ltd". */
+/** Adds the capitalised words before a legal form such as "Ltd". */
 function addOrganisation(scan: Scan, legal: number, found: Matches): void {
   if (!scan.isCapital(legal) && scan.length(legal) < 3) return
   let first = legal

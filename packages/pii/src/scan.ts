@@ -1,4 +1,4 @@
-// A text read once: its words, their kinds, and where words that lend context stand.
+// Scans a text once for its words, their kinds, and the positions of context words.
 
 import { type FoldedText, foldText, OTHER_LOWER, OTHER_UPPER } from './fold.ts'
 import {
@@ -29,23 +29,23 @@ export class Scan {
   readonly size: number
   readonly starts: Int32Array
   readonly ends: Int32Array
-  /** DIGITS, LETTERS and FOREIGN, added up. */
+  /** The kind of each word: a bit mask of DIGITS, LETTERS and FOREIGN. */
   readonly kinds: Uint8Array
-  /** Numbers of words in the lexicon. */
+  /** The number of each word in the lexicon; 0 if it has none. */
   readonly words: Uint16Array
   count = 0
   private readonly byRole: number[][] = Array.from({ length: ROLE_COUNT }, () => [])
   private readonly languages: ReadonlySet<string> | undefined
-  /** Where marks of an earlier redaction end: context does not reach over them. */
+  /** The ends of marks of an earlier redaction, which context does not cross. */
   private readonly walls: number[] = []
 
-  /** `languages`: those whose words count, besides English; all of them if not given. */
+  /** `languages` are those whose words count besides English; default: all. */
   constructor(text: string, languages?: ReadonlySet<string>) {
     this.languages = languages
     this.folded = foldText(text)
     this.codes = this.folded.codes
     this.size = this.folded.size
-    // Words are a character at least, and one stands between two of them.
+    // A word has at least one character, and at least one separates two words.
     const most = (this.size >> 1) + 2
     this.starts = new Int32Array(most)
     this.ends = new Int32Array(most)
@@ -90,12 +90,12 @@ export class Scan {
     return word < this.count && ((code >= 65 && code <= 90) || code === OTHER_UPPER)
   }
 
-  /** Letters with a capital in front. */
+  /** Whether a word consists of letters and begins with a capital. */
   isName(word: number): boolean {
     return this.isLetters(word) && this.isCapital(word)
   }
 
-  /** Whether only such signs stand between a word and the next, three characters at most. */
+  /** Whether only these signs, at most three characters, are between a word and the next. */
   isBesideNext(word: number, signs: readonly number[]): boolean {
     if (word < 0 || word + 1 >= this.count) return false
     const from = this.end(word)
@@ -105,7 +105,7 @@ export class Scan {
     return true
   }
 
-  /** Whether a word of this role stands near, with no mark of a redaction between. */
+  /** Whether a word of this role is near, without a mark of a redaction between. */
   near(role: number, from: number, to: number): boolean {
     const places = this.byRole[role] ?? []
     if (places.length === 0) return false
@@ -119,7 +119,7 @@ export class Scan {
     return this.walls.length === 0 || this.wallBefore(next) <= to
   }
 
-  /** Whether a word of this role stands in the few characters before. */
+  /** Whether a word of this role is in the `reach` characters before `from`. */
   justBefore(role: number, from: number, reach: number): boolean {
     const places = this.byRole[role] ?? []
     const place = places[firstFrom(places, from - reach)]
@@ -139,7 +139,7 @@ export class Scan {
     }
   }
 
-  /** `<US_SSN>` and its like are no words. */
+  /** Skips a mark of a redaction such as `<US_SSN>`, which is not a word. */
   private passMark(from: number): number {
     let i = from + 1
     while (i - from < 32 && ((this.at(i) >= 65 && this.at(i) <= 90) || this.at(i) === 0x5f)) i++
@@ -164,7 +164,7 @@ export class Scan {
     this.ends[word] = i
     this.kinds[word] = kind
     if (kind === LETTERS && i - from <= WORD_MAX) this.addRoles(word, from, i, hash)
-    // The x of an extension and the T of a time are between words.
+    // The x of an extension and the T of a time separate words.
     return kind === DIGITS && KIND[this.at(i)] === LETTERS ? i + 1 : i
   }
 
@@ -175,7 +175,8 @@ export class Scan {
     for (const role of rolesOf(number)) this.byRole[role]?.push(from)
   }
 
-  /** "555-1234x89" and "2026-01-31T10:00": digits, one letter, at most eight digits to the end. */
+  /** Whether a letter splits digits, as in "555-1234x89" and "2026-01-31T10:00": one to eight
+   * digits follow it up to a separator. */
   private splits(i: number): boolean {
     const code = this.at(i) | 0x20
     if (code !== 0x78 && code !== 0x74) return false
@@ -202,9 +203,9 @@ for (let c = 48; c <= 57; c++) KIND[c] = DIGITS
 for (let c = 65; c <= 90; c++) KIND[c] = KIND[c + 32] = LETTERS
 KIND[OTHER_LOWER] = KIND[OTHER_UPPER] = FOREIGN
 
-/** The codes of ASCII signs. */
+/** The character codes of ASCII signs. */
 export const codesOf = (signs: string): readonly number[] =>
   Array.from(signs, (sign) => sign.charCodeAt(0))
 
-/** Roles by name, looked up once. */
+/** The index of a role, by its name. */
 export const role = (name: Role): number => roleIndex(name)

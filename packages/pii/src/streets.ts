@@ -1,4 +1,4 @@
-// Addresses with a structure: a number beside a street's name, boxes, flats and suites.
+// Finds structured addresses: a number beside a street's name, boxes, flats and suites.
 
 import { isDigit } from './fold.ts'
 import { STREET_ENDINGS } from './lexicon.ts'
@@ -13,7 +13,7 @@ const FORCES = role('forces')
 const NAME_WORDS = 4
 const BETWEEN = codesOf(' .#')
 
-/** A word of letters that may belong to an address. */
+/** Finds addresses at a word of letters. */
 export function findStreets(scan: Scan, word: number, found: Matches): void {
   const known = scan.words[word] !== 0
   if (known && scan.has(word, UNIT)) findUnit(scan, word, found)
@@ -23,7 +23,7 @@ export function findStreets(scan: Scan, word: number, found: Matches): void {
     findBefore(scan, word, found)
 }
 
-/** "Apt. 12", "Box 345", with "P.O." before it if it is there. */
+/** Finds "Apt. 12" and "Box 345", with "P.O." if it comes before. */
 function findUnit(scan: Scan, word: number, found: Matches): void {
   const next = word + 1
   if (!isNear(scan, word) || ((scan.kinds[next] ?? 0) & DIGITS) === 0) return
@@ -33,7 +33,7 @@ function findUnit(scan: Scan, word: number, found: Matches): void {
   found.add('STREET_ADDRESS', scan.start(first), scan.end(next), first < word ? 0.7 : 0.55)
 }
 
-/** "APO AE 09012": the letters of the theatre, the code. */
+/** Finds military addresses such as "APO AE 09012": two letters of the theatre, then the code. */
 function findForces(scan: Scan, word: number, found: Matches): void {
   const last = word + 2
   if (!isNear(scan, word) || !isNear(scan, word + 1)) return
@@ -41,7 +41,7 @@ function findForces(scan: Scan, word: number, found: Matches): void {
   found.add('STREET_ADDRESS', scan.start(word), scan.end(last), 0.7)
 }
 
-/** "12 Rue de la Paix", "Via Roma 71": the kind first, a number on either side. */
+/** Finds streets with the kind first and a number on either side: "Via Roma 71". */
 function findAfter(scan: Scan, word: number, found: Matches): void {
   let last = word
   while (last - word < NAME_WORDS && isSpaced(scan, last) && scan.isLetters(last + 1)) last++
@@ -52,7 +52,7 @@ function findAfter(scan: Scan, word: number, found: Matches): void {
   found.add('STREET_ADDRESS', scan.start(first), scan.end(numbered ? last + 1 : last), 0.65)
 }
 
-/** "221 Baker Street", "Hauptstrasse 5": the name before its kind, a number on either side. */
+/** Finds streets with the name before its kind and a number on either side: "221 Baker Street". */
 function findBefore(scan: Scan, word: number, found: Matches): void {
   let first = word
   while (word - first < NAME_WORDS && isSpaced(scan, first - 1) && scan.isName(first - 1)) first--
@@ -64,13 +64,13 @@ function findBefore(scan: Scan, word: number, found: Matches): void {
   found.add('STREET_ADDRESS', start, scan.end(numbered ? word + 1 : word), 0.65)
 }
 
-/** "5", "1634", "12b". */
+/** Whether a word is a house number, such as "5", "1634" or "12b". */
 function isHouse(scan: Scan, word: number): boolean {
   if (word < 0 || word >= scan.count || scan.length(word) > 5) return false
   return isDigit(scan.at(scan.start(word)))
 }
 
-/** One space, with a dot or a comma before it or without. */
+/** Whether one space, optionally after a dot or comma, separates a word from the next. */
 function isSpaced(scan: Scan, word: number): boolean {
   if (word < 0 || word + 1 >= scan.count) return false
   const from = scan.end(word)

@@ -1,4 +1,4 @@
-// Identifiers in one word of letters and digits, and those that are written in parts.
+// Finds identifiers in one word of letters and digits, and those that are written in parts.
 
 import { hash } from 'node:crypto'
 import { characterValue, isMod97 } from './checksums.ts'
@@ -14,7 +14,7 @@ const ZIP = role('zip')
 
 const values = new Uint8Array(16)
 
-/** A word that has letters and digits. */
+/** Finds identifiers at a word that has letters and digits. */
 export function findMixed(scan: Scan, word: number, found: Matches): void {
   const size = scan.length(word)
   const start = scan.start(word)
@@ -27,7 +27,7 @@ export function findMixed(scan: Scan, word: number, found: Matches): void {
     found.add('US_DRIVER_LICENSE', start, scan.end(word), 0.5)
 }
 
-/** A path, a file, part of a longer identifier. */
+/** Whether a word is part of a path, a file name or a longer identifier. */
 function isJoined(scan: Scan, word: number): boolean {
   const before = scan.at(scan.start(word) - 1)
   const after = scan.at(scan.end(word))
@@ -67,7 +67,7 @@ function findCrypto(scan: Scan, word: number, found: Matches): void {
       found.add('CRYPTO', start, end, 0.95)
 }
 
-/** "SW1A 1AA": the outward part, a space, a digit and two letters; capitals. */
+/** Finds postcodes such as "SW1A 1AA": outward part, space, digit and two letters, in capitals. */
 function findPostcode(scan: Scan, word: number, found: Matches): void {
   const next = word + 1
   const start = scan.start(word)
@@ -80,7 +80,7 @@ function findPostcode(scan: Scan, word: number, found: Matches): void {
   found.add('UK_POSTCODE', start, scan.end(next), named ? 0.8 : 0.5)
 }
 
-/** One or two letters, a digit, a digit or a letter or nothing. */
+/** Whether a word is one or two letters, a digit, and optionally a digit or letter. */
 function isOutward(scan: Scan, word: number): boolean {
   const start = scan.start(word)
   const letters = scan.at(start + 1) > 57 ? 2 : 1
@@ -92,7 +92,7 @@ function isCapital(code: number): boolean {
   return code >= 65 && code <= 90
 }
 
-/** Identifiers that begin with digits and go on behind a dash: NIF, Finnish identity codes. */
+/** Finds identifiers of digits that continue after a dash: NIF, Finnish identity codes. */
 export function findDashed(scan: Scan, word: number, found: Matches): void {
   const size = scan.length(word)
   const start = scan.start(word)
@@ -110,7 +110,7 @@ export function findDashed(scan: Scan, word: number, found: Matches): void {
     findHetu(scan, word, found)
 }
 
-/** The sign of the century is - for 1900 and + for 1800. */
+/** Finds a Finnish identity code. The sign of the century is - for 1900 and + for 1800. */
 function findHetu(scan: Scan, word: number, found: Matches): void {
   const start = scan.start(word)
   const from = scan.start(word + 1)
@@ -125,7 +125,7 @@ function findHetu(scan: Scan, word: number, found: Matches): void {
     found.add('FI_PERSONAL_IDENTITY_CODE', start, scan.end(word + 1), 0.75)
 }
 
-/** "QQ 12 34 56 C": five parts, one space or dash between. */
+/** Finds "QQ 12 34 56 C": five parts, separated by one space or dash. */
 export function findSpacedNino(scan: Scan, word: number, found: Matches): void {
   if (scan.length(word) !== 2 || word + 4 >= scan.count || scan.length(word + 4) !== 1) return
   for (let i = 0; i < 4; i++) {
@@ -160,8 +160,8 @@ for (const row of LENGTHS.split(' '))
 const characters = new Uint8Array(34)
 
 /**
- * From a word that begins with a country and two digits; the groups that follow are taken as long
- * as the country's length needs them, one space or dash between.
+ * Finds an IBAN at a word that begins with a country and two digits. Following groups, separated by
+ * one space or dash, are added up to the country's length.
  */
 function findIban(scan: Scan, word: number, found: Matches): void {
   const start = scan.start(word)
@@ -190,12 +190,12 @@ function findIban(scan: Scan, word: number, found: Matches): void {
 const BASE58 = positions('123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz')
 const BECH32 = positions('qpzry9x8gf2tvdw0s3jn54khce6mua7l')
 const ADDRESS_BYTES = 25
-/** The rest is the check: the first bytes of the SHA-256 of the SHA-256 of these. */
+/** The remaining bytes are the check: the first bytes of SHA-256(SHA-256) of these. */
 const HASHED_BYTES = 21
 
 const sha256 = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer')
 
-/** A word from `from` to `to`: 26 to 35 characters of Base58 that begin with 1 or 3. */
+/** Whether a word is 26 to 35 characters of Base58 that begin with 1 or 3, with a valid check. */
 function isBase58Address(codes: Uint8Array, from: number, to: number): boolean {
   const size = to - from
   if (size < 26 || size > 35 || (codes[from] !== 0x31 && codes[from] !== 0x33)) return false
@@ -206,7 +206,7 @@ function isBase58Address(codes: Uint8Array, from: number, to: number): boolean {
   return bytes.subarray(HASHED_BYTES).every((byte, at) => byte === check[at])
 }
 
-/** How often a value stands in front: each zero byte is written as one "1", and nothing else is. */
+/** Counts a leading value. Each leading zero byte is written as one "1", and nothing else is. */
 function leading(values: Uint8Array, from: number, value: number): number {
   let count = 0
   while (values[from + count] === value) count++
@@ -215,11 +215,11 @@ function leading(values: Uint8Array, from: number, value: number): number {
 
 const bytes25 = new Uint8Array(ADDRESS_BYTES)
 const limbs = new Float64Array(9)
-/** Characters taken at once: 58 to the fourth times a limb of 24 bits is exact in a number. */
+/** Characters per step: 58 to the fourth times a limb of 24 bits is exact in a double. */
 const AT_ONCE = 4
 const LIMB_DOWN = 1 / 0x1000000
 
-/** Nine limbs of 24 bits hold what 35 characters may say; only 25 bytes are an address. */
+/** Decodes Base58. Nine limbs of 24 bits hold 35 characters; only 25 bytes are an address. */
 function base58Bytes(codes: Uint8Array, from: number, to: number): Uint8Array | undefined {
   limbs.fill(0)
   for (let i = from; i < to; i += AT_ONCE) {
@@ -246,13 +246,13 @@ function base58Bytes(codes: Uint8Array, from: number, to: number): Uint8Array | 
   return bytes25
 }
 
-/** A word that begins with bc1, in one case throughout. */
+/** Whether a word is a Bech32 address: it begins with bc1 and has one case throughout. */
 function isBech32Address(codes: Uint8Array, from: number, to: number): boolean {
   const size = to - from
   if (size < 14 || size > 74) return false
   const lower = codes[from] === 0x62
   let check = 1
-  // The part before the separator, expanded: high bits of "bc", zero, low bits.
+  // The expanded part before the separator: high bits of "bc", zero, low bits.
   for (const value of [3, 3, 0, 2, 3]) check = polymodStep(check, value)
   for (let i = from + 3; i < to; i++) {
     const code = codes[i] ?? 0

@@ -1,4 +1,4 @@
-// Typed envelopes around what can be verified, and their recognition in bare JSON.
+// Typed envelopes around verifiable documents, and the recognition of such documents in bare JSON.
 
 import { isObject } from './core/shape.ts'
 import { CONFORMANCE_KIND } from './documents/conformance-result.ts'
@@ -6,7 +6,7 @@ import { TENANT_ERASURE_KIND } from './documents/tenant-erasure.ts'
 import { TENANT_MOVE_KIND } from './documents/tenant-move.ts'
 import { recordKindOf } from './records/rules.ts'
 
-/** The input of `verifyEnvelope`. Its content is unvalidated. */
+/** The input of `verifyEnvelope`. Its content is not validated. */
 export type Envelope =
   | { readonly type: 'breadcrumbs'; readonly breadcrumbs: unknown }
   | { readonly type: 'epoch'; readonly epoch: unknown }
@@ -21,7 +21,7 @@ export type Envelope =
   | {
       readonly type: 'erasure_manifest'
       readonly manifest: unknown
-      /** Left out: the manifest alone. */
+      /** If absent, only the manifest is verified. */
       readonly certificates?: unknown
     }
   | { readonly type: 'decision'; readonly decision: unknown }
@@ -70,7 +70,7 @@ function hasItems(value: Readonly<Record<string, unknown>>): boolean {
  * Recognises an answer of the API as it was saved: a certificate, epoch, inclusion proof,
  * consistency proof, breadcrumb, decision, memory, receipt; an array or a page of these; an
  * envelope.
- * Null for anything else.
+ * Returns null for anything else.
  */
 export function detectEnvelope(json: unknown): Envelope | null {
   if (isEnvelope(json)) return json
@@ -90,7 +90,7 @@ function detectRecord(json: PlainObject): Envelope | null {
   if (isManifest(json)) return { type: 'erasure_manifest', manifest: json }
   if (has(json, 'certificate_id', 'outcome')) return { type: 'certificate', certificate: json }
   if (has(json, 'issuer_key_id', 'cgr_score')) return { type: 'attestation', attestation: json }
-  // By either, so that a proof that lost a member is no epoch, which it could pass for.
+  // Either pair of members is enough: a proof that lost one must not pass for an epoch.
   if (has(json, 'included', 'breadcrumb_seq') || has(json, 'audit_path', 'breadcrumb'))
     return { type: 'proof', proof: json }
   if (isObject(json['from']) && isObject(json['to']) && has(json, 'path')) {
@@ -103,14 +103,14 @@ function detectRecord(json: PlainObject): Envelope | null {
   if (has(json, 'receipt_id', 'step_id')) return { type: 'receipt', receipt: json }
   if (isObject(json['execution_receipt'])) return detectRecord(json['execution_receipt'])
   if (isObject(json['decision'])) return detectRecord(json['decision'])
-  // The destruction of a tenant as the API answers it.
+  // The API returns the certificate of a destroyed tenant within the destruction.
   if (isObject(json['certificate'])) return detectRecord(json['certificate'])
   return detectRegistryRecord(json)
 }
 
 // A document, a registry row with a document, or an approval request.
 function detectRegistryRecord(json: PlainObject): Envelope | null {
-  // It names the kind of the record that it is about.
+  // Tested first: its `record_kind` is that of the record that the approval is about.
   if (has(json, 'request_id', 'proposal_digest', 'decision', 'attestation'))
     return { type: 'record', kind: 'approval', record: json }
   if (has(json, 'report_id', 'content', 'content_hash'))
@@ -126,7 +126,7 @@ function detectRegistryRecord(json: PlainObject): Envelope | null {
   return isObject(json['document']) ? detectRegistryRecord(json['document']) : null
 }
 
-// The answer of the API names both epochs side by side.
+// The API returns the members of both epochs side by side.
 function flatConsistency(json: PlainObject): Envelope {
   const epoch = (side: 'from' | 'to') => ({
     epoch_number: json[`${side}_epoch`],
@@ -139,7 +139,7 @@ function flatConsistency(json: PlainObject): Envelope {
   return { type: 'consistency', from: epoch('from'), to: epoch('to'), path: json['path'] }
 }
 
-// The pages of the API carry their items under the plural of the record's name.
+// Pages of the API have their items under the plural of the record's name.
 function detectPage(json: PlainObject): Envelope | null {
   const pages = [
     ...['breadcrumbs', 'epochs', 'certificates', 'decisions', 'memories', 'items'],
@@ -165,7 +165,7 @@ function looksLikeBreadcrumb(value: unknown): boolean {
   return isObject(value) && has(value, 'breadcrumb_id', 'prev_id')
 }
 
-// A manifest alone, or the first of a bundle: what follows it are its certificates.
+// A manifest alone, or the first item of a bundle, which its certificates follow.
 function isManifest(value: unknown): boolean {
   return isObject(value) && value['record_kind'] === 'erasure_manifest'
 }

@@ -1,4 +1,4 @@
-// The package's face: canonical bytes, signatures, Merkle proofs and the offline verifier.
+// The public interface of the package: canonical bytes, signatures, Merkle proofs, the verifier.
 
 export * from './core/canonical.ts'
 export * from './core/digest.ts'

@@ -1,5 +1,5 @@
-// Recognises the documents in the text of a saved file and verifies each: what `custos verify` and
-// the verify page share.
+// Recognises and verifies the documents in the text of a saved file, for `custos verify` and the
+// verify page.
 import { sha256 } from './core/digest.ts'
 import { hasDuplicateKey } from './core/duplicate-keys.ts'
 import { fromBase64, fromHex, toHex } from './core/encoding.ts'
@@ -21,7 +21,7 @@ export type SavedDocument =
       readonly kind: 'json'
       readonly where: string
       readonly envelope: Envelope
-      /** What was saved: the envelope may hold only a part of it. */
+      /** The saved value, of which the envelope may contain only a part. */
       readonly saved?: unknown
     }
   | { readonly kind: 'checkpoint'; readonly where: string; readonly text: string }
@@ -30,10 +30,10 @@ export type SavedDocument =
   | { readonly kind: 'unknown'; readonly where: string; readonly reason: string }
 
 const TLOG_PROOF = 'c2sp.org/tlog-proof@'
-// A signed note: the text, an empty line, lines that start with an em dash.
+// A signed note: its text, an empty line, then lines that start with an em dash.
 const SIGNED_NOTE = /^[^\n{[]+\n[0-9]+\n[^\n]+\n[\s\S]*\n— /
 
-/** The documents of a file. `where` is the part of the file, empty for the whole file. */
+/** Recognises the documents in a file. `where` names a part of the file; empty for all of it. */
 export function readSavedDocuments(saved: string): SavedDocument[] {
   const text = withoutMark(saved)
   if (text.startsWith(TLOG_PROOF)) return [{ kind: 'tlog_proof', where: '', text }]
@@ -46,23 +46,23 @@ export function readSavedDocuments(saved: string): SavedDocument[] {
     : [recogniseDocument(whole, '')]
 }
 
-/** Documents in one file: `{"custos_bundle": 1, "documents": [...]}`, with or without `keys`. */
+/** Whether a value is a bundle: `{"custos_bundle": 1, "documents": [...]}`, optionally `keys`. */
 function isBundle(value: unknown): value is { readonly documents: readonly unknown[] } {
   return isObject(value) && value['custos_bundle'] === 1 && Array.isArray(value['documents'])
 }
 
-/** Some programs begin a text file with a byte order mark. */
+/** Removes the byte order mark with which some programs begin a text file. */
 const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '')
 
 function readLines(text: string): SavedDocument[] {
   const lines = text.split('\n').map((line, i) => ({ line: line.trim(), where: `line ${i + 1}` }))
   const filled = lines.filter(({ line }) => line !== '')
-  // What is no JSON from the beginning on is not read to its end: it may have millions of lines.
+  // A file whose first lines are not JSON is not parsed further: it may have millions of lines.
   const first = filled.length < 2 ? [] : filled.slice(0, 100)
   if (first.every(({ line }) => parse(line).reason === NOT_JSON))
     return [{ kind: 'unknown', where: '', reason: NOT_JSON }]
   const values = filled.map(({ line, where }) => ({ where, ...parse(line) }))
-  // Of a file with such a line nothing else is said.
+  // If a line has a duplicate key, the file gets no other result.
   const doubled = values.flatMap(({ where, reason }): SavedDocument[] =>
     reason === null || reason === NOT_JSON ? [] : [{ kind: 'unknown', where, reason }],
   )
@@ -94,7 +94,7 @@ function isExportHeader(value: unknown): boolean {
 
 const NOT_JSON = 'not JSON'
 
-/** `reason`: why the text says nothing; null: it says `value`. */
+/** Parses JSON. `reason` says why the text was not accepted; null if `value` is valid. */
 function parse(text: string): { value: unknown; reason: string | null } {
   let value: unknown
   try {
@@ -110,24 +110,24 @@ export type TrustedInputs = {
   readonly keys: readonly PublishedKey[]
   /** The log entry that a tlog-proof proves: such a proof names the entry by position only. */
   readonly entry: unknown
-  /** Witnesses that must have cosigned each checkpoint: their vkeys, and how many of them. */
+  /** Witnesses that must have cosigned each checkpoint: their vkeys, and how many must have. */
   readonly witnesses?: { readonly keys: readonly string[]; readonly required?: number | undefined }
   /**
-   * Verifies the RFC 3161 token on a text: each epoch must have one. Given by the caller, because
-   * certificates need more of the platform than a browser has.
+   * Verifies the RFC 3161 token of a text. If given, each epoch must have a token. The caller
+   * supplies it, because X.509 certificates need functions that a browser does not have.
    */
   readonly timestamp?: (
     text: string,
     token: Uint8Array,
   ) => {
     readonly ok: boolean
-    /** The time in the token, as an epoch shows it. */
+    /** The time in the token, in the form of `stamped_at` of an epoch. */
     readonly at?: string
     readonly reason?: string
   }
 }
 
-/** The verdict on one document; malformed documents are invalid, they do not throw. */
+/** Verifies one document. A malformed document is invalid and does not throw. */
 export async function verifySavedDocument(
   document: SavedDocument,
   trust: TrustedInputs,
@@ -142,7 +142,7 @@ export async function verifySavedDocument(
     : skip(witnessed, 'timestamp: needs the certificate of its authority')
 }
 
-/** What a saved answer says and no signature covers. */
+/** The parts of a saved answer that no signature covers. */
 function unsignedParts(document: SavedDocument, { witnesses }: TrustedInputs): string[] {
   if (document.kind !== 'json') return []
   const { envelope, saved = envelope } = document
@@ -218,7 +218,7 @@ function checkTimestamp(
   return { name: `timestamp ${at}`, ok: true }
 }
 
-/** Undefined: the document shows none. */
+/** The timestamp of the document's checkpoint; undefined if it shows none. */
 function timestampOf(document: SavedDocument) {
   const shown = shownCheckpoint(document)
   if (!shown || !isObject(shown['timestamp'])) return undefined
@@ -227,8 +227,8 @@ function timestampOf(document: SavedDocument) {
 }
 
 /**
- * The members of an answer that show its checkpoint with what others signed of it; null: it shows
- * none. Of two checkpoints it is the later one: the proof leads from it to the earlier.
+ * The object of an answer that has its checkpoint, cosignatures and timestamp; null if there is
+ * none. Of two checkpoints it is the later one, whose consistency with the earlier one is proven.
  */
 function shownCheckpoint(document: SavedDocument) {
   if (document.kind !== 'json') return null
@@ -239,14 +239,14 @@ function shownCheckpoint(document: SavedDocument) {
   return null
 }
 
-/** Whether what is verified rests on a checkpoint that nobody may have cosigned. */
+/** Whether the document depends on a checkpoint, which may lack cosignatures. */
 function hasCheckpoint(envelope: Envelope): boolean {
   if (envelope.type === 'list')
     return envelope.items.map(detectEnvelope).some((item) => item !== null && hasCheckpoint(item))
   return ['epoch', 'proof', 'consistency'].includes(envelope.type)
 }
 
-/** The checkpoint of a document with the cosignatures that are shown beside it, or null. */
+/** The checkpoint of a document with its cosignatures; null if it has no checkpoint. */
 function cosignedNote(document: SavedDocument): string | null {
   if (document.kind === 'checkpoint') return document.text
   if (document.kind === 'tlog_proof') return document.text.slice(document.text.indexOf('\n\n') + 2)
@@ -258,7 +258,7 @@ function cosignedNote(document: SavedDocument): string | null {
   try {
     return appendLines(checkpoint, lines.join(''))
   } catch {
-    // What is shown as cosignatures is none.
+    // The shown cosignatures are not signature lines.
     return checkpoint
   }
 }
@@ -335,7 +335,7 @@ function leafOf(entry: Breadcrumb): Uint8Array {
   try {
     return fromHex(breadcrumbId(entry))
   } catch {
-    // Without a canonical form there is no hash, so nothing can match.
+    // A value without a canonical form has no hash, so nothing can match.
     return new Uint8Array(0)
   }
 }
@@ -352,7 +352,7 @@ function toVerdict(
   return { valid: false, ...shared, reason }
 }
 
-// A key id is the start of the digest of the key; older ids are longer.
+// Lengths of key ids, which are prefixes of the key's digest; older ids are longer.
 const ID_LENGTHS = [32, 16] as const
 const PURPOSES = [
   'decision',
@@ -364,15 +364,15 @@ const PURPOSES = [
 ] as const
 
 /**
- * The keys in the text of an answer of GET /v1/gcrumbs/public_key, of its bare list or of a bundle;
- * none for any other text.
+ * The keys in the text of an answer of GET /v1/gcrumbs/public_key, of its bare list or of a bundle.
+ * Returns an empty list for any other text.
  */
 export function readKeyList(text: string): readonly PublishedKey[] {
   const { value: parsed } = parse(withoutMark(text))
   return readKeys(isObject(parsed) ? parsed['keys'] : parsed)
 }
 
-/** One public key, as 64 hex digits: trusted for every purpose and at every time. */
+/** A key list that trusts one public key (64 hex digits) for every purpose at every time. */
 export function trustedKeys(hex: string): readonly PublishedKey[] {
   const public_key = hex.toLowerCase()
   const digest = toHex(sha256(fromHex(public_key)))

@@ -1,4 +1,4 @@
-// The offline verifier: one entrance for everything that can be checked.
+// The offline verifier: one entry point for everything that can be verified.
 import { canonicalBytes, type JsonObject } from './core/canonical.ts'
 import { sha256 } from './core/digest.ts'
 import { toBase64, toHex } from './core/encoding.ts'
@@ -37,9 +37,8 @@ import { isStatementKind, verifyStatement } from './reputation/identity.ts'
 import { verifyReceipt } from './reputation/receipt.ts'
 
 /**
- * Verifies a typed envelope with the published keys. Input is never trusted and never makes it
- * throw: what cannot be read is not valid, with the reason. Rejects only where the platform itself
- * has no Ed25519.
+ * Verifies a typed envelope with the published keys. The input is untrusted and never makes it
+ * throw: unreadable input is invalid, with the reason. Rejects only if the platform has no Ed25519.
  */
 export async function verifyEnvelope(envelope: unknown, context: LogContext): Promise<Verdict> {
   if (!isEnvelope(envelope)) return malformedVerdict('unknown', 'not an envelope of a known type')
@@ -80,13 +79,13 @@ function verifyOne(
   }
 }
 
-// A value that is no list counts as an empty list: the manifest then reports what is missing.
+// A value that is not a list counts as a list of one item.
 function listOf(certificates: unknown): readonly unknown[] | undefined {
   if (certificates === undefined) return undefined
   return Array.isArray(certificates) ? certificates : [certificates]
 }
 
-// One check for each item, so that a page of a thousand stays readable.
+// One check for each item, so that the result of a page of a thousand items stays readable.
 async function verifyList(items: readonly unknown[], context: LogContext): Promise<Verdict> {
   const findings = startVerdict()
   for (const [i, item] of items.entries()) {
@@ -106,7 +105,7 @@ function addNew(list: string[], more: readonly string[]): void {
   for (const text of more) if (!list.includes(text)) list.push(text)
 }
 
-/** A record signed under the domain of its kind. */
+/** Verifies a record that is signed under the domain of its kind. */
 async function verifyRecord(kind: unknown, value: unknown, context: LogContext): Promise<Verdict> {
   const rules = rulesOf(kind)
   if (rules) return verifyRegistryRecord(rules, value, context.keys)
@@ -139,7 +138,7 @@ async function verifyRecord(kind: unknown, value: unknown, context: LogContext):
   return finishVerdict('record', findings)
 }
 
-/** The version that is signed now; reports of version 1 do not name theirs. */
+/** The current report version. Reports of version 1 have no `report_version`. */
 export const REPORT_VERSION = 2
 
 const isSection = (section: unknown): boolean =>
@@ -151,13 +150,13 @@ const isSection = (section: unknown): boolean =>
   Object.values(section['figures']).every(isCount)
 
 /**
- * The signed bytes of a report, in the domain of the version that it names: `custos/report/v1` for
- * one that names none. Throws ProofError `not_canonical` when the report has no canonical form.
+ * The signed bytes of a report, in the domain of its version: `custos/report/v1` if it names none.
+ * Throws ProofError `not_canonical` if the report has no canonical form.
  */
 export const reportBytes = (report: JsonObject): Uint8Array =>
   signedBytes('report', report, report['report_version'] === undefined ? 1 : REPORT_VERSION)
 
-/** A report names the SHA-256 of its content, which the audit log holds too. */
+/** Verifies a report, which contains the SHA-256 of its content, as the audit log does too. */
 export async function verifyReport(
   value: unknown,
   keys: readonly PublishedKey[],
@@ -184,7 +183,7 @@ export async function verifyReport(
   const follows = isObject(content) && content_hash === toHex(sha256(canonicalBytes(content)))
   addCheck(findings, 'content_hash', follows, 'does not follow from the content')
   findings.notChecked.push('what the report counts: see the entries of the log that it names')
-  // Reports are signed by the key of the registries' records.
+  // The record key, which also signs records of registries, signs reports.
   const claim = { message, signature, public_key, key_id, purpose: 'record' }
   await checkSignature(findings, isText(created_at) ? { ...claim, at: created_at } : claim, keys)
   return finishVerdict('record', findings)

@@ -1,4 +1,4 @@
-// The face of the package: reports, access letters and proofs of erasure as pages, PDFs and OSCAL.
+// The public interface: reports, access letters and erasure proofs as pages, PDFs and OSCAL.
 
 export { htmlReport } from './html/page.ts'
 export { htmlDocument } from './html/plain-page.ts'

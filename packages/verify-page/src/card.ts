@@ -71,7 +71,7 @@ function verdictParts(
 
 const LINE_MARKS = { ok: '✓', failed: '✕', undecided: '○' } as const
 
-/** Where there is no verdict, a check that failed for want of keys is undecided. */
+/** If there is no verdict, a check that failed because of missing keys is undecided. */
 function checkLine(
   { name, ok, detail }: Verdict['checks'][number],
   record: unknown,
@@ -90,7 +90,7 @@ function checkLine(
   return el('li', { class: state }, mark, text)
 }
 
-/** The member that a failed check is about, as it is in the file. */
+/** The member that a failed check is about, as the file has it. */
 function memberText(name: string, record: unknown): string | null {
   if (!isObject(record)) return null
   const [last = name, side] = name.split('.').reverse()
@@ -119,9 +119,9 @@ function signers({ valid_with }: Verdict, keys: readonly PublishedKey[]): Node[]
 
 const dayOf = (time: string): string => time.slice(0, 10)
 
-// The bytes under a document's signature, for a reader who wants to see them.
+// The bytes that a document's signature covers, for readers who want to see them.
 
-/** Null where nothing in the document is signed, or where it cannot be read. */
+/** The signed bytes; null if nothing in the document is signed or it cannot be read. */
 function signedMessageOf(document: SavedDocument): Uint8Array | null {
   try {
     if (document.kind === 'checkpoint') return noteBody(document.text)
@@ -153,13 +153,13 @@ function messageOf(envelope: Envelope): Uint8Array | null {
   return nestedMessage(record)
 }
 
-/** Rows of the registries carry the signed document inside. */
+/** The signed bytes of a registry row, which contains the signed document. */
 function nestedMessage(record: Readonly<Record<string, unknown>>): Uint8Array | null {
   const { document } = record
   return isObject(document) ? readBase64(document['signed_bytes']) : null
 }
 
-/** What is signed of a note: up to and with the line feed before the empty line. */
+/** The signed part of a note: up to and including the line feed before the empty line. */
 function noteBody(note: string): Uint8Array | null {
   const end = note.indexOf('\n\n')
   return end < 0 ? null : utf8(note.slice(0, end + 1))
@@ -177,14 +177,14 @@ function signedView(message: Uint8Array): HTMLElement {
 function printable(bytes: Uint8Array): string | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    // Identifiers of 16 bytes may be text by chance.
+    // A 16-byte identifier may be valid text by chance.
     return bytes.length > 16 ? text : null
   } catch {
     return null
   }
 }
 
-/** The plain members of the record, in their order. */
+/** The members of the record that are plain values, in their order. */
 function factsOf({ document }: Judgement): (readonly [string, string])[] {
   const record = document.kind === 'json' ? recordOf(document.envelope) : null
   if (!isObject(record)) return []

@@ -1,5 +1,5 @@
-// Elements of the page. Everything from a document is text, never HTML: the page's policy forbids
-// the rest.
+// Elements of the page. Content of a document is only inserted as text, never as HTML, which the
+// page's content security policy forbids too.
 
 /** An element with attributes, listeners (`on`) and children; `null` children are left out. */
 export function el<K extends keyof HTMLElementTagNameMap>(
@@ -26,7 +26,7 @@ export function button(text: string, press: () => void, look = ''): HTMLButtonEl
   return el('button', { type: 'button', class: look, on: { click: press } }, text)
 }
 
-/** A section that opens; its content is made when it is first opened. */
+/** A collapsible section. Its content is created when it is first opened. */
 export function disclosure(title: string, content: () => Node): HTMLDetailsElement {
   const body = el('div', { class: 'opened' })
   const details = el('details', {}, el('summary', {}, title), body)
@@ -42,7 +42,7 @@ export function rows(pairs: readonly (readonly [string, Node | string])[]): HTML
   return list
 }
 
-/** A field to paste into, with the button that takes its text. */
+/** A field to paste text into, with the button that submits it. */
 export function pasteField(
   id: string,
   { label, action }: { label: string; action: string },

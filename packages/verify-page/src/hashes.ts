@@ -1,7 +1,7 @@
-// SHA-256 (FIPS 180-4) and BLAKE2b (RFC 7693), short enough for one page. The build puts them in
-// the place of @noble/hashes, which they are tested against.
+// SHA-256 (FIPS 180-4) and BLAKE2b (RFC 7693) in little code. The build of the page replaces
+// @noble/hashes by them; they are tested against it.
 
-/** The whole part of the root of `n`: exact, in integers. */
+/** The integer part of the root of `n`, computed exactly. */
 function rootOf(n: bigint, degree: bigint): bigint {
   let root = 0n
   for (let bit = 1n << 72n; bit > 0n; bit >>= 1n) if ((root | bit) ** degree <= n) root |= bit
@@ -11,7 +11,7 @@ function rootOf(n: bigint, degree: bigint): bigint {
 const PRIMES = Array.from({ length: 312 }, (_, i) => i).filter(
   (n) => n > 1 && !Array.from({ length: n }, (_, i) => i).some((d) => d > 1 && n % d === 0),
 )
-/** The constants of both hashes: the fractions of roots of the first primes. */
+/** The constants of both hashes: fractional parts of roots of the first primes. */
 const ROUNDS = PRIMES.map((n) => Number(BigInt.asIntN(32, rootOf(BigInt(n) << 96n, 3n))))
 const BLAKE_START = PRIMES.slice(0, 8).map((n) => BigInt.asUintN(64, rootOf(BigInt(n) << 128n, 2n)))
 const START = BLAKE_START.map((word) => Number(word >> 32n))
@@ -72,7 +72,7 @@ function compress(state: Int32Array, schedule: Int32Array): void {
   for (const [i, word] of [a, b, c, d, e, f, g, h].entries()) state[i] = (state[i] ?? 0) + word
 }
 
-/** Unkeyed, with a digest of `dkLen` bytes. In 64-bit integers: what it hashes here is short. */
+/** Unkeyed BLAKE2b with a digest of `dkLen` bytes. Slow 64-bit BigInts suffice for short inputs. */
 export function blake2b(bytes: Uint8Array, { dkLen }: { dkLen: number }): Uint8Array {
   const state = BigUint64Array.from(BLAKE_START)
   state[0] = (state[0] ?? 0n) ^ 0x01010000n ^ BigInt(dkLen)

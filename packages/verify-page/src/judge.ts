@@ -1,5 +1,5 @@
-// What the page says of each document: the verdict of the verifier, and the cases in which there
-// cannot be one.
+// The judgement of each document: the verdict of the verifier, or the reason why there cannot be
+// one.
 
 import {
   type Envelope,
@@ -15,7 +15,7 @@ import {
   verifySavedDocument,
 } from '@custos/proof'
 
-/** Why there is no verdict. */
+/** The reason why there is no verdict. */
 type Obstacle = 'no_keys' | 'no_ed25519' | 'no_entry' | 'unknown'
 
 export interface SavedFile {
@@ -33,7 +33,7 @@ export interface Judgement {
   readonly verdict: Verdict | null
 }
 
-/** Documents verified between two pauses, so that the page answers while it works. */
+/** Number of documents to verify between pauses, so that the page stays responsive. */
 const AT_ONCE = 32
 
 export function toSavedFile(name: string, bytes: Uint8Array): SavedFile {
@@ -44,7 +44,7 @@ export function toSavedFile(name: string, bytes: Uint8Array): SavedFile {
 export const isKeyFile = ({ text }: SavedFile): boolean =>
   readKeyList(text).length > 0 && documentsOf(text).every(({ kind }) => kind === 'unknown')
 
-/** The documents of a file; those of a page or list are documents of their own. */
+/** The documents of a file. Items of a page or list become separate documents. */
 export function documentsOf(text: string): SavedDocument[] {
   return readSavedDocuments(text).flatMap((document) => {
     if (document.kind !== 'json' || document.envelope.type !== 'list') return [document]
@@ -58,7 +58,7 @@ export function documentsOf(text: string): SavedDocument[] {
   })
 }
 
-/** Joins each manifest with its certificates, where all of them are among the documents. */
+/** Joins each manifest with its certificates if all of them are among the documents. */
 export function joinManifests(documents: readonly SavedDocument[]): SavedDocument[] {
   const certificates = new Map(
     documents.flatMap((document) => {
@@ -84,7 +84,7 @@ export function joinManifests(documents: readonly SavedDocument[]): SavedDocumen
   })
 }
 
-/** The log entries among the documents: a tlog-proof names the one it proves by its position. */
+/** The log entries among the documents, from which a tlog-proof selects one by its position. */
 export function entriesOf(documents: readonly SavedDocument[]): unknown[] {
   return documents.flatMap((document) => {
     if (document.kind !== 'json') return []
@@ -101,7 +101,7 @@ export interface Trust {
   readonly entries: readonly unknown[]
 }
 
-/** In the order of the documents; `show` is told how many are done. */
+/** Judges documents in their order. `show` is called with the number that is done. */
 export async function judgeAll(
   documents: readonly SavedDocument[],
   trust: Trust,
@@ -126,7 +126,7 @@ export async function judge(document: SavedDocument, trust: Trust): Promise<Judg
     if (document.kind === 'tlog_proof') entry = await findEntry(document, trust)
     verdict = await verifySavedDocument(document, { keys, entry })
   } catch {
-    // The verifier rejects only where the browser has no Ed25519.
+    // The verifier rejects only if the browser has no Ed25519.
     return obstructed(document, 'no_ed25519', null)
   }
   if (verdict.valid) return { ...obstructed(document, null, verdict), outcome: 'valid' }
@@ -138,10 +138,10 @@ export async function judge(document: SavedDocument, trust: Trust): Promise<Judg
   return { ...obstructed(document, null, verdict), outcome: 'not_valid' }
 }
 
-/** How checks end that no document can pass without a key list. */
+/** Matches the details of checks that no document can pass without a key list. */
 const KEY_WANTED = /(^|[ :])(unknown_key|by no published key)$/
 
-/** Of the entries at the position that the proof names, the one that it proves, or else any. */
+/** The entry at the position in the proof that the proof proves, or else any entry there. */
 async function findEntry(
   document: SavedDocument & { readonly kind: 'tlog_proof' },
   { keys, entries }: Trust,
@@ -167,7 +167,7 @@ function typeOf(document: SavedDocument): string {
   return envelope.type === 'record' ? String(envelope.kind) : envelope.type
 }
 
-/** The record inside an envelope: what is shown, changed and looked into. */
+/** The record in an envelope, which is shown and can be edited. */
 export function recordOf(envelope: Envelope): unknown {
   switch (envelope.type) {
     case 'erasure_manifest':

@@ -1,4 +1,4 @@
-// The keys that the reader trusts: where they came from, and a fingerprint to compare.
+// The panel of trusted keys: their sources, and a fingerprint to compare.
 
 import {
   canonicalBytes,
@@ -11,7 +11,7 @@ import {
 import { button, disclosure, el, pasteField } from './dom.ts'
 import { fill, texts } from './texts.ts'
 
-/** Public: the answer needs no credential. */
+/** The path of the key list, which is public and needs no credential. */
 const KEYS_PATH = '/v1/gcrumbs/public_key'
 const PAGE_PATH = /^\/verify\/?$/
 

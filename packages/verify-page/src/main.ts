@@ -1,4 +1,4 @@
-// The page: takes files and keys, judges, and shows the results.
+// The page: accepts files and keys, verifies, and shows the results.
 
 import { readKeyList } from '@custos/proof'
 import { badge, cardBody, explanation, titleOf } from './card.ts'
@@ -18,9 +18,9 @@ import { keyPanel } from './key-panel.ts'
 import { fill, texts } from './texts.ts'
 
 const FILE_BYTES_MAX = 100 * 1024 * 1024
-/** Documents of one file shown at a time. */
+/** The most documents of one file that are shown at a time. */
 const SHOWN_MAX = 100
-/** Of several documents in a file, those that are not valid are open from the start. */
+/** The most invalid documents of a file that are initially open. */
 const OPEN_MAX = 10
 
 let files: readonly SavedFile[] = []
@@ -58,7 +58,7 @@ async function add(given: Iterable<File>): Promise<void> {
   take(read)
 }
 
-/** Sorts key lists from documents. A file of the same name and content is there once. */
+/** Separates key lists from documents. A file with the same name and content is added once. */
 function take(given: readonly SavedFile[]): void {
   for (const file of given) {
     const keys = readKeyList(file.text)
@@ -127,7 +127,7 @@ function fileCard(file: SavedFile, judged: readonly Judgement[], trust: Trust): 
   return card
 }
 
-/** All valid is valid; otherwise the worst there is. */
+/** The overall outcome: the worst one of the documents. */
 function outcomeOf(judged: readonly Judgement[]): Judgement['outcome'] {
   const counts = tally(judged)
   if (counts.not_valid > 0) return 'not_valid'
@@ -137,7 +137,7 @@ function outcomeOf(judged: readonly Judgement[]): Judgement['outcome'] {
 const summaryOf = (judged: readonly Judgement[]): string =>
   fill(texts.summary, { n: judged.length, ...tally(judged) })
 
-/** Documents of one file, those that are not valid first. */
+/** Lists the documents of one file, invalid ones first. */
 function documentList(judged: readonly Judgement[], trust: Trust): HTMLElement {
   const order = { not_valid: 0, cannot_judge: 1, valid: 2 } as const
   const sorted = judged.toSorted((a, b) => order[a.outcome] - order[b.outcome])

@@ -123,7 +123,7 @@ const problems: Readonly<Record<string, string>> = {
   unsigned: 'there is no signature',
 }
 
-/** What holds when a check holds, by the last part of its name. */
+/** What a passed check means, by the last part of its name. */
 const checks: Readonly<Record<string, string>> = {
   signed_bytes: 'The signed bytes follow from the record as shown',
   signature: 'The signature belongs to this content',

@@ -7,7 +7,7 @@ export interface ApprovalOptions {
   readonly client: Custos
   /**
    * The operation that policies name; default: `tool_execution`, which policies of the types
-   * `tool_deny` and `hitl_required` understand. One of your own begins with `custom.`.
+   * `tool_deny` and `hitl_required` support. Your own operations begin with `custom.`.
    */
   readonly operation?: string | ((call: ToolCallView) => string)
 }
@@ -38,29 +38,29 @@ async function evaluate(
 }
 
 /**
- * For `toolApproval` of AI SDK 7: an allowed tool runs, a denied one does not and the model is told
- * why, an escalated one waits for the approval of the user.
+ * A function for `toolApproval` of AI SDK 7. An allowed tool runs, a denied tool does not run and
+ * the model gets the reason, an escalated tool waits for the approval of the user.
  */
 export function custosApproval(options: ApprovalOptions) {
   requireClient('custosApproval', options)
   return async ({ toolCall }: { toolCall: ToolCallView }) => {
     const verdict = await evaluate(options, toolCall, false)
     if (verdict.type === 'allowed') return 'not-applicable' as const
-    // Early releases of version 7 take no reason with a request for approval.
+    // Early releases of version 7 accept no reason with a request for approval.
     if (verdict.type === 'escalated') return 'user-approval' as const
     return { type: 'denied' as const, reason: verdict.reason }
   }
 }
 
-/** As much of a tool as is guarded. */
+/** The members of a tool that the guard uses. */
 interface GuardedTool {
   execute?: ((input: never, options: never) => unknown) | undefined
   needsApproval?: unknown
 }
 
 /**
- * The same for AI SDK 6, which asks the tools: an escalated tool `needsApproval`, and a denied one
- * throws the reason instead of running.
+ * The equivalent for AI SDK 6, which asks the tools: an escalated tool `needsApproval`, and a
+ * denied tool throws the reason instead of running.
  */
 export function custosGuard<Tools extends Record<string, GuardedTool>>(
   tools: Tools,

@@ -10,7 +10,7 @@ import {
   storeOf,
 } from '../scope.ts'
 
-/** One call of the model, as it is recorded. */
+/** One recorded call of the model. */
 export interface Turn {
   readonly query: string
   readonly output: string
@@ -18,20 +18,20 @@ export interface Turn {
 }
 
 export interface MemoryOptions extends MemoryScope {
-  /** Tokens of memories in front of the model; default: 1024. */
+  /** The most tokens of memories in the prompt; default: 1024. */
   readonly budgetTokens?: number
-  /** What to remember of a turn; default: nothing, the model has tools for it. */
+  /** Returns the texts to remember of a turn; default: none, because the model has tools for it. */
   readonly remember?: (turn: Turn) => readonly string[]
   /** Whether each call is recorded as a decision with the memories it saw; default: true. */
   readonly log?: boolean
   readonly sessionId?: string
-  /** Told of what failed without failing the call; default: `console.warn` of the error. */
+  /** Called with errors that do not fail the call; default: `console.warn`. */
   readonly onError?: (error: unknown) => void
-  /** Whether a call fails when its memories cannot be read or its record not be written. */
+  /** Whether a call fails if its memories cannot be read or its record cannot be written. */
   readonly failClosed?: boolean
   /** Keeps a serverless function running until the record is written. */
   readonly waitUntil?: (work: Promise<void>) => void
-  /** `v4` for version 7 of the AI SDK, which is the default, `v3` for version 6. */
+  /** `v4` (the default) for version 7 of the AI SDK, `v3` for version 6. */
   readonly spec?: 'v3' | 'v4'
 }
 
@@ -50,7 +50,7 @@ interface CalledModel {
   readonly modelId: string
 }
 
-/** What a call of a model answers, as much as both specifications share. */
+/** The members of a model's result that both specifications share. */
 interface GeneratedResult {
   readonly content: readonly object[]
   readonly usage?: object
@@ -83,14 +83,14 @@ function lastQuestion(prompt: readonly PromptMessage[]): string | undefined {
   return text.trim() === '' ? undefined : text
 }
 
-/** Behind the system messages there are, so that instructions of the developer come first. */
+/** Inserts after existing system messages, so that the developer's instructions come first. */
 function withSystemPart(prompt: readonly PromptMessage[], content: string): PromptMessage[] {
   const at = prompt.findIndex(({ role }) => role !== 'system')
   const index = at < 0 ? prompt.length : at
   return prompt.toSpliced(index, 0, { role: 'system', content })
 }
 
-/** The text of an answer, or its tool calls as JSON when it has no text. */
+/** The text of an answer, or its tool calls as JSON if it has no text. */
 function outputOf(content: readonly object[]): string {
   const text = textsOf(content)
   if (text !== '') return text
@@ -102,7 +102,7 @@ function outputOf(content: readonly object[]): string {
   return JSON.stringify(calls)
 }
 
-/** Version 7 counts in objects with a total; earlier usage was a number. */
+/** Version 7 reports usage as an object with a total, earlier versions as a number. */
 function outputTokensOf(usage: unknown): number | undefined {
   if (typeof usage !== 'object' || usage === null || !('outputTokens' in usage)) return undefined
   const tokens: unknown = usage.outputTokens
@@ -149,7 +149,7 @@ class MemoryOfCalls {
     }
   }
 
-  /** Records in the background, or before it returns when the call must fail with it. */
+  /** Records in the background, or before returning if `failClosed` is set. */
   async finish(params: object, call: FinishedCall): Promise<void> {
     const recall = this.#recalls.get(params)
     if (recall === undefined) return
@@ -190,7 +190,7 @@ class MemoryOfCalls {
   }
 }
 
-/** Passes a stream on and calls `finish` after its last chunk. */
+/** Passes a stream through and calls `finish` after its last chunk. */
 function collectStream(finish: (call: Omit<FinishedCall, 'model'>) => Promise<void>) {
   const parts: object[] = []
   let text = ''

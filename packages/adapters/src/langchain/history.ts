@@ -13,7 +13,7 @@ import { ItemList } from '../item-list.ts'
 import { type MemoryScope, namespaceOf, requireClient, storeOf } from '../scope.ts'
 
 export interface ChatHistoryOptions extends Pick<MemoryScope, 'client' | 'store'> {
-  /** Names the conversation; each has messages of its own. */
+  /** Id of the conversation. Each conversation has its own messages. */
   readonly sessionId: string
 }
 
@@ -33,7 +33,7 @@ export class CustosChatHistory extends BaseListChatMessageHistory {
 
   override async getMessages(): Promise<BaseMessage[]> {
     const stored = (await this.#list.read()).map(({ value }) => value)
-    // What `addMessages` has written.
+    // `addMessages` has written these values.
     return mapStoredMessagesToChatMessages(stored as unknown as StoredMessage[])
   }
 

@@ -14,7 +14,7 @@ import { fence, requireClient } from '../scope.ts'
 
 export interface CustosStoreOptions {
   readonly client: Custos
-  /** Default: `default`. */
+  /** Id of the store; default: `default`. */
   readonly store?: string
   /** The most tokens of the values that one search returns together; default: no limit. */
   readonly budgetTokens?: number

@@ -1,4 +1,4 @@
-// What gives an agent of Mastra its memories: a processor that recalls, and tools.
+// Memory for agents of Mastra: a processor that recalls memories, and tools.
 
 import type { MastraDBMessage } from '@mastra/core/agent/message-list'
 import type { ProcessInputArgs } from '@mastra/core/processors'
@@ -22,11 +22,11 @@ import {
 } from '../scope.ts'
 
 export interface RecallOptions extends MemoryScope {
-  /** Tokens of memories in front of the model; default: 1024. */
+  /** The most tokens of memories in the prompt; default: 1024. */
   readonly budgetTokens?: number
-  /** Told of a retrieval that failed; default: `console.warn` of the error. */
+  /** Called with the error of a failed retrieval; default: `console.warn`. */
   readonly onError?: (error: unknown) => void
-  /** Whether a call fails when its memories cannot be read. */
+  /** Whether a call fails if its memories cannot be read. */
   readonly failClosed?: boolean
 }
 
@@ -40,7 +40,7 @@ function lastQuestion(messages: readonly MastraDBMessage[]): string | undefined 
 
 /**
  * A processor for `inputProcessors` of an agent. It retrieves by the last message of the user and
- * adds one fenced system message behind yours.
+ * adds one fenced system message after yours.
  */
 export function custosRecall(options: RecallOptions) {
   requireClient('custosRecall', options)
@@ -102,7 +102,7 @@ export function custosTools(scope: MemoryScope) {
   }
 }
 
-/** A copy: the framework's type of a schema is one that may be changed. */
+/** Copies `required`, because the framework's schema type is mutable. */
 const schemaOf = (input: (typeof TOOL_TEXTS)[keyof typeof TOOL_TEXTS]['input']) => ({
   ...input,
   required: [...input.required],

@@ -17,10 +17,10 @@ import {
 import { dateOf } from '../ambient.ts'
 import type { Json } from '../item-list.ts'
 
-/** As it arrives: times as texts, without members that are undefined. */
+/** The JSON value of a row: times as texts, without undefined members. */
 export const jsonOf = (row: object): Json => JSON.parse(JSON.stringify(row))
 
-/** The row that `jsonOf` has written; the caller makes dates of its times. */
+/** The row of a value that `jsonOf` wrote. The caller converts its times to dates. */
 const rowOf = <Row extends { createdAt: Date }>(value: Json) =>
   value as Omit<Row, 'createdAt' | 'updatedAt'> & { createdAt: string; updatedAt: string }
 
@@ -39,7 +39,7 @@ export function resourceOf(value: Json): StorageResourceType {
   return { ...row, ...datesOf(row) }
 }
 
-/** The value of a message; Mastra takes one without a role or type for a text of the user. */
+/** The value of a message. Mastra treats one without role or type as a text of the user. */
 export function messageJson(message: MastraDBMessage): Json {
   const { id, threadId, resourceId, role, type, createdAt, content } = message
   return jsonOf({
@@ -63,7 +63,7 @@ export function messageOf(value: Json): MastraDBMessage {
   return { ...row, createdAt: dateOf(createdAt), content: parts }
 }
 
-/** Members of the update win, and its metadata are added to those that are there. */
+/** Merges contents. Members of the update take precedence; its metadata are added. */
 export function mergeContent(
   content: MastraDBMessage['content'],
   update: Partial<MastraDBMessage['content']>,

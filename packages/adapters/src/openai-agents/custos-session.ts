@@ -11,7 +11,7 @@ import { ItemList, type Json } from '../item-list.ts'
 import { type MemoryScope, requireClient, storeOf } from '../scope.ts'
 
 export interface SessionOptions extends Pick<MemoryScope, 'client' | 'store'> {
-  /** Default: a new random id. */
+  /** Id of the session; default: a new random id. */
   readonly sessionId?: string
 }
 
@@ -84,7 +84,7 @@ export class CustosSession implements Session, SessionHistoryTransactionAwareSes
     ])
   }
 
-  /** Keys of the last items. Throws when they are not the expected ones. */
+  /** Keys of the last items. Throws if they are not the expected items. */
   async #suffix(expected: readonly AgentInputItem[]): Promise<string[]> {
     const found = await this.#items.read()
     const suffix = found.slice(Math.max(0, found.length - expected.length))
@@ -99,10 +99,10 @@ export class CustosSession implements Session, SessionHistoryTransactionAwareSes
 /** Maximum operations in one request; one of them records the transaction's id. */
 const TRANSACTION_MAX = 100
 
-// What `addItems` has written.
+// `addItems` has written these values.
 const itemOf = (value: Json): AgentInputItem => value as AgentInputItem
 
-/** JSON with the members of every object in one order. */
+/** JSON with the members of every object sorted. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => {
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner

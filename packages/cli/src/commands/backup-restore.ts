@@ -1,4 +1,4 @@
-// custos backup copies a service into two files; custos restore makes a data directory of them.
+// custos backup copies a service into two files; custos restore makes a data directory from them.
 
 import { writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -148,7 +148,7 @@ function tenantLines({ tenants, carried_over }: RestoreResult): string[] {
   ]
 }
 
-/** Prints what a restore of these files gives; the exit status is 1 if its check finds anything. */
+/** Prints the result of restoring these files. The exit status is 1 if its check has findings. */
 async function rehearse(
   config: Config,
   files: Readonly<Record<'data' | 'keyring', string>>,

@@ -94,7 +94,7 @@ async function testServer(values: Values): Promise<number> {
     seed: parseWholeNumber('seed', values.seed, 0),
     budget: parseWholeNumber('budget', values.budget, 1),
   }
-  // Before the run, so that a key that cannot be used is reported at once.
+  // Opened before the run, so that an unusable key is reported immediately.
   const signer = openOwnSigner(values['signing-key'])
   const result = await runWithProgress(target)
   const signed = await signResult(result, signer)

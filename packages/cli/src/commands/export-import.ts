@@ -38,7 +38,7 @@ async function runExport(args: readonly string[]): Promise<number> {
   return 0
 }
 
-/** Items have their own `dict()`, with the times as texts. */
+/** A script for LangGraph, whose items have a `dict()` with times as texts. */
 const LANGGRAPH_EXPORT = `import json
 
 def export(store, path):
@@ -78,7 +78,7 @@ ${CLIENT_HELP}`,
   run: runImport,
 }
 
-/** Of messages in an export of ChatGPT. */
+/** The roles of messages in an export of ChatGPT. */
 const ROLES = ['user', 'assistant', 'system', 'tool']
 
 const FROM_OPTIONS = {
@@ -155,7 +155,7 @@ async function importOwn(
   const query = setMembers({ allow_duplicates: values['allow-duplicates'] })
   const source = file === '-' ? process.stdin : (await open(file)).createReadStream()
   const counter = countLines('import')
-  // pipe() does not pass on a failed read.
+  // pipe() does not propagate read errors.
   source.once('error', (error: Error) => counter.stream.destroy(error))
   try {
     const { imported, duplicates, refs_mapped } = await useClient(values, 'tenant', (custos) =>

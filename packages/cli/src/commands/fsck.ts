@@ -1,4 +1,4 @@
-// custos fsck: verifies audit logs, seals and signatures, read-only, also while a service runs.
+// custos fsck: verifies audit logs, seals and signatures. It only reads, and a service may run.
 
 import { runFsck, type TenantReport } from '@custos/server'
 import { type Command, readArguments, requirePositionals } from '../command.ts'

@@ -28,7 +28,7 @@ async function reportFailure(name: string, error: unknown): Promise<number> {
     console.error(`custos ${name}: ${error.message}${await nearestOption(error)}`)
     return 2
   }
-  // That of another file, as of `-o`, is told.
+  // A closed pipe of standard output needs no message; that of another file, as of `-o`, does.
   if (error instanceof Error && isClosedPipe(error) && lostOutput.length > 0) return 1
   const text = error instanceof Error ? await expectedText(error) : null
   if (text === null) throw error
@@ -43,7 +43,7 @@ async function nearestOption({ option }: UsageError): Promise<string> {
   return nearest === null ? '' : `; did you mean --${nearest}?`
 }
 
-/** What an operator can act on, in one line; null: a bug, which shows its stack. */
+/** A one-line message that an operator can act on; null for a bug, which shows its stack. */
 async function expectedText(error: Error): Promise<string | null> {
   if (error instanceof CommandError) return error.message
   // The command that threw an OperatorError has loaded the server already.
@@ -54,10 +54,10 @@ async function expectedText(error: Error): Promise<string | null> {
   return describeStorageFault(error) ?? (isOfSystem ? error.message : null)
 }
 
-/** A reader that has enough, as `| head`, closes the pipe. */
+/** Whether the reader closed the pipe, like `| head` after enough lines. */
 const isClosedPipe = (error: Error): boolean => 'code' in error && error.code === 'EPIPE'
 
-/** Why what was printed did not arrive, if it did not. */
+/** The errors of writing to standard output. */
 const lostOutput: Error[] = []
 const noteLost = (error: Error): void => void lostOutput.push(error)
 
@@ -66,10 +66,10 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   lostOutput.length = 0
   process.stdout.on('error', noteLost)
   const status = await runLine(argv)
-  // What was printed may still be on its way, and its error with it.
+  // Output may still be buffered, and its error may still arrive.
   await new Promise((sent) => process.stdout.write('', sent))
   process.stdout.off('error', noteLost)
-  // A service goes on without its output.
+  // A service continues without its output, so `serve` ignores the error.
   const [lost] = lostOutput
   if (!lost || isClosedPipe(lost) || status !== 0 || argv[0] === 'serve') return status
   console.error(`custos: the output could not be written: ${lost.message}`)

@@ -123,7 +123,7 @@ async function graphBudgetOf(text: string | undefined): Promise<SessionOptions['
   return { tokens, count }
 }
 
-/** Imports the memory file into an empty graph. Throws UsageError for an invalid file. */
+/** Imports the memory file if the graph is empty. Throws UsageError for an invalid file. */
 async function importOnce(options: SessionOptions, path: string | undefined): Promise<void> {
   if (path === undefined || (options.tools !== 'graph' && options.tools !== 'all')) return
   try {
@@ -137,8 +137,8 @@ async function importOnce(options: SessionOptions, path: string | undefined): Pr
 }
 
 /**
- * Throws UsageError with one sentence if the address, the key or the store is wrong, CommandError
- * if nothing answers.
+ * Connects to the service. Throws UsageError with one sentence if the address, the key or the store
+ * is wrong, and CommandError if nothing answers.
  */
 async function openSession(
   service: Pick<ClientOptions, 'url' | 'apiKey' | 'fetch'>,
@@ -171,7 +171,7 @@ function endOfInput(): Promise<void> {
   return new Promise((resolve) => {
     process.stdin.once('end', resolve)
     process.stdin.once('close', resolve)
-    // A client that died in the middle: nobody reads, and standard input is not read any more.
+    // The client died: it no longer reads output, and its end of standard input may not be noticed.
     process.stdout.once('error', () => resolve())
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
   })

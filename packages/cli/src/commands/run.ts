@@ -1,4 +1,4 @@
-// custos run: runs of agents on a running service, from the start to the proof.
+// custos run: runs of agents on a running service: start, follow, cancel and prove them.
 
 import { setTimeout } from 'node:timers/promises'
 import { ApiError, type Custos } from '@custos/client'
@@ -63,15 +63,15 @@ const follow = defineVerb({}, ['RUN_ID'], (custos, { positionals }) =>
   showUntilRest(custos, positionals[0] ?? ''),
 )
 
-/** How often a run is looked at that has no stream, and one whose waits have none. */
+/** Poll intervals without the stream of the run, and without the stream of waiting actions. */
 const POLL_MS = 250
 const LOOK_MS = 2_000
-/** A run that begins to wait for a person has no entry of its own: what waits has one. */
+/** The event of an action that waits for a person. Its run has no log entry of its own then. */
 const WAITS = 'agent_action.waiting_hitl'
 
 /**
- * Looks at the run whenever its streams have news, and at times only where one of them broke. Each
- * state of a step or call is shown once; a run that ends badly throws CommandError.
+ * Reads the run whenever its streams have news, and polls only if a stream failed. Each state of a
+ * step or call is shown once. Throws CommandError if the run does not complete.
  */
 async function showUntilRest(custos: Custos, run_id: string): Promise<void> {
   const left = new AbortController()
@@ -109,7 +109,7 @@ async function showUntilRest(custos: Custos, run_id: string): Promise<void> {
 const reasonOf = (error: unknown): string =>
   error instanceof ApiError ? error.code : error instanceof Error ? error.message : String(error)
 
-/** Whether nothing more comes by itself: the run has ended, or somebody has to act. */
+/** Shows new states. Returns true if the run has ended or a person has to act. */
 async function showNews(custos: Custos, run_id: string, shown: Set<string>): Promise<boolean> {
   const found = await custos.orchestrator.getRun(run_id)
   for (const line of found.steps.flatMap(stepLines)) {
@@ -124,13 +124,13 @@ async function showNews(custos: Custos, run_id: string, shown: Set<string>): Pro
     console.log(end)
     return true
   }
-  // Somebody has to act, who may be the reader of these lines.
+  // The person who has to act may be the reader of these lines.
   const rests = await waitsForSomebody(custos, found)
   if (rests) console.log(found.state)
   return rests
 }
 
-/** A run whose action was decided takes it up a moment later. */
+/** Whether a person must act. A run resumes a moment after its action was decided. */
 async function waitsForSomebody(
   custos: Custos,
   { state, steps }: Run & { steps: RunStep[] },

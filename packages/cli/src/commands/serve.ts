@@ -37,9 +37,9 @@ async function runServe(args: readonly string[]): Promise<number> {
   process.stdout.on('error', () => {})
   process.stderr.on('error', () => {})
   const service = await startService(config, { accept_empty_data: flags.accept_empty_data })
-  // First: a script may stop the service as soon as it reads the first line.
+  // Before any output, because a script may stop the service as soon as it reads the first line.
   const stopping = waitForStopSignal()
-  // Requests may be half done: nothing can be answered any more. A restart recovers.
+  // Requests may be half done and cannot be answered any more. A restart recovers the state.
   process.once('uncaughtException', (error) => {
     const { logger } = service.kernel
     logger.error('process.crashed', describeError(error))
@@ -58,7 +58,7 @@ async function runServe(args: readonly string[]): Promise<number> {
   return 0
 }
 
-/** A setting that was given as an option is named as that option, and is a wrong argument. */
+/** Parses the configuration. An invalid setting that was given as an option is a UsageError. */
 function configOf(given: Readonly<Record<string, string>>): Config {
   try {
     return parseConfig({ ...readEnvironment(), ...given })
@@ -70,7 +70,7 @@ function configOf(given: Readonly<Record<string, string>>): Config {
   }
 }
 
-// Also where the start then fails, for example because of that name.
+// Called before the start, which may fail because of the misspelt name.
 function warnOfUnknown(): void {
   const known = SETTINGS.map(({ name }) => name)
   for (const name of unknownSettings()) {
@@ -80,14 +80,14 @@ function warnOfUnknown(): void {
   }
 }
 
-/** Without the exit, calls that still wait for the database would keep the process alive. */
+/** Exits explicitly, because calls that wait for the database would keep the process alive. */
 function exitOnFailedStop(error: unknown): never {
   if (!(error instanceof OperatorError)) throw error
   console.error(`custos serve: ${error.message}`)
   return process.exit(1)
 }
 
-/** Acknowledged writes are durable already, so requests that still hang may be dropped. */
+/** Exits after `ms`. Acknowledged writes are durable, so hanging requests may be dropped. */
 function exitAfter(ms: number): void {
   const timer = setTimeout(() => {
     console.error(`custos serve: did not stop within ${ms / 1_000} s and was ended`)

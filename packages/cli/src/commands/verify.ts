@@ -60,7 +60,7 @@ async function runVerify(args: readonly string[]): Promise<number> {
   const trust = { keys, entry, ...(witnesses && { witnesses }), ...(timestamp && { timestamp }) }
   const found: DocumentVerdict[][] = []
   for (const file of positionals) found.push(await verifyFile(file, trust))
-  // A file may have more documents than a call may have arguments.
+  // Not a spread: a file may have more documents than an argument list may be long.
   const verdicts = found.flat()
   if (values.json)
     for (const { file, where, verdict } of verdicts)
@@ -91,7 +91,7 @@ function keysOfHex(hex: string): readonly PublishedKey[] {
   return trustedKeys(hex)
 }
 
-/** Undefined: no witness is asked for. */
+/** Parses the witness options; undefined if no witness is required. */
 function readWitnesses(keys: readonly string[], count: string | undefined) {
   for (const key of keys) {
     try {
@@ -107,7 +107,7 @@ function readWitnesses(keys: readonly string[], count: string | undefined) {
   return { keys, required }
 }
 
-/** Undefined: no timestamp is asked for. */
+/** Reads the certificate of a timestamp authority; undefined if no timestamp is required. */
 async function readAuthority(file: string | undefined): Promise<TrustedInputs['timestamp']> {
   if (file === undefined) return undefined
   const { readCertificates, verifyTimestampToken } = await import('@custos/server/timestamp-token')
@@ -138,7 +138,7 @@ async function readText(file: string): Promise<string> {
     const { size } = await stat(file)
     if (size <= FILE_BYTES_MAX) return await readFile(file, 'utf8')
   } catch (error) {
-    // The error of a directory does not name it.
+    // The error for a directory does not contain its path.
     if (!(error instanceof Error && 'errno' in error)) throw error
     const why = getSystemErrorMessage(Number(error.errno))
     throw new CommandError(`${file} cannot be read: ${why}`)
@@ -146,7 +146,7 @@ async function readText(file: string): Promise<string> {
   throw new CommandError(`${file} has more than 400 MB: split it by lines and verify the parts`)
 }
 
-/** Documents verified at once. */
+/** Number of documents that are verified concurrently. */
 const AT_ONCE = 32
 
 async function verifyFile(file: string, trust: TrustedInputs): Promise<DocumentVerdict[]> {
@@ -176,7 +176,7 @@ interface DocumentVerdict {
   readonly verdict: Verdict
 }
 
-/** Beyond this many documents only those that fail are shown in full. */
+/** With more documents than this, only those that fail are shown in full. */
 const SHOWN_MAX = 20
 
 function reportLines(verdicts: readonly DocumentVerdict[]): string[] {

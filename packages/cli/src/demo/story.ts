@@ -12,7 +12,7 @@ const LINE_CHARACTERS = 74
 
 export interface StoryContext {
   readonly api: ReturnType<typeof openStoreApi>
-  /** Where certificates, proofs and keys are saved. */
+  /** The directory in which certificates, proofs and keys are saved. */
   readonly evidence_dir: string
   /** The data directory of the service; null if it is not on this machine. */
   readonly data_dir: string | null

@@ -1,5 +1,5 @@
-// Imports the records of another system in blocks: each is written whole or not at all, and once,
-// however often the import is started again.
+// Imports the records of another system in blocks. Each block is written completely or not at all,
+// and only once even if the import is started again.
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -15,7 +15,7 @@ import { startProgress } from '../output.ts'
 import { MalformedJson, parsePiece, readJsonPieces } from './json-values.ts'
 import type { MapOptions, MemorySystem } from './memory-systems.ts'
 
-/** As many as the service commits in one transaction, together with the answer to a retry. */
+/** The most lines that the service commits in one transaction with the stored answer. */
 const BLOCK_LINES = 500
 const BLOCK_CHARACTERS = 2 * 1024 * 1024
 const SAMPLES = 3
@@ -28,27 +28,27 @@ interface ImportPlan {
   readonly options: MapOptions
 }
 
-/** What reading the file has shown so far. */
+/** Counts of the records that were read so far. */
 interface ImportCounts {
   records: number
   memories: number
-  /** How many were left out, by the reason. */
+  /** Number of skipped records and messages by reason. */
   readonly skipped: Map<string, number>
 }
 
 interface ImportTotals extends ImportCounts {
   imported: number
-  /** The store has them. */
+  /** Number of memories that the store had already. */
   duplicates: number
 }
 
 interface PlacedLine {
   readonly line: MemoryImportBody
-  /** Of the record in the file, for a refusal. */
+  /** The position of the record in the file, for messages about a refusal. */
   readonly place: string
 }
 
-/** The memories of the file in its order. Throws CommandError for a file of another kind. */
+/** Reads the memories of the file in order. Throws CommandError for a file of another kind. */
 async function* readLines(plan: ImportPlan, counts: ImportCounts): AsyncGenerator<PlacedLine> {
   for await (const { name, chunks } of readInputs(plan.file)) {
     const where = name === '' ? '' : `${name}, `
@@ -74,7 +74,7 @@ function mapRecord(
   counts: ImportCounts,
 ): MemoryImportBody[] {
   const mapped = plan.system.map(record, plan.options)
-  // Nothing was written yet where the first record shows another kind of file.
+  // Thrown only for the first record, before anything is written.
   if (mapped === null && counts.records === 0) throw wrongKind(plan)
   counts.records += 1
   const reasons = [...(mapped === null ? ['not of this kind'] : mapped.skipped)]
@@ -88,7 +88,7 @@ function mapRecord(
   return lines
 }
 
-/** Counts, and the first memories as they would be imported. Nothing is sent. */
+/** Returns the counts and the first memories that would be imported. Sends nothing. */
 export async function previewImport(
   plan: ImportPlan,
 ): Promise<ImportCounts & { readonly samples: readonly MemoryImportBody[] }> {
@@ -99,7 +99,7 @@ export async function previewImport(
   return { ...counts, samples }
 }
 
-/** Throws CommandError with the place of a refused record and how many were imported before. */
+/** Imports a file. A refusal throws CommandError with its place and the number imported before. */
 export async function importRecords(
   plan: ImportPlan,
   { url, apiKey }: { url: string; apiKey: string | undefined },
@@ -140,7 +140,7 @@ export async function importRecords(
   return totals
 }
 
-/** Of the file and of all that decides what its blocks are. */
+/** A digest of the file and of every option that affects its blocks. */
 async function identityOf({ kind, file, store, options }: ImportPlan): Promise<string> {
   const { namespace = null, roles } = options
   const choice = JSON.stringify([await hashFile(file), kind, store, namespace, roles])
@@ -163,7 +163,7 @@ async function sendBlock(
     const { data, response } = await custos.memory
       .import(plan.store, text, {}, options)
       .withResponse()
-    // An answer that repeats that of an earlier run imported nothing now.
+    // A replayed answer of an earlier run means that nothing was imported now.
     const again = response.headers.get('idempotency-replayed') === 'true'
     totals.imported += again ? 0 : data.imported
     totals.duplicates += data.duplicates + (again ? data.imported : 0)
@@ -174,8 +174,8 @@ async function sendBlock(
 }
 
 /**
- * Of a line, if the refusal names one: the service counts those of the block, the reader of the
- * message has the file.
+ * The refusal of a line, with its place in the file; the service counts lines within the block.
+ * Returns undefined if the refusal does not name a line.
  */
 function lineRefusal({ detail, body }: ApiError, block: readonly PlacedLine[]) {
   const line = typeof body === 'object' && body !== null && 'line' in body ? Number(body.line) : 0
@@ -195,14 +195,14 @@ const CHUNK_BYTES = 64 * 1024
 const ZIP = Buffer.from('PK\u0003\u0004')
 const CONVERSATIONS = /(^|\/)conversations[^/]*\.json$/
 
-/** One text of the file; a ZIP may have several. */
+/** One text of the file. A ZIP may contain several. */
 interface InputText {
-  /** The name inside a ZIP; empty for a file that is none. */
+  /** The name inside the ZIP; empty for a file that is not a ZIP. */
   readonly name: string
   readonly chunks: AsyncIterable<string>
 }
 
-/** Hex SHA-256 of the bytes. */
+/** Hex SHA-256 of the file. */
 async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES }))

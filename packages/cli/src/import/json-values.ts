@@ -1,14 +1,14 @@
-// Objects of a JSON text that is read piece by piece, so that a file of any size fits into memory:
-// one after another, the elements of an array, or those of an array inside one object.
+// Parses the objects of a JSON text incrementally, so that files of any size fit into memory. They
+// are consecutive values, the elements of an array, or the elements of an array in an object.
 
-/** An object of the file, still text, and where it begins. */
+/** An unparsed object of the file, and the line where it begins. */
 interface JsonPiece {
   readonly text: string
-  /** 1-based. */
+  /** Line number from 1. */
   readonly line: number
 }
 
-/** The text is not JSON, or not of objects. */
+/** The text is not JSON, or does not consist of objects. */
 export class MalformedJson extends Error {
   readonly line: number
 
@@ -18,13 +18,13 @@ export class MalformedJson extends Error {
   }
 }
 
-/** No record of another system is as long. */
+/** Longer than any record of another system. */
 const PIECE_CHARACTERS_MAX = 64 * 1024 * 1024
 const NAME_CHARACTERS_MAX = 64
 
 /**
- * Yields the objects of the text. An object at the top that has an array under one of the
- * `members` stands for the elements of that array. Throws MalformedJson.
+ * Yields the objects of the text. For a top-level object with an array under one of the `members`
+ * it yields the elements of that array. Throws MalformedJson.
  */
 export async function* readJsonPieces(
   chunks: AsyncIterable<string>,
@@ -35,7 +35,7 @@ export async function* readJsonPieces(
   scanner.end()
 }
 
-/** The parsed object. Throws MalformedJson with the line where it begins. */
+/** Parses an object. Throws MalformedJson with the line where it begins. */
 export function parsePiece({ text, line }: JsonPiece): Readonly<Record<string, unknown>> {
   try {
     return JSON.parse(text)
@@ -47,17 +47,17 @@ export function parsePiece({ text, line }: JsonPiece): Readonly<Record<string, u
 class PieceScanner {
   readonly #members: readonly string[]
   #text = ''
-  /** Where reading goes on, and where the object being read begins; -1: between objects. */
+  /** The read position, and the start of the current object (-1 between objects). */
   #at = 0
   #start = -1
   #line = 1
   #startLine = 1
   #depth = 0
-  /** Depth at which objects begin: 0, 1 in an array, 2 in an array of an object; -1: none does. */
+  /** Depth at which objects begin: 0, 1 in an array, 2 in a member's array; -1 if none follows. */
   #base = 0
   #string = -1
   #escaped = false
-  /** The last text of an object at the top: the name of what follows. */
+  /** The last string in a top-level object, which is the name of the value that follows. */
   #name = ''
 
   constructor(members: readonly string[]) {
@@ -118,7 +118,7 @@ class PieceScanner {
     this.#depth += 1
   }
 
-  /** Whether the array that begins here stands for the object that it is in. */
+  /** Whether the array that begins here is one of the `members`. */
   #isMember(): boolean {
     return this.#base === 0 && this.#depth === 1 && this.#members.includes(this.#name)
   }
@@ -131,7 +131,7 @@ class PieceScanner {
       this.#start = -1
       return { text, line: this.#startLine }
     }
-    // What is left of an object after its array is passed over.
+    // The rest of a top-level object after its array is skipped.
     if (this.#base === 2 && this.#depth === 1) this.#base = -1
     else if (this.#depth === 0) this.#base = 0
     return null
@@ -147,7 +147,7 @@ class PieceScanner {
     throw new MalformedJson(this.#line, 'not a JSON object')
   }
 
-  /** Drops what has been read, but for the object being read. */
+  /** Drops the text that has been read, except for the current object or string. */
   #forget(): void {
     const kept = this.#start >= 0 ? this.#start : this.#string >= 0 ? this.#string : this.#at
     if (this.#at - kept > PIECE_CHARACTERS_MAX)

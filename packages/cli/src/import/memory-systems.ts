@@ -1,4 +1,4 @@
-// What the records of other memory systems become here: mem0, Zep and Graphiti, ChatGPT, stores of
+// Maps records of other memory systems to memories: mem0, Zep and Graphiti, ChatGPT, stores of
 // LangGraph, and the official memory server of MCP.
 
 import type { MemoryImportBody } from '@custos/client/types'
@@ -7,24 +7,24 @@ import { formatTime, parseTime } from '@custos/server/clock'
 
 type RecordObject = Readonly<Record<string, unknown>>
 
-/** The lines of one record, or why it has none; null: no record of this system. */
+/** The lines of one record, and why parts are skipped. `map` returns null for other systems. */
 type RecordMapping = {
   readonly lines: readonly MemoryImportBody[]
   readonly skipped: readonly string[]
 }
 
 export interface MemorySystem {
-  /** What a file of it looks like, for a file that does not. */
+  /** A description of the expected file, for the message about a file of another kind. */
   readonly expected: string
-  /** Arrays that an object at the top may have its records in. */
+  /** Names of the arrays in which a top-level object may have its records. */
   readonly members: readonly string[]
   map(record: RecordObject, options: MapOptions): RecordMapping | null
 }
 
 export interface MapOptions {
-  /** In place of the namespaces of the file. */
+  /** Replaces the namespaces in the file. */
   readonly namespace: string | undefined
-  /** Whose messages of a conversation are memories. */
+  /** The roles whose messages in a conversation become memories. */
   readonly roles: readonly string[]
 }
 
@@ -36,7 +36,7 @@ const textOf = (value: unknown): string | undefined =>
 const isRecord = (value: unknown): value is RecordObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The members that say something. */
+/** Removes members that are null, undefined or empty arrays. */
 const present = (members: RecordObject): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(members).filter(
@@ -44,7 +44,7 @@ const present = (members: RecordObject): Record<string, unknown> =>
     ),
   )
 
-/** A time as other systems write it; without an offset it is in UTC. */
+/** Parses a time of another system. Without an offset it is in UTC. */
 function timeOf(value: unknown): string | undefined {
   const text = textOf(value)
   if (text === undefined) return undefined
@@ -108,7 +108,7 @@ const zep: MemorySystem = {
       group_id: either('groupId', 'group_id'),
     })
     const start = from ?? created_at
-    // Both in one form, so that their order is that of the texts.
+    // Both times have one format, so they can be compared as texts.
     const ends = until !== undefined && start !== undefined && until > start
     if (until !== undefined && !ends) origin['invalid_at'] = until
     return mapped({
@@ -141,7 +141,7 @@ const chatgpt: MemorySystem = {
   },
 }
 
-/** The messages from the first to the current one; abandoned branches are left out. */
+/** The nodes from the first message to the current one, without abandoned branches. */
 function branchOf({ current_node }: RecordObject, mapping: RecordObject): RecordObject[] {
   const branch: RecordObject[] = []
   const seen = new Set<unknown>()
@@ -155,7 +155,7 @@ function branchOf({ current_node }: RecordObject, mapping: RecordObject): Record
   return branch.reverse()
 }
 
-/** A message as a memory, or why it is none. */
+/** Maps a message to a memory, or returns the reason why it is skipped. */
 function messageLine(
   conversation: RecordObject,
   message: RecordObject,

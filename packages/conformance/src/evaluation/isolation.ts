@@ -34,20 +34,20 @@ export function anomalyOf(trace: Trace, turns: readonly Turn[]): (typeof ANOMALI
 export type TransactionResult = {
   readonly txn_id: string
   readonly kind: 'write' | 'delete'
-  /** The server acknowledged it. */
+  /** Whether the server acknowledged the transaction. */
   readonly committed: boolean
-  /** The memory that it wrote or deleted is in the audit afterwards. */
+  /** Whether the memory that it wrote or deleted is in the audit afterwards. */
   readonly survives: boolean
-  /** An answer to a question about the memory contains it. */
+  /** Whether an answer to a question about the memory contains it. */
   readonly is_read: boolean
-  /** A later write superseded it. */
+  /** Whether a later write superseded the memory. */
   readonly replaced: boolean
 }
 
 export type TransactionGroup = {
   readonly name: string
   readonly transactions: readonly TransactionResult[]
-  /** An answer contains the value from before the group. */
+  /** Whether an answer contains the value from before the group. */
   readonly base_is_read: boolean
 }
 

@@ -1,4 +1,4 @@
-// The oracle: what a store that keeps every promise would answer, from the trace alone.
+// The oracle: computes from the trace alone what a conforming store would answer.
 
 import type { PlacedTurn, Trace, TraceFact, Turn } from '../workloads/trace.ts'
 import { turnsInOrder } from '../workloads/trace.ts'
@@ -78,8 +78,8 @@ function forbiddenReason(
 }
 
 /**
- * When a version stops being valid, as far as is written: when its successor begins. With every
- * later version deleted it is open again; with only the next one deleted the gap stays (rule O2).
+ * When a version stops being valid, given the writes so far: when its successor begins. If every
+ * later version is deleted, it is open again; if only the next is deleted, the gap stays (rule O2).
  */
 function effectiveUntil({ facts, introduced, deleted }: OracleState, fact: TraceFact) {
   if (fact.superseded_by === null) return fact.valid_until
@@ -112,7 +112,7 @@ export type GroundTruth = {
   /** The facts each question requires, by turn. */
   readonly recall_targets: ReadonlyMap<string, readonly string[]>
   readonly superseded_chains: readonly (readonly string[])[]
-  /** Facts by the namespace that they are in; those of none are not here. */
+  /** Facts by namespace; facts without a namespace are not included. */
   readonly tenant_partitions: ReadonlyMap<string, readonly string[]>
   /** When a fact was deleted. */
   readonly deleted_facts: ReadonlyMap<string, string>

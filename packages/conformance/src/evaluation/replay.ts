@@ -50,8 +50,8 @@ export type ReplayResult = {
 }
 
 /**
- * Replays turn by turn in the order of time. A question with `as_of` is left out where the store
- * does not declare `bi_temporal`, a deletion where it does not declare `hard_delete`.
+ * Replays the turns in order of time. Skips a question with `as_of` if the store does not declare
+ * `bi_temporal`, and a deletion if it does not declare `hard_delete`.
  */
 export async function replay(
   trace: Trace,
@@ -162,7 +162,7 @@ export function precisionOf(observations: readonly Observation[]): number {
   )
 }
 
-/** Share of the answers with a forbidden fact, for one of these reasons. */
+/** Share of the answers that contain a fact that is forbidden for one of these reasons. */
 export function leakageOf(
   observations: readonly Observation[],
   reasons: readonly LeakedFact['wrong'][],

@@ -3,7 +3,7 @@
 import { CONFORMANCE_CAPABILITIES } from '@custos/proof'
 import type { Leftover } from '../client/wire.ts'
 
-/** The suite's own version: a change to workloads, checks or gates changes it. */
+/** The version of the suite. It changes with workloads, checks or gates. */
 export const SUITE_VERSION = 'custos-conformance/1'
 
 /** The ten capabilities of the protocol, in the order they are reported. */

@@ -6,7 +6,7 @@ import { countTurns, type Probe, type ProbeContext, replayIn } from './probe.ts'
 
 type ShownMemory = { readonly where: 'audit' | 'retrieve'; readonly memory: WireMemory }
 
-/** Every memory as the store shows it: in its audit where there is one, and in answers. */
+/** Every memory that the store shows, in answers and in its audit if it has one. */
 async function readShown(context: ProbeContext): Promise<{ store: Store; shown: ShownMemory[] }> {
   const { workloads, declared, budget } = context
   const { store } = await replayIn(context, workloads.signed)
@@ -118,7 +118,7 @@ async function verifyShownMemory({ memory }: ShownMemory): Promise<SignatureVerd
   if (signature?.length !== 64 || key?.length !== 32) return UNSIGNED
   const tenant = isText(memory.tenant_id) ? memory.tenant_id : null
   const verifies = (text: string) => verifyEd25519(key, factId(text, tenant), signature)
-  // Servers of fewer fields may leave the writer out, but not name another.
+  // Servers may omit the writer, but must not name another one.
   const writer = source['written_by'] ?? null
   return {
     signed: true,

@@ -122,7 +122,7 @@ export async function replayIn(
 
 const AT = '2024-02-02T00:00:00.000000+00:00'
 
-/** A request that uses each capability, for those with an operation or option of their own. */
+/** A request that uses each capability, for capabilities with their own operation or option. */
 const USES: Partial<Record<GmpCapability, (store: Store) => Promise<unknown>>> = {
   audit: (store) => store.audit(),
   supersession_chain: async (store) => {

@@ -70,8 +70,8 @@ function namespaces(seed: number): Trace {
 const GROUPS = 4
 
 /**
- * W10, as far as single requests can show it: on each slot two transactions that start at once.
- * Groups of two writers, then groups of one who deletes and one who writes.
+ * W10, as far as single requests can show it: two concurrent transactions on each slot. Groups of
+ * two writes come first, then groups of a deletion and a write.
  */
 function atOnce(seed: number): Trace {
   const trace = buildTrace('W10', seed)

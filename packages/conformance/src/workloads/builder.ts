@@ -52,7 +52,7 @@ type TraceDraft = {
   held: boolean
 }
 
-/** @param name of the workload, part of its ids and of the seed of its random numbers */
+/** @param name the name of the workload, part of its ids and of its random seed */
 export function buildTrace(name: string, seed: number): TraceBuilder {
   const growing: TraceDraft = { name, facts: [], sessions: [], second: 1, held: false }
   const { facts, sessions } = growing

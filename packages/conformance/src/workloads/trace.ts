@@ -6,7 +6,7 @@ export type TraceFact = {
   readonly subject: string
   readonly predicate: string
   readonly object: string
-  /** 0..1 */
+  /** Importance from 0 to 1. */
   readonly importance: number
   readonly tenant_id: string | null
   readonly valid_from: string

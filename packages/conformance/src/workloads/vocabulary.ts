@@ -99,7 +99,7 @@ function isPredicate(word: string): word is Predicate {
   return word in RELATIONS
 }
 
-/** A relation over the same objects: what makes a near miss. */
+/** Another relation over the same objects, for near misses; null if there is none. */
 export function siblingOf(predicate: Predicate): Predicate | null {
   const { objects } = RELATIONS[predicate]
   return PREDICATES.find((p) => p !== predicate && RELATIONS[p].objects === objects) ?? null

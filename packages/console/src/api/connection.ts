@@ -1,4 +1,4 @@
-// The connection to the service that served this page. The session's cookie is not readable here.
+// The connection to the service that served this page. Scripts cannot read the session cookie.
 
 import { Client } from '@custos/client/core'
 

@@ -1,5 +1,5 @@
-// The event stream of the tenant: one for the whole page. What is shown is read again when
-// something happens; screens may follow the entries.
+// The event stream of the tenant, one for the whole page. Its entries trigger a refetch of the
+// shown data; screens may also follow the entries.
 
 import { call } from '@custos/client/core'
 import { streamsEvents } from '@custos/client/operations'
@@ -9,7 +9,7 @@ import { createContext, type ReactNode, use, useEffect, useMemo, useState } from
 import { client } from './connection.ts'
 import { useSession } from './session.tsx'
 
-/** Between two renewals of what is shown, however fast entries come. */
+/** The shortest interval between two refetches, however fast entries arrive. */
 const RENEW_MS = 2_000
 
 export type LiveState = 'off' | 'connecting' | 'live' | 'broken'
@@ -74,7 +74,7 @@ async function followStream(
   onState: (state: LiveState) => void,
 ): Promise<void> {
   try {
-    // The first frame of a stream says where it begins.
+    // The first frame of a stream (`position`) states where it begins.
     for await (const { event, data } of call(client, streamsEvents, {}, { signal })) {
       onState('live')
       if (event !== 'position' && event !== 'reset') onEntry(data)

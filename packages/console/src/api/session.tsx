@@ -1,4 +1,4 @@
-// Who is signed in, and what they may do. The service judges; the console only hides buttons.
+// The signed-in caller and their rights. The service enforces them; the console only hides buttons.
 
 import { ApiError } from '@custos/client'
 import { call } from '@custos/client/core'
@@ -25,7 +25,7 @@ export type Scope = Caller['scopes'][number]
 
 export interface Session {
   readonly caller: Caller
-  /** Whether the caller's scopes cover one. */
+  /** Whether the caller's scopes cover a scope. */
   can(scope: Scope): boolean
   signOut(): Promise<void>
 }
@@ -44,7 +44,7 @@ export function useSession(): Session {
   return session
 }
 
-/** As scopes cover one another on the service: `*` is everything within a tenant. */
+/** Whether scopes cover a scope, by the service's rule: `*` covers every scope of a tenant. */
 function scopesCover(scopes: readonly Scope[], scope: Scope): boolean {
   if (scopes.includes(scope)) return true
   return scope !== 'admin:platform' && scopes.includes('*')
@@ -63,7 +63,7 @@ async function load(): Promise<Entry> {
 export interface SessionGateProps {
   readonly loading: ReactNode
   readonly signIn: (ways: {
-    /** The session has ended while it was used. */
+    /** Whether the session ended while it was in use. */
     readonly ended: boolean
     withKey(api_key: string): Promise<void>
     withInvitation(invitation: string): Promise<void>
@@ -73,9 +73,9 @@ export interface SessionGateProps {
 }
 
 /**
- * The tabs of a browser share the cookie, so that a sign-in in one of them is one in all. Each
- * tells the others its CSRF token, of which every session has another one, and null once it has
- * signed out.
+ * The channel between the tabs of a browser. They share the session cookie, so a sign-in affects
+ * all of them. Each tab sends its CSRF token, which is unique to the session, or null after a
+ * sign-out.
  */
 const tabs = new BroadcastChannel('custos.session')
 
@@ -88,7 +88,7 @@ function useEntry() {
     setEntry(next)
   }, [])
   useEffect(() => {
-    // What another caller saw is not shown to the next one.
+    // Data of one caller must not be shown to the next.
     whenSignedOut(() => {
       queries.clear()
       keepCsrfToken(null)
@@ -103,7 +103,7 @@ function useEntry() {
       queries.clear()
       enter(next)
     }
-    // A sign-in elsewhere leads back to a page that loads.
+    // A sign-in through a provider returns to this page, which loads the session.
     void load().then((next) => {
       enter(next)
       if (next.state === 'in') tabs.postMessage(next.caller.csrf_token)
@@ -112,7 +112,7 @@ function useEntry() {
   return { entry, enter, queries }
 }
 
-/** Shows its children to a caller, and the sign-in form to everybody else. */
+/** Shows its children if a caller is signed in, otherwise the sign-in form. */
 export function SessionGate({ loading, signIn, failed, children }: SessionGateProps) {
   const { entry, enter, queries } = useEntry()
   const signedIn = (caller: Caller) => {
@@ -146,7 +146,7 @@ export function SessionGate({ loading, signIn, failed, children }: SessionGatePr
       },
     })
   return (
-    // Of another session: nothing of what was shown or typed before stays.
+    // The key resets the state for a new session: nothing that was shown or typed before remains.
     <SessionContext key={session.caller.csrf_token} value={session}>
       {children}
     </SessionContext>

@@ -1,11 +1,11 @@
-// The store that screens of one store show: from the address, else the last one that was used.
+// The current store: the one in the address, otherwise the last one that was used.
 
 import { useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { preferences } from '../ambient.ts'
 import { useSession } from './session.tsx'
 
-/** The id of a store in an address, and what follows it. */
+/** Matches an address with the id of a store, and the rest of the address. */
 export const STORE_PATH = /^(?:\/console)?\/stores\/([^/]+)(.*)$/
 
 export function useStoreId(): string {

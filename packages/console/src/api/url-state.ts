@@ -1,4 +1,4 @@
-// State that a link carries: filters, pages and columns live in the address.
+// State in the address, so that links carry it: filters, pages and columns.
 
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback } from 'react'
@@ -6,7 +6,7 @@ import { useCallback } from 'react'
 type Search = Readonly<Record<string, string | undefined>>
 
 export function useUrlSearch(): Search {
-  // The router's parser gives texts only.
+  // The router's parser returns only texts.
   return useSearch({ strict: false }) as Search
 }
 
@@ -22,14 +22,14 @@ export function useUrlChange(): (change: Search, replace?: boolean) => void {
   )
 }
 
-/** One value of the address; a change of a filter begins with the first page. */
+/** One value of the address. A change of a filter returns to the first page. */
 export function useUrlState(name: string): [string, (value: string) => void] {
   const search = useUrlSearch()
   const change = useUrlChange()
   const set = useCallback(
     (value: string) => {
       const keepsPage = name.endsWith('cursor') || name.endsWith('cols')
-      // Each letter of a filter is no page of its own in the history.
+      // Typing in a filter must not add a history entry for each letter.
       if (keepsPage) change({ [name]: value })
       else change({ cursor: '', [name]: value }, true)
     },

@@ -12,7 +12,7 @@ import {
 import { client } from './connection.ts'
 import { useUrlState } from './url-state.ts'
 
-/** An operation with its arguments: what a table, a snippet or a query is about. */
+/** An operation with its arguments, for a table, a snippet or a query. */
 export interface CallRequest {
   readonly operation: Operation<never, unknown>
   readonly args: readonly unknown[]
@@ -38,7 +38,7 @@ function callWithSignal<A extends readonly unknown[], R>(
   return call(client, operation, ...([...all, { signal }] as unknown as A))
 }
 
-/** Reads by an operation; the answer is kept and renewed by its arguments. */
+/** Reads with an operation. The answer is cached by its arguments and refetched. */
 export function useCall<A extends readonly unknown[], R>(
   operation: Operation<A, Pending<R>>,
   args: A,
@@ -54,7 +54,7 @@ export function useCall<A extends readonly unknown[], R>(
   return { ...query, request: { operation: operation as CallRequest['operation'], args } }
 }
 
-/** Reads one operation with several lists of arguments; absent where an answer is not there yet. */
+/** Reads one operation with several argument lists; undefined for answers that are pending. */
 export function useCalls<A extends readonly unknown[], R>(
   operation: Operation<A, Pending<R>>,
   lists: readonly A[],
@@ -66,7 +66,7 @@ export function useCalls<A extends readonly unknown[], R>(
   return useQueries({ queries }).map(({ data }) => data)
 }
 
-/** Writes by an operation. Afterwards everything shown is read again: an act has many effects. */
+/** Writes with an operation. Afterwards all shown data is refetched: a write has many effects. */
 export function useAction<A extends readonly unknown[], R>(operation: Operation<A, Pending<R>>) {
   const queries = useQueryClient()
   return useMutation<R, Error, A>({

@@ -1,4 +1,4 @@
-// The frame of every screen: navigation, store switch, palette, live dot, who is signed in.
+// The frame of every screen: navigation, store switch, palette, live dot, signed-in caller.
 
 import { memoryListStores } from '@custos/client/operations'
 import { Link, Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-router'
@@ -125,7 +125,7 @@ function LiveDot() {
   )
 }
 
-/** A switch is for a few stores; a tenant with more has the list and the palette. */
+/** The most stores in the switch. Other stores are in the list and the palette. */
 const STORES_SHOWN_MAX = 100
 
 function StoreSwitch() {

@@ -97,12 +97,12 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // The client repeats what may be repeated; a refusal stays one.
+      // The client already retries where it helps; a refusal is not retried.
       retry: (count, error) => !(error instanceof ApiError) && count < 1,
       refetchOnWindowFocus: true,
       networkMode: 'always',
     },
-    // A service on this machine answers without a network; what waited for one would be done later.
+    // A service on this machine needs no network, and a write must not wait until there is one.
     mutations: { networkMode: 'always' },
   },
 })

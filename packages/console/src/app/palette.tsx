@@ -14,7 +14,7 @@ interface Destination {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** Pages of one record, by what their id is called in the address. */
+/** Pages of one record, with the name of their id in the address. */
 const BY_ID = [
   { path: '/stores/$storeId/memories/$ref', param: 'ref', label: 'Memory', pattern: /^\d+$/ },
   { path: '/log/$seq', param: 'seq', label: 'Log entry', pattern: /^\d+$/ },

@@ -7,14 +7,14 @@ import type { Scope, Session } from '../api/session.tsx'
 export const GROUPS = ['Remember', 'Govern', 'Erase', 'Prove', 'Operate'] as const
 
 export interface ScreenEntry {
-  /** Path below /console, as TanStack Router writes it: `/stores/$storeId`. */
+  /** Path below /console in the form of TanStack Router, such as `/stores/$storeId`. */
   readonly path: string
   readonly title: string
-  /** Where the navigation shows it; absent for a page that another screen leads to. */
+  /** The group in the navigation; absent for a page that another screen leads to. */
   readonly group?: (typeof GROUPS)[number]
-  /** A caller without this scope does not see it in the navigation. */
+  /** The scope that a caller needs to see the screen in the navigation. */
   readonly scope?: Scope
-  /** A key that is limited to some stores does not see it. */
+  /** Hidden from keys that are limited to some stores. */
   readonly whole?: true
   readonly load?: () => Promise<FunctionComponent>
 }

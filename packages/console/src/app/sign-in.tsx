@@ -1,4 +1,4 @@
-// Signing in: with an API key, which is kept nowhere, through a provider, or by an invitation.
+// Signing in with an API key, which is not stored, through a provider, or by an invitation.
 
 import { identityProviders } from '@custos/client/operations'
 import { useState } from 'react'
@@ -10,7 +10,7 @@ import { Form, TextField } from '../parts/form.tsx'
 import { ErrorState } from '../parts/states.tsx'
 import css from './sign-in.module.css'
 
-/** The name of the preference: the tenant that was last signed in to. */
+/** The name of the preference with the tenant of the last sign-in. */
 const TENANT = 'tenant'
 
 export function SignIn(ways: Parameters<SessionGateProps['signIn']>[0]) {
@@ -80,7 +80,7 @@ function SecretForm(props: {
   )
 }
 
-/** The providers of the tenant that the address names, or that was signed in to before. */
+/** The providers of the tenant in the address, or of the last sign-in. */
 function Providers() {
   const known = address.parameter('tenant') ?? preferences.get(TENANT) ?? ''
   const [typed, setTyped] = useState(known)

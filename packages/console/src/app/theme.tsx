@@ -1,4 +1,4 @@
-// Light, dark, or as the system says: a preference of this browser.
+// The theme, a preference of this browser: light, dark, or that of the system.
 
 import { Monitor, Moon, Sun } from 'lucide-react'
 import { useState } from 'react'

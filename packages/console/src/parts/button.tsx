@@ -1,4 +1,4 @@
-// Buttons: with text, and with an icon alone, which then has a label for everybody.
+// Buttons with text, and buttons with only an icon, which have an accessible label.
 
 import type { LucideIcon } from 'lucide-react'
 import type { ButtonHTMLAttributes } from 'react'

@@ -11,7 +11,7 @@ const COLOURS = ['--accent', '--warn', '--good', '--bad'] as const
 const colour = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(name)
 
-/** Custom properties with light-dark() are resolved by the browser, not by a canvas. */
+/** Resolves a custom property with light-dark() to a colour, which a canvas cannot do. */
 function resolved(name: string): string {
   const probe = document.createElement('span')
   probe.style.color = colour(name)

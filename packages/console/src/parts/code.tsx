@@ -20,7 +20,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
       <IconButton
         label={label}
         icon={copied ? Check : Copy}
-        // A browser may refuse; the text is there to be selected.
+        // A browser may refuse to copy; the text can still be selected.
         onClick={() => void copy().catch(() => undefined)}
       />
       <span className="visually-hidden" role="status">
@@ -30,7 +30,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
   )
 }
 
-/** A long id: its beginning and its end, whole when copied. */
+/** Shows the beginning and the end of a long id. Copying gives the whole id. */
 export function Id({ value, copy = true }: { readonly value: string; readonly copy?: boolean }) {
   const short = value.length > 22 ? `${value.slice(0, 12)}…${value.slice(-6)}` : value
   return (

@@ -1,4 +1,4 @@
-// Dialogs: a plain one, and one for acts that cannot be undone.
+// Dialogs: a plain one, and one that confirms irreversible actions.
 
 import { Dialog as Base } from '@base-ui/react/dialog'
 import { X } from 'lucide-react'
@@ -40,14 +40,14 @@ interface ConfirmProps {
   readonly onClose: () => void
   /** The verb of the button: "Revoke". */
   readonly verb: string
-  /** A word to type first, where a slip would be costly. */
+  /** A word that must be typed first, if a mistake would be costly. */
   readonly typed?: string
   readonly act: () => Promise<unknown>
-  /** What happens, in words. */
+  /** Describes what will happen. */
   readonly children: ReactNode
 }
 
-/** Asks before an act that cannot be undone, and shows its refusal in place. */
+/** Confirms an irreversible action, and shows its refusal in the dialog. */
 export function ConfirmDialog({ typed, verb, act, children, ...rest }: ConfirmProps) {
   return (
     <Dialog {...rest}>

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 import css from './display.module.css'
 import { Time } from './time.tsx'
 
-/** Names and values of one record. Pairs without a value are left out. */
+/** Names and values of one record, without the pairs that have no value. */
 export function Facts({ of }: { readonly of: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className={css['facts']}>
@@ -23,7 +23,7 @@ export function Facts({ of }: { readonly of: readonly (readonly [string, ReactNo
   )
 }
 
-/** A state in a word; its colour only repeats the word. */
+/** A state as a word. Its colour only repeats the word. */
 export const Pill = ({
   tone = 'plain',
   children,
@@ -57,7 +57,7 @@ export function Meter(props: {
   )
 }
 
-/** The numbers a screen begins with. */
+/** The key numbers at the top of a screen. */
 export function Figures({ children }: { readonly children: ReactNode }) {
   return <div className={css['figures']}>{children}</div>
 }
@@ -93,7 +93,7 @@ export function formatBytes(bytes: number): string {
   return `${value >= 100 || step === 0 ? Math.round(value) : value.toFixed(1)} ${UNITS[step]}`
 }
 
-/** A word of the API for people: `below_min_score` becomes `below min score`. */
+/** Converts a name of the API to words: `below_min_score` becomes `below min score`. */
 export const inWords = (name: string): string => name.replaceAll(/[._]/g, ' ')
 
 /** What others signed of a checkpoint, in words. Null: the operator has no witnesses. */

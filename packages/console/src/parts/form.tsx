@@ -12,7 +12,7 @@ import css from './form.module.css'
 export function Form(props: {
   readonly onSubmit: () => void | Promise<void>
   readonly children: ReactNode
-  /** Side by side, for filters above a table. */
+  /** Puts the fields side by side, for filters above a table. */
   readonly inline?: boolean
   readonly label?: string
 }) {

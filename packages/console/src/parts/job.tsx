@@ -1,4 +1,4 @@
-// Work that continues after the reply: how far it is, and a button that cancels it.
+// A job, which continues after the reply: its progress, and a button that cancels it.
 
 import { jobsCancel, jobsGet } from '@custos/client/operations'
 import type { Job } from '@custos/client/types'

@@ -1,4 +1,4 @@
-// A document as the service sent it, with its verification in this browser.
+// A document from the service as JSON, with its verification in this browser.
 
 import { call } from '@custos/client/core'
 import { gcrumbsPublicKey } from '@custos/client/operations'
@@ -13,7 +13,7 @@ import { ErrorState } from './states.tsx'
 
 type Verdict = Awaited<ReturnType<typeof import('@custos/client/verify').verify>>
 
-/** Checks of the browser, with the keys that the service publishes. */
+/** Verifies in the browser with the keys that the service publishes. */
 async function verifyHere(value: unknown): Promise<Verdict> {
   const [{ verify }, keys] = await Promise.all([
     import('@custos/client/verify'),
@@ -71,7 +71,7 @@ export function JsonDialog(props: {
   readonly value: unknown
   readonly open: boolean
   readonly onClose: () => void
-  /** The document has a signature. */
+  /** Whether the document has a signature. */
   readonly signed?: boolean | undefined
 }) {
   const { title, value, open, onClose, signed } = props

@@ -27,13 +27,13 @@ export interface SavedFile {
   readonly filename: string
 }
 
-/** A document of JSON as a file. */
+/** A JSON document as a file. */
 export const jsonFile = (value: unknown, filename: string): SavedFile => ({
   blob: new Blob([JSON.stringify(value, null, 2)], { type: 'application/json' }),
   filename,
 })
 
-/** What an operation answered with for a format that is a file. */
+/** The file in an operation's reply, for a `format` that returns a file. */
 export function fileOf(reply: unknown, filename: string): SavedFile {
   // The format of the query decides what the operation returns.
   return { blob: (reply as FileReply).blob(), filename }

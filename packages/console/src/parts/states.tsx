@@ -1,4 +1,4 @@
-// What a screen shows when there is nothing: not yet, nothing at all, or a failure.
+// The states of a screen without content: loading, empty, not found, or failed.
 
 import { ApiError } from '@custos/client'
 import { CircleAlert } from 'lucide-react'
@@ -29,8 +29,7 @@ export const NotFoundState = () => (
   </EmptyState>
 )
 
-/** A failure in words, with the code and the request id that support needs. */
-/** Policies and registries refuse with objects, which arrive as JSON. */
+/** The text of a refusal. Policies and registries refuse with objects, which arrive as JSON. */
 function wordsOf(detail: string): string {
   try {
     const { name, reason, reasons } = JSON.parse(detail)
@@ -41,6 +40,7 @@ function wordsOf(detail: string): string {
   }
 }
 
+/** Shows a failure with the error code and the request id, which support needs. */
 export function ErrorState({ error }: { readonly error: unknown }) {
   const refusal = error instanceof ApiError ? error : null
   const title = refusal ? refusal.title : 'That did not work'

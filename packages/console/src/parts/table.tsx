@@ -1,4 +1,4 @@
-// The table of every list: columns to choose, pages by cursor, filters and all of it in the URL.
+// The table of every list: selectable columns, pages by cursor and filters, with state in the URL.
 
 import { Menu } from '@base-ui/react/menu'
 import { Link } from '@tanstack/react-router'
@@ -18,27 +18,27 @@ export interface Column<Row> {
   readonly id: string
   readonly header: string
   readonly cell: (row: Row) => ReactNode
-  /** Numbers stand at the right. */
+  /** Aligns numbers to the right. */
   readonly numeric?: boolean
-  /** Takes the space that is left and wraps. */
+  /** Takes the remaining space and wraps. */
   readonly grow?: boolean
-  /** Not shown until it is chosen. */
+  /** Hidden until the user selects it. */
   readonly optional?: boolean
 }
 
 interface TableProps<Row> {
-  /** What the rows are, for those who do not see the table. */
+  /** Describes the rows for screen readers. */
   readonly label: string
   readonly list: ListResult<Row>
   readonly columns: readonly Column<Row>[]
   readonly rowId: (row: Row) => string
-  /** Where a row leads to. */
+  /** The link of a row. */
   readonly rowLink?: (row: Row) => { to: string; params: Record<string, string> }
   readonly filters?: ReactNode
   readonly empty: ReactNode
-  /** The rows are signed documents, which this browser can verify. */
+  /** Whether the rows are signed documents, which this browser can verify. */
   readonly signed?: boolean
-  /** Tables of one screen beside the first need a name for their part of the URL. */
+  /** Name for this table's state in the URL, needed by all tables of a screen but the first. */
   readonly name?: string
 }
 

@@ -9,7 +9,7 @@ const STEPS = [
   [1_000, 's'],
 ] as const
 
-/** How long ago, or in how long: `3 h ago`, `in 2 d`. */
+/** The distance from now, such as `3 h ago` or `in 2 d`. */
 export function relativeTime(ms: number, now: number = nowMs()): string {
   const distance = Math.abs(now - ms)
   const [size, unit] = STEPS.find(([step]) => distance >= step) ?? [1_000, 's']
@@ -19,7 +19,7 @@ export function relativeTime(ms: number, now: number = nowMs()): string {
 
 export function Time(props: {
   readonly value: string | null | undefined
-  /** Shown where there is no time. */
+  /** The text to show if there is no time. */
   readonly none?: string
   readonly relative?: boolean
 }) {

@@ -12,7 +12,7 @@ import {
 } from '../core/common.ts'
 import { operation } from '../core/operation.ts'
 
-/** In the order in which a subscription passes through them. */
+/** The statuses, in the order in which a subscription passes through them. */
 export const SUBSCRIPTION_STATUSES = [
   'none',
   'checkout_open',

@@ -1,4 +1,4 @@
-// People: users with roles, invitations, sessions of browsers, and who calls.
+// People: users with roles, invitations, browser sessions, and the identity of the caller.
 
 import Type, { type Static } from 'typebox'
 import {
@@ -23,7 +23,7 @@ import { operation } from '../core/operation.ts'
 import { ROLES, SCOPES } from '../core/scopes.ts'
 import { Connected, Domain, Domains, SsoConnection, sso } from './sso.ts'
 
-/** How the caller of a request is known. */
+/** How the caller of a request is authenticated. */
 const CALLER_MODES = ['local', 'session', 'key'] as const
 
 const RoleName = Type.Enum(ROLES, {

@@ -67,7 +67,7 @@ export const Key = Type.Object(
 )
 export type Key = Static<typeof Key>
 
-/** The credential of a request: of a stored key, a token, or local mode, which has no key. */
+/** The credential of a request: a stored key, a token, or local mode, which has no key. */
 const CurrentKey = Type.Object(
   {
     key_id: text('Id of the key; `local` in local mode'),

@@ -57,7 +57,7 @@ export const TenantCertificate = Type.Object(
 )
 export type TenantCertificate = Static<typeof TenantCertificate>
 
-/** `destroying` ends within seconds, or after the next start; `removal` may take longer. */
+/** `destroying` ends in seconds, or after the service's next start. `removal` may take longer. */
 export const Destruction = Type.Object(
   {
     tenant_id: Type.String(),

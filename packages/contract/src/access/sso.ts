@@ -20,7 +20,7 @@ import { limits } from '../core/limits.ts'
 import { operation } from '../core/operation.ts'
 import { ROLES } from '../core/scopes.ts'
 
-/** Signatures of ID tokens; none of them is made with a secret that both sides have. */
+/** Signature algorithms of ID tokens. All are asymmetric: none uses a shared secret. */
 export const SSO_ALGORITHMS = [
   'RS256',
   'RS384',
@@ -33,7 +33,7 @@ export const SSO_ALGORITHMS = [
   'ES512',
   'EdDSA',
 ] as const
-/** How the service proves to the provider that it is the client. */
+/** How the service authenticates to the provider as the client. */
 const SSO_AUTH_METHODS = [
   'client_secret_basic',
   'client_secret_post',
@@ -105,7 +105,7 @@ const AuthMethod = Type.Enum(SSO_AUTH_METHODS, {
     'service generates and whose public part you register there',
 })
 
-/** What may be changed later. */
+/** Settings that may be changed later. */
 const settings = {
   scopes: about(OidcScopes, 'What is asked of the provider besides `openid`'),
   algorithms: about(Algorithms, 'Accepted signature algorithms of ID tokens'),
@@ -304,7 +304,7 @@ export const sso = {
           }),
         ),
       },
-      // Providers add members of their own (RFC 6749, 4.1.2).
+      // Providers may add their own members (RFC 6749, 4.1.2).
       { additionalProperties: true },
     ),
     status: 302,

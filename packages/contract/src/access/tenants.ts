@@ -21,7 +21,7 @@ export type PlanName = (typeof PLANS)[number]
 
 const PlanText = Type.Enum(PLANS, { title: 'PlanName', description: 'Plan of the tenant' })
 
-/** `null`: no limit. */
+/** Limits of a plan; `null` means no limit. */
 const PlanLimits = Type.Object(
   {
     max_memories: Nullable(integer('Memories, replaced versions included; null: no limit')),
@@ -32,7 +32,7 @@ const PlanLimits = Type.Object(
   { title: 'PlanLimits', description: 'Limits of the plan' },
 )
 
-/** An operator replaces limits of the plan for one tenant. */
+/** A limit that an operator sets for one tenant in place of the plan's. */
 const limitOverride = (description: string) =>
   Type.Optional(Nullable(Type.Integer({ minimum: 0, description })))
 
@@ -79,7 +79,7 @@ const tenantFields = {
 export const Tenant = Type.Object(tenantFields, { title: 'Tenant', description: 'A tenant' })
 export type Tenant = Static<typeof Tenant>
 
-/** The only body that shows a tenant's first key. */
+/** The reply to creating a tenant, the only one that shows the tenant's first key. */
 const TenantCreated = Type.Object({ ...tenantFields, api_key: NewApiKey })
 
 const RotatedKey = Type.Object({
@@ -102,7 +102,7 @@ const counters = {
   }),
 }
 
-/** Counted by calendar month in UTC; writes exactly, reads within a few seconds. */
+/** Usage per calendar month in UTC. Writes are exact; reads are counted within a few seconds. */
 export const Usage = Type.Object(counters, {
   title: 'Usage',
   description: 'Usage in one calendar month (UTC): writes exact, reads within a few seconds',

@@ -4,7 +4,7 @@ import Type, { type Static, type TNumberOptions, type TSchema, type TStringOptio
 import { limits } from './limits.ts'
 
 /**
- * How the contract documents itself in openapi.json:
+ * Describes a field. The contract documents itself in openapi.json by these rules:
  * - A schema with a `title` is written once, under that name, and referenced elsewhere. Every
  *   schema that is used in two places has one.
  * - A field takes its description from the first of: `about` at the place of use, the
@@ -12,7 +12,7 @@ import { limits } from './limits.ts'
  * None of these keywords takes part in validation.
  */
 export const about = <T extends TSchema>(schema: T, description: string): T =>
-  // A spread alone would leave out the hidden member that marks an optional field.
+  // A spread alone would lose the hidden member that marks an optional field.
   Object.defineProperties(
     { ...schema, about: description },
     Object.getOwnPropertyDescriptors(schema),
@@ -28,7 +28,7 @@ export const integer = (description: string, options: TNumberOptions = {}) =>
 
 /** A whole number from 0. */
 export const count = (description: string) => Type.Integer({ minimum: 0, description })
-/** A time in a field with this meaning. */
+/** A time field with this description. */
 export const time = (description: string) => about(Timestamp, description)
 
 /** RFC 3339 with an offset; replies carry UTC with exactly six fractional digits and `Z`. */
@@ -41,8 +41,8 @@ export const Timestamp = Type.String({
 })
 
 /**
- * A date or time that decides nothing about validity: when something happened, or where a period
- * starts or ends.
+ * A date or time that does not affect validity, such as when something happened, or the start or
+ * end of a period.
  */
 const DateOrTime = Type.String({
   title: 'DateOrTime',
@@ -74,7 +74,7 @@ export const Label = Type.String({
 /** The pattern of a text that is not only white space. */
 export const NOT_BLANK = '\\S'
 
-/** A label with other bounds or a meaning of its own. */
+/** A label with other bounds or a more specific meaning. */
 export const label = (options: TStringOptions) => Type.String({ ...labelRules, ...options })
 
 /** A label with a default. */
@@ -87,7 +87,7 @@ export const Name = label({
   maxLength: limits.name_chars,
 })
 
-/** Why a person did something. */
+/** The reason that a person gives for an action. */
 export const Reason = Type.String({
   title: 'Reason',
   description: 'A text of at most 2,000 characters without control characters',
@@ -119,7 +119,7 @@ export const Base64 = Type.String({
 export const JsonObject = Type.Record(Type.String(), Type.Unknown())
 export type JsonObject = Static<typeof JsonObject>
 
-/** The body of an operation that takes nothing. */
+/** The body of an operation without input. */
 export const EmptyBody = Type.Object(
   {},
   { title: 'EmptyBody', description: 'An object without members' },
@@ -128,7 +128,7 @@ export const EmptyBody = Type.Object(
 /** A whole number from 0. */
 export const Count = Type.Integer({ minimum: 0 })
 
-/** How many records fall under each key. */
+/** Number of records for each key. */
 export const Counts = Type.Record(Type.String(), Type.Integer(), {
   title: 'Counts',
   description: 'Counts by key; keys with a count of 0 may be absent',
@@ -170,7 +170,7 @@ export const NamedCheck = Type.Object(
   { title: 'NamedCheck', description: 'The result of one step of a verification' },
 )
 
-/** An id in a path: any text, since one that does not exist is answered with 404. */
+/** An id in a path. Any text is valid, because an unknown id is answered with 404. */
 export const pathId = (options: TStringOptions) => Type.String(options)
 
 export const TenantParams = Type.Object({ tenant_id: pathId({ examples: ['local'] }) })

@@ -1,4 +1,4 @@
-// What others signed of a checkpoint: witnesses that cosigned it, an authority that dated it.
+// Signatures of others on a checkpoint: cosignatures of witnesses, and a timestamp of an authority.
 
 import Type from 'typebox'
 import { about, Base64, boolean, Nullable, text, time } from './common.ts'
@@ -20,7 +20,7 @@ const EpochTimestamp = Type.Object(
   { title: 'EpochTimestamp', description: 'The timestamp of an authority on a checkpoint' },
 )
 
-/** What others signed of a checkpoint; shown wherever a checkpoint is. */
+/** Members with the signatures of others; every reply with a checkpoint has them. */
 export const cosignatureMembers = {
   cosignatures: Type.Array(Cosignature, {
     description: 'Signatures of witnesses on this checkpoint, in the order they were obtained',

@@ -1,4 +1,4 @@
-// What a field means wherever it appears; a description in the schema itself takes precedence.
+// Default descriptions of fields by name; a description in the schema takes precedence.
 
 export const fieldDescriptions: Readonly<Record<string, string>> = {
   // paging

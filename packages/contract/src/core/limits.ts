@@ -22,7 +22,7 @@ export const limits = {
   live_tokens_per_key: 10_000,
   token_ttl_s: { min: 1, max: 86_400, default: 3_600 },
   idempotency_key_chars: 255,
-  /** Of a sign-in; the operator's own key is a text of any length up to it. */
+  /** Length of an API key in a sign-in. The operator's key may be any text up to this length. */
   api_key_chars: 512,
   users_per_tenant: 1_000,
   user_stores: 100,
@@ -37,9 +37,9 @@ export const limits = {
   sso_domains: 20,
   sso_directories: 100,
   sso_return_chars: 1_024,
-  /** Of a member of the answer of a provider. */
+  /** Each member of an OpenID provider's answer. */
   sso_answer_chars: 4_096,
-  /** A further one ends the oldest. */
+  /** Browser sessions per key. One more session ends the oldest. */
   sessions_per_key: 100,
   page: { min: 1, max: 1_000, default: 100 },
   erasure_page: { min: 1, max: 500, default: 50 },
@@ -63,17 +63,17 @@ export const limits = {
   subject_metadata_keys: 20,
   subject_find_groups: 20,
   subject_stores: 1_000,
-  /** Memories and decisions of one request of a data subject. */
+  /** Memories and decisions in one request of a data subject. */
   subject_items: 50_000,
-  /** Characters of the records in a document of a request for access. */
+  /** Characters of the records in the document for a request for access. */
   subject_html_chars: 16_000_000,
   subject_pdf_chars: 1_000_000,
   /** At most 100 years of 365 days. */
   ttl_s: { min: 1, max: 3_153_600_000 },
   retain_days: { min: 1, max: 36_500 },
-  /** Of the rest of a session before its digest. */
+  /** How long a session must be idle before it gets a digest. */
   digest_after_s: { min: 1, max: 2_592_000 },
-  /** In force at the same time. */
+  /** Legal holds in force at the same time. */
   holds_per_store: 100,
   assurance_schedules: 100,
   assurance_runs_kept: 500,
@@ -82,23 +82,23 @@ export const limits = {
   assurance_drift_page: { min: 1, max: 500, default: 50 },
   /** Event streams that are open at once. */
   open_streams: { per_key: 8, per_tenant: 64, per_process: 2_000 },
-  /** Seconds a ticket of an event stream can be used. */
+  /** Seconds for which the ticket of an event stream is valid. */
   ticket_ttl_s: { min: 1, max: 30, default: 30 },
   event_names_chars: 4_096,
-  /** Where no plan has limits. */
+  /** The limit if the plan has none. */
   webhooks_per_tenant: 50,
   webhook_events: 100,
   webhook_url_chars: 2_048,
   webhook_overlap_h: { min: 0, max: 72, default: 24 },
   webhook_replay_entries: 100_000,
   webhook_tests_per_minute: 10,
-  /** A larger entry is sent without its data, then without its text. */
+  /** Size of a payload. A larger entry is sent without its data, and then without its text. */
   webhook_payload_bytes: 20_000,
-  /** Versions of a memory that its history finds, and of one page. */
+  /** Versions in the history of a memory, and in one page of it. */
   history_versions: 10_000,
   history_page: { min: 1, max: 500, default: 100 },
   deliveries_page: { min: 1, max: 100, default: 20 },
-  /** Of the namespace of an item. */
+  /** Labels in the namespace of an item. */
   item_namespace_labels: 16,
   item_key_chars: 512,
   item_index_paths: 32,

@@ -1,11 +1,11 @@
-// What an operation is: one row from which routes, validation, OpenAPI and tests are derived.
+// The type of an operation: one row from which routes, validation, OpenAPI and tests are derived.
 
 import type { Static, TSchema } from 'typebox'
 import type { COMMON_REFUSALS, RefusalCode } from './refusals.ts'
 import type { Scope } from './scopes.ts'
 
 /**
- * Who may call.
+ * Who may call an operation.
  * - `public`: no credential
  * - `tenant`: a tenant credential with the scope
  * - `operator`: a platform operator only
@@ -22,44 +22,44 @@ export interface OperationSpec {
   readonly path: string
   /** The last parameter of the path matches the rest of the path, slashes included. */
   readonly greedy?: true
-  /** It uses up what it is given, so that HEAD does not answer for GET. */
+  /** The operation consumes its input, such as a one-time code. HEAD is not answered like GET. */
   readonly once?: true
   /** What the operation does: one sentence in the third person, without a full stop. */
   readonly summary: string
-  /** When to use it, then what else callers should know. */
+  /** When to use the operation, then what else callers should know. */
   readonly description?: string
   readonly access: Access
-  /** The scope a tenant key needs; absent: any key of the tenant may call. */
+  /** The scope that a tenant key needs. If absent, any key of the tenant may call. */
   readonly scope?: Scope
-  /** Further scopes a tenant key needs, because the reply contains what they protect. */
+  /** Further scopes that a tenant key needs, because the reply contains data they protect. */
   readonly extra_scopes?: readonly Scope[]
   /**
-   * A key that is limited to a namespace may call: the operation reads and writes one namespace,
-   * which its input names. Absent: such a key is refused.
+   * A key that is limited to a namespace may call, because the operation reads and writes one
+   * namespace, which its input names. If absent, such a key is refused.
    */
   readonly namespaced?: true
   readonly params?: TSchema
   readonly query?: TSchema
-  /** Headers the handler reads, in lower case, with their descriptions. */
+  /** Descriptions of the headers that the handler reads, by name in lower case. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: TSchema
   /**
-   * What existing clients send and this operation does not use: `query.limit`, `body.options.app`,
-   * `body.items[].app`. It is accepted and dropped before anything reads it. Never a name that
-   * would change the meaning of the request.
+   * Paths of fields that existing clients send and this operation does not use, such as
+   * `query.limit`, `body.options.app` or `body.items[].app`. They are accepted and dropped before
+   * anything reads them. Never a name that would change the meaning of the request.
    */
   readonly tolerated?: readonly string[]
-  /** A valid body, or one line of an NDJSON body, for the documentation and the tests. */
+  /** A valid body, or one line of an NDJSON body, for documentation and tests. */
   readonly example?: unknown
-  /** The body may be absent or empty: `{}` is validated instead. */
+  /** The body may be absent or empty; then `{}` is validated. */
   readonly body_optional?: true
-  /** A browser may call it from a page of the service itself only, although it is public. */
+  /** Browsers may call it only from pages of the service itself, although it is public. */
   readonly same_origin?: true
   /** NDJSON bodies reach the handler as a byte stream. */
   readonly body_type?: 'application/json' | 'application/x-ndjson'
-  /** The handler gets the bytes as they came, of whatever type: a signature is over them. */
+  /** The handler gets the bytes as received, of any type, because a signature covers them. */
   readonly raw_body?: true
-  /** 302: it leads a browser elsewhere, see RedirectReply. */
+  /** Status of a successful reply; 302 redirects a browser, see RedirectReply. */
   readonly status: 200 | 201 | 202 | 302
   readonly reply: TSchema
   /** The body of a 202, for an operation that may not be finished when it replies. */
@@ -67,8 +67,9 @@ export interface OperationSpec {
   /** The body of a 200, for an operation that can report what it would do. */
   readonly preview?: TSchema
   /**
-   * NDJSON replies are streams, and their schema describes one line; that of an event stream
-   * describes the data of one frame; a picture is a text, and bytes are a file.
+   * The media type; default: JSON. NDJSON replies are streams, and their schema describes one line.
+   * The schema of an event stream describes the data of one frame. A picture is a text, bytes are a
+   * file.
    */
   readonly reply_type?:
     | 'application/json'
@@ -77,17 +78,17 @@ export interface OperationSpec {
     | 'image/svg+xml'
     | 'text/event-stream'
     | 'text/plain'
-  /** The event stream has an end: 204 where nothing is left of it. */
+  /** The event stream has an end. The reply is 204 if no frame is left. */
   readonly ends?: true
-  /** The reply may also be a file of one of these types: see FileReply. */
+  /** The reply may also be a file of one of these types; see FileReply. */
   readonly file_types?: readonly FileType[]
-  /** The reply may be streamed, as NDJSON lines or as the document it is: see StreamReply. */
+  /** The reply may be streamed, as NDJSON lines or as one JSON document; see StreamReply. */
   readonly may_stream?: 'application/x-ndjson' | 'application/json'
   /** Refusals in addition to COMMON_REFUSALS. */
   readonly refuses: readonly RefusalCode[]
   /**
-   * A read, whatever its method: it changes nothing but counts of use, so that a client may repeat
-   * it without asking. Every GET is one; this marks the others.
+   * The operation only reads, although its method is not GET. It changes nothing but counts of use,
+   * so a client may retry it. Every GET is safe and needs no mark.
    */
   readonly safe?: true
   /** Supports the Idempotency-Key header. */
@@ -101,9 +102,9 @@ export interface OperationSpec {
 export type Operation<S extends OperationSpec = OperationSpec> = S
 
 /**
- * Declares an operation and keeps the literal types of its schemas and refusals. A member that is
- * not one of the specification does not compile. Query and body are closed: names that are not
- * declared are refused. A text in the path may be any: an id of nothing is answered with 404.
+ * Declares an operation and keeps the literal types of its schemas and refusals. A member that
+ * OperationSpec does not have does not compile. Query and body are closed: undeclared names are
+ * refused. Path parameters accept any text, because an unknown id is answered with 404.
  */
 export function operation<const S extends OperationSpec>(
   spec: S & Readonly<Record<Exclude<keyof S, keyof OperationSpec>, never>>,
@@ -118,9 +119,9 @@ export function operation<const S extends OperationSpec>(
 }
 
 /**
- * A copy of a schema in which every object with declared properties takes no others. An object
- * that says itself what else it takes (`additionalProperties`) stays as it is, and so does a
- * record, whose keys are the caller's.
+ * A copy of a schema in which every object with declared properties accepts no others. An object
+ * that has `additionalProperties` stays unchanged, and so does a record, whose keys are the
+ * caller's.
  */
 function closeSchema<T>(schema: T): T {
   if (!isRecord(schema)) return schema
@@ -136,14 +137,14 @@ function closeSchema<T>(schema: T): T {
   return Object.assign(copyOf(schema), changes)
 }
 
-/** One schema, or each of a list. */
+/** Closes one schema, or each schema of a list. */
 const closeEach = (schemas: unknown): unknown =>
   Array.isArray(schemas) ? schemas.map(closeSchema) : closeSchema(schemas)
 
 const TEXT_RULES = ['title', 'pattern', 'format', 'minLength', 'maxLength']
 
 /**
- * A copy of the schema of path parameters in which every text is valid: an id that none can have is
+ * A copy of the schema of path parameters in which every text is valid. An impossible id is
  * answered like one that does not exist.
  */
 function openIds<T>(schema: T): T {
@@ -153,7 +154,7 @@ function openIds<T>(schema: T): T {
 
 function openId(schema: unknown): unknown {
   if (!isRecord(schema) || schema['type'] !== 'string') return schema
-  // The description of a named schema is that of its form.
+  // The description of a named schema describes the rules that are removed.
   const rules = 'title' in schema ? [...TEXT_RULES, 'description'] : TEXT_RULES
   const copy = copyOf(schema)
   for (const rule of rules) delete copy[rule]
@@ -166,7 +167,7 @@ const mapMembers = (
 ): Record<string, unknown> =>
   Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, change(schema)]))
 
-/** A spread would leave out the hidden members that mark a kind and an optional field. */
+/** Copies a schema. A spread would lose the hidden members that mark kinds and optional fields. */
 const copyOf = (schema: object) =>
   Object.create(Object.prototype, Object.getOwnPropertyDescriptors(schema))
 
@@ -175,7 +176,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 type StaticOf<T> = T extends TSchema ? Static<T> : undefined
 
-/** What a handler receives, typed from the schemas. */
+/** The input of a handler, typed from the schemas. */
 export interface InputOf<S extends OperationSpec> {
   readonly params: StaticOf<S['params']>
   readonly query: StaticOf<S['query']>
@@ -187,8 +188,8 @@ export interface InputOf<S extends OperationSpec> {
 }
 
 /**
- * The member that tells the replies below from a plain one, which is the body itself: a symbol, so
- * that no member of a body is taken for it.
+ * The member that distinguishes the replies below from a plain reply, which is the body itself. It
+ * is a symbol, so that no member of a body can be mistaken for it.
  */
 export const REPLY_KIND: unique symbol = Symbol('custos.reply_kind')
 
@@ -196,25 +197,25 @@ export const REPLY_KIND: unique symbol = Symbol('custos.reply_kind')
 export interface StreamReply {
   readonly [REPLY_KIND]: 'stream'
   readonly stream: AsyncIterable<string>
-  /** File name, if the reply is a download. */
+  /** File name of the reply, if it is a download. */
   readonly filename?: string
-  /** Default: NDJSON. */
+  /** Media type of the stream; default: NDJSON. */
   readonly type?: FileType
 }
 
-/** What is used of an AbortSignal, which this package has no types of. */
+/** The used members of AbortSignal, whose type this package does not have. */
 interface CutSignal {
   readonly aborted: boolean
   addEventListener(type: 'abort', listener: () => void, options?: { once?: boolean }): void
   removeEventListener(type: 'abort', listener: () => void): void
 }
 
-/** A reply that stays open: frames of server-sent events, sent as they come. */
+/** A reply that stays open and sends frames of server-sent events as they arrive. */
 export interface EventStreamReply {
   readonly [REPLY_KIND]: 'events'
-  /** One or more whole frames each; null: there are none left, and the answer is 204. */
+  /** Texts of one or more whole frames; null if none is left, which is answered with 204. */
   readonly frames: AsyncIterable<string> | null
-  /** Once aborted, a connection that does not take its frames is cut. */
+  /** When aborted, the connection is closed if the client does not read its frames. */
   readonly cut: CutSignal
 }
 
@@ -227,19 +228,19 @@ export type FileType =
 /** A reply as a file. */
 export interface FileReply {
   readonly [REPLY_KIND]: 'file'
-  /** A text is sent as UTF-8. */
+  /** Content of the file; a text is sent as UTF-8. */
   readonly file: string | Uint8Array
   readonly type: FileType
   readonly filename: string
 }
 
-/** A reply with status 302 that leads a browser elsewhere. */
+/** A reply with status 302 that redirects a browser. */
 export interface RedirectReply {
   readonly [REPLY_KIND]: 'redirect'
   readonly location: string
 }
 
-/** A reply with status 202: accepted and not finished. */
+/** A reply with status 202: the request is accepted and not finished. */
 export interface AcceptedReply<T> {
   readonly [REPLY_KIND]: 'accepted'
   readonly accepted: T
@@ -249,7 +250,7 @@ type AcceptedOf<S extends OperationSpec> = S['accepted'] extends TSchema
   ? AcceptedReply<Static<S['accepted']>>
   : never
 
-/** A reply with status 200 to a request for a preview: nothing was changed. */
+/** A reply with status 200 to a request for a preview, which changed nothing. */
 export interface PreviewReply<T> {
   readonly [REPLY_KIND]: 'preview'
   readonly previewed: T

@@ -4,13 +4,13 @@ import { limits } from './limits.ts'
 import type { RefusalCode } from './refusals.ts'
 
 export interface Remedy {
-  /** When the code is returned. */
+  /** The situation in which the code is returned. */
   readonly when: string
   /** What the caller can do. */
   readonly advice: string
 }
 
-/** Texts for people, with code in backticks; they may change, the codes do not. */
+/** Texts for people, with code in backticks. They may change; the codes do not. */
 export const remedies: Readonly<Record<RefusalCode, Remedy>> = {
   validation: {
     when:

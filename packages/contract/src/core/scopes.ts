@@ -61,7 +61,7 @@ export const DEFAULT_SCOPES: Readonly<Record<CredentialClass, readonly Scope[]>>
   token: TOKEN_SCOPES,
 }
 
-/** What a person may do in a tenant: each role is a list of scopes. */
+/** The roles of people in a tenant. Each role is a list of scopes. */
 export const ROLES = [
   'owner',
   'admin',

@@ -51,7 +51,7 @@ const CertifiedRedaction = Type.Object(
   { title: 'CertifiedRedaction', description: 'Redactions in one field of a decision' },
 )
 
-/** Records beside memories and decisions whose texts a request of a data subject redacts. */
+/** Kinds of records, besides memories and decisions, whose texts a subject request redacts. */
 export const TEXT_KINDS = [
   'artifact',
   'corpus',
@@ -89,8 +89,8 @@ export const TextKindName = Type.Enum(TEXT_KINDS, {
 })
 
 /**
- * A signed statement about one erasure. `signed_bytes`, `signature`, `public_key` and `key_id`
- * carry the signature; `verified` is this service's own finding at the time of the reply.
+ * The members of a signed statement about one erasure. `signed_bytes`, `signature`, `public_key`
+ * and `key_id` carry the signature; `verified` is the service's own check at the time of the reply.
  */
 const certificateFields = {
   certificate_id: Hex16,
@@ -132,7 +132,7 @@ export const Certificate = Type.Object(certificateFields, {
 })
 export type Certificate = Static<typeof Certificate>
 
-/** The reply to a request that erases; the added fields are not part of the signed record. */
+/** The reply to an erasure. The added fields are not part of the signed record. */
 export const IssuedCertificate = Type.Object(
   {
     ...certificateFields,
@@ -151,7 +151,7 @@ export const IssuedCertificate = Type.Object(
 )
 export type IssuedCertificate = Static<typeof IssuedCertificate>
 
-/** Part of the signed certificate permanently, so they should name no person. */
+/** Reasons for an erasure. They stay in the signed certificate, so they should name no person. */
 export const erasureReasons = {
   legal_basis: Type.Optional(
     Nullable(about(Label, 'Legal basis; permanently part of the certificate, so name no person')),

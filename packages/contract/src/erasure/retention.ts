@@ -32,7 +32,7 @@ const GivenReason = Type.String({
   format: 'label',
 })
 
-/** `retain_days` of 24 hours each, counted for each memory from when it was written. */
+/** The retention of a store: `retain_days` of 24 hours from when each memory was written. */
 export const Retention = Type.Object(
   {
     store_id: Type.String(),

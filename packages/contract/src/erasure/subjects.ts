@@ -28,7 +28,7 @@ import { erasureReasons, TextKindName } from './erasure.ts'
 export const SUBJECT_MATCHES = ['ignore_case', 'exact_case'] as const
 export const SUBJECT_ACCESS_FORMATS = ['ndjson', 'json', 'html', 'pdf'] as const
 export const SUBJECT_KINDS = ['erase', 'access'] as const
-/** `done_with_holds`: something was kept, as by a legal hold; the manifest names it. */
+/** `done_with_holds`: something was kept, for example by a legal hold; the manifest names it. */
 export const SUBJECT_STATUSES = ['queued', 'running', 'done', 'done_with_holds'] as const
 export type SubjectStatus = (typeof SUBJECT_STATUSES)[number]
 export type SubjectKind = (typeof SUBJECT_KINDS)[number]
@@ -47,9 +47,9 @@ const Status = Type.Enum(SUBJECT_STATUSES, {
 })
 
 /**
- * All of it must match: every metadata entry, compared as in a retrieval's filter (equal values of
- * equal type), the session, and the text, which must be contained in the content or in a text of
- * the metadata.
+ * A search in which everything must match: every metadata entry (equal value and type, as in the
+ * filter of a retrieval), the session, and the text, which must be contained in the content or in a
+ * text of the metadata.
  */
 const FindGroup = Type.Object(
   {
@@ -90,7 +90,7 @@ const FindGroup = Type.Object(
   {
     title: 'SubjectFindGroup',
     description: 'Conditions that must all match',
-    // Closed in replies too, where it is shown as it was sent.
+    // Closed in replies too, which show the search as it was sent.
     additionalProperties: false,
   },
 )
@@ -114,7 +114,7 @@ const SubjectFind = Type.Union(
 )
 export type SubjectFind = Static<typeof SubjectFind>
 
-/** Where to search. */
+/** The search and its scope. */
 const scope = {
   find: Type.Optional(
     about(SubjectFind, 'What identifies the person; may be left out where `namespace` is given'),
@@ -242,7 +242,7 @@ export const SubjectRequest = Type.Object(requestFields, {
 })
 export type SubjectRequest = Static<typeof SubjectRequest>
 
-/** With what is encrypted of a request; null once the request is done. */
+/** A request with its encrypted members, which are null after the request is done. */
 export const SubjectRequestDetail = Type.Object({
   ...requestFields,
   find: Nullable(about(SubjectFind, 'What was searched for; null once the request is done')),
@@ -263,7 +263,7 @@ export const ManifestEntry = Type.Object({
   certificate_digest: Nullable(about(Hex32, 'SHA-256 of the certificate')),
 })
 
-/** See `ErasureManifest` of @custos/proof. */
+/** A manifest; see `ErasureManifest` of @custos/proof. */
 export const Manifest = Type.Object({
   record_kind: Type.Literal('erasure_manifest', { description: 'Kind of signed record' }),
   request_id: about(Hex16, 'Id of the request of a data subject'),

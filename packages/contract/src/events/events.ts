@@ -34,7 +34,7 @@ const Seq = Type.Integer({ minimum: 0 })
 const Count = Type.Integer({ minimum: 0 })
 const KeyId = Type.String({ pattern: '^[0-9a-f]{16,64}$' })
 const MintedId = Type.String({ pattern: '^[a-z0-9_-]{1,64}$' })
-/** HMAC-SHA256 of a text of the caller, in hexadecimal. */
+/** A label: HMAC-SHA256 of a text of the caller, in hexadecimal. */
 const LabelMac = Hex32
 
 const PolicyChange = closed({
@@ -49,7 +49,7 @@ const PolicyChange = closed({
   changed_by: MintedId,
 })
 
-/** Entries written before an operation was renamed hold its earlier name. */
+/** Names of operations. Entries written before an operation was renamed have its earlier name. */
 const OPERATIONS = [...KNOWN_OPERATIONS, ...Object.keys(OPERATION_ALIASES)]
 
 /** Subject: the id of the evaluation. The name of an unknown operation is a text of the caller. */
@@ -68,7 +68,7 @@ const RecordChange = closed({
   record_digest: Type.Union([Hex32, Type.Null()]),
   policy_set: Count,
   evaluation_id: Type.Union([MintedId, Type.Null()]),
-  /** Id of the approval request; null: none was needed. */
+  /** Id of the approval request; null if none was needed. */
   request_id: Type.Union([Hex16, Type.Null()]),
   /** Code of the reason for a denial. */
   reason: Type.Union([MintedId, Type.Null()]),
@@ -89,29 +89,29 @@ const ApprovalDecided = closed({
 /** Subject: the id of the approver. */
 const ApproverChange = closed({ key_digest: Hex32, active: Type.Boolean(), changed_by: MintedId })
 
-/** In entries about a store of a self-test and what is erased in it. */
+/** Marks entries about the store of a self-test and about erasures in it. */
 const selfTest = { self_test: Type.Optional(Type.Literal(true)) }
 const Hidden = Type.Union([LabelMac, Type.Null()])
 const EventTime = Type.String({ pattern: '^[0-9TZ:.-]{27}$' })
 
 const EndReason = Type.Union([Type.Enum(RUN_REASONS), Type.Null()])
 
-/** Of a run that ended: subject is its id. */
+/** A run that ended. Subject: the id of the run. */
 const RunEnded = closed({
   state: Type.Enum(RUN_STATES),
   reason: EndReason,
   receipts: Count,
   spent_tokens: Count,
   spent_cost_micro: Count,
-  /** Of a run that compensates. */
+  /** Present if the run compensates. */
   compensation: Type.Optional(Type.Enum(COMPENSATIONS)),
-  /** Calls that acted, or may have, and were not undone. */
+  /** Ids of the calls that acted, or may have acted, and were not undone. */
   left: Type.Optional(Type.Array(Hex16)),
-  /** Why it undid no more before it had tried all. */
+  /** Why compensation stopped before every call was tried. */
   compensation_stopped: Type.Optional(Type.Enum(RUN_REASONS)),
 })
 
-/** Of a step that ended: subject is its id. */
+/** A step that ended. Subject: the id of the step. */
 const StepEnded = closed({
   run_id: Hex16,
   state: Type.Enum(STEP_STATES),
@@ -120,7 +120,7 @@ const StepEnded = closed({
   receipt_digest: Hex32,
 })
 
-/** Of a call of a tool: subject is its id. */
+/** A tool call that ended. Subject: the id of the call. */
 const CallEnded = closed({
   run_id: Hex16,
   step_id: Hex16,
@@ -153,7 +153,7 @@ export const eventPayloads = {
     plan: PlanOfTenant,
     signing_keys: Type.Array(closed({ purpose: MintedId, key_id: KeyId })),
   }),
-  /** `limits`: SHA-256 of the limits that hold from now on, null where the plan has none. */
+  /** `limits`: SHA-256 of the limits that apply from now on; null if the plan has none. */
   'tenant.plan_changed': closed({
     from: PlanOfTenant,
     to: PlanOfTenant,
@@ -176,7 +176,7 @@ export const eventPayloads = {
     quota: Type.Enum(['governed_decisions']),
     percent: Count,
     limit: Count,
-    /** A month, or the first day of a period. */
+    /** A month, or the first day of a billing period. */
     period: Type.String({ pattern: '^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$' }),
   }),
   'tenant.key_created': closed({ key_id: MintedId, class: MintedId }),
@@ -208,7 +208,7 @@ export const eventPayloads = {
     last_ref: Ref,
   }),
   'store.deleted': closed({ facts: Count }),
-  /** Subject of these four: the id of the store. */
+  /** Subject of the next four: the id of the store. */
   'retention.set': closed({
     retain_days: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
     set_by: MintedId,
@@ -217,7 +217,7 @@ export const eventPayloads = {
     job_id: MintedId,
     retain_days: Type.Integer({ minimum: 1 }),
     erased: Count,
-    /** `given_up`: it failed too often; the next tick of the timer starts another run. */
+    /** `given_up`: it failed too often. The next tick of the timer starts another run. */
     ended_by: Type.Enum([
       'nothing_left',
       'legal_hold',
@@ -294,16 +294,16 @@ export const eventPayloads = {
   'agent.changed': closed({
     change: Type.Enum(['created', 'updated', 'deleted']),
     version: Count,
-    /** Absent: it was created. */
+    /** Absent if the agent was created. */
     enabled: Type.Optional(Type.Boolean()),
-    /** Of the whole definition. */
+    /** Label of the whole definition. */
     definition: LabelMac,
     changed_by: MintedId,
   }),
   'workflow.changed': closed({
     change: Type.Enum(['created', 'deleted', 'redacted']),
     mode: Type.Enum(WORKFLOW_MODES),
-    /** Of the whole definition. */
+    /** Label of the whole definition. */
     definition: LabelMac,
     changed_by: MintedId,
   }),
@@ -311,7 +311,7 @@ export const eventPayloads = {
     change: Type.Enum(['created', 'replaced', 'deleted', 'redacted']),
     kind: Type.Enum(PROVIDER_KINDS),
     enabled: Type.Boolean(),
-    /** Of model, address and prices. */
+    /** Label of model, address and prices together. */
     definition: LabelMac,
     changed_by: MintedId,
   }),
@@ -329,9 +329,9 @@ export const eventPayloads = {
     budget_cost_micro: Type.Union([Count, Type.Null()]),
     deadline_at: EventTime,
     started_by: MintedId,
-    /** Absent: `client`. */
+    /** Who asks the models; absent means `client`. */
     executor: Type.Optional(Type.Literal('managed')),
-    /** Absent: the run is of one agent. */
+    /** Absent if the run has one agent and no workflow. */
     workflow: Type.Optional(
       closed({
         workflow_id: Hex16,
@@ -341,7 +341,7 @@ export const eventPayloads = {
       }),
     ),
   }),
-  /** Its permits last until then too. */
+  /** The permits of the run are extended to the same time. */
   'run.extended': closed({ deadline_at: EventTime }),
   'run.completed': RunEnded,
   'run.denied': RunEnded,
@@ -350,7 +350,7 @@ export const eventPayloads = {
   'step.permitted': closed({
     run_id: Hex16,
     step_no: Count,
-    /** Of a workflow, from 0. */
+    /** Number of the turn in a workflow, from 0. */
     turn_no: Type.Optional(Count),
     agent_id: Hex16,
     permit: Hex16,
@@ -377,9 +377,9 @@ export const eventPayloads = {
     run_id: Hex16,
     step_id: Hex16,
     effect: Type.Enum(TOOL_EFFECTS),
-    /** The call that it undoes. */
+    /** Id of the call that this call undoes. */
     compensates: Type.Optional(Hex16),
-    /** Of a managed run whose caller acts. */
+    /** Present if the caller executes this call of a managed run. */
     executor: Type.Optional(Type.Literal('client')),
     args_commitment: Hex32,
     policy_set: Count,
@@ -427,19 +427,19 @@ export const eventPayloads = {
   'approver.enrolled': ApproverChange,
   'approver.updated': ApproverChange,
   'approver.revoked': ApproverChange,
-  /** Subject: the id of the decision. Recomputing needs all of these but `record`. */
+  /** Subject: the id of the decision. Recomputing scores needs all members except `record`. */
   'cgr.decision_recorded': closed({
     dimension: LabelMac,
-    /** Of the agent in the dimension. */
+    /** Label of the agent in the dimension. */
     agent: LabelMac,
     known_by: Type.Enum(['proven', 'claimed', 'handle']),
     handle: LabelMac,
-    /** The first key of the rotations. */
+    /** Label of the first key of the agent's chain of rotations. */
     anchor: Hidden,
     referent: Hidden,
     decision: Type.Enum(JUDGMENTS),
     tag: Type.Enum(VERIFIABILITY_TAGS),
-    /** Of all that was recorded. */
+    /** Label of everything that was recorded. */
     record: LabelMac,
   }),
   /** Subject: the label of the referent. */
@@ -447,7 +447,7 @@ export const eventPayloads = {
     outcome: Type.Enum(OUTCOMES),
     event_at: EventTime,
     reporter: Hidden,
-    /** Of amount and source. */
+    /** Label of amount and source together. */
     content: LabelMac,
   }),
   /** Subject: the label of the referent. */
@@ -458,7 +458,7 @@ export const eventPayloads = {
     decision_id: Type.Union([Hex16, Type.Null()]),
     handle: Hidden,
     event_at: EventTime,
-    /** Of the source. */
+    /** Label of the source. */
     content: LabelMac,
   }),
   /** Subject: the label of the chain's first key. */
@@ -466,14 +466,14 @@ export const eventPayloads = {
     prev_key: LabelMac,
     new_key: LabelMac,
     position: Type.Integer({ minimum: 1 }),
-    /** Of the whole link. */
+    /** Label of the whole link. */
     link: LabelMac,
   }),
   /** Subject: the id of the attestation. */
   'cgr.attestation_issued': closed({
     agent: LabelMac,
     issuer_key_id: Hex32,
-    /** Of the signed bytes. */
+    /** Label of the signed bytes. */
     record: LabelMac,
   }),
   'cgr.settings_changed': closed({
@@ -525,7 +525,7 @@ export const eventPayloads = {
   /** Subject: the id of the audit. */
   'conformance.audited': closed({
     run_id: MintedId,
-    /** In millionths. */
+    /** The pass rate in millionths. */
     rate_e6: Count,
     passed: Count,
     tested: Count,
@@ -539,7 +539,7 @@ export const eventPayloads = {
     texts: Type.Optional(Count),
     held: Count,
     found_digest: Hex32,
-    /** Of what was searched for. */
+    /** Label of the search. */
     find: LabelMac,
     received_at: EventTime,
     due_at: EventTime,
@@ -569,7 +569,7 @@ export const eventPayloads = {
     due_at: EventTime,
     requested_by: MintedId,
   }),
-  /** Subject of both: the id of the webhook. */
+  /** Subject of the next two: the id of the webhook. */
   'webhook.changed': closed({
     change: Type.Enum(['created', 'updated', 'secret_rotated', 'deleted']),
     enabled: Type.Boolean(),
@@ -581,7 +581,7 @@ export const eventPayloads = {
     reason: Type.Enum(['gone', 'failing', 'redacted', 'unreadable']),
     failing_since: Type.Union([EventTime, Type.Null()]),
   }),
-  /** Subject of all: the id of the person. */
+  /** Subject of the next five: the id of the person. */
   'user.created': closed({ roles: RoleNames, created_by: MintedId }),
   'user.joined': closed({ session_id: MintedId }),
   'user.updated': closed({ roles: RoleNames, changed_by: MintedId }),
@@ -591,17 +591,17 @@ export const eventPayloads = {
     method: Type.Enum(['oidc', 'invitation', 'break_glass']),
     session_id: MintedId,
   }),
-  /** Subject of both: the id of the connection. At most one a minute and reason. */
+  /** Subject of the next two: the id of the connection. At most one per minute and reason. */
   'user.sign_in_refused': closed({ reason: Type.Enum(SIGN_IN_REFUSALS) }),
   'sso.connection_changed': closed({
     change: Type.Enum(['created', 'updated', 'deleted', 'domains', 'redacted']),
     enabled: Type.Boolean(),
     enforced: Type.Boolean(),
-    /** Of the settings without secrets. */
+    /** Label of the settings without secrets. */
     digest: LabelMac,
     changed_by: MintedId,
   }),
-  /** Subject of both: the id of the session. */
+  /** Subject of the next two: the id of the session. */
   'session.started': closed({ key_id: MintedId }),
   'session.revoked': closed({ key_id: MintedId, revoked_by: MintedId }),
   'log.restored': closed({

@@ -23,7 +23,7 @@ import { cosignatureMembers } from '../core/cosignatures.ts'
 import { limits } from '../core/limits.ts'
 import { operation } from '../core/operation.ts'
 
-/** Receipts of one request. */
+/** The most receipts in one request. */
 export const VERIFY_RECEIPTS_MAX = 1_000
 
 const Seq = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
@@ -33,7 +33,7 @@ const size = (description: string) => ({ ...Seq, description })
 const epochNumber = (description: string) => ({ ...EpochNumber, description })
 const hashes = (description: string) => Type.Array(Hex32, { description })
 
-/** One log entry; the leaf is the JCS of it without `breadcrumb_id`. */
+/** One log entry. The tree leaf is its JCS without `breadcrumb_id`. */
 export const Breadcrumb = Type.Object(
   {
     breadcrumb_id: about(Hex32, 'RFC 6962 leaf hash of the entry'),
@@ -157,7 +157,7 @@ const Verification = Type.Object({
   ),
 })
 
-/** The other form of the body of `gcrumbs.verify_envelope`. */
+/** The alternative body of `gcrumbs.verify_envelope`: receipts. */
 export const ReceiptsRequest = Type.Object(
   {
     receipts: Type.Array(Type.Unknown(), { maxItems: VERIFY_RECEIPTS_MAX }),

@@ -1,5 +1,5 @@
-// Event streams: the audit log and runs as server-sent events, and tickets that open one in a
-// browser.
+// Event streams: the audit log and runs as server-sent events, and the tickets with which a browser
+// opens one.
 
 import Type, { type Static } from 'typebox'
 import { about, boolean, Hex16, text, time } from '../core/common.ts'

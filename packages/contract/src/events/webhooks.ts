@@ -1,4 +1,4 @@
-// Webhooks: entries of the audit log, sent to endpoints of the tenant as they are appended.
+// Webhooks: send entries of the audit log to endpoints of the tenant as they are appended.
 
 import Type, { type Static } from 'typebox'
 import {
@@ -24,7 +24,7 @@ import { operation } from '../core/operation.ts'
 import type { Scope } from '../core/scopes.ts'
 import { type EventType, eventPayloads } from './events.ts'
 
-/** Names that earlier clients subscribe to; `statuses`: only runs of checks that ended so. */
+/** Event names of earlier clients. With `status`, only check runs that ended with that status. */
 export const WEBHOOK_ALIASES = {
   'assurance.drift': { event: 'assurance.completed', status: 'drift' },
   'assurance.fail': { event: 'assurance.completed', status: 'fail' },
@@ -35,13 +35,13 @@ export const WEBHOOK_ALIASES = {
   Record<string, { readonly event: EventType; readonly status: string | null }>
 >
 
-/** Every name an endpoint may subscribe to, beside `*`. */
+/** Every name that an endpoint may subscribe to, besides `*`. */
 export const WEBHOOK_EVENTS: readonly string[] = [
   ...Object.keys(eventPayloads),
   ...Object.keys(WEBHOOK_ALIASES),
 ].toSorted()
 
-/** The scope that reads the records of an event, by the first word of its name. */
+/** The scope that may read the records of an event, by the first word of the event's name. */
 const EVENT_SCOPES: Readonly<Record<string, Scope>> = {
   store: 'memory:read',
   retention: 'memory:read',
@@ -75,12 +75,12 @@ const EVENT_SCOPES: Readonly<Record<string, Scope>> = {
   tool: 'orchestrator:run',
 }
 
-/** What a key needs to subscribe to an event, unless it may read the whole audit log. */
+/** The scope that a key needs to subscribe to an event, unless it may read the whole audit log. */
 export const scopeOfEvent = (event: string): Scope =>
   EVENT_SCOPES[event.split('.')[0] ?? ''] ?? 'gcrumbs:read'
 
 export const WEBHOOK_STATES = ['active', 'failing', 'disabled'] as const
-/** `redacted`: an erasure took its URL; `unreadable`: its secret is not in the keyring. */
+/** `redacted`: an erasure removed its URL. `unreadable`: its secret is not in the keyring. */
 export const WEBHOOK_DISABLED_REASONS = [
   'requested',
   'gone',

@@ -1,4 +1,4 @@
-// Assurance: the service checks itself, one tenant at a time, on a schedule or on request.
+// Assurance: the service's checks of its own data, per tenant, on a schedule or on request.
 
 import Type, { type Static } from 'typebox'
 import {
@@ -21,7 +21,7 @@ import {
 import { limits } from '../core/limits.ts'
 import { operation } from '../core/operation.ts'
 
-/** `conformance` only runs when it is named: it writes to stores of its own. */
+/** The checks. `conformance` runs only if it is named, because it writes to its own stores. */
 export const ASSURANCE_CHECKS = [
   'chain',
   'seals',
@@ -34,7 +34,7 @@ export type AssuranceCheck = (typeof ASSURANCE_CHECKS)[number]
 
 export const ASSURANCE_CHECKS_DEFAULT = ['chain', 'seals', 'ledger', 'policies', 'clock'] as const
 
-/** Names that earlier clients use. `metrics` checks nothing. */
+/** Check names of earlier clients. `metrics` checks nothing. */
 export const ASSURANCE_ALIASES = {
   chain_integrity: ['chain'],
   governance: ['policies'],
@@ -54,13 +54,13 @@ export type CheckStatus = (typeof CHECK_STATUSES)[number]
 export const ASSURANCE_TRIGGERS = ['request', 'schedule', 'baseline'] as const
 export type AssuranceTrigger = (typeof ASSURANCE_TRIGGERS)[number]
 
-/** Findings shown per check; their total is reported beside them. */
+/** The most findings shown per check; the total is reported beside them. */
 export const ASSURANCE_FINDINGS_MAX = 20
-/** Memories and decisions that are decrypted each: of more, a sample of this size. */
+/** The most memories, and the most decisions, that are decrypted; of more, only a sample. */
 export const ASSURANCE_SAMPLE = 2_000
-/** The suite adds about 1,500 log entries: not every five minutes. */
+/** The shortest interval, since a run of the suite adds about 1,500 log entries. */
 export const CONFORMANCE_INTERVAL_MIN = 60
-/** How long a request waits for its run before it is answered with 202. */
+/** How long a request waits for its run before the reply is 202. */
 export const ASSURANCE_WAIT_S = 60
 
 const Checks = Type.Array(Type.Enum([...ASSURANCE_CHECKS, ...ALIASES]), {

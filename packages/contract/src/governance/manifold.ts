@@ -15,7 +15,7 @@ import {
 import { operation } from '../core/operation.ts'
 import { Dimension, Judgment, OutcomeName, VerifiabilityTag } from './reputation-records.ts'
 
-/** Decisions on the map: the newest. */
+/** The most decisions on the map; the newest ones are shown. */
 export const MANIFOLD_DECISIONS_MAX = 20_000
 
 const reading = { access: 'tenant', scope: 'manifold:read', method: 'GET', status: 200 } as const

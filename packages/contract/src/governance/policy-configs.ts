@@ -1,4 +1,4 @@
-// The types of policies with the schemas of their configurations, and the context of operations.
+// Policy types with the schemas of their configurations, and the context keys of operations.
 
 import Type, { type Static, type TObject, type TProperties } from 'typebox'
 import { Label, label } from '../core/common.ts'
@@ -47,7 +47,7 @@ export const OPERATION_KEYS = {
 export type KnownOperation = keyof typeof OPERATION_KEYS
 export const KNOWN_OPERATIONS = Object.keys(OPERATION_KEYS)
 
-/** Earlier names: accepted on input, and found in the log and in stored policies. */
+/** Earlier names of operations, accepted on input. The log and stored policies contain them too. */
 export const OPERATION_ALIASES = {
   'decision.log': 'decisions.log',
   'artifact.register': 'artifacts.register',
@@ -56,14 +56,14 @@ export const OPERATION_ALIASES = {
   'composition.govern': 'compositions.compose',
 } as const satisfies Readonly<Record<string, KnownOperation>>
 
-/** In front of the name of an action: the operation that a world-model type fixes for it. */
+/** Prefix of the operation name of an action, which a world-model type fixes. */
 export const ACTION_PREFIX = 'worldmodel.action.'
-/** Names every action, whatever its own operation is. */
+/** The operation that stands for every action, whatever its own operation name is. */
 export const INVOKE: KnownOperation = 'world_model.invoke'
-/** In front of a name of the tenant's own, for `evaluate`. */
+/** Prefix of the tenant's own operation names, for `evaluate`. */
 export const CUSTOM_PREFIX = 'custom.'
 
-/** The name of an operation in code; the log stores those above in clear and hashes others. */
+/** The name of an operation. The log stores the names above in clear text and hashes others. */
 export const OperationName = Type.String({
   title: 'OperationName',
   pattern: '^[A-Za-z][A-Za-z0-9_.:-]{0,63}$',
@@ -72,7 +72,7 @@ export const OperationName = Type.String({
     '`worldmodel.action.<name>` of an action, or a name of your own that begins with `custom.`',
 })
 
-/** What policies search where their configuration does not say. */
+/** The fields that policies search if their configuration names none. */
 export const CHECK_FIELDS = {
   content_filter: ['query', 'output', 'content', 'metadata'],
   pii_guard: ['output', 'content', 'metadata'],
@@ -88,7 +88,7 @@ const Labels = Type.Array(Label, { minItems: 1, maxItems: policy_list_items })
 const LabelsOrNone = Type.Array(Label, { maxItems: policy_list_items })
 const OperationNames = Type.Array(OperationName, { maxItems: 100 })
 
-/** Closed: a misspelt field must not become a rule that never applies. */
+/** A closed schema, so that a misspelt field is refused and not a rule that never applies. */
 const config = <const P extends TProperties>(properties: P, description: string) =>
   Type.Object(
     { ...properties, description: Type.Optional(Type.String({ maxLength: 2_000 })) },
@@ -106,7 +106,7 @@ const Criterion = Type.Object(
 
 const DenyIf = Type.Object(
   {
-    /** Default: every action. */
+    /** The action that the rule applies to; default: every action. */
     action: Type.Optional(Label),
     params_has: Type.Array(
       Type.Object(
@@ -123,7 +123,7 @@ const DenyIf = Type.Object(
   { additionalProperties: false },
 )
 
-/** The schemas that validate configurations and that `policy-types` publishes. */
+/** Schemas that validate configurations. `policy-types` publishes them. */
 export const policyConfigs = {
   rate_limit: config(
     {

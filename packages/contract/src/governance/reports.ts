@@ -1,4 +1,4 @@
-// Regulatory reports (interface 4.14): the evidence on record for each article of a framework.
+// Regulatory reports (interface 4.14): the recorded evidence for each article of a framework.
 
 import Type, { type Static } from 'typebox'
 import {
@@ -36,7 +36,7 @@ export const REPORT_FRAMEWORKS = [
 ] as const
 export type ReportFramework = (typeof REPORT_FRAMEWORKS)[number]
 
-/** A framework, or all of them together. */
+/** One framework, or all of them in one report. */
 export const REPORT_TYPES = [...REPORT_FRAMEWORKS, 'full_audit'] as const
 export type ReportType = (typeof REPORT_TYPES)[number]
 
@@ -52,7 +52,7 @@ export const REPORT_AUTOMATIONS = ['full', 'partial', 'manual'] as const
 export type ReportAutomation = (typeof REPORT_AUTOMATIONS)[number]
 
 export const REPORT_PERIOD_DAYS_MAX = 366
-/** Ids of records shown with a kind of evidence. */
+/** The most ids of records shown with one kind of evidence. */
 export const REPORT_SAMPLES_MAX = 20
 
 const Finding = Type.Enum(REPORT_FINDINGS, {
@@ -104,7 +104,7 @@ export const GenerateReportRequest = Type.Object({
 })
 export type GenerateReportRequest = Static<typeof GenerateReportRequest>
 
-/** Of a report that is being generated: period and log position are fixed. */
+/** The reply for a report that is being generated. Period and log position are already fixed. */
 export const ReportJobReply = Type.Object({
   status: Type.Literal('generating', { description: 'The report is being generated' }),
   report_id: about(Hex16, '`GET /v1/reports/{report_id}` returns it once the job is done'),

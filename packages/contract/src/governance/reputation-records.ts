@@ -26,21 +26,21 @@ import { limits } from '../core/limits.ts'
 
 export const JUDGMENTS = ['certify', 'reject'] as const
 export const VERIFIABILITY_TAGS = ['judgment', 'rule'] as const
-/** `paid` and `default` resolve a decision; under the others it stays pending. */
+/** `paid` and `default` resolve a decision; with the others it stays pending. */
 export const OUTCOMES = ['paid', 'default', 'disputed', 'late', 'written_off'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
-/** Of a decision and of everything that is joined to it. */
+/** The default dimension of a decision and of everything that refers to it. */
 export const DIMENSION_DEFAULT = 'receivables'
 
-/** Items of one bulk request; the general limit of a body applies too. */
+/** The most items in one bulk request. The general limit of a body applies too. */
 export const CGR_BULK_ITEMS_MAX = 10_000
-/** Reviews per referent, and agents that may judge it. */
+/** The most reviews per referent, and the most agents that may judge one. */
 export const REVIEWS_PER_REFERENT_MAX = 1_000
 export const JUDGMENTS_PER_REFERENT_MAX = 32
-/** Pairs of a judgment and a review that one bulk request may touch. */
+/** The most pairs of a judgment and a review that one bulk request may affect. */
 export const CGR_BULK_PAIRS_MAX = 50_000
-/** Bytes of `context` as JSON. */
+/** Size limit of `context` as JSON. */
 export const CGR_CONTEXT_BYTES_MAX = 64 * 1024
 const CGR_REASON_CHARS_MAX = 10_000
 export const CGR_ROTATIONS_PER_CHAIN_MAX = 100
@@ -75,7 +75,7 @@ export const Dimension = Type.Optional(
     default: DIMENSION_DEFAULT,
   }),
 )
-/** 32 bytes of Ed25519 in hexadecimal, either case; replies use lower case. */
+/** An Ed25519 public key, 32 bytes in hexadecimal of either case. Replies use lower case. */
 export const PublicKeyHex = Type.String({
   title: 'PublicKeyHex',
   description: 'Ed25519 public key in hexadecimal',
@@ -270,7 +270,7 @@ export const invoicePolicyDefaults = {
   debtor_field: 'debtor',
 } satisfies InvoicePolicy
 
-/** Invoices of one batch; the general limit of a body applies too. */
+/** The most invoices in one batch. The general limit of a body applies too. */
 export const VERIFY_BATCH_MAX = 500
 
 export const VerifyBatchRequest = Type.Object({

@@ -35,9 +35,9 @@ const Latency = Nullable(
 )
 
 /**
- * The last four fields are aliases that existing clients send; the canonical name takes precedence.
- * `output` is required under one of its names. `retrieved_contents` and `retrieved_scores` are
- * empty or have one item for each ref.
+ * A decision to log. The last four fields are aliases that existing clients send; the canonical
+ * name takes precedence. `output` is required under one of its names. `retrieved_contents` and
+ * `retrieved_scores` are empty or have one item for each ref.
  */
 export const LogDecisionRequest = Type.Object({
   store_id: about(Label, 'Store the agent read from'),
@@ -78,7 +78,7 @@ const Redaction = Type.Object({
   ref: Nullable(about(Ref, "The erased memory; null when the decision's own text was redacted")),
 })
 
-/** `signature` is over the 16 raw bytes of `decision_id`. Aliases follow; none holds content. */
+/** A decision. `signature` covers the 16 raw bytes of `decision_id`. No alias contains content. */
 export const Decision = Type.Object(
   {
     decision_id: Hex16,
@@ -174,7 +174,7 @@ const Period = {
   from: Type.Optional(dateOrTime('Only decisions from this date or time on')),
   to: Type.Optional(dateOrTime('Only decisions up to and including this date or time')),
 }
-// Any text is valid; one that is no decision id of the tenant is answered with 404.
+// Any text is valid. One that is not a decision id of the tenant is answered with 404.
 const DecisionParams = Type.Object({ decision_id: Type.String() })
 
 const read = { access: 'tenant', scope: 'decisions:read', method: 'GET', status: 200 } as const
@@ -301,7 +301,7 @@ export const decisions = {
   }),
 } as const
 
-/** Redacting a decision's own text is an erasure: its handler is in the erasure slice. */
+/** Redacting a decision's own text is an erasure, so its handler is in the erasure slice. */
 export const decisionErasure = {
   redact: operation({
     id: 'decisions.redact',

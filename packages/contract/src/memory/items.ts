@@ -1,4 +1,4 @@
-// Keyed items of a store: JSON values under a name, each version of them a memory.
+// Keyed items of a store: named JSON values. Each version of an item is a memory.
 
 import Type, { type Static } from 'typebox'
 import {
@@ -91,7 +91,7 @@ const GetResult = Type.Object(
   { title: 'GetResult', description: 'An item, or null' },
 )
 
-// Without `default`: in a batch it would be filled in for operations of every kind.
+// No `default`, because in a batch it would be filled in for operations of every kind.
 const searchFields = {
   namespace_prefix: about(ItemNamespace, 'Labels that namespaces begin with; empty: every one'),
   query: OptionalNullable(

@@ -1,13 +1,13 @@
-// What a retrieval with `explain` returns: how the query was read and how each memory was ranked.
+// The reply of a retrieval with `explain`: how the query was parsed and each memory was ranked.
 
 import Type, { type Static } from 'typebox'
 import { Count, count, integer, Nullable, number, Ref, text } from '../core/common.ts'
 
-/** Omitted candidates that are listed, at most. */
+/** The most omitted candidates that are listed. */
 export const EXPLAIN_DROPPED_MAX = 50
-/** Returned memories that are explained, at most: the first. */
+/** The most returned memories that are explained: the first ones. */
 export const EXPLAIN_PACKED_MAX = 200
-/** Terms and dates of the query that are listed, at most: the first. */
+/** The most terms and dates of the query that are listed: the first ones. */
 export const EXPLAIN_TERMS_MAX = 256
 export const EXPLAIN_DATES_MAX = 50
 
@@ -35,8 +35,8 @@ const QueryTerm = Type.Object({
 })
 
 /**
- * The scores of `own` and `lent`, `further`, that of `likeness`, and `speaker` to `recency` add up
- * to `score` exactly.
+ * Why a memory was returned. The scores of `own` and `lent`, `further`, the score of `likeness`,
+ * and `speaker` to `recency` add up to `score` exactly.
  */
 const PackedReason = Type.Object({
   ref: Ref,
@@ -67,10 +67,11 @@ const PackedReason = Type.Object({
 })
 
 /**
- * `over_budget`: longer than what was left. `below_min_score`, `beyond_top_k`: by the request.
- * `below_min_confidence`: by the request, or because no memory is about the query.
- * `duplicate`: a better ranked memory has exactly its content. `budget_filled`: so little was left
- * that later candidates were not considered. `hidden`: being erased, so nothing of it is shown.
+ * `over_budget`: longer than the rest of the budget. `below_min_score`, `beyond_top_k`: options of
+ * the request. `below_min_confidence`: an option of the request, or no memory is about the query.
+ * `duplicate`: a better ranked memory has exactly its content. `budget_filled`: the rest of the
+ * budget was too small to consider later candidates. `hidden`: it is being erased, so it is not
+ * shown.
  */
 export const DROP_REASONS = [
   'over_budget',

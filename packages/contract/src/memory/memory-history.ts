@@ -1,4 +1,4 @@
-// The history of a memory: its versions on both axes, those that were erased as markers.
+// The history of a memory: its versions on both time axes; erased versions appear as markers.
 
 import Type, { type Static } from 'typebox'
 import {
@@ -20,7 +20,7 @@ import { limits } from '../core/limits.ts'
 import { operation } from '../core/operation.ts'
 import { Memory } from './memory-records.ts'
 
-/** One version in a history; of an erased one only numbers and times are left. */
+/** One version in a history. Only numbers and times remain of an erased version. */
 export const MemoryVersion = Type.Object(
   {
     ref: Ref,

@@ -1,4 +1,4 @@
-// What a conversation becomes in a store.
+// Ingestion of conversations into a store.
 
 import Type, { type Static } from 'typebox'
 import {
@@ -88,7 +88,7 @@ const Ingested = Type.Object(
   { title: 'IngestedConversation', description: 'What a conversation became in a store' },
 )
 
-/** What a conversation becomes; its handler is in the orchestrator slice. */
+/** The operation that ingests a conversation. Its handler is in the orchestrator slice. */
 export const memoryIngestion = {
   ingest: operation({
     ...write,

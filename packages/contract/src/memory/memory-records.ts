@@ -21,7 +21,7 @@ import {
 } from '../core/common.ts'
 import { limits } from '../core/limits.ts'
 
-/** What a store may declare; each is enforced and can be confirmed by a conformance suite. */
+/** Capabilities that a store may declare. Each is enforced, and the conformance suite tests it. */
 export const CAPABILITIES = [
   'audit',
   'bi_temporal',
@@ -35,15 +35,15 @@ export type Capability = (typeof CAPABILITIES)[number]
 
 export const TOKENIZERS = ['o200k_base', 'chars'] as const
 
-/** What can compute the vectors of a store; a service offers those it is configured with. */
+/** The embedders that compute vectors for a store. A service offers the configured ones. */
 export const EMBEDDERS = ['static', 'none', 'http', 'onnx'] as const
 export type EmbedderName = (typeof EMBEDDERS)[number]
 
-/** The languages whose stop words and endings are known, by ISO 639-1. */
+/** The languages with known stop words and endings, by ISO 639-1 code. */
 export const LANGUAGES = ['en', 'de', 'es', 'fr', 'pt'] as const
 export type Language = (typeof LANGUAGES)[number]
 
-/** Lines one import may have. */
+/** The most lines in one import. */
 export const IMPORT_LINES_MAX = 1_000_000
 
 export const Capabilities = Type.Array(
@@ -75,8 +75,8 @@ const Languages = Type.Array(
 )
 
 /**
- * A namespace of the tenant: `x`, or in full `T/x` as replies show it; `T` alone is the root.
- * Memories of one namespace are invisible to every other.
+ * A namespace of the tenant `T`: `x`, or the full form `T/x`, which replies use; `T` is the root.
+ * Memories of one namespace are invisible in every other namespace.
  */
 export const Namespace = label({
   title: 'Namespace',
@@ -95,14 +95,14 @@ const DigestAfter = integer(
 
 export const StoreState = Type.Enum(['active', 'deleting'])
 
-/** The id of a new store, as a caller chooses it. */
+/** The id that a caller chooses for a new store. */
 const NewStoreId = text(
   'Id of the store; default: a random one. It appears in the audit log, so choose no personal ' +
     'data. An id is never used twice, also not after the store was deleted.',
   { pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' },
 )
 
-/** Settings of a new store that no other operation takes. */
+/** Settings that only the creation of a store accepts. */
 export const newStoreFields = {
   store_id: OptionalNullable(NewStoreId),
   languages: OptionalNullable(about(Languages, 'Languages, the main one first; default: English')),
@@ -163,7 +163,7 @@ export const ItemKey = label({
   maxLength: limits.item_key_chars,
 })
 
-/** Which parts of a value a search finds. */
+/** The parts of an item's value that are searchable. */
 export const ItemIndex = Type.Union(
   [
     Type.Literal(false),
@@ -179,7 +179,7 @@ export const ItemIndex = Type.Union(
   },
 )
 
-/** The name of an item, beside a memory that is a version of it. */
+/** The name of the item that a memory is a version of. */
 export const ItemName = Type.Object(
   { namespace: ItemNamespace, key: ItemKey, index: Type.Optional(ItemIndex) },
   {
@@ -190,7 +190,7 @@ export const ItemName = Type.Object(
 )
 export type ItemName = Static<typeof ItemName>
 
-/** Written by the service alone: no request and no line of an import has this member. */
+/** Written only by the service. No request and no line of an import has this member. */
 const SessionDigest = Type.Object(
   {
     session_id: Type.Union([Type.String(), Type.Number()], { description: 'The session' }),
@@ -224,7 +224,7 @@ export const Memory = Type.Object(memoryFields, {
 })
 export type Memory = Static<typeof Memory>
 
-/** A retrieved memory; the parts of a score add up to it exactly. */
+/** A retrieved memory. The parts of its score add up to the score exactly. */
 export const RankedMemory = Type.Object(
   {
     ...memoryFields,
@@ -268,13 +268,13 @@ const RetrieveView = Type.Enum(RETRIEVE_VIEWS, {
     'only its `ref`, `content`, `score` and `token_count`.',
 })
 
-/** `namespace` and `tenant_id` are one thing under two names. */
+/** `namespace` and `tenant_id` are two names of the same field. */
 export const namespaceFields = {
   tenant_id: OptionalNullable(about(Namespace, 'Same as `namespace`')),
   namespace: OptionalNullable(about(Namespace, 'Namespace within the tenant; default: the root')),
 }
 
-/** One of both, or none. It comes after `valid_from`. */
+/** The expiry: at most one of the two fields. The time must be after `valid_from`. */
 export const expiryFields = {
   expires_at: OptionalNullable(
     time(
@@ -301,7 +301,7 @@ const WriteOptions = Type.Object(
 )
 export type WriteOptions = Static<typeof WriteOptions>
 
-/** The content of a new memory: not empty, and not only white space. */
+/** The content of a new memory. It is not empty and not only white space. */
 export const NewContent = Type.String({
   title: 'NewContent',
   description: 'What to remember: up to 256 KiB of UTF-8, not only white space',
@@ -309,7 +309,7 @@ export const NewContent = Type.String({
   pattern: NOT_BLANK,
 })
 
-/** Every option is accepted at the top level too; the one in `options` takes precedence. */
+/** A memory to write. Options are accepted at the top level too; `options` takes precedence. */
 export const writeFields = {
   content: NewContent,
   options: OptionalNullable(
@@ -322,7 +322,7 @@ export const writeFields = {
   ...WriteOptions.properties,
 }
 
-/** Content of at most 256 KiB of UTF-8, metadata of 16 KiB of JSON and 8 levels. */
+/** Content is at most 256 KiB of UTF-8; metadata is at most 16 KiB of JSON with 8 levels. */
 export const WriteRequest = Type.Object(writeFields, {
   title: 'WriteRequest',
   description: 'A memory to write',
@@ -368,7 +368,7 @@ const retrieveFields = {
   ...namespaceFields,
 }
 
-/** Every option is accepted at the top level too; the one in `options` takes precedence. */
+/** A retrieval. Options are accepted at the top level too; `options` takes precedence. */
 export const RetrieveRequest = Type.Object({
   query: text('What to search for'),
   options: OptionalNullable(
@@ -442,10 +442,10 @@ export const StoreCounts = Type.Object({
   ),
 })
 
-/** Null: not counted yet. While a count takes longer than a request waits, the previous one. */
+/** A count made in the background. Null until the first one; during a slow count, the last one. */
 const backgroundCount = (description: string) => Nullable(count(description))
 
-/** Batch figures are of this process since it started; the last two are of current memories. */
+/** Batch figures count since this process started; the last two are about current memories. */
 export const ingestionFields = {
   batching_enabled: Type.Literal(true, { description: 'Always true' }),
   pending: count('Writes waiting for their batch'),
@@ -486,7 +486,7 @@ export const ImportLine = Type.Object({
 })
 export type ImportLine = Static<typeof ImportLine>
 
-/** The first line of an export; an import may begin with it. */
+/** The first line of an export. An import may begin with it. */
 export const ExportHeader = Type.Object(
   {
     custos_export: Type.Literal(1, { description: 'Version of the export format' }),
@@ -494,6 +494,6 @@ export const ExportHeader = Type.Object(
     store: Type.Optional(Type.Unknown({ description: 'The store that was exported' })),
     exported_at: Type.Optional(text('When the export began')),
   },
-  // Closed in the reply too: an import may begin with it, and refuses what it does not know.
+  // Closed in the reply too, because an import may begin with it and refuses unknown members.
   { additionalProperties: false },
 )

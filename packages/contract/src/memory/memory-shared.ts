@@ -1,4 +1,4 @@
-// What operations on memories share: paths, rights, refusals, and a reply.
+// Shared by operations on memories: paths, rights, refusals, and a reply.
 
 import Type from 'typebox'
 import { about, Count, count, Nullable, pathId, Ref } from '../core/common.ts'
@@ -22,7 +22,7 @@ export const write = {
   status: 200,
 } as const
 
-/** Refusals by a policy, of an operation that cannot wait for an approval. */
+/** Refusals by a policy for an operation that cannot wait for an approval. */
 export const POLICY_REFUSALS = ['policy_denied', 'approval_required'] as const
 
 export const CHANGE_REFUSALS = [

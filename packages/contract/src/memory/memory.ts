@@ -386,7 +386,7 @@ export const memory = {
       ),
     }),
     body: ImportLine,
-    // What memories have in an export, an audit or a retrieval, and an import makes itself.
+    // Members of memories in exports, audits and retrievals that an import computes itself.
     tolerated: [
       'body.token_count',
       'body.score',
@@ -420,7 +420,7 @@ export const memory = {
   }),
 } as const
 
-/** Operations that erase; their handlers are in the erasure slice. */
+/** Operations that erase memories. Their handlers are in the erasure slice. */
 export const memoryErasure = {
   delete: operation({
     ...write,

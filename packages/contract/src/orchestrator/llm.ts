@@ -1,4 +1,4 @@
-// Operations on providers of models, which managed runs ask.
+// Operations on model providers, which managed runs use.
 
 import Type, { type Static } from 'typebox'
 import {
@@ -23,13 +23,13 @@ import { limits } from '../core/limits.ts'
 import { operation } from '../core/operation.ts'
 import { ToolEffect } from './orchestrator-records.ts'
 
-/** The form of requests: chat completions of OpenAI, or messages of Anthropic. */
+/** The request format: chat completions of OpenAI, or messages of Anthropic. */
 export const PROVIDER_KINDS = ['openai', 'anthropic'] as const
 
 /**
- * `http`: one request to an address that is fixed but for declared parameters. `client`: the caller
- * acts and reports. `action`: invokes an action of the world model. The others are the operations
- * of these names (`erasure`: `erasure.issue`). All act with the rights of the run.
+ * `http`: sends one request to an address that is fixed except for declared parameters. `client`:
+ * the caller acts and reports. `action`: invokes an action of the world model. The others are
+ * operations of these names (`erasure`: `erasure.issue`). All act with the rights of the run.
  */
 export const TOOL_KINDS = [
   'http',
@@ -48,7 +48,7 @@ export const llmLimits = {
   tool_name: '^[A-Za-z0-9_-]{1,64}$',
   providers_per_tenant: 100,
   key_chars: 4_096,
-  /** Millionths of the currency for a million tokens. */
+  /** Highest price of a million tokens, in millionths of the currency. */
   price_micro: 1_000_000_000_000,
   page: { min: 1, max: 200, default: 50 },
 } as const

@@ -1,4 +1,4 @@
-// Operations on agents: what a step is made with, and what all runs of a tenant come to.
+// Operations on agents, which configure steps, and the totals of all runs of a tenant.
 
 import Type from 'typebox'
 import {

@@ -1,4 +1,4 @@
-// Operations on calls of tools: shown, reported by the caller who acted, resolved by a person.
+// Operations on tool calls: shown, reported by the caller that acted, or resolved by a person.
 
 import Type from 'typebox'
 import { about, boolean, Hex16, JsonObject, Label, OptionalNullable } from '../core/common.ts'

@@ -1,4 +1,4 @@
-// What agents, runs, steps, calls and waiting actions are: their schemas and limits.
+// The schemas and limits of agents, runs, steps, calls and waiting actions.
 
 import Type, { type Static } from 'typebox'
 import {
@@ -31,7 +31,7 @@ export const AGENT_ROLES = [
   'supervisor',
   'custom',
 ] as const
-/** The legal changes between states are in `@custos/proof`, for the offline verifier too. */
+/** States of runs. The allowed transitions are in `@custos/proof`, for the offline verifier too. */
 export const RUN_STATES = [
   'running',
   'waiting_hitl',
@@ -43,16 +43,16 @@ export const RUN_STATES = [
   'failed',
   'terminated',
 ] as const
-/** What becomes of what a run did when it ends other than completed. */
+/** Whether the effects of a run are undone if it ends other than completed. */
 export const ON_FAILURE = ['stop', 'compensate'] as const
-/** How much of what a run did was undone. */
+/** How much of the effects of a run was undone. */
 export const COMPENSATIONS = ['complete', 'partial', 'none'] as const
-/** Who asks the models: the caller, between `begin` and `complete`, or this service. */
+/** Who calls the models: the caller, between `begin` and `complete`, or this service. */
 export const RUN_EXECUTORS = ['client', 'managed'] as const
 /**
- * How the agents of a workflow take turns. `sequential`: each is asked with the answer of the one
- * before. `round_robin`: the same, in rounds. `parallel`: all at once with the input. `supervisor`:
- * one of them delegates tasks to the others.
+ * How the agents of a workflow take turns. `sequential`: each agent gets the answer of the previous
+ * one. `round_robin`: the same, in rounds. `parallel`: all agents get the input at once.
+ * `supervisor`: one agent delegates tasks to the others.
  */
 export const WORKFLOW_MODES = ['sequential', 'parallel', 'supervisor', 'round_robin'] as const
 export const STEP_STATES = [
@@ -71,9 +71,9 @@ export const CALL_STATES = [
   'failed',
   'uncertain',
 ] as const
-/** `once`: doing it twice does harm. */
+/** The effect of a tool. `once`: executing it twice does harm. */
 export const TOOL_EFFECTS = ['read', 'idempotent', 'once'] as const
-/** Why a run, a step or a call ended other than completed. */
+/** The reasons why a run, a step or a call ended other than completed. */
 export const RUN_REASONS = [
   'cancelled',
   'deadline_exceeded',
@@ -107,7 +107,7 @@ export const runLimits = {
   agents_per_tenant: 500,
   workflows_per_tenant: 500,
   agents_per_workflow: 16,
-  /** Steps that a parallel workflow has under way. */
+  /** The most steps that a parallel workflow runs at the same time. */
   parallel_steps: 4,
   max_rounds: { min: 1, max: 50, default: 3 },
   max_total_steps: { min: 1, max: 500, default: 100 },
@@ -117,12 +117,12 @@ export const runLimits = {
   fallbacks: 5,
   calls_per_step: 64,
   deadline_s: { min: 1, max: 604_800, default: 3_600 },
-  /** How long a run that has stopped may undo what it did. */
+  /** How long a stopped run may undo what it did, in seconds. */
   compensation_s: 86_400,
   permit_s: { min: 1, max: 3_600, default: 600 },
   text_bytes: 256 * 1024,
   prompt_chars: 100_000,
-  /** Memories that a step is made from, through its inputs too. */
+  /** The most memories that a step is derived from, directly or through its inputs. */
   sources: 1_000,
   page: { min: 1, max: 200, default: 50 },
 } as const

@@ -1,4 +1,4 @@
-// The operation that asks a model again what a step of a managed run had asked it.
+// The operation that repeats the model request of a step of a managed run.
 
 import Type from 'typebox'
 import {

@@ -1,4 +1,4 @@
-// Operations on workflows: agents that take turns in runs which this service executes.
+// Operations on workflows: agents that take turns in runs that this service executes.
 
 import Type, { type Static } from 'typebox'
 import {

@@ -1,4 +1,4 @@
-// Approvals: the queue of records that wait for a person, signed decisions, and the approvers.
+// Approvals: the queue of records that wait for a person, signed decisions, and approvers.
 
 import Type, { type Static } from 'typebox'
 import {

@@ -30,7 +30,7 @@ import {
   waitingReply,
 } from './records.ts'
 
-/** Larger documents are left out of a list. */
+/** Lists omit documents larger than this. */
 export const LISTED_ARTIFACT_BYTES_MAX = 64 * 1024
 
 /** The name of an artifact or of a base model. */
@@ -41,7 +41,7 @@ export const ArtifactRef = label({
   maxLength: limits.ref_chars,
 })
 
-/** Such as `lora+rag`. */
+/** The kind of artifact, for example `lora+rag`. */
 export const ArtifactKind = label({
   title: 'ArtifactKind',
   description: 'A text of 1 to 256 characters without control characters, not blank',
@@ -122,7 +122,7 @@ export const artifacts = {
       'escalates, the artifact waits for an approval (202); if one denies, the artifact is ' +
       'recorded as denied.',
     body: RegisterArtifactRequest,
-    // The rest of what `compositions.artifact` returns for registering the composed result.
+    // `compositions.artifact` returns these with the body for registering the composed result.
     tolerated: ['body.composition_id', 'body.members', 'body.status'],
     example: {
       artifact_ref: 'adapters/mail',

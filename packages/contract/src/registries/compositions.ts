@@ -1,4 +1,4 @@
-// Compositions: artifacts and data combined under one target, with the licences that apply.
+// Compositions: artifacts and data combined for one target, with the licences that apply.
 
 import Type, { type Static } from 'typebox'
 import { TrustTier } from '../access/keys.ts'
@@ -23,11 +23,11 @@ import {
 
 export const COMPOSITION_MEMBERS_MAX = 200
 export const LICENSE_CHARS_MAX = 1_000
-/** Limit of all claimed licences together, and of all licences that the members' records state. */
+/** Size limit of all claimed licences together, and of all licences in the members' records. */
 export const COMPOSITION_LICENSES_BYTES_MAX = 64 * 1024
-/** Limit of members and licences together in the signed record. */
+/** Size limit of members and licences together in the signed record. */
 export const COMPOSITION_SIGNED_BYTES_MAX = 256 * 1024
-/** Larger documents are left out of a list. */
+/** Lists omit documents larger than this. */
 export const LISTED_COMPOSITION_BYTES_MAX = 64 * 1024
 
 const Member = Type.Object({

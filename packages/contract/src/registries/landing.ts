@@ -1,4 +1,4 @@
-// Landing certificates (interface 4.6): what an artifact is, its data, authority and permissions.
+// Landing certificates (interface 4.6): an artifact's identity, data, authority and permissions.
 
 import Type, { type Static } from 'typebox'
 import {
@@ -34,9 +34,9 @@ import {
 } from './records.ts'
 
 export const PERMITTED_ACTIONS_MAX = 1_000
-/** Of `data_provenance` as JSON; of `conformance` it is `metadata_bytes`. */
+/** Size limit of `data_provenance` as JSON. The limit of `conformance` is `metadata_bytes`. */
 export const PROVENANCE_BYTES_MAX = 512 * 1024
-/** In a list, larger documents and the sources of larger corpora are left out. */
+/** Lists omit documents larger than this, and the sources of corpora larger than this. */
 export const LISTED_CERTIFICATE_BYTES_MAX = 64 * 1024
 
 const ConformanceResult = Type.Enum(['pass', 'fail', 'not_checked'], {
@@ -49,7 +49,7 @@ const LayerHashes = Type.Array(Digest, {
   description: 'SHA-256 of each layer, in order',
 })
 
-/** What the service looks up; the `block` of a corpus has this form. */
+/** The members that the service looks up. The `block` of a corpus has this form. */
 const DataProvenance = Type.Object(
   {
     merkle_root: Type.Optional(
@@ -75,7 +75,7 @@ const DataProvenance = Type.Object(
   },
 )
 
-/** Hashed, compared with `layer_hashes` in order, and not stored. */
+/** Bytes of layers. They are hashed, compared with `layer_hashes` in order, and not stored. */
 const LayerBytes = OptionalNullable(
   Type.Array(Base64, {
     maxItems: limits.layers_per_artifact,
@@ -162,7 +162,7 @@ const Conformance = Type.Object(conformanceFields, {
   description: 'What the service itself found',
 })
 
-/** The signed record; RFC 8785 and Ed25519 under `custos/landing/v1`. */
+/** The signed record: RFC 8785 and Ed25519 in the domain `custos/landing/v1`. */
 export const LandingDocument = Type.Object(
   {
     certificate_id: RecordId,

@@ -29,7 +29,7 @@ export const CORPUS_PROCESSING_MAX = 1_000
 export const SOURCE_ID_CHARS_MAX = 1_024
 export const SOURCE_GROUND_CHARS_MAX = 2_000
 export const CORPUS_BODY_BYTES_MAX = 4 * 1024 * 1024
-/** Larger documents are left out of a list. */
+/** Lists omit documents larger than this. */
 export const LISTED_DOCUMENT_BYTES_MAX = 64 * 1024
 
 export const SourceId = label({

@@ -1,4 +1,4 @@
-// What the registries share: statuses, digests, authority, the fields and operations of records.
+// Shared by the registries: statuses, digests, authority, and fields and operations of records.
 
 import Type, { type Static, type TProperties } from 'typebox'
 import { TrustTier } from '../access/keys.ts'
@@ -44,7 +44,7 @@ export const RecordStatus = Type.Enum(RECORD_STATUSES, {
 /** An id of a registry record. */
 export const RecordId = Hex16
 
-/** SHA-256 of bytes, with or without the name of the hash in front. */
+/** SHA-256 of bytes, with or without the prefix `sha256:`. */
 export const Digest = Type.String({
   title: 'Digest',
   description: 'SHA-256 in hexadecimal, with or without `sha256:` in front',
@@ -52,7 +52,7 @@ export const Digest = Type.String({
   examples: [`sha256:${'0'.repeat(64)}`],
 })
 
-/** Who asks, as the caller claims. */
+/** The authority that the caller claims. */
 export const Authority = Type.Object(
   {
     delegation_ref: Type.Optional(Nullable(about(Label, 'Reference of the delegation'))),
@@ -65,7 +65,7 @@ export const Authority = Type.Object(
 )
 export type Authority = Static<typeof Authority>
 
-/** An authority as a record shows it. */
+/** The authority in a record. */
 export const RecordedAuthority = Type.Object(
   {
     delegation_ref: Nullable(text('Reference of the delegation')),
@@ -140,7 +140,7 @@ export const waitingReply = <const K extends string>(id_field: K) =>
     ),
   })
 
-/** Refusals of both decisions, beside a record that does not exist. */
+/** Refusals of both decisions, besides a record that does not exist. */
 export const DECISION_REFUSALS = [
   'not_waiting',
   'approval_expired',
@@ -150,7 +150,7 @@ export const DECISION_REFUSALS = [
   'idempotency_key_reused',
 ] as const satisfies readonly RefusalCode[]
 
-/** Refusals of an approval: policies are evaluated again. */
+/** Refusals of an approval, which evaluates the policies again. */
 export const APPROVAL_REFUSALS = [
   ...DECISION_REFUSALS,
   'policy_denied',
@@ -177,10 +177,10 @@ export const recordPageQuery = Type.Object({
   cursor: Cursor,
 })
 
-/** Records by status. */
+/** Number of records by status. */
 export const StatusCounts = Counts
 
-/** Checks by name, of a record that is verified as a whole. */
+/** Results of the checks of a record that is verified as a whole, by name. */
 export const CheckResults = Type.Record(Type.String(), Type.Boolean(), {
   title: 'CheckResults',
   description: 'Whether each check passed, by name',

@@ -40,7 +40,7 @@ export const WORLD_TYPE_KINDS = ['object', 'link', 'action'] as const
 export const CARDINALITIES = ['one_to_one', 'one_to_many', 'many_to_one', 'many_to_many'] as const
 export type Cardinality = (typeof CARDINALITIES)[number]
 
-/** The types of the property form; a `ref` is the name of another object: text. */
+/** The property types. A `ref` is a text: the name of another object. */
 export const PROPERTY_TYPES = [
   'string',
   'integer',
@@ -53,26 +53,26 @@ export const PROPERTY_TYPES = [
 export type PropertyType = (typeof PROPERTY_TYPES)[number]
 
 export const worldModelLimits = {
-  /** Of a spec, as canonical JSON. */
+  /** Size of a spec as canonical JSON. */
   spec_bytes: 64 * 1024,
-  /** Nesting of schemas. */
+  /** Nesting depth of schemas. */
   schema_depth: 16,
-  /** Values of a schema with its references resolved; long texts count as more than one. */
+  /** Values in a schema with its references resolved; a long text counts as more than one. */
   schema_nodes: 2_000,
   params_bytes: 64 * 1024,
   instance_bytes: 256 * 1024,
-  /** Of one check: schemas and keywords evaluated, members listed, characters compared. */
+  /** Steps of one check: schemas and keywords evaluated, members listed, characters compared. */
   check_steps: 1_000_000,
   subjects: 100,
   links: 1_000,
   types_per_tenant: 1_000,
-  /** Of a sealed record: a larger one is listed without its spec. */
+  /** Size of a sealed record. Lists omit the spec of a larger one. */
   listed_type_bytes: 64 * 1024,
-  /** Of a sealed record: a larger one is listed without its document and parameters. */
+  /** Size of a sealed record. Lists omit the document and parameters of a larger one. */
   listed_action_bytes: 16 * 1024,
 } as const
 
-/** With `worldmodel.action.` in front, a name that policies can use. */
+/** Names of actions. With the prefix `worldmodel.action.`, policies can use them. */
 export const ACTION_NAME_PATTERN = '^[A-Za-z0-9_.:-]{1,46}$'
 
 export const WorldTypeKind = Type.Enum(WORLD_TYPE_KINDS, {
@@ -118,7 +118,7 @@ export const WorldType = Type.Object(typeFields, {
 })
 export type WorldType = Static<typeof WorldType>
 
-/** Without its document, and without its spec where that is large. */
+/** A type in a list: without its document, and without its spec if the record is large. */
 export const ListedType = Type.Object({
   ...typeFields,
   spec: Nullable(about(JsonObject, 'Definition of the type; null where it is large')),
@@ -193,7 +193,7 @@ export const Action = Type.Object(actionFields, {
 })
 export type Action = Static<typeof Action>
 
-/** Without its document and parameters where they are large. */
+/** An action in a list: without its document and parameters if the record is large. */
 export const ListedAction = Type.Object({
   ...actionFields,
   params: Nullable(about(JsonObject, 'Parameters of the action; null where they are large')),

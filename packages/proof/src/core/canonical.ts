@@ -43,7 +43,7 @@ function write(value: unknown, depth: number): string {
   }
 }
 
-// JSON.stringify escapes exactly what RFC 8785 3.2.2.2 asks for, once lone surrogates are gone.
+// JSON.stringify escapes exactly as RFC 8785 3.2.2.2 requires, except for lone surrogates.
 function writeString(text: string): string {
   if (!text.isWellFormed()) throw notCanonical('a lone surrogate')
   return JSON.stringify(text)
@@ -73,8 +73,8 @@ function writeObject(object: object, depth: number): string {
   return `${text}}`
 }
 
-// Dates, Maps and byte arrays would lose their meaning silently. The second check of the prototype
-// admits plain objects of another realm (a worker, a frame).
+// Dates, Maps and byte arrays would lose their content silently. The second check of the prototype
+// accepts plain objects of another realm (a worker, a frame).
 function isPlain(object: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(object)
   if (prototype === Object.prototype || prototype === null) return true

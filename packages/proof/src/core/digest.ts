@@ -1,10 +1,10 @@
-// Hashes, and the two ids derived with them: of a decision and of a fact.
+// Hash functions, and the ids of decisions and facts that are derived with them.
 import { blake2b } from '@noble/hashes/blake2.js'
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 as nobleSha256 } from '@noble/hashes/sha2.js'
 import { toHex, utf8 } from './encoding.ts'
 
-/** A SHA-256 function. Where a faster native one exists (a server), it may be passed in. */
+/** A SHA-256 function. Callers with a faster native one, such as a server, may pass it in. */
 export type Sha256 = (bytes: Uint8Array) => Uint8Array
 
 export const sha256: Sha256 = (bytes) => nobleSha256(bytes)
@@ -20,8 +20,8 @@ export function blake2b256(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * A salted commitment to a text: hex HMAC-SHA256(salt, UTF-8 of text). The salt is 32 secret bytes;
- * without it nobody can guess the text, and once it is destroyed nobody can confirm a guess.
+ * A salted commitment to a text: hex HMAC-SHA256(salt, UTF-8 of text). The salt is 32 secret bytes.
+ * Without it nobody can test a guess of the text, and after it is destroyed nobody ever can.
  */
 export function commitment(salt: Uint8Array, text: string): string {
   return toHex(hmac(nobleSha256, salt, utf8(text)))
@@ -51,7 +51,7 @@ export function factIdPreimage(content: string, tenantValue: string | null): Uin
   return utf8(`${content}\u001f${tenantValue ?? ''}`)
 }
 
-/** The 16-byte content-store identity of a fact (GMP): what a memory's signature is over. */
+/** The 16-byte content-store identity of a fact (GMP). A memory's signature is over these bytes. */
 export function factId(content: string, tenantValue: string | null): Uint8Array {
   return blake2b128(factIdPreimage(content, tenantValue))
 }

@@ -1,17 +1,17 @@
-// Keys that occur twice in an object of a JSON text: parsers keep one of the two and show neither,
-// so that two readers may see two values (RFC 8259, section 4).
+// Detects keys that occur twice in an object of a JSON text. Parsers silently keep one of the two
+// values, and not all of them the same one (RFC 8259, section 4).
 
 /**
- * Whether an object of the text has a key twice.
+ * Whether an object in the text has a key twice.
  * @param text valid JSON
- * @param value what `JSON.parse` made from it
+ * @param value the result of `JSON.parse(text)`
  */
 export function hasDuplicateKey(text: string, value: unknown): boolean {
-  // A parser keeps the last of two equal keys: then the text has more keys than the value.
+  // JSON.parse keeps the last of two equal keys, so the text then has more keys than the value.
   return countKeysOf(text) !== countMembers(value)
 }
 
-/** Without recursion: nothing bounds how deep a saved file is nested. */
+/** Counts without recursion, because the nesting of a saved file is not bounded. */
 function countMembers(value: unknown): number {
   let count = 0
   const open = [value]
@@ -25,7 +25,7 @@ function countMembers(value: unknown): number {
   return count
 }
 
-/** The keys of a valid JSON text: texts with a colon behind them. Jumps from quote to quote. */
+/** Counts the keys of a valid JSON text: strings followed by a colon. Jumps from quote to quote. */
 function countKeysOf(text: string): number {
   let keys = 0
   for (let start = text.indexOf('"'); start >= 0; ) {
@@ -40,7 +40,7 @@ const BACKSLASH = 0x5c
 const COLON = 0x3a
 const SPACE = 0x20
 
-/** The quote that closes the one at `start`. */
+/** The position of the quote that closes the string that opens at `start`. */
 function endOfText(text: string, start: number): number {
   let end = text.indexOf('"', start + 1)
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1)
@@ -59,10 +59,10 @@ function isKey(text: string, end: number): boolean {
   return text.charCodeAt(next) === COLON
 }
 
-/** Where the first key is, from the whole text on, that its object has already. */
+/** The path, from the root of the text, to the first key that its object has already. */
 export function locateDuplicateKey(text: string): (string | number)[] {
   const loc: (string | number)[] = []
-  /** The keys so far of each open object; null: an array. */
+  /** The keys seen so far in each open object; null for an array. */
   const open: (Set<string> | null)[] = []
   for (let at = 0; at < text.length; at += 1) {
     const char = text[at]

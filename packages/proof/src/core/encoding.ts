@@ -5,7 +5,7 @@ const encoder = new TextEncoder()
 const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** UTF-8 bytes. A lone surrogate becomes U+FFFD: text is checked first where that would matter. */
+/** UTF-8 bytes. A lone surrogate becomes U+FFFD; callers for whom that matters check first. */
 export function utf8(text: string): Uint8Array {
   return encoder.encode(text)
 }
@@ -34,8 +34,8 @@ export function fromHex(text: string): Uint8Array {
 
 /** Standard base64 with padding (RFC 4648 section 4). */
 export function toBase64(bytes: Uint8Array): string {
-  // In slices: an argument list has a length limit far below that of an array. `apply` takes the
-  // bytes as they are, where a spread makes a list of them first.
+  // In slices, because argument lists have a much lower length limit than arrays. `apply` reads the
+  // bytes directly; a spread would copy them to a list first.
   let binary = ''
   for (let i = 0; i < bytes.length; i += 4096) {
     binary += Reflect.apply(String.fromCharCode, null, bytes.subarray(i, i + 4096))
@@ -45,7 +45,7 @@ export function toBase64(bytes: Uint8Array): string {
 
 /**
  * Decodes standard base64. Throws ProofError `malformed_encoding` for a missing pad, white space,
- * the URL alphabet or stray bits behind the last byte, so that one value has one spelling.
+ * the URL alphabet or nonzero bits after the last byte, so that one value has one spelling.
  */
 export function fromBase64(text: string): Uint8Array {
   if (!BASE64.test(text)) throw new ProofError('malformed_encoding', 'not standard base64')
@@ -76,12 +76,12 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return joined
 }
 
-/** For values read from outside: the bytes of lower-case hex, or null. */
+/** Decodes an untrusted value as lower-case hex. Returns null if it is not. */
 export function readHex(value: unknown): Uint8Array | null {
   return readWith(fromHex, value)
 }
 
-/** For values read from outside: the bytes of standard base64, or null. */
+/** Decodes an untrusted value as standard base64. Returns null if it is not. */
 export function readBase64(value: unknown): Uint8Array | null {
   return readWith(fromBase64, value)
 }

@@ -1,4 +1,4 @@
-// The one error the pure functions of this package throw.
+// The only error that the functions of this package throw.
 
 export type ProofErrorCode =
   | 'not_canonical'

@@ -6,13 +6,13 @@ export type KeyPurpose =
   | 'provenance'
   | 'checkpoint'
   | 'erasure'
-  /** Records of the registries and of approvals, each under a domain of its kind. */
+  /** Signs records of registries and approvals, each under the domain of its kind. */
   | 'record'
   | (string & {})
 
 /**
- * One line of the list an instance publishes. The list is append-only: a retired key stays, so
- * that what it signed while valid can still be checked. Times are RFC 3339.
+ * An entry of the key list that an instance publishes. The list is append-only: a retired key
+ * stays, so that signatures it made while valid can still be verified. Times are RFC 3339.
  */
 export type PublishedKey = {
   readonly key_id: string
@@ -35,8 +35,8 @@ export type KeyQuery = {
 export type KeyProblem = 'unknown_key' | 'wrong_purpose' | 'not_valid_then'
 
 /**
- * Finds the listed key, or says why there is none. The public key decides; a `key_id` that
- * belongs to another key is `unknown_key`.
+ * Returns the listed key, or the reason why there is none. Keys are matched by `public_key`; a
+ * `key_id` that belongs to another key gives `unknown_key`.
  */
 export function findKey(keys: readonly PublishedKey[], query: KeyQuery): PublishedKey | KeyProblem {
   const same = keys.filter(
@@ -68,7 +68,7 @@ export function toMicroseconds(time: string): number {
   return Date.parse(second + zone) * 1000 + Number((fraction ?? '').padEnd(6, '0').slice(0, 6))
 }
 
-/** The entries of `value` that are whole key records; what cannot be read cannot be trusted. */
+/** The well-formed entries of a key list. Others are dropped, so they are not trusted. */
 export function readKeys(value: unknown): readonly PublishedKey[] {
   return Array.isArray(value) ? value.filter(isPublishedKey) : []
 }

@@ -1,4 +1,4 @@
-// Reading values of unknown shape: the parse boundary of the verifier.
+// Type guards for values of unknown shape: the parse boundary of the verifier.
 import type { JsonObject } from './canonical.ts'
 
 export function isObject(value: unknown): value is JsonObject {
@@ -9,7 +9,7 @@ export function isText(value: unknown): value is string {
   return typeof value === 'string'
 }
 
-/** A non-negative integer a double holds exactly: sequence numbers, sizes, counts. */
+/** Whether a value is a non-negative safe integer: a sequence number, size or count. */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0
 }
@@ -24,12 +24,12 @@ export function orNull(test: Test): Test {
   return (value) => value === null || test(value)
 }
 
-/** For fields a record may leave out or set to null. */
+/** Also accepts a field that is absent or null. */
 export function optional(test: Test): Test {
   return (value) => value === undefined || value === null || test(value)
 }
 
-/** The name of the first field that is missing or of the wrong type, or null when all fit. */
+/** The name of the first field that is missing or has the wrong type; null if all fit. */
 export function findMismatch(
   value: JsonObject,
   shape: Readonly<Record<string, Test>>,

@@ -1,19 +1,19 @@
-// Ed25519 signatures under a domain: what is signed, and how it is checked.
+// Ed25519 signatures under a domain: how signed bytes are built and signatures are verified.
 import { canonicalize, type Json, type JsonObject } from './canonical.ts'
 import { sha256 } from './digest.ts'
 import { toHex, utf8 } from './encoding.ts'
 
 /**
- * The kinds of record signed under a domain of their own, so a signature over one can never stand
+ * The kinds of signed record. Each has its own domain, so a signature over one kind is never valid
  * for another. A change to what a kind signs needs a new version in the domain string.
  */
 export const SIGNED_KINDS = [
   'erasure',
-  /** Over all certificates of a data subject's erasure, by the key of erasures. */
+  /** Covers all certificates of a data subject's erasure; signed by the erasure key. */
   'erasure_manifest',
-  /** Over what was destroyed of a tenant, by the key of erasures. */
+  /** States what was destroyed of a tenant; signed by the erasure key. */
   'tenant_erasure',
-  /** Over what was the same on both sides of a tenant's move, by the record key of the source. */
+  /** States what is equal on both sides of a tenant's move; signed by the source's record key. */
   'tenant_move',
   'key_list',
   'landing',
@@ -24,21 +24,21 @@ export const SIGNED_KINDS = [
   'composition',
   'agent_action',
   'approval',
-  /** By an approver's own key, over what is to be approved. */
+  /** Covers the context of an approval; signed by the approver's own key. */
   'attestation',
-  /** By an agent's own key, over a decision whose outcome will count for it. */
+  /** A decision whose outcome will count for an agent; signed by the agent's own key. */
   'cgr_decision',
-  /** By the key of who reports an outcome. */
+  /** A reported outcome; signed by the key of the reporter. */
   'cgr_outcome',
   'report',
-  /** Over what the conformance suite found, by a service's record key or by who ran it. */
+  /** Findings of the conformance suite; signed by a service's record key or by who ran it. */
   'conformance_result',
-  /** Over what one step of a run did. */
+  /** States what one step of a run did. */
   'run_receipt',
 ] as const
 export type SignedKind = (typeof SIGNED_KINDS)[number]
 
-/** Fields that carry or repeat the signature and so cannot be under it. */
+/** Fields that carry or repeat the signature and therefore cannot be signed. */
 const UNSIGNED_FIELDS: ReadonlySet<string> = new Set([
   'signature',
   'public_key',
@@ -56,7 +56,7 @@ export function signedBytes(kind: SignedKind, record: JsonObject, version = 1): 
   return utf8(`${domain}\n${canonicalize(withoutFields(record, UNSIGNED_FIELDS))}`)
 }
 
-/** What is signed of a record that nobody vouches for; null: it has no canonical form. */
+/** The signed bytes of an untrusted record; null if it has no canonical form. */
 export function tryBytes(make: () => Uint8Array): Uint8Array | null {
   try {
     return make()
@@ -67,15 +67,15 @@ export function tryBytes(make: () => Uint8Array): Uint8Array | null {
 
 /** A copy of `record` without the named fields. */
 export function withoutFields(record: JsonObject, fields: ReadonlySet<string>): JsonObject {
-  // Without a prototype, so that a field called __proto__ stays a field and is signed as one.
+  // No prototype, so that a field called __proto__ stays an ordinary field and is signed.
   const kept: Record<string, Json> = Object.create(null)
   for (const [key, value] of Object.entries(record)) if (!fields.has(key)) kept[key] = value
   return kept
 }
 
 /**
- * Ed25519 (RFC 8032) through WebCrypto, in Node and in browsers. A key that is not 32 bytes, a
- * signature that is not 64 or an invalid point is `false`, never an error.
+ * Verifies Ed25519 (RFC 8032) with WebCrypto, in Node and in browsers. Returns false, and does not
+ * throw, for a key that is not 32 bytes, a signature that is not 64 bytes or an invalid point.
  */
 export async function verifyEd25519(
   publicKey: Uint8Array,
@@ -83,13 +83,13 @@ export async function verifyEd25519(
   signature: Uint8Array,
 ): Promise<boolean> {
   if (publicKey.length !== 32 || signature.length !== 64) return false
-  // Copies, because WebCrypto takes no view on a shared buffer.
+  // Copies, because WebCrypto does not accept views of a shared buffer.
   const [rawKey, rawMessage, rawSignature] = [publicKey, message, signature].map(
     (bytes) => new Uint8Array(bytes),
   )
   if (!rawKey || !rawMessage || !rawSignature) return false
   const algorithm = { name: 'Ed25519' }
-  // Without Ed25519 on the platform nothing can be verified: that must be an error.
+  // Throws if the platform has no Ed25519: `false` would call every signature invalid.
   await requireEd25519()
   try {
     const key = await crypto.subtle.importKey('raw', rawKey, algorithm, false, ['verify'])
@@ -101,7 +101,7 @@ export async function verifyEd25519(
 
 let ed25519Present: Promise<unknown> | undefined
 
-// RFC 8032 7.1 test 1's key: imports wherever Ed25519 exists at all.
+// The key of RFC 8032, 7.1, test 1. Every platform with Ed25519 can import it.
 const KNOWN_KEY = 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'
 
 function requireEd25519(): Promise<unknown> {

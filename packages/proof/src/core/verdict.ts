@@ -1,4 +1,4 @@
-// Verdicts: named checks of a document, and the signature check that all documents share.
+// Verdicts: the named checks of a document, and the signature check that all documents share.
 import { readBase64, toHex } from './encoding.ts'
 import { findKey, type KeyPurpose, type PublishedKey } from './keys.ts'
 import { isText } from './shape.ts'
@@ -7,8 +7,8 @@ import { verifyEd25519 } from './signature.ts'
 export type Check = { readonly name: string; readonly ok: boolean; readonly detail?: string }
 
 /**
- * `valid` holds when every check does. What the document alone cannot show is named
- * in `not_checked` and never counts as passed. `valid_with` names the published keys that signed.
+ * The result of a verification. `valid` is true if every check passed. `not_checked` names what
+ * the document alone cannot show. `valid_with` has the ids of the published keys that signed.
  */
 export type Verdict = {
   readonly valid: boolean
@@ -42,7 +42,7 @@ export function addCheck(
   return ok
 }
 
-/** The verdict from the added checks. Without any check it is invalid. */
+/** Builds the verdict from the added checks. Without any check it is invalid. */
 export function finishVerdict(type: string, findings: VerdictDraft): Verdict {
   const { checks, notChecked } = findings
   const failed = checks.find((check) => !check.ok)
@@ -64,8 +64,8 @@ export function malformedVerdict(type: string, detail: string): Verdict {
 }
 
 /**
- * Two separate checks: `signature` (the bytes are signed by the key in the record) and `key_known`
- * (that key is published for this purpose and time). Only both together mean anything: anyone can
+ * Adds two checks: `signature` (the key in the record signed the bytes) and `key_known` (that key
+ * is published for this purpose and time). Only both together prove anything, because anyone can
  * sign with a key of their own.
  * @param claim a signature as a record carries it: base64 values, still unread
  */

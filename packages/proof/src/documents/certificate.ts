@@ -1,4 +1,4 @@
-// Erasure certificates: their members, the signed bytes, and the offline check.
+// Erasure certificates: their members, their signed bytes, and the offline verification.
 import type { JsonObject } from '../core/canonical.ts'
 import { sha256 } from '../core/digest.ts'
 import { concatBytes, toBase64, toHex, utf8 } from '../core/encoding.ts'
@@ -24,25 +24,25 @@ import {
 
 export type ErasureOutcome = 'erased' | 'already_absent' | 'nothing_found'
 
-/** The signed statement. Times are RFC 3339. */
+/** The signed members of an erasure certificate. Times are RFC 3339. */
 export type ErasureStatement = {
   readonly certificate_id: string
   readonly tenant_id: string
-  /** Null on the certificate of a redaction, which is of a decision or of another record. */
+  /** The erased memory; null if the certificate is of a redacted decision or other record. */
   readonly fact_ref: number | null
   readonly decision_id?: string
-  /** Kind and id of a redacted record that is no decision: both are there, or none. */
+  /** Kind and id of a redacted record other than a decision; both are present or neither. */
   readonly subject_kind?: string
   readonly subject_id?: string
   readonly store_id: string | null
   /**
-   * `already_absent`: known only from decision records, now scrubbed. `nothing_found`: no trace of
-   * the fact; signed, but never stored as the fact's certificate.
+   * `already_absent`: only decision records, which are scrubbed now, knew the fact.
+   * `nothing_found`: there was no trace of it; signed, but never stored as the fact's certificate.
    */
   readonly outcome: ErasureOutcome
   /** Hex SHA-256 of salt ‖ content; see `contentHash`. */
   readonly fact_content_hash: string | null
-  /** Sink to the status observed there after the erasure. */
+  /** The status that was observed in each sink after the erasure. */
   readonly coverage: Readonly<Record<string, string>>
   readonly scrubbed_decision_ids: readonly string[]
   readonly redactions: readonly {
@@ -50,12 +50,12 @@ export type ErasureStatement = {
     readonly field: string
     readonly count: number
   }[]
-  /** The pass over every read path that followed. */
+  /** The search of every read path that followed the erasure. */
   readonly verification: {
     readonly ran_at: string
     readonly paths: readonly { readonly path: string; readonly result: string }[]
   }
-  /** What is not claimed. */
+  /** What the certificate does not claim. */
   readonly limits: readonly string[]
   readonly legal_basis: string
   readonly requested_by: string | null
@@ -66,8 +66,8 @@ export type ErasureStatement = {
 }
 
 /**
- * A certificate as shown. `signed_bytes`, `signature` and `public_key` are base64. The last five
- * fields are notes of one answer, outside the signature.
+ * A certificate as the API returns it. `signed_bytes`, `signature` and `public_key` are base64.
+ * The last five fields belong to one answer and are not signed.
  */
 export type ErasureCertificate = ErasureStatement & {
   readonly signed_bytes: string
@@ -82,10 +82,10 @@ export type ErasureCertificate = ErasureStatement & {
 }
 
 /**
- * Shown beside a certificate, not part of the signed record: the salt is shown once and then
- * destroyed, `verified` is the server's own check, `deleted` says which request erased,
- * `memory_deleted` and `decision_records_scrubbed` repeat it under older clients' names.
- * Any other field added to a certificate breaks its signature.
+ * Fields that answers add to a certificate and that are not signed. The salt is shown once and then
+ * destroyed, `verified` is the server's own check, `deleted` says which request erased, and
+ * `memory_deleted` and `decision_records_scrubbed` repeat it under the names of older clients. Any
+ * other field added to a certificate breaks its signature.
  */
 export const UNSIGNED_CERTIFICATE_FIELDS: ReadonlySet<string> = new Set([
   'content_salt',
@@ -96,8 +96,8 @@ export const UNSIGNED_CERTIFICATE_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The message of a certificate's signature: version 2 of the domain where it names a
- * `subject_kind`, version 1 otherwise. Throws ProofError `not_canonical`.
+ * The message of a certificate's signature, in version 2 of the domain if the certificate has a
+ * `subject_kind`, otherwise in version 1. Throws ProofError `not_canonical`.
  */
 export function certificateBytes(certificate: ErasureStatement | JsonObject): Uint8Array {
   const version = certificate['subject_kind'] === undefined ? 1 : 2
@@ -105,8 +105,8 @@ export function certificateBytes(certificate: ErasureStatement | JsonObject): Ui
 }
 
 /**
- * Hex SHA-256(salt ‖ UTF-8 content). With the content and the salt of the first answer one can
- * show what was erased; nobody can guess a short fact from the certificate alone.
+ * Hex SHA-256(salt ‖ UTF-8 content). The content and the salt of the first answer prove what was
+ * erased. The salt prevents guessing a short fact from the certificate alone.
  */
 export function contentHash(salt: Uint8Array, content: string): string {
   return toHex(sha256(concatBytes(salt, utf8(content))))
@@ -135,8 +135,8 @@ const SHAPE = {
 }
 
 /**
- * Checks a certificate against the published keys: the signed bytes follow from the record, the
- * signature is over them, the key is listed for erasures and was valid when the erasure completed.
+ * Verifies a certificate with the published keys: the signed bytes follow from the record, the
+ * signature covers them, the key is listed for erasures and was valid when the erasure completed.
  * It proves who stated this and when, not that the statement is true. Never throws.
  */
 export async function verifyCertificate(
@@ -167,7 +167,7 @@ export async function verifyCertificate(
   return finishVerdict('certificate', findings)
 }
 
-/** A redacted record is named by kind and id, and is neither a memory nor a decision. */
+/** Whether kind and id are both absent, or both texts on a certificate of no memory or decision. */
 function namesOneSubject({ subject_kind, subject_id, fact_ref, decision_id }: JsonObject): boolean {
   if (subject_kind === undefined && subject_id === undefined) return true
   const both = isText(subject_kind) && isText(subject_id)

@@ -1,4 +1,4 @@
-// Signed results of the conformance suite: their shape, and how one is checked offline.
+// Signed results of the conformance suite: their shape and their offline verification.
 
 import type { JsonObject } from '../core/canonical.ts'
 import { readHex, toBase64 } from '../core/encoding.ts'
@@ -15,12 +15,12 @@ import {
   type VerdictDraft,
 } from '../core/verdict.ts'
 
-/** A record says so in `record_kind`; its signature is under `custos/conformance_result/v1`. */
+/** The `record_kind` of a result. The domain of its signature is `custos/conformance_result/v1`. */
 export const CONFORMANCE_KIND = 'conformance_result'
-/** The published purpose of the key with which a service signs its own results. */
+/** The purpose of the published key with which a service signs its own results. */
 export const CONFORMANCE_PURPOSE = 'record'
 
-/** The ten capabilities of the protocol: a result has a verdict on each, in this order. */
+/** The ten capabilities of the protocol. A result has a verdict on each, in this order. */
 export const CONFORMANCE_CAPABILITIES = [
   'audit',
   'supersession_chain',
@@ -62,7 +62,7 @@ const CHECK_SHAPE = {
   detail: isText,
 }
 
-/** The part of a result that is recomputed: each capability with the results of its checks. */
+/** The part of a result that is recomputed: one capability with the results of its checks. */
 type CapabilityVerdict = {
   readonly capability: unknown
   readonly verdict: unknown
@@ -70,10 +70,9 @@ type CapabilityVerdict = {
 }
 
 /**
- * Checks a signed result: by a key that is known at the time, with a verdict on each capability,
- * verdicts that follow from their checks and a rate that follows from the verdicts. That the server
- * behaved so cannot be seen from the record: anybody can run the suite again with its seed. Never
- * throws.
+ * Verifies a signed result: the key was known at the time, each capability has a verdict, the
+ * verdicts follow from their checks and the rate follows from the verdicts. The record cannot prove
+ * that the server behaved so; anybody can run the suite again with its seed. Never throws.
  */
 export async function verifyConformanceResult(
   value: unknown,

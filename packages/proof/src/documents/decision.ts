@@ -1,4 +1,4 @@
-// Decision records: the commitment the log carries, and the check of identity and signature.
+// Decision records: the commitment in the log, and the verification of identity and signature.
 import { canonicalBytes, canonicalize, type JsonObject } from '../core/canonical.ts'
 import { commitment, decisionId, sha256 } from '../core/digest.ts'
 import { readHex, toHex } from '../core/encoding.ts'
@@ -14,7 +14,7 @@ import {
   type VerdictDraft,
 } from '../core/verdict.ts'
 
-/** The parts of a decision that are committed to. Refs are the tenant's own labels. */
+/** The members of a decision that its commitment covers. Refs are the tenant's own labels. */
 export type CommittedDecision = {
   readonly decision_id: string
   readonly tenant_id: string
@@ -26,19 +26,19 @@ export type CommittedDecision = {
   readonly output: string
   readonly parameters?: JsonObject | null
   readonly retrieved_refs: readonly (number | string)[]
-  /** Empty, or one for each ref. */
+  /** Empty, or one item for each ref. */
   readonly retrieved_scores: readonly number[]
-  /** Empty, or one for each ref. */
+  /** Empty, or one item for each ref. */
   readonly retrieved_contents: readonly string[]
   readonly token_count: number | null
   readonly latency_ms: number | null
-  /** How far the store had been written when the decision read it, where known. */
+  /** Position up to which the store was written when the decision read it; null if unknown. */
   readonly memory_seq?: number | null
 }
 
 /**
- * A decision with salted commitments in place of all content: erasing the content and the salt
- * takes nothing from the log, and the log gives nothing away. Commitments are hex HMAC-SHA256.
+ * A decision with salted commitments in place of all content. The log stays complete when content
+ * and salt are erased, and it reveals no content. Commitments are hex HMAC-SHA256.
  */
 export type DecisionDigestRecord = {
   readonly decision_id: string
@@ -49,7 +49,7 @@ export type DecisionDigestRecord = {
   readonly timestamp: string
   readonly query_commitment: string
   readonly output_commitment: string
-  /** Over the RFC 8785 text of the parameters. */
+  /** The commitment to the RFC 8785 text of the parameters. */
   readonly parameters_commitment: string | null
   readonly retrieved: readonly {
     readonly ref: number | string
@@ -62,8 +62,8 @@ export type DecisionDigestRecord = {
 }
 
 /**
- * Builds the record `recordDigest` is taken of. `salt`: 32 secret bytes of this decision alone.
- * Throws ProofError `not_canonical` for parameters that are not JSON.
+ * Builds the record that `recordDigest` hashes. `salt` is 32 secret bytes, used for this decision
+ * only. Throws ProofError `not_canonical` for parameters that are not JSON.
  */
 export function decisionDigestRecord(
   decision: CommittedDecision,
@@ -92,7 +92,7 @@ export function decisionDigestRecord(
   }
 }
 
-/** Hex SHA-256 of the RFC 8785 bytes: the `record_digest` of the log. */
+/** Hex SHA-256 of the RFC 8785 bytes; this is the `record_digest` in the log. */
 export function recordDigest(digestRecord: DecisionDigestRecord): string {
   return toHex(sha256(canonicalBytes(digestRecord)))
 }
@@ -110,9 +110,9 @@ const SHAPE = {
 }
 
 /**
- * Checks that the identity follows from the record and is signed by a published decision key.
- * A redacted query can no longer confirm the identity: then `decision_id` is named as not checked.
- * The other fields are bound by `record_digest` on the log, not by this signature. Never throws.
+ * Verifies that the identity follows from the record and is signed by a published decision key. If
+ * the query is redacted, the identity cannot be recomputed, and `decision_id` is in `not_checked`.
+ * The other fields are bound by `record_digest` in the log, not by this signature. Never throws.
  */
 export async function verifyDecision(
   decision: unknown,
@@ -140,7 +140,7 @@ export async function verifyDecision(
 }
 
 function checkIdentity(findings: VerdictDraft, decision: JsonObject): void {
-  // All texts by SHAPE; String() only tells the compiler so.
+  // SHAPE has checked that all are texts; String() only satisfies the compiler.
   const text = (field: string) => String(decision[field])
   const expected = decisionId({
     tenant_id: text('tenant_id'),
@@ -150,7 +150,7 @@ function checkIdentity(findings: VerdictDraft, decision: JsonObject): void {
     timestamp: text('timestamp'),
   })
   const matches = expected === decision['decision_id']
-  // Recomputed first: a query may contain a text that only looks like a marker.
+  // Only after a mismatch: a query may contain a text that only looks like a marker.
   if (!matches && text('query').includes(REDACTION_MARK)) {
     findings.notChecked.push('decision_id: the query is redacted')
     return

@@ -1,4 +1,4 @@
-// Manifests of bulk erasures: one signed list over all their certificates, checked offline.
+// Manifests of bulk erasures: one signed list of all their certificates, and its verification.
 import type { JsonObject } from '../core/canonical.ts'
 import { type Sha256, sha256 } from '../core/digest.ts'
 import { toBase64, toHex } from '../core/encoding.ts'
@@ -26,16 +26,16 @@ import { appendLeaf, EMPTY_FRONTIER, type Frontier, frontierRoot, leafHash } fro
 import { certificateBytes, verifyCertificate } from './certificate.ts'
 
 /**
- * `erased`: a certificate says so. `held`: a legal hold prevented the erasure.
- * `absent`: neither it nor a certificate of it was there any more.
+ * `erased`: a certificate states the erasure. `held`: a legal hold prevented it. `absent`: neither
+ * the thing nor a certificate of it existed any more.
  */
 export type ManifestOutcome = 'erased' | 'held' | 'absent'
 
-/** One thing that was to be erased: a memory, the text of a decision, or of another record. */
+/** One item to be erased: a memory, the text of a decision, or the text of another record. */
 export type ManifestEntry = {
   readonly fact_ref?: number
   readonly decision_id?: string
-  /** Kind and id of another record. */
+  /** Kind and id of a record that is neither a memory nor a decision. */
   readonly subject_kind?: string
   readonly subject_id?: string
   readonly outcome: ManifestOutcome
@@ -45,45 +45,45 @@ export type ManifestEntry = {
   readonly certificate_digest: string | null
 }
 
-/** Counts of what was found at the time of the request. */
+/** Counts of the items that were found at the time of the request. */
 export type ManifestCounts = {
   readonly facts: number
   readonly superseded_facts: number
   readonly decisions_using: number
   readonly decisions_naming: number
   readonly held: number
-  /** Other records whose texts match; absent in version 1. */
+  /** Number of other records whose texts match; absent in version 1. */
   readonly texts?: number
 }
 
-/** The signed statement over a data subject's erasure: no word of the search. Times: RFC 3339. */
+/** The signed members of a manifest; no word of the search is in it. Times are RFC 3339. */
 export type ErasureManifest = {
   readonly record_kind: 'erasure_manifest'
   readonly request_id: string
   readonly tenant_id: string
   readonly kind: 'erase'
   readonly status: 'done' | 'done_with_holds'
-  /** HMAC under a salt of the tenant over what was searched for: tells a repeat, and no more. */
+  /** HMAC of the search under a salt of the tenant; reveals only whether a search is repeated. */
   readonly find_label: string
-  /** Hex SHA-256 over the refs and decision ids found at the time of the request. */
+  /** Hex SHA-256 of the refs and decision ids found at the time of the request. */
   readonly found_digest: string
   readonly found: ManifestCounts
-  /** Entries found later than that, by searching again or as versions of what was found. */
+  /** Number of entries found later: by searching again, or as versions of found memories. */
   readonly found_later: number
-  /** Whether later writes could be searched: the search text was available until the end. */
+  /** Whether later writes were searched, because the search text was available until the end. */
   readonly searched_again: boolean
   readonly not_searched: readonly string[]
   readonly received_at: string
   readonly due_at: string
   readonly started_at: string
   readonly completed_at: string
-  /** Origin of the log that the positions are of. */
+  /** Origin of the log to which the positions refer. */
   readonly origin: string
-  /** Position up to which the first search saw everything; -1: the log was empty. */
+  /** Log position up to which the first search saw everything; -1 if the log was empty. */
   readonly log_seq: number
-  /** Position up to which the last search saw everything. */
+  /** Log position up to which the last search saw everything. */
   readonly searched_to_seq: number
-  /** How many entries have a certificate. */
+  /** Number of entries that have a certificate. */
   readonly certificates: number
   /** Hex root (RFC 6962, 2.1) over the signed bytes of the certificates, in the entries' order. */
   readonly certificates_root: string
@@ -91,7 +91,7 @@ export type ErasureManifest = {
   readonly entries: readonly ManifestEntry[]
 }
 
-/** A manifest as shown; signature and key are base64. */
+/** A manifest as the API returns it; signature and key are base64. */
 export type SignedManifest = ErasureManifest & {
   readonly signature: string
   readonly public_key: string
@@ -101,8 +101,8 @@ export type SignedManifest = ErasureManifest & {
 const KIND = 'erasure_manifest'
 
 /**
- * The message of a manifest's signature: version 2 of the domain where `found` counts `texts`,
- * version 1 otherwise. Throws ProofError `not_canonical`.
+ * The message of a manifest's signature, in version 2 of the domain if `found` counts `texts`,
+ * otherwise in version 1. Throws ProofError `not_canonical`.
  */
 export const manifestBytes = (manifest: ErasureManifest | JsonObject): Uint8Array =>
   signedBytes(KIND, manifest, countsTexts(manifest) ? 2 : 1)
@@ -111,7 +111,7 @@ function countsTexts({ found }: ErasureManifest | JsonObject): boolean {
   return isObject(found) && found['texts'] !== undefined
 }
 
-/** The root over certificates, added in the order of the entries. */
+/** Computes the Merkle root of certificates, which are added in the order of the entries. */
 export class CertificatesRoot {
   #frontier: Frontier = EMPTY_FRONTIER
   readonly #hash: Sha256
@@ -124,7 +124,7 @@ export class CertificatesRoot {
     return this.#frontier.size
   }
 
-  /** @param bytes signed bytes of a certificate */
+  /** @param bytes the signed bytes of a certificate */
   add(bytes: Uint8Array): void {
     const leaf = leafHash(bytes, this.#hash)
     this.#frontier = appendLeaf(this.#frontier, leaf, { hash: this.#hash })
@@ -192,10 +192,10 @@ function isEntry(value: unknown): value is ManifestEntry {
 }
 
 /**
- * Checks a manifest and, where they are given, all of its certificates: the signature, the order
- * and the counts of its entries; that each certificate is there once, verifies, is about the
- * entry's subject and has the entry's digest, that none is left over, and the root over them. It
- * proves who stated this and when, not that the search found everything. Never throws.
+ * Verifies a manifest: its signature, and the order and counts of its entries. If certificates are
+ * given, each entry has exactly one that verifies, names the subject and has the digest of the
+ * entry, none is left over, and the root follows from them. It proves who stated this and when, not
+ * that the search found everything. Never throws.
  */
 export async function verifyManifest(
   manifest: unknown,

@@ -1,4 +1,4 @@
-// Memory provenance: the signature a memory carries in its `source` (GMP).
+// Memory provenance: the signature in the `source` of a memory (GMP).
 import { factId } from '../core/digest.ts'
 import { readBase64, toHex } from '../core/encoding.ts'
 import type { PublishedKey } from '../core/keys.ts'
@@ -16,7 +16,7 @@ import {
 export type MemorySource = {
   readonly write_id: string
   readonly written_at: string
-  /** Hex of the public key. */
+  /** The public key of the writer in hex. */
   readonly written_by: string | null
   readonly signature: string | null
   readonly public_key: string | null
@@ -24,8 +24,8 @@ export type MemorySource = {
 }
 
 /**
- * Checks that the memory's content and tenant value, exactly as shown, are what a published
- * provenance key signed: the 16 bytes of `factId(content, tenant_id)`. Never throws.
+ * Verifies that a published provenance key signed the memory's content and tenant value exactly as
+ * shown. The signed message is the 16 bytes of `factId(content, tenant_id)`. Never throws.
  */
 export async function verifyMemory(
   memory: unknown,

@@ -1,4 +1,4 @@
-// Certificates of off-boarding: their members about a tenant's destroyed keys, and the check.
+// Off-boarding certificates: that a tenant's keys were destroyed, and the offline verification.
 import type { JsonObject } from '../core/canonical.ts'
 import { toBase64 } from '../core/encoding.ts'
 import type { PublishedKey } from '../core/keys.ts'
@@ -16,35 +16,35 @@ import {
 import { verifyEpoch } from '../log/log-proof.ts'
 import { parseCheckpoint } from '../log/note.ts'
 
-/** A record says so in `record_kind`; its signature is under `custos/tenant_erasure/v1`. */
+/** The `record_kind` of a certificate. The domain of the signature is `custos/<kind>/v1`. */
 export const TENANT_ERASURE_KIND = 'tenant_erasure'
 
-/** The signed statement. Times are RFC 3339. */
+/** The signed members of an off-boarding certificate. Times are RFC 3339. */
 export type TenantErasureStatement = {
   readonly record_kind: typeof TENANT_ERASURE_KIND
   readonly certificate_id: string
   readonly tenant_id: string
-  /** What there was when the keys were destroyed. */
+  /** Counts of what the tenant had when the keys were destroyed. */
   readonly counts: Readonly<Record<string, number>>
-  /** What was destroyed, each with the status observed afterwards. */
+  /** The destroyed things, each with the status that was observed afterwards. */
   readonly destroyed: Readonly<Record<string, string>>
-  /** The checks after the destruction. */
+  /** The checks that ran after the destruction. */
   readonly verification: {
     readonly ran_at: string
     readonly paths: readonly { readonly path: string; readonly result: string }[]
   }
-  /** Signed over the log up to its last entry, `log_seq`, which records the destruction. */
+  /** The checkpoint of the log up to its last entry, `log_seq`, which records the destruction. */
   readonly last_checkpoint: {
     readonly epoch_number: number
     readonly tree_size: number
-    /** Hex. */
+    /** Root of the log's Merkle tree in hex. */
     readonly root_hash: string
-    /** The signed note. */
+    /** The checkpoint as a signed note. */
     readonly checkpoint: string
   }
-  /** What stays. */
+  /** What was not destroyed. */
   readonly remains: readonly string[]
-  /** What is not claimed. */
+  /** What the certificate does not claim. */
   readonly limits: readonly string[]
   readonly legal_basis: string
   readonly requested_by: string | null
@@ -75,11 +75,11 @@ const SHAPE = {
 }
 
 /**
- * Checks a certificate against the published keys: the signed bytes follow from the record, the
- * signature is by a key of erasures that was valid then, the checkpoint in it is signed too, of the
- * tenant's log, and ends with the entry that records the destruction; what it calls destroyed is
- * what was looked at, and none of it was there. It proves who said what, and when; not that
- * the statement is true. Never throws.
+ * Verifies a certificate with the published keys. The signed bytes follow from the record, and an
+ * erasure key that was valid then signed them. The checkpoint is signed, is of the tenant's log and
+ * ends with the entry that records the destruction. Everything called destroyed was checked, and
+ * none of it was present. It proves who stated this and when, not that the statement is true.
+ * Never throws.
  */
 export async function verifyTenantErasure(
   value: unknown,
@@ -119,7 +119,7 @@ async function checkCheckpoint(
   addCheck(findings, 'log_of_tenant', own, 'the checkpoint is of another log')
 }
 
-/** Origins of notes are `<origin>/<tenant_id>`, then `/1`, `/2` … once the log was restored. */
+/** Whether a note's origin is `<origin>/<tenant_id>`, or that with `/1`, `/2` … after restores. */
 export function isLogOf(checkpoint: unknown, tenant_id: string): boolean {
   try {
     const { origin } = parseCheckpoint(String(checkpoint))
@@ -129,7 +129,7 @@ export function isLogOf(checkpoint: unknown, tenant_id: string): boolean {
   }
 }
 
-/** Whether `destroyed` agrees with the check of each path, and none was present. */
+/** Whether `destroyed` and the checked paths agree, and none of them was `present`. */
 function observedAll({ destroyed, verification }: JsonObject): boolean {
   const paths = isObject(verification) ? verification['paths'] : null
   if (!isObject(destroyed) || !Array.isArray(paths)) return false

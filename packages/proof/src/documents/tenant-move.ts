@@ -1,4 +1,4 @@
-// Proofs of a move: what was the same on both sides when a cluster gave a tenant up, and the check.
+// Proofs of a tenant's move between clusters: what was equal on both sides, and the verification.
 import type { JsonObject } from '../core/canonical.ts'
 import type { PublishedKey } from '../core/keys.ts'
 import { findMismatch, isCount, isObject, isText, orNull } from '../core/shape.ts'
@@ -15,22 +15,22 @@ import {
 import { verifyEpoch } from '../log/log-proof.ts'
 import { isLogOf } from './tenant-erasure.ts'
 
-/** A record says so in `record_kind`; its signature is under `custos/tenant_move/v1`. */
+/** The `record_kind` of a move. The domain of its signature is `custos/tenant_move/v1`. */
 export const TENANT_MOVE_KIND = 'tenant_move'
 
-/** What the source signs. Times are RFC 3339, hashes hex. */
+/** The statement that the source cluster signs. Times are RFC 3339, hashes are hex. */
 export type TenantMoveStatement = {
   readonly record_kind: typeof TENANT_MOVE_KIND
   readonly move_id: string
   readonly tenant_id: string
   readonly origin: string
-  /** Where the tenant is served from then on. */
+  /** The address at which the tenant is served after the move. */
   readonly address: string
   readonly started_at: string
   readonly proved_at: string
-  /** How long writes were refused until then. */
+  /** How long writes were refused before `proved_at`. */
   readonly paused_ms: number
-  /** Of the rows of each table: how many, and their digest. */
+  /** The number of rows of each table, and their digest. */
   readonly tables: readonly {
     readonly name: string
     readonly rows: number
@@ -41,17 +41,17 @@ export type TenantMoveStatement = {
     readonly rows: number
     readonly sha256: string
   }[]
-  /** Secrets, ledger and checkpoint in both keyrings. */
+  /** What was equal in both keyrings: secrets, ledger and checkpoint. */
   readonly keys: {
     readonly secrets: number
     readonly blocks: number
     readonly ledger: number
     readonly ledger_sha256: string
     readonly checkpoint: { readonly tree_size: number; readonly root_hash: string } | null
-    /** Public keys of the source that the destination publishes too. */
+    /** Number of public keys of the source that the destination publishes too. */
     readonly signing_keys: number
   }
-  /** The root of the log on both sides, and how many seals were opened to equal content. */
+  /** The root of the log, equal on both sides, and how many seals opened to equal content. */
   readonly tenant: {
     readonly tree_size: number
     readonly root_hash: string | null
@@ -60,12 +60,12 @@ export type TenantMoveStatement = {
     readonly decisions: number
     readonly stores: number
   }
-  /** The last that the source signed; null: none yet. */
+  /** The last checkpoint that the source signed; null if there is none yet. */
   readonly last_checkpoint: {
     readonly epoch_number: number
     readonly tree_size: number
     readonly root_hash: string
-    /** The signed note. */
+    /** The checkpoint as a signed note. */
     readonly checkpoint: string
   } | null
 }
@@ -96,9 +96,9 @@ const SHAPE = {
 }
 
 /**
- * Checks a proof against the published keys of the source: the signature is by a record key that
- * was valid then, the checkpoint in it is signed too and of the tenant's log, and the numbers of
- * entries agree. It proves what the source stated when it gave the tenant up. Never throws.
+ * Verifies a proof with the published keys of the source: a record key that was valid then signed
+ * it, its checkpoint is signed and of the tenant's log, and the numbers of log entries agree. It
+ * proves what the source stated when it released the tenant. Never throws.
  */
 export async function verifyTenantMove(
   value: unknown,

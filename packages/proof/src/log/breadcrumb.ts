@@ -1,4 +1,4 @@
-// Log entries (`breadcrumb` on the wire) of a tenant's audit log, and the links between them.
+// Entries (`breadcrumb` on the wire) of a tenant's audit log, and the links between them.
 import { canonicalBytes, type JsonObject } from '../core/canonical.ts'
 import type { Sha256 } from '../core/digest.ts'
 import { toHex } from '../core/encoding.ts'
@@ -7,15 +7,15 @@ import { leafHash } from './merkle.ts'
 
 /** One log entry, as the API shows it. `created_at` is RFC 3339. */
 export type Breadcrumb = {
-  /** 64 hex: the RFC 6962 leaf hash of the rest. */
+  /** RFC 6962 leaf hash of the other fields, as 64 hex characters. */
   readonly breadcrumb_id: string
   readonly tenant_id: string
-  /** From 0, without gaps; also the position in the tree. */
+  /** Sequence number from 0, without gaps; also the position in the tree. */
   readonly seq: number
   readonly event_type: string
   readonly subject: string | null
   readonly payload: JsonObject
-  /** `breadcrumb_id` of the entry before, or GENESIS_PREV_ID. */
+  /** `breadcrumb_id` of the previous entry, or GENESIS_PREV_ID. */
   readonly prev_id: string
   readonly created_at: string
 }
@@ -24,13 +24,13 @@ export type UnnamedBreadcrumb = Omit<Breadcrumb, 'breadcrumb_id'>
 
 export const GENESIS_PREV_ID = '0'.repeat(64)
 
-/** The leaf's data: RFC 8785 bytes of the breadcrumb without `breadcrumb_id`. */
+/** The data of the tree leaf: RFC 8785 bytes of the breadcrumb without `breadcrumb_id`. */
 export function breadcrumbLeaf(b: UnnamedBreadcrumb): Uint8Array {
   const { tenant_id, seq, event_type, subject, payload, prev_id, created_at } = b
   return canonicalBytes({ tenant_id, seq, event_type, subject, payload, prev_id, created_at })
 }
 
-/** Hex of the RFC 6962 leaf hash. */
+/** The id of an entry: its RFC 6962 leaf hash in hex. */
 export function breadcrumbId(b: UnnamedBreadcrumb, hash?: Sha256): string {
   return toHex(leafHash(breadcrumbLeaf(b), hash))
 }
@@ -46,7 +46,7 @@ const SHAPE = {
   created_at: isText,
 }
 
-/** Exactly the eight fields: a further field would not be covered by the hash. */
+/** Whether a value has exactly the eight fields. The hash would not cover a further one. */
 export function isBreadcrumb(value: unknown): value is Breadcrumb {
   return (
     isObject(value) &&
@@ -68,14 +68,14 @@ export type BreadcrumbsVerdict =
 
 export type BreadcrumbsOptions = {
   readonly hash?: Sha256
-  /** The entry before the first of the list, if the caller has it; it is trusted. */
+  /** The entry before the first one in the list, if the caller has it. It is trusted. */
   readonly after?: Pick<Breadcrumb, 'breadcrumb_id' | 'tenant_id' | 'seq'>
 }
 
 /**
- * Checks consecutive entries in ascending order: every id, link and number, all of one tenant.
- * They may start anywhere; the first link is checked if it is the genesis or `after` is given.
- * Names the first failure by its position in the list. Never throws.
+ * Verifies consecutive entries of one tenant in ascending order: every id, link and number. They
+ * may start anywhere in the log; the first link is checked if it is the genesis or `after` is
+ * given. The verdict has the position of the first failure in the list. Never throws.
  */
 export function verifyBreadcrumbs(
   list: readonly unknown[],

@@ -13,18 +13,18 @@ import {
   type VerifierKey,
 } from './verifier-key.ts'
 
-/** Seconds since 1970, big-endian, before the Ed25519 signature. */
+/** Length of the time before the Ed25519 signature: seconds since 1970, big-endian. */
 const TIME_BYTES = 8
 const SIGNATURE_BYTES = TIME_BYTES + 64
 
-/** What a witness signs: two lines before the whole text of the checkpoint. */
+/** The message that a witness signs: two lines, then the whole text of the checkpoint. */
 export function cosignedMessage(body: string, timestamp: number): Uint8Array {
   if (!Number.isSafeInteger(timestamp) || timestamp < 0)
     throw new ProofError('malformed_note', 'the time of a cosignature is whole seconds')
   return utf8(`cosignature/v1\ntime ${timestamp}\n${body}`)
 }
 
-/** The signature line of a witness. `sign` makes an Ed25519 signature with its key. */
+/** Makes the signature line of a witness. `sign` returns an Ed25519 signature with its key. */
 export function cosignCheckpoint(
   body: string,
   witness: {
@@ -41,7 +41,7 @@ export function cosignCheckpoint(
   return { name, keyHash: noteKeyHash(name, publicKey, COSIGNATURE_TYPE), signature }
 }
 
-/** Reads the vkey of a witness. Throws ProofError `malformed_note` for any other text. */
+/** Parses the vkey of a witness. Throws ProofError `malformed_note` for any other text. */
 export function parseWitnessKey(text: string): VerifierKey {
   const key = parseVerifierKey(text)
   if (key.type === COSIGNATURE_TYPE) return key
@@ -49,19 +49,19 @@ export function parseWitnessKey(text: string): VerifierKey {
 }
 
 export type CosignatureVerdict = {
-  /** The vkey it was asked for. */
+  /** The vkey whose cosignature was looked for. */
   readonly witness: string
   readonly ok: boolean
   readonly reason?: 'malformed' | 'no_cosignature' | 'cosignature_invalid'
-  /** Seconds since 1970 at which the witness says it signed. */
+  /** When the witness says it signed, in seconds since 1970. */
   readonly timestamp?: number
   readonly line?: NoteSignature
 }
 
 /**
- * For each witness key, whether the signed note has its cosignature. A line in the name of the
- * witness and of its key that does not verify makes the verdict `cosignature_invalid`, whatever
- * stands beside it. Never throws for a note; throws ProofError for a text that is no witness key.
+ * Returns for each witness key whether the signed note has its cosignature. A line with the name
+ * and key hash of the witness that does not verify makes the verdict `cosignature_invalid`, even if
+ * another line verifies. Never throws for a note; throws ProofError for an invalid witness key.
  */
 export async function verifyCosignatures(
   note: string,
@@ -115,8 +115,8 @@ function tryParseNote(note: string): ReturnType<typeof parseNote> | null {
 }
 
 /**
- * Whether at least `required` of the witnesses cosigned the note, as checks of a verdict. One whose
- * line does not verify fails by itself; one without a line only does not count.
+ * Checks that at least `required` of the witnesses cosigned the note. A line that does not verify
+ * is a failed check of its own; a witness without a line only does not count.
  */
 export async function checkWitnesses(
   note: string,
@@ -142,8 +142,8 @@ export async function checkWitnesses(
 }
 
 /**
- * The note followed by lines that somebody else wrote. Throws ProofError `malformed_note` where
- * they are not signature lines: another text could stand in the place of the one that was signed.
+ * Appends untrusted lines to the note. Throws ProofError `malformed_note` if they are not signature
+ * lines: other text could change which part of the note counts as signed.
  */
 export function appendLines(note: string, lines: string): string {
   if (!/^(?:— [^\n]+\n)*$/.test(lines))
@@ -151,7 +151,7 @@ export function appendLines(note: string, lines: string): string {
   return `${note}${lines}`
 }
 
-/** The note with signature lines after its own, each of them once. */
+/** The note with further signature lines after its own. Lines it already has are not repeated. */
 export function addSignatures(note: string, lines: readonly NoteSignature[]): string {
   const { body, signatures } = parseNote(note)
   const added = lines.filter((line) => !signatures.some((known) => isSameLine(known, line)))

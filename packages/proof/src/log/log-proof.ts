@@ -1,4 +1,4 @@
-// Proofs about a tenant's log: epochs, inclusion, consistency.
+// Verifies proofs about a tenant's log: entries, epochs, inclusion, consistency.
 
 import type { Json, JsonObject } from '../core/canonical.ts'
 import type { Sha256 } from '../core/digest.ts'
@@ -19,7 +19,7 @@ import { verifyConsistency, verifyInclusion } from './merkle-path.ts'
 import { type Checkpoint, parseCheckpoint, signaturesBy, verifyCheckpoint } from './note.ts'
 import { parseTlogProof } from './tlog-proof.ts'
 
-/** A signed tree head as shown. Hashes are hex, `checkpoint` is the whole signed note. */
+/** A signed tree head on the wire. Hashes are hex, `checkpoint` is the whole signed note. */
 export type Epoch = {
   readonly epoch_number: number
   readonly tree_size: number
@@ -32,7 +32,7 @@ export type Epoch = {
   readonly created_at: string
 }
 
-/** An entry shown to be in an epoch. Hashes are hex, the path runs from the leaf's sibling up. */
+/** Proves that an entry is in an epoch. Hashes are hex; the path starts at the leaf's sibling. */
 export type InclusionProof = {
   readonly included: true
   readonly breadcrumb_seq: number
@@ -46,10 +46,10 @@ export type InclusionProof = {
   readonly tlog_proof: string
 }
 
-/** `hash`: a faster SHA-256, where the caller has one. */
+/** The published keys and, if the caller has one, a faster SHA-256 as `hash`. */
 export type LogContext = { readonly keys: readonly PublishedKey[]; readonly hash?: Sha256 }
 
-/** Checks ids, links and numbers of consecutive log entries. */
+/** Verifies ids, links and numbers of consecutive log entries. */
 export function verifyBreadcrumbList(value: unknown, context: LogContext): Verdict {
   if (!Array.isArray(value)) return malformedVerdict('breadcrumbs', 'not a list')
   if (value.length === 0) return malformedVerdict('breadcrumbs', 'an empty list')
@@ -70,7 +70,7 @@ const EPOCH_SHAPE = {
   created_at: optional(isText),
 }
 
-/** Checks that an epoch equals its checkpoint, which a published checkpoint key signed. */
+/** Verifies that an epoch equals its checkpoint, which a published checkpoint key signed. */
 export async function verifyEpoch(epoch: unknown, context: LogContext): Promise<Verdict> {
   const misfit = isObject(epoch) ? findMismatch(epoch, EPOCH_SHAPE) : 'not an object'
   if (!isObject(epoch) || misfit !== null) return malformedVerdict('epoch', misfit ?? '')
@@ -89,7 +89,7 @@ const PROOF_SHAPE = {
   tlog_proof: optional(isText),
 }
 
-/** Checks entry, path, root and signature of an inclusion proof, and that its parts agree. */
+/** Verifies entry, path, root and signature of an inclusion proof, and that its parts agree. */
 export async function verifyInclusionProof(proof: unknown, context: LogContext): Promise<Verdict> {
   if (!isObject(proof)) return malformedVerdict('proof', 'not an object')
   if (proof['included'] === false) {
@@ -121,7 +121,7 @@ export async function verifyInclusionProof(proof: unknown, context: LogContext):
   return finishVerdict('proof', findings)
 }
 
-/** Checks that the epoch `to` extends the epoch `from`, both of them signed and of one log. */
+/** Verifies that the epoch `to` extends the epoch `from`, both of them signed and of one log. */
 export async function verifyEpochConsistency(
   envelope: { readonly from: unknown; readonly to: unknown; readonly path: unknown },
   context: LogContext,
@@ -179,7 +179,7 @@ async function checkHead(
   const sameRoot = head['root_hash'] === toHex(checkpoint.root)
   addCheck(findings, `${prefix}root_hash`, sameRoot, 'not that of the checkpoint')
   const { origin } = checkpoint
-  // Older exports lack some of these. A generation of 0 leaves no trace in the origin.
+  // Older exports lack some of these. The generation 0 does not appear in the origin.
   for (const [name, value] of [
     ['merkle_root', head['root_hash']],
     ['n_leaves', head['tree_size']],
@@ -236,7 +236,7 @@ function checkLeaf(
   return id === null ? new Uint8Array(0) : fromHex(id)
 }
 
-// Older clients read these names; a different value under them would be a second truth.
+// Older clients read these aliases, so they must have the values of the canonical names.
 function checkAliases(findings: VerdictDraft, proof: JsonObject): void {
   if (proof['leaf'] !== undefined && proof['leaf'] !== proof['leaf_hash']) {
     addCheck(findings, 'leaf', false, 'differs from leaf_hash')
@@ -259,7 +259,7 @@ function checkText(findings: VerdictDraft, proof: JsonObject, path: readonly Uin
   addCheck(findings, 'tlog_proof', agrees, 'differs from the proof beside it')
 }
 
-// The text has the lines of witnesses too, as far as there were any.
+// The note in the text may have signature lines of witnesses after the checkpoint.
 const isCosigned = (note: string, checkpoint: string): boolean =>
   tryParse(() => appendLines(checkpoint, note.slice(checkpoint.length))) === note
 

@@ -1,13 +1,13 @@
-// Merkle paths: built from stored subtree hashes (RFC 6962), checked by RFC 9162.
+// Merkle paths: built from stored subtree hashes (RFC 6962), verified as in RFC 9162.
 import { type Sha256, sha256 } from '../core/digest.ts'
 import { equalBytes } from '../core/encoding.ts'
 import { ProofError } from '../core/errors.ts'
 import { joinSubtrees, nodeHash, requireSize, subtreeHeights } from './merkle.ts'
 
 /**
- * The hash of the perfect subtree at (height, index), which covers leaves
- * [index * 2^height, (index + 1) * 2^height); height 0 is the leaf hash itself. It is asked only
- * for subtrees that lie wholly within the size in question, and for O(log size) of them.
+ * Returns the hash of the perfect subtree at (height, index), which covers leaves
+ * [index * 2^height, (index + 1) * 2^height); height 0 is the leaf hash itself. It is called only
+ * for subtrees that lie wholly within the requested size, O(log size) times.
  */
 export type ReadTreeNode = (height: number, index: number) => Promise<Uint8Array> | Uint8Array
 
@@ -21,7 +21,7 @@ export function rootAt(
 }
 
 /**
- * PATH(index, D[size]) of RFC 6962 2.1.1, from the leaf's sibling upwards.
+ * The inclusion path PATH(index, D[size]) of RFC 6962 2.1.1, from the leaf's sibling upwards.
  * Throws ProofError `out_of_range` unless 0 <= index < size.
  */
 export async function inclusionPath(
@@ -49,8 +49,8 @@ export async function inclusionPath(
 }
 
 /**
- * PROOF(from, D[to]) of RFC 6962 2.1.2. Empty when `from` equals `to`, and when it is 0: then there
- * is nothing to prove.
+ * The consistency path PROOF(from, D[to]) of RFC 6962 2.1.2. It is empty if `from` equals `to` or
+ * is 0, because then there is nothing to prove.
  * Throws ProofError `out_of_range` unless 0 <= from <= to.
  */
 export async function consistencyPath(
@@ -90,7 +90,7 @@ export type InclusionClaim = {
   readonly hash?: Sha256
 }
 
-/** RFC 9162 2.1.3.2. False for any claim that does not hold, malformed ones included. */
+/** Verifies an inclusion path by RFC 9162 2.1.3.2. False for malformed claims too. */
 export function verifyInclusion(claim: InclusionClaim): boolean {
   const { index, size, path, hash } = claim
   if (!isSize(index) || !isSize(size) || index >= size) return false
@@ -119,8 +119,8 @@ export type ConsistencyClaim = {
 }
 
 /**
- * RFC 9162 2.1.4.2, for 0 < from <= to; equal sizes need equal roots and an empty path. `from` 0 is
- * false: every tree extends the empty one, so a proof of it would show nothing.
+ * Verifies a consistency path by RFC 9162 2.1.4.2, for 0 < from <= to. Equal sizes need equal roots
+ * and an empty path. False for `from` 0: every tree extends the empty one, so that proves nothing.
  */
 export function verifyConsistency(claim: ConsistencyClaim): boolean {
   const { from, fromRoot, to, toRoot, path } = claim
@@ -129,8 +129,8 @@ export function verifyConsistency(claim: ConsistencyClaim): boolean {
   return [fromRoot, toRoot, ...path].every(isHash) && climbsToBothRoots(claim)
 }
 
-// The walk of RFC 9162 2.1.4.2 from the last node of the old tree: `fr` and `sr` are the roots the
-// path leads to in the old and in the new tree.
+// The algorithm of RFC 9162 2.1.4.2 from the last node of the old tree. `fr` and `sr` become the
+// roots of the old and the new tree.
 function climbsToBothRoots(claim: ConsistencyClaim): boolean {
   const { from, fromRoot, to, hash } = claim
   const path = isPowerOfTwo(from) ? [fromRoot, ...claim.path] : claim.path

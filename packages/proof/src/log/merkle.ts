@@ -1,4 +1,4 @@
-// The Merkle tree of RFC 6962: hashes, and the immutable frontier a log grows by.
+// The Merkle tree of RFC 6962: its hashes, and the immutable frontier that new leaves extend.
 import { type Sha256, sha256 } from '../core/digest.ts'
 import { ProofError } from '../core/errors.ts'
 
@@ -24,7 +24,7 @@ export function emptyRoot(hash: Sha256 = sha256): Uint8Array {
 }
 
 /**
- * All a log must remember to grow: the roots of the perfect subtrees its leaves fall into, largest
+ * The state that a log needs to append: the roots of the perfect subtrees of its leaves, largest
  * first, one for each 1 bit of `size`. Size up to 2^53 - 1, so no 32-bit operators here.
  */
 export type Frontier = { readonly size: number; readonly nodes: readonly Uint8Array[] }
@@ -34,8 +34,8 @@ export const EMPTY_FRONTIER: Frontier = { size: 0, nodes: [] }
 export type AppendOptions = {
   readonly hash?: Sha256
   /**
-   * Called for each interior node the leaf completes, from the lowest: `height` from 1, and
-   * `index` such that it covers leaves [index * 2^height, (index + 1) * 2^height).
+   * Called for each interior node that the leaf completes, from the lowest. `height` is at least 1;
+   * the node at `index` covers leaves [index * 2^height, (index + 1) * 2^height).
    */
   readonly onNode?: (height: number, index: number, hash: Uint8Array) => void
 }
@@ -76,7 +76,7 @@ export function joinSubtrees(nodes: readonly Uint8Array[], hash: Sha256 = sha256
   return root ?? emptyRoot(hash)
 }
 
-/** Eight bytes of size, big-endian, then the 32-byte nodes. */
+/** Encodes a frontier: eight bytes of size, big-endian, then the 32-byte nodes. */
 export function encodeFrontier(frontier: Frontier): Uint8Array {
   const bytes = new Uint8Array(8 + 32 * frontier.nodes.length)
   new DataView(bytes.buffer).setBigUint64(0, BigInt(frontier.size))
@@ -86,7 +86,7 @@ export function encodeFrontier(frontier: Frontier): Uint8Array {
   return bytes
 }
 
-/** Throws ProofError `malformed_frontier` unless there is one node for each 1 bit of the size. */
+/** Decodes a frontier. Throws ProofError `malformed_frontier` unless each 1 bit has its node. */
 export function decodeFrontier(bytes: Uint8Array): Frontier {
   if (bytes.length < 8) throw new ProofError('malformed_frontier', 'shorter than its size field')
   const size = Number(new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0))
@@ -99,7 +99,7 @@ export function decodeFrontier(bytes: Uint8Array): Frontier {
   return { size, nodes }
 }
 
-/** The heights of the perfect subtrees `size` leaves fall into, largest first. */
+/** The heights of the perfect subtrees of a tree with `size` leaves, largest first. */
 export function subtreeHeights(size: number): number[] {
   const heights: number[] = []
   let rest = size
@@ -110,7 +110,7 @@ export function subtreeHeights(size: number): number[] {
   return heights
 }
 
-/** Throws ProofError `out_of_range` unless `size` is an integer a double holds exactly. */
+/** Returns `size`. Throws ProofError `out_of_range` unless it is a non-negative safe integer. */
 export function requireSize(size: number): number {
   if (!Number.isSafeInteger(size) || size < 0) {
     throw new ProofError('out_of_range', `not a tree size: ${size}`)

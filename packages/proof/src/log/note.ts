@@ -9,27 +9,27 @@ import {
   requireKeyName,
 } from './verifier-key.ts'
 
-// The specification asks verifiers to accept at least 16 and to have a limit.
+// The specification requires verifiers to have a limit, and to accept at least 16.
 const SIGNATURES_MAX = 64
 const DECIMAL = /^(?:0|[1-9][0-9]*)$/
 
 export type NoteSignature = {
   readonly name: string
-  /** Four bytes. */
+  /** The key hash of the signature line: four bytes. */
   readonly keyHash: Uint8Array
   readonly signature: Uint8Array
 }
 
 export type Note = { readonly body: string; readonly signatures: readonly NoteSignature[] }
 
-/** A signed tree head: `root` is 32 bytes, `body` the text that is signed. */
+/** A signed tree head. `root` is 32 bytes; `body` is the signed text. */
 export type Checkpoint = Note & {
   readonly origin: string
   readonly size: number
   readonly root: Uint8Array
 }
 
-/** The text to sign: origin, size and base64 root, a line each. */
+/** The text to sign: origin, size and base64 root, on one line each. */
 export function formatCheckpointBody(head: {
   readonly origin: string
   readonly size: number
@@ -51,7 +51,7 @@ export function assembleNote(body: string, signatures: readonly NoteSignature[])
   return `${body}\n${lines.join('')}`
 }
 
-/** Throws ProofError `malformed_note` for anything the specification does not allow. */
+/** Parses a note. Throws ProofError `malformed_note` for what the specification does not allow. */
 export function parseNote(text: string): Note {
   if (!text.isWellFormed() || CONTROL.test(text)) throw malformedNote('control character in a note')
   // The text may hold empty lines itself: the last one divides it from the signatures.
@@ -73,8 +73,8 @@ function parseSignatureLine(line: string): NoteSignature {
 }
 
 /**
- * Reads a checkpoint without judging its signatures. Extension lines are refused: this log writes
- * none, and nobody audits them. Throws ProofError `malformed_note`.
+ * Parses a checkpoint without verifying its signatures. Extension lines are refused, because this
+ * log writes none and nobody audits them. Throws ProofError `malformed_note`.
  */
 export function parseCheckpoint(noteText: string): Checkpoint {
   const note = parseNote(noteText)
@@ -96,8 +96,8 @@ export type CheckpointVerdict = {
 }
 
 /**
- * Checks that the key's holder signed the note under the checkpoint's own origin as name.
- * Signatures by others (witnesses) are ignored, as the specification requires. Never throws.
+ * Verifies that the key signed the note under the checkpoint's origin as name. Signatures by others
+ * (witnesses) are ignored, as the specification requires. Never throws.
  */
 export async function verifyCheckpoint(
   noteText: string,
@@ -123,7 +123,7 @@ export async function verifyCheckpoint(
   return { ok: true, checkpoint }
 }
 
-/** The signature lines that claim to be by `publicKey` in the checkpoint's own name. */
+/** The signature lines with the checkpoint's origin as name and the hash of `publicKey`. */
 export function signaturesBy(checkpoint: Checkpoint, publicKey: Uint8Array): NoteSignature[] {
   const keyHash = noteKeyHash(checkpoint.origin, publicKey)
   return checkpoint.signatures.filter(

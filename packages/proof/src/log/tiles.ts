@@ -5,21 +5,21 @@ import { ProofError } from '../core/errors.ts'
 export const TILE_WIDTH = 256
 const HASH_BYTES = 32
 const LENGTH_BYTES = 2
-/** A level above this has no tile of a size that a number holds. */
+/** The highest level. No tree whose size is a number has a tile above it. */
 const LEVEL_MAX = 63
 const INDEX = /^(?:x[0-9]{3}\/)*[0-9]{3}$/
 const DIGITS = /^[0-9]{1,2}$/
 const WIDTH = /^[1-9][0-9]{0,2}$/
 
-/** Which tile: `width` is 256 for a full one. */
+/** Identifies a tile. `width` is the number of its hashes or entries, 256 for a full tile. */
 export type TileName = {
-  /** `entries`: the entries themselves; 0: their leaf hashes; above it hashes of full tiles. */
+  /** `entries` are the entries themselves, 0 their leaf hashes, above 0 hashes of full tiles. */
   readonly level: number | 'entries'
   readonly index: number
   readonly width: number
 }
 
-/** `0/x001/x234/067.p/112`: what follows `tile/` in the address of a tile. */
+/** The part of a tile's address after `tile/`, for example `0/x001/x234/067.p/112`. */
 export function formatTilePath({ level, index, width }: TileName): string {
   const groups: string[] = []
   for (let rest = index; groups.length === 0 || rest > 0; rest = Math.floor(rest / 1000))
@@ -28,7 +28,7 @@ export function formatTilePath({ level, index, width }: TileName): string {
   return `${level}/${path}${width === TILE_WIDTH ? '' : `.p/${width}`}`
 }
 
-/** The tile of a path, or null: no other spelling names one. */
+/** The tile of a path. Returns null for any other text, other spellings of a path included. */
 export function parseTilePath(path: string): TileName | null {
   const [address = '', partial, ...more] = path.split('.p/')
   const divide = address.indexOf('/')
@@ -45,25 +45,25 @@ export function parseTilePath(path: string): TileName | null {
   return formatTilePath(tile) === path ? tile : null
 }
 
-/** How many hashes, or entries, a tree of `size` has at a level. */
+/** The number of hashes, or entries, at a level of a tree of `size`. */
 export const widthOfLevel = (size: number, level: TileName['level']): number =>
   Math.floor(size / TILE_WIDTH ** (level === 'entries' ? 0 : level))
 
-/** Whether the tile belongs to a tree of `size`: full and complete, or part of it from the left. */
+/** Whether a tree of `size` has all `width` hashes or entries of the tile. */
 export function hasTile(size: number, { level, index, width }: TileName): boolean {
   return index * TILE_WIDTH + width <= widthOfLevel(size, level)
 }
 
-/** The hashes of a tile as its bytes. */
+/** Encodes the hashes of a tile. */
 export const encodeTile = (hashes: readonly Uint8Array[]): Uint8Array => concatBytes(...hashes)
 
-/** Throws ProofError `malformed_proof` where the bytes are not `width` hashes. */
+/** Decodes a tile. Throws ProofError `malformed_proof` if the bytes are not `width` hashes. */
 export function decodeTile(bytes: Uint8Array, width: number): Uint8Array[] {
   if (bytes.length !== width * HASH_BYTES) throw malformed(`a tile of ${width} hashes`)
   return Array.from({ length: width }, (_, i) => bytes.slice(i * HASH_BYTES, (i + 1) * HASH_BYTES))
 }
 
-/** Each entry after its length in two bytes. Throws ProofError `out_of_range` beyond 65,535. */
+/** Encodes entries, each after its length in two bytes. Throws `out_of_range` above 65,535. */
 export function encodeBundle(entries: readonly Uint8Array[]): Uint8Array {
   const parts = entries.flatMap((entry) => {
     if (entry.length > 0xffff) throw new ProofError('out_of_range', 'an entry is too long')
@@ -72,7 +72,7 @@ export function encodeBundle(entries: readonly Uint8Array[]): Uint8Array {
   return concatBytes(...parts)
 }
 
-/** Throws ProofError `malformed_proof` where the bytes are not `width` entries. */
+/** Decodes a bundle. Throws ProofError `malformed_proof` if the bytes are not `width` entries. */
 export function decodeBundle(bytes: Uint8Array, width: number): Uint8Array[] {
   const entries: Uint8Array[] = []
   let at = 0

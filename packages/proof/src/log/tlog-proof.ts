@@ -14,11 +14,11 @@ export type TlogProof = {
   readonly path: readonly Uint8Array[]
   /** The signed checkpoint, verbatim. */
   readonly checkpoint: string
-  /** Opaque and not authenticated: never to be trusted. */
+  /** Opaque bytes that are not authenticated. Never trust them. */
   readonly extra?: Uint8Array
 }
 
-/** The text form. Throws ProofError `malformed_proof` when a part is out of form. */
+/** Formats a proof as text. Throws ProofError `malformed_proof` if a part is malformed. */
 export function formatTlogProof(proof: TlogProof): string {
   if (!Number.isSafeInteger(proof.index) || proof.index < 0) throw malformedProof('index')
   if (proof.path.some((hash) => hash.length !== 32)) throw malformedProof('a hash is not 32 bytes')
@@ -28,7 +28,7 @@ export function formatTlogProof(proof: TlogProof): string {
   return `${lines.join('\n')}\n\n${proof.checkpoint}`
 }
 
-/** Reads the text form; the checkpoint is handed on unread. Throws ProofError `malformed_proof`. */
+/** Parses the text form, except for the checkpoint in it. Throws ProofError `malformed_proof`. */
 export function parseTlogProof(text: string): TlogProof {
   const divide = text.indexOf('\n\n')
   if (divide < 0) throw malformedProof('no blank line before the checkpoint')

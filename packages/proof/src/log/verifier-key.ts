@@ -1,4 +1,4 @@
-// Keys of signed notes: names, ids, and the form that tools take them in (c2sp.org/signed-note).
+// Keys of signed notes: their names, their hashes and their text form (c2sp.org/signed-note).
 import { sha256 } from '../core/digest.ts'
 import { concatBytes, fromBase64, fromHex, toBase64, toHex, utf8 } from '../core/encoding.ts'
 import { ProofError } from '../core/errors.ts'
@@ -10,7 +10,7 @@ export const COSIGNATURE_TYPE = 0x04
 export const CONTROL = /[\u0000-\u0009\u000b-\u001f]/
 const KEY_NAME = /^[^\s+]+$/u
 
-/** SHA-256(name ‖ 0x0A ‖ type ‖ public key)[:4]. */
+/** The hash that names a key in notes: SHA-256(name ‖ 0x0A ‖ type ‖ public key)[:4]. */
 export function noteKeyHash(
   name: string,
   publicKey: Uint8Array,
@@ -19,7 +19,7 @@ export function noteKeyHash(
   return sha256(concatBytes(utf8(name), Uint8Array.of(0x0a, type), publicKey)).slice(0, 4)
 }
 
-/** The form other tools take a key in, the vkey: `name+hash+base64(type ‖ public key)`. */
+/** The vkey, the text form of a key for other tools: `name+hash+base64(type ‖ public key)`. */
 export function verifierKey(
   name: string,
   publicKey: Uint8Array,
@@ -31,15 +31,15 @@ export function verifierKey(
 
 export type VerifierKey = {
   readonly name: string
-  /** Four bytes. */
+  /** The hash of name, type and key: four bytes. */
   readonly keyHash: Uint8Array
   readonly type: number
   readonly publicKey: Uint8Array
 }
 
-/** Reads a vkey of an Ed25519 key. Throws ProofError `malformed_note` for any other text. */
+/** Parses the vkey of an Ed25519 key. Throws ProofError `malformed_note` for any other text. */
 export function parseVerifierKey(text: string): VerifierKey {
-  // The base64 of the key may have a plus sign of its own.
+  // The base64 of the key may contain a plus sign.
   const [name = '', hash = '', ...rest] = text.split('+')
   const typed = decodeNoteBase64(rest.join('+'))
   const [type = 0] = typed
@@ -57,7 +57,7 @@ export function requireKeyName(name: string): string {
   return name
 }
 
-/** Throws ProofError `malformed_note` where the text is not base64. */
+/** Decodes base64. Throws ProofError `malformed_note` if the text is not base64. */
 export function decodeNoteBase64(text: string): Uint8Array {
   try {
     return fromBase64(text)

@@ -1,4 +1,4 @@
-// Actions: what was done to what, by whose authority, checked against which type.
+// Actions: the operation, its subjects, its authority and the type it was checked against.
 import { canonicalBytes, type Json, type JsonObject } from '../core/canonical.ts'
 import { sha256 } from '../core/digest.ts'
 import { toHex } from '../core/encoding.ts'
@@ -18,21 +18,21 @@ import { actionOperation } from './world-type.ts'
 
 export { ACTION_TIERS }
 
-/** A name, or a name with the stated type of the object. */
+/** The name of an object, or its name with its stated type. */
 export type ActionSubject = string | { readonly type: string; readonly ref: string }
 
-/** The version of the type an action was checked against. */
+/** The version of the type that an action was checked against. */
 export type ActionType = {
   readonly type_id: string
   readonly version: number
-  /** The record of that version. */
+  /** The id of the record of that version. */
   readonly record_id: string
   readonly schema_digest: string
   readonly required_trust_tier: string
   readonly subject_type: string | null
 }
 
-/** In normal form: what is proposed, and what is approved where it has to wait. */
+/** The action that is proposed and, if it has to wait, approved. It is in normal form. */
 export type ActionRequest = {
   readonly action_name: string
   readonly subject_refs: readonly ActionSubject[]
@@ -40,7 +40,7 @@ export type ActionRequest = {
   readonly authority: {
     readonly delegation_ref: string | null
     readonly human_principal: string | null
-    /** As claimed. */
+    /** The tier that the caller claims. */
     readonly trust_tier: string | null
   }
   readonly type: ActionType
@@ -53,12 +53,12 @@ export type ActionDocument = RecordMembers &
       readonly delegation_ref: string | null
       readonly human_principal: string | null
       readonly claimed_tier: string | null
-      /** The effective tier: the claim within the ceiling of the credential. */
+      /** The effective tier: the claimed one, limited by the credential. */
       readonly trust_tier: string
     }
     readonly operation: string
     readonly params_digest: string
-    /** The result of the policies for this action, including a person's approval. */
+    /** The verdict of the policies on this action, after the approval of a person if needed. */
     readonly gate: 'allowed'
   }
 
@@ -124,7 +124,7 @@ function check(document: JsonObject, findings: VerdictDraft): void {
   )
 }
 
-/** The first version gave the type its id. */
+/** Whether id and version agree: the record id of the first version is the id of the type. */
 function isVersion({ type_id, version, record_id }: JsonObject): boolean {
   return version === 1
     ? type_id === record_id
@@ -135,7 +135,7 @@ function isVersion({ type_id, version, record_id }: JsonObject): boolean {
 function isSufficient({ trust_tier, claimed_tier = null }: JsonObject, type: JsonObject): boolean {
   const held = rank(trust_tier)
   const required = rank(type['required_trust_tier'])
-  // The effective tier is never above the claim.
+  // The effective tier must not be above the claimed one.
   const claimed = claimed_tier === null ? rank('untrusted') : rank(claimed_tier)
   return held >= 0 && required >= 0 && held >= required && held <= claimed
 }

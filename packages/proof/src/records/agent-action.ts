@@ -1,16 +1,16 @@
-// Actions of agents: a step or a call of a run, or a memory that a model found in a conversation,
-// which a person approved, by its salted commitment.
+// Actions of agents that a person approved: a step or a call of a run, or a memory that a model
+// found in a conversation. A record has the salted commitment to the text.
 import type { JsonObject } from '../core/canonical.ts'
 import { isText, orNull } from '../core/shape.ts'
 import { addCheck, type VerdictDraft } from '../core/verdict.ts'
 import { checkShape, isDigest, isOneOf, isRecordId } from './document-shape.ts'
 import type { RecordRules } from './registry-record.ts'
 
-/** In normal form: what is proposed, and what is approved. The text itself is kept elsewhere. */
+/** The action that is proposed and approved, in normal form. The text itself is kept elsewhere. */
 export type AgentActionRequest = {
   readonly run_id: string
   readonly step_id: string
-  /** Null: the step itself. */
+  /** The call; null if the action is the step itself. */
   readonly call_id: string | null
   readonly agent_id: string
   readonly operation: 'inference' | 'tool_execution' | 'memory.write'

@@ -1,4 +1,4 @@
-// Approvals: what an approver signs, the signed record of a decision, and how both are checked.
+// Approvals: what an approver signs, the signed record of a decision, and how both are verified.
 import type { Json, JsonObject } from '../core/canonical.ts'
 import { readBase64, toBase64 } from '../core/encoding.ts'
 import { type PublishedKey, toMicroseconds } from '../core/keys.ts'
@@ -18,32 +18,33 @@ import { foldName } from './fold-name.ts'
 export const APPROVAL_DECISIONS = ['approve', 'deny'] as const
 export type ApprovalDecision = (typeof APPROVAL_DECISIONS)[number]
 
-/** A policy that escalated, in the version that escalated. */
+/** A policy that escalated, and its version at that time. */
 export type Escalation = { readonly policy_id: string; readonly version: number }
 
 /**
- * What is to be approved, fixed when the approval request is made. It names the proposal by its
- * digest, so that a signature covers exactly that request, under these policies, until it expires.
+ * What has to be approved, fixed when the approval request is created. It names the proposal by
+ * its digest, so that a signature covers exactly that request, under these policies, until it
+ * expires.
  */
 export type ApprovalContext = {
   readonly request_id: string
   readonly tenant_id: string
   readonly record_kind: string
   readonly record_id: string
-  /** As the gate names it. */
+  /** The operation's name at the gate. */
   readonly operation: string
   readonly proposal_digest: string
   readonly policy_set: number
   readonly escalations: readonly Escalation[]
   readonly requested_by: string
-  /** The human principal named in the request; null if there is none. */
+  /** The human principal that the request names; null if there is none. */
   readonly principal: string | null
   readonly issued_at: string
   readonly expires_at: string
   readonly nonce: string
 }
 
-/** An approver's own signature over the context and the decision; both base64. */
+/** An approver's own signature over the context and the decision. Both members are base64. */
 export type Attestation = { readonly signature: string; readonly public_key: string }
 
 /** The signed record of a decision. `signed_bytes`, `signature` and `public_key` are base64. */
@@ -52,7 +53,7 @@ export type ApprovalRecord = ApprovalContext & {
   readonly approver: string
   /** The id of an enrolled approver who signed; null if only a name was given. */
   readonly approver_id: string | null
-  /** Id of the key that sent the decision. */
+  /** Id of the API key that sent the decision. */
   readonly decided_by: string
   readonly decided_at: string
   readonly reason: string | null
@@ -93,7 +94,7 @@ const SHAPE = {
 const ENROLMENT = 'that the approver was enrolled with this key when the decision was made'
 const NAME_ONLY = 'the approver: a name as given with the credential of decided_by'
 
-/** The context alone, of a record of a decision or of anything that carries its members. */
+/** Picks the members of the context from a record of a decision or any object that has them. */
 export function approvalContext(from: ApprovalContext | JsonObject): JsonObject {
   const members = new Map<string, Json>(Object.entries(from))
   return Object.fromEntries(
@@ -102,8 +103,8 @@ export function approvalContext(from: ApprovalContext | JsonObject): JsonObject 
 }
 
 /**
- * The exact message an approver signs: UTF-8 `custos/attestation/v1`, byte 0x0A, RFC 8785 bytes of
- * the context with `decision`. Throws ProofError `not_canonical`.
+ * The exact message that an approver signs: UTF-8 `custos/attestation/v1`, byte 0x0A, RFC 8785
+ * bytes of the context with `decision`. Throws ProofError `not_canonical`.
  */
 export function attestationBytes(
   context: ApprovalContext | JsonObject,
@@ -112,7 +113,7 @@ export function attestationBytes(
   return signedBytes('attestation', { ...approvalContext(context), decision })
 }
 
-/** The approver who signed, as the record says, unverified; null if only a name was given. */
+/** The approver who signed, according to the record (unverified); null if only a name was given. */
 export function attestedBy(
   approval: JsonObject,
 ): (Attestation & { readonly approver_id: string }) | null {
@@ -123,9 +124,9 @@ export function attestedBy(
 }
 
 /**
- * Checks the record of a decision: the service's signature by a published key, the decision within
- * its time and not by the requester, and, if an approver signed, that signature over
- * the context rebuilt from the record. Never throws.
+ * Verifies the record of a decision: a published key of the service signed it, the decision came in
+ * time and not from the requester, and the signature of an approver, if there is one, covers the
+ * context rebuilt from the record. Never throws.
  */
 export async function verifyApproval(
   approval: unknown,

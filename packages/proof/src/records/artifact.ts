@@ -1,4 +1,4 @@
-// Artifacts: a model or adapter and the digests of its layers, as registered.
+// Artifacts: a registered model or adapter, and the digests of its layers.
 import { canonicalBytes, canonicalize, type JsonObject } from '../core/canonical.ts'
 import { sha256 } from '../core/digest.ts'
 import { toHex } from '../core/encoding.ts'
@@ -9,12 +9,12 @@ import type { RecordMembers, RecordRules } from './registry-record.ts'
 
 export type ArtifactLayer = {
   readonly media_type: string | null
-  /** Lower hex SHA-256. */
+  /** SHA-256 in lower-case hex. */
   readonly digest: string
   readonly size: number | null
 }
 
-/** In normal form. */
+/** The request to register an artifact, in normal form. */
 export type ArtifactRequest = {
   readonly artifact_ref: string
   readonly base_model_ref: string
@@ -23,11 +23,11 @@ export type ArtifactRequest = {
   readonly metadata: JsonObject
 }
 
-/** What makes an artifact the one it is, whatever it is called. */
+/** The identity of an artifact, independent of its name. */
 export type ArtifactManifest = {
   readonly base_model_ref: string
   readonly kind: string
-  /** Ordered. */
+  /** Hashes of the layers in their order. */
   readonly layer_hashes: readonly string[]
 }
 
@@ -35,7 +35,7 @@ export type ArtifactDocument = RecordMembers & {
   readonly artifact_id: string
   readonly artifact_ref: string
   readonly base_model_ref: string
-  /** For example `lora+rag`. */
+  /** The kind of artifact, for example `lora+rag`. */
   readonly kind: string
   readonly layers: readonly ArtifactLayer[]
   readonly layer_hashes: readonly string[]
@@ -48,7 +48,7 @@ export function manifestDigest({ base_model_ref, kind, layer_hashes }: ArtifactM
   return toHex(sha256(canonicalBytes({ base_model_ref, kind, layer_hashes })))
 }
 
-/** The text that is the same for the same artifact under the same name. */
+/** A text that is equal for the same artifact under the same name. */
 export function artifactContent(
   manifest: ArtifactManifest & { readonly artifact_ref: string },
 ): string {

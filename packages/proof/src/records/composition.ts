@@ -1,4 +1,4 @@
-// Compositions: members used together, what their licences allow, and under whose authority.
+// Compositions: members that are used together, the verdict on their licences, and the authority.
 import { canonicalBytes, canonicalize, type Json, type JsonObject } from '../core/canonical.ts'
 import { sha256 } from '../core/digest.ts'
 import { toHex } from '../core/encoding.ts'
@@ -13,16 +13,16 @@ import {
 } from './licenses/license-verdict.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
-/** A member as the tenant's registries contained it when the composition was proposed. */
+/** A member's state in the tenant's registries when the composition was proposed. */
 export type MemberSnapshot = {
   readonly kind: 'artifact' | 'landing' | 'corpus' | 'composition'
   readonly id: string
   readonly status: string
-  /** The licences stated by its record and by the records it refers to; may be empty. */
+  /** The licences that its record and the records it refers to state; may be empty. */
   readonly licenses: readonly string[]
 }
 
-/** The status that a record of a kind must have to count as verified. */
+/** The status that a record of each kind must have to count as verified. */
 export const MEMBER_STANDING: Readonly<Record<MemberSnapshot['kind'], string>> = {
   artifact: 'certified',
   landing: 'issued',
@@ -30,32 +30,32 @@ export const MEMBER_STANDING: Readonly<Record<MemberSnapshot['kind'], string>> =
   composition: 'governed',
 }
 
-/** A member as the caller claims it to be, and as it was found. */
+/** A member with the caller's claims, and with what was found in the registries. */
 export type ProposedMember = {
   readonly ref_id: string
   readonly license: string
   readonly certified: boolean
-  /** Null if only the caller states it. */
+  /** The registered member; null if only the caller states it. */
   readonly found: MemberSnapshot | null
 }
 
-/** Ascending. */
+/** Trust tiers in ascending order. */
 const TIERS = ['untrusted', 'basic', 'verified', 'trusted', 'release', 'root'] as const
 export type CompositionTier = (typeof TIERS)[number]
 
 export type CompositionAuthority = {
   readonly delegation_ref: string | null
   readonly human_principal: string | null
-  /** Null: no claim was made. */
+  /** The tier that the caller claims; null if no claim was made. */
   readonly claimed_tier: CompositionTier | null
-  /** The claim within the ceiling of the credential. */
+  /** The effective tier: the claimed one, limited by the credential. */
   readonly trust_tier: CompositionTier
 }
 
-/** In normal form. */
+/** The request for a composition, in normal form. */
 export type CompositionRequest = {
   readonly composition_kind: string
-  /** Sorted by `ref_id`, each once. */
+  /** The members, sorted by `ref_id`, without duplicates. */
   readonly members: readonly ProposedMember[]
   readonly target_ref: string
   readonly authority: CompositionAuthority
@@ -73,7 +73,7 @@ export type CompositionDocument = RecordMembers & {
   readonly composition_id: string
   readonly composition_kind: string
   readonly members: readonly CompositionMember[]
-  /** Sorted. */
+  /** Ids of the members, sorted. */
   readonly member_ids: readonly string[]
   readonly members_digest: string
   readonly license_verdict: LicenseVerdict
@@ -82,11 +82,11 @@ export type CompositionDocument = RecordMembers & {
   readonly required_trust_tier: CompositionTier
 }
 
-/** Compares as JCS sorts: by UTF-16 code units. */
+/** Orders by UTF-16 code units, as JCS does. */
 const byRefId = (a: { ref_id: string }, b: { ref_id: string }): number =>
   a.ref_id < b.ref_id ? -1 : Number(a.ref_id > b.ref_id)
 
-/** Sorted copies. */
+/** Returns the members in a new array, sorted by `ref_id`. */
 export function sortMembers<M extends { readonly ref_id: string }>(members: readonly M[]): M[] {
   return [...members].sort(byRefId)
 }
@@ -118,7 +118,7 @@ function proposedOf(member: unknown): JsonObject {
   return { ref_id, license, certified, found }
 }
 
-/** Of all licences of all members. */
+/** The verdict on all licences of all members. */
 export const compositionVerdict = (
   members: readonly Pick<CompositionMember, 'ref_id' | 'license_terms' | 'found_terms'>[],
 ): LicenseVerdict =>
@@ -162,7 +162,7 @@ function check(document: JsonObject, findings: VerdictDraft): void {
   checkLicenses(document, listed, findings)
   const { claimed_tier = null, trust_tier } = isObject(authority) ? authority : {}
   const [tier, required] = [rankOf(trust_tier), rankOf(required_trust_tier)]
-  // The effective tier is never above the claim.
+  // The effective tier must not be above the claimed one.
   const claimed = rankOf(claimed_tier ?? 'untrusted')
   const enough = required >= 0 && tier >= required && tier <= claimed
   addCheck(findings, 'tier_sufficient', enough, 'the tier is below the required one, or unclaimed')
@@ -184,7 +184,7 @@ function checkListed(
   addCheck(findings, 'members_consistent', same && listedOnce && digest, what)
 }
 
-/** Either not found, or found with the required status and with terms for each licence. */
+/** Whether a member was not found, or has the required status and terms for each licence. */
 function isStanding({ found = null, found_terms }: JsonObject): boolean {
   const terms = Array.isArray(found_terms) ? found_terms.length : 0
   if (found === null) return terms === 0

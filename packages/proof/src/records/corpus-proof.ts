@@ -1,4 +1,4 @@
-// Proof that a source belongs to a corpus: built from its tree, checked without it.
+// Proof that a source belongs to a corpus: built from its tree, verified without the tree.
 import type { JsonObject } from '../core/canonical.ts'
 import { type Sha256, sha256 } from '../core/digest.ts'
 import { readHex, toHex } from '../core/encoding.ts'
@@ -15,10 +15,10 @@ import { appendLeaf, EMPTY_FRONTIER, frontierRoot } from '../log/merkle.ts'
 import { inclusionPath, verifyInclusion } from '../log/merkle-path.ts'
 import { type CorpusSource, STEP_LEAVES, sourceLeaf } from './corpus.ts'
 
-/** `L`: the sibling is on the left. */
+/** The hash of a sibling and its side; `L` is left. */
 export type CorpusPathStep = readonly [hash: string, side: 'L' | 'R']
 
-/** Hashes are lower hex; the path runs from the leaf's sibling up. */
+/** A proof on the wire. Hashes are lower-case hex; the path runs from the leaf's sibling up. */
 export type CorpusProof = {
   readonly included: true
   readonly corpus_id: string
@@ -27,21 +27,21 @@ export type CorpusProof = {
   readonly leaf_index: number
   readonly tree_size: number
   readonly audit_path: readonly string[]
-  /** The same path with the side of each sibling, for clients that read it here. */
+  /** `audit_path` with the side of each sibling, for clients that read this member. */
   readonly proof: readonly CorpusPathStep[]
   readonly merkle_root: string
   readonly source: CorpusSource
 }
 
-/** The tree over the sources of one corpus. */
+/** The Merkle tree of the sources of one corpus. */
 export type CorpusTree = {
   readonly size: number
   readonly root: Uint8Array
-  /** Of the perfect subtree that covers leaves [index * 2^height, (index + 1) * 2^height). */
+  /** The hash of the perfect subtree over leaves [index * 2^height, (index + 1) * 2^height). */
   readonly nodeAt: (height: number, index: number) => Uint8Array
 }
 
-/** Hashes every source, in steps between which a server does other work. */
+/** Hashes every source. Yields between steps, so that a server can do other work. */
 export function* corpusTree(
   sources: readonly JsonObject[],
   hash: Sha256 = sha256,
@@ -62,7 +62,7 @@ export function* corpusTree(
   return { size: frontier.size, root: frontierRoot(frontier, hash), nodeAt }
 }
 
-/** A leaf and its way to the root. Throws ProofError `out_of_range` beyond the tree. */
+/** The leaf at `index` and its path. Throws ProofError `out_of_range` beyond the tree. */
 export async function corpusPath(
   tree: CorpusTree,
   index: number,
@@ -74,7 +74,7 @@ export async function corpusPath(
   return { leaf, audit_path, proof: withSides(audit_path, index, tree.size) }
 }
 
-/** The side of each sibling: the walk of RFC 9162 2.1.3.2 without its hashes. */
+/** Adds the side of each sibling, by the algorithm of RFC 9162 2.1.3.2 without its hashes. */
 function withSides(path: readonly string[], index: number, size: number): CorpusPathStep[] {
   let [fn, sn] = [index, size - 1]
   return path.map((sibling) => {
@@ -98,9 +98,9 @@ const SHAPE = {
 }
 
 /**
- * Checks that the source as shown is the leaf, and that the path leads from it to the root. Whose
- * root it is stands in the corpus record: give its document as `corpus`, and verify that as a
- * record. Never throws.
+ * Verifies that the source shown is the leaf, and that the path leads from it to the root. The root
+ * is in the corpus record: pass its document as `corpus`, and verify that as a record. Never
+ * throws.
  */
 export function verifyCorpusProof(proof: unknown, corpus?: unknown): Verdict {
   if (!isObject(proof)) return malformedVerdict('corpus_proof', 'not an object')
@@ -136,7 +136,7 @@ function leafOf(source: unknown): Uint8Array | null {
   }
 }
 
-// Repeated values must agree.
+// Values that a proof repeats must agree.
 function checkRepeated(findings: VerdictDraft, proof: JsonObject): void {
   const { source, source_id, audit_path, proof: steps = null } = proof
   const same = !isText(source_id) || (isObject(source) && source['id'] === source_id)

@@ -9,15 +9,15 @@ import { absentOr, checkShape, listOf, objectWith } from './document-shape.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
 /**
- * One source in normal form: `license`, `lawful_basis`, `content_hash` (lower hex SHA-256) and
- * `record_count` only where they are given; whatever else the caller says of it stands beside them.
+ * One source in normal form: `license`, `lawful_basis`, `content_hash` (SHA-256 in lower-case hex)
+ * and `record_count` if they are given, and any other members of the caller.
  */
 export type CorpusSource = JsonObject & { readonly id: string }
 
-/** What a caller registers, in normal form. */
+/** The corpus that a caller registers, in normal form. */
 export type CorpusContent = {
   readonly name: string
-  /** Ordered, ids unique; never empty. */
+  /** The sources in the caller's order, with unique ids; never empty. */
   readonly sources: readonly CorpusSource[]
   readonly attestations: JsonObject
   readonly processing: readonly Json[]
@@ -33,8 +33,8 @@ export type CorpusDerived = {
 }
 
 /**
- * What is proposed: the corpus with the root and the digest of its sources in their place, so that
- * ten thousand of them are hashed once and not for every digest of the proposal.
+ * The proposed form of a corpus: root and digest replace the sources, so that ten thousand sources
+ * are hashed once and not for every digest of the proposal.
  */
 export type CorpusRequest = Omit<CorpusContent, 'sources'> & Omit<CorpusDerived, 'corpus_hash'>
 
@@ -42,24 +42,24 @@ export type CorpusDocument = RecordMembers &
   CorpusContent &
   CorpusDerived & { readonly corpus_id: string; readonly clearance: 'cleared' }
 
-/** The proposed form of a corpus. */
+/** Makes the proposed form of a corpus. */
 export function corpusRequest(corpus: CorpusContent, derived: CorpusDerived): CorpusRequest {
   const { name, attestations, processing, metadata } = corpus
   const { source_count, sources_digest, merkle_root } = derived
   return { name, attestations, processing, metadata, source_count, sources_digest, merkle_root }
 }
 
-/** The leaf of a source: RFC 6962 leaf hash, SHA-256(0x00 ‖ RFC 8785 bytes of the source). */
+/** The RFC 6962 leaf hash of a source: SHA-256(0x00 ‖ RFC 8785 bytes of the source). */
 export function sourceLeaf(source: JsonObject, hash: Sha256 = sha256): Uint8Array {
   return leafHash(canonicalBytes(source), hash)
 }
 
-/** The input of the digests, unvalidated, because a verifier has nothing else. */
+/** The input of the digests. It is not validated, because a verifier reads it from a document. */
 export type CorpusParts = {
   readonly sources: readonly JsonObject[]
 } & { readonly [member in 'name' | 'processing' | 'attestations']: Json }
 
-/** The digests of a corpus; see `derivation`. */
+/** Computes the digests of a corpus; see `derivation`. */
 export function deriveCorpus(parts: CorpusParts, hash: Sha256 = sha256): CorpusDerived {
   return runToEnd(derivation(parts, hash))
 }
@@ -68,10 +68,10 @@ export function deriveCorpus(parts: CorpusParts, hash: Sha256 = sha256): CorpusD
  * - `merkle_root`: hex RFC 6962 tree hash over the leaves of the sources, in the order given
  * - `sources_digest`: hex SHA-256 of the RFC 8785 bytes of the list of sources
  * - `corpus_hash`: hex SHA-256 of the RFC 8785 bytes of
- *   `{name, sources, processing, attestations, merkle_root}`. `metadata` is no part of what the
- *   corpus is; the id and the signature cover it.
+ *   `{name, sources, processing, attestations, merkle_root}`. `metadata` is not part of the
+ *   identity of a corpus; the id and the signature cover it.
  *
- * In steps, between which a server does other work.
+ * Yields between steps, so that a server can do other work.
  */
 export function* derivation(
   { name, sources, processing, attestations }: CorpusParts,
@@ -89,16 +89,16 @@ export function* derivation(
   const list = `[${texts.join(',')}]`
   const sources_digest = toHex(hash(utf8(list)))
   yield
-  // `sources` is the last of the five names in the order of RFC 8785: no need to write it again.
+  // RFC 8785 sorts `sources` last of the five names, so its canonical text can be appended.
   const before = canonicalize({ attestations, merkle_root, name, processing }).slice(0, -1)
   const corpus_hash = toHex(hash(utf8(`${before},"sources":${list}}`)))
   return { source_count: sources.length, sources_digest, merkle_root, corpus_hash }
 }
 
-/** Leaves hashed in one step. */
+/** Number of leaves that are hashed in one step. */
 export const STEP_LEAVES = 500
 
-/** All steps at once. */
+/** Runs all steps of a generator and returns its result. */
 export function runToEnd<T>(steps: Generator<void, T>): T {
   for (;;) {
     const { done, value } = steps.next()
@@ -106,12 +106,12 @@ export function runToEnd<T>(steps: Generator<void, T>): T {
   }
 }
 
-/** Attested of every corpus, after Article 10 of Regulation (EU) 2024/1689. */
+/** Attestations that every corpus needs, after Article 10 of Regulation (EU) 2024/1689. */
 export const REQUIRED_ATTESTATIONS = ['representativeness', 'bias_examination'] as const
 
 /**
- * Why a corpus cannot be cleared: a source with neither licence nor lawful basis, an attestation
- * that is missing, two sources of one id. Empty: it can.
+ * The reasons why a corpus cannot be cleared: a source with neither licence nor lawful basis, a
+ * missing attestation, two sources with one id. Empty if it can be cleared.
  */
 export function clearanceReasons(
   sources: readonly JsonObject[],
@@ -121,7 +121,7 @@ export function clearanceReasons(
   return [...none, ...sourceReasons(sources), ...attestationReasons(attestations)]
 }
 
-// By position alone: an id is the caller's word, which a refusal does not repeat.
+// Names sources by position: their ids are texts of the caller, which refusals do not repeat.
 function sourceReasons(sources: readonly JsonObject[]): string[] {
   const positions = new Map<Json, number>()
   const reasons: string[] = []
@@ -149,7 +149,7 @@ function attestationReasons(attestations: JsonObject): string[] {
 const ownMember = (object: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined
 
-/** Whether a statement exists: not absent, null, false, 0, blank, an empty list or object. */
+/** Whether a statement is given: not absent, null, false, 0, blank, or an empty list or object. */
 function isAttested(value: Json | undefined): boolean {
   if (isText(value)) return value.trim() !== ''
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
@@ -162,7 +162,7 @@ function requestOf(document: JsonObject): JsonObject | null {
   return { name, attestations, processing, metadata, source_count, sources_digest, merkle_root }
 }
 
-/** The parts of a document, read as far as they can be. */
+/** The parts of a document. What cannot be read becomes null or an empty list. */
 export function corpusPartsOf(document: JsonObject): CorpusParts {
   const { name = null, sources, processing = null, attestations = null } = document
   const listed = Array.isArray(sources) && sources.every(isObject) ? sources : []
@@ -201,7 +201,7 @@ const SHAPE = {
   clearance: isText,
 }
 
-/** The rules for a document whose digests were derived before, as a server does in steps. */
+/** The rules with a custom derivation of digests, for a server that derives them in steps. */
 export function corpusRulesWith(derive: (parts: CorpusParts) => CorpusDerived): RecordRules {
   return {
     kind: 'corpus',

@@ -1,4 +1,4 @@
-// The shape of signed documents: each kind has a closed set of members, checked by predicates.
+// The shape of signed documents. Each kind has a closed set of members, checked by predicates.
 import type { JsonObject } from '../core/canonical.ts'
 import { findMismatch, isCount, isObject, isText, orNull } from '../core/shape.ts'
 import { addCheck, type VerdictDraft } from '../core/verdict.ts'
@@ -6,7 +6,7 @@ import { addCheck, type VerdictDraft } from '../core/verdict.ts'
 type MemberTest = (value: unknown) => boolean
 type Shape = Readonly<Record<string, MemberTest>>
 
-/** An object with these members and no other. */
+/** Tests for an object with these members and no others. */
 export const exactObject =
   (shape: Shape): MemberTest =>
   (value) =>
@@ -33,7 +33,7 @@ const COMMON: Shape = {
   ...{ signature: isText, public_key: isText, key_id: isText },
 }
 
-/** The check `shape`: a document has the members of all records, its kind's own, and no other. */
+/** Adds the check `shape`: the members common to all records, the kind's own, and no others. */
 export function checkShape(document: JsonObject, own: Shape, findings: VerdictDraft): void {
   const { signed_bytes, ...signed } = document
   const fault = faultOf(signed, { ...COMMON, ...own })
@@ -47,7 +47,7 @@ function faultOf(value: JsonObject, shape: Shape): string | null {
   return misfit === null ? null : `${misfit} is not of its shape`
 }
 
-/** Of trust, ascending. */
+/** Tiers of trust in ascending order. */
 export const ACTION_TIERS = [
   'untrusted',
   'basic',
@@ -62,7 +62,7 @@ export const isOneOf =
   (value: unknown): boolean =>
     isText(value) && words.includes(value)
 
-/** Lower hex SHA-256. */
+/** Whether a value is a SHA-256 in lower-case hex. */
 export const isDigest = (value: unknown): boolean => isText(value) && /^[0-9a-f]{64}$/.test(value)
 
 export const isRecordId = (value: unknown): boolean => isText(value) && /^[0-9a-f]{32}$/.test(value)
@@ -73,7 +73,7 @@ export const absentOr =
   (value) =>
     value === undefined || test(value)
 
-/** An object with these members, and any others. */
+/** Tests for an object with these members and any others. */
 export const objectWith =
   (shape: Readonly<Record<string, MemberTest>>): MemberTest =>
   (value) =>

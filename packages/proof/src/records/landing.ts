@@ -1,4 +1,4 @@
-// Landing certificates: an artifact on its base model, from which data, under whom, and for what.
+// Landing certificates: an artifact and its base model, its data, authority and permitted actions.
 import { canonicalize, type JsonObject } from '../core/canonical.ts'
 import { isObject, isText, isTextList, orNull } from '../core/shape.ts'
 import { addCheck, type VerdictDraft } from '../core/verdict.ts'
@@ -6,27 +6,27 @@ import { manifestDigest } from './artifact.ts'
 import { absentOr, checkShape, exactObject, objectWith } from './document-shape.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
-/** The version of the checks below; another set of checks is another version. */
+/** The version of the checks below. Another set of checks needs another version. */
 export const HARNESS_VERSION = 'landing/1'
 export const LANDING_CHECKS = ['artifact_integrity', 'data_provenance', 'authority'] as const
 export type LandingCheck = (typeof LANDING_CHECKS)[number]
 export type CheckResult = 'pass' | 'fail' | 'not_checked'
 
-/** In normal form: digests are lower hex, and members that are null are left out. */
+/** Data provenance in normal form: digests are lower-case hex, null members are absent. */
 export type LandingProvenance = JsonObject & { readonly merkle_root: string }
 
 /**
- * Bytes of layers are hashed and dropped: `match` when each hashed to its digest, `differ` when
- * there were more or fewer, or other ones.
+ * The comparison of the sent layers with their digests: `match` if each layer hashed to its digest,
+ * `differ` if a hash or the number of layers is different. The bytes are not stored.
  */
 export type LayerBytes = 'not_sent' | 'match' | 'differ'
 
-/** In normal form. */
+/** The request for a landing certificate, in normal form. */
 export type LandingRequest = {
   readonly artifact_ref: string
   readonly base_model_ref: string
   readonly kind: string
-  /** Ordered, lower hex SHA-256. */
+  /** SHA-256 of the layers in their order, in lower-case hex. */
   readonly layer_hashes: readonly string[]
   readonly layer_bytes: LayerBytes
   readonly data_provenance: LandingProvenance
@@ -35,7 +35,7 @@ export type LandingRequest = {
     readonly human_principal: string | null
     readonly trust_tier: string | null
   }
-  /** The caller's own finding: recorded, never believed. */
+  /** The conformance that the caller claims. It is recorded and never trusted. */
   readonly claimed_conformance: JsonObject
   readonly permitted_actions: readonly string[]
 }
@@ -47,7 +47,7 @@ export type LandingAuthority = {
   readonly trust_tier: string
 }
 
-/** The records of the tenant that were found to agree with the request; null: there was none. */
+/** The tenant's records that agree with the request; null if there is none. */
 export type LandingEvidence = {
   readonly artifact_id: string | null
   readonly corpus_id: string | null
@@ -63,7 +63,7 @@ export type LandingConformance = {
 
 export type LandingDocument = RecordMembers & {
   readonly certificate_id: string
-  /** The same as `schema_version`. */
+  /** Equal to `schema_version`. */
   readonly version: string
   readonly artifact: {
     readonly artifact_ref: string
@@ -81,14 +81,14 @@ export type LandingDocument = RecordMembers & {
   readonly not_checked: readonly string[]
 }
 
-/** The checks that found something against the request. */
+/** The checks that failed. */
 export type LandingFaults = { readonly [check in LandingCheck]?: boolean }
 
 /**
- * What follows from the evidence: a check passes only where something was found that agrees, and
- * the whole fails when one of them does. An authority is judged by what it says itself, and so the
- * whole passes only where something outside the request agreed: a record of the tenant, or bytes.
- * @param authority null: none was given
+ * Computes the conformance from the evidence. A check passes only if something was found that
+ * agrees, and the result is `fail` if any check fails. An authority is judged by its own claims, so
+ * the result is `pass` only if something else agreed: a record of the tenant, or sent bytes.
+ * @param authority null if none was given
  */
 export function landingConformance(
   evidence: LandingEvidence,
@@ -118,7 +118,7 @@ function resultOf(per_policy: LandingConformance['per_policy']): CheckResult {
   return [artifact_integrity, data_provenance].includes('pass') ? 'pass' : 'not_checked'
 }
 
-/** Why an authority cannot stand; empty: it can. */
+/** The reasons why an authority is not valid; empty if it is valid. */
 export function authorityReasons(authority: LandingAuthority): readonly string[] {
   const { delegation_ref, human_principal, claimed_tier, trust_tier } = authority
   const reasons: string[] = []
@@ -132,8 +132,8 @@ export function authorityReasons(authority: LandingAuthority): readonly string[]
 const isStated = (value: unknown): boolean => isText(value) && value.trim() !== ''
 
 /**
- * Where the caller's claim says of itself that it fails, or passes what was found to fail. A check
- * of theirs may have any text or boolean: `fail` and false fail, `pass` and true pass.
+ * The reasons against a claimed conformance: it states a failure itself, or a pass where the check
+ * failed. A claimed check is any text or boolean: `fail` and false fail, `pass` and true pass.
  */
 export function claimReasons(
   claimed: JsonObject,
@@ -152,7 +152,7 @@ export function claimReasons(
   return reasons
 }
 
-/** The parts of a certificate that only the caller's statement supports, in a fixed order. */
+/** The parts of a certificate that only the caller states, in a fixed order. */
 export function landingNotChecked(
   { artifact_id, corpus_id, layer_bytes }: LandingEvidence,
   provenance: JsonObject,
@@ -180,7 +180,7 @@ const LOOKED_UP: ReadonlySet<string> = new Set([
   'sources',
 ])
 
-/** The five answers of a certificate. */
+/** The answers of a certificate to the five questions about an artifact. */
 export type LandingReconstruction = {
   readonly what: string
   readonly from_where: string
@@ -237,7 +237,7 @@ const DIGEST = /^[0-9a-f]{64}$/
 const isDigest = (value: unknown): boolean => isText(value) && DIGEST.test(value)
 const textOrNull = (value: unknown): string | null => (isText(value) ? value : null)
 
-/** `conformance` and `not_checked` are compared with what follows; here that they are there. */
+/** `conformance` and `not_checked` need only be present here; later they are recomputed. */
 const SHAPE = {
   certificate_id: isText,
   version: isText,
@@ -312,7 +312,7 @@ function checkArtifact(artifact: JsonObject, findings: VerdictDraft): void {
   addCheck(findings, 'manifest_consistent', follows, 'manifest_digest does not follow')
 }
 
-/** The conformance recomputed from the certificate's evidence and authority, compared with it. */
+/** Recomputes the conformance from the certificate's evidence and authority, and compares it. */
 function checkConformance(document: JsonObject, findings: VerdictDraft) {
   const objects = objectsOf(document)
   const shown = evidenceOf(objects.conformance)
@@ -343,7 +343,7 @@ function nameUnchecked(
   findings: VerdictDraft,
 ): void {
   const { not_checked } = document
-  // One by one: a list may be longer than a call may have arguments.
+  // Pushed one by one, because a list may be longer than an argument list may be.
   if (isTextList(not_checked)) for (const text of not_checked) findings.notChecked.push(text)
   const { artifact_id, corpus_id } = evidence
   if (artifact_id !== null)

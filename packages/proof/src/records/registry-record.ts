@@ -1,4 +1,4 @@
-// Registry records: what all of them carry, how their ids follow from what was proposed.
+// Registry records: the members that all kinds share, and how ids follow from proposals.
 import { canonicalBytes, type JsonObject } from '../core/canonical.ts'
 import { blake2b128, sha256 } from '../core/digest.ts'
 import { toBase64, toHex } from '../core/encoding.ts'
@@ -28,8 +28,8 @@ export const RECORD_KINDS = [
 export type RecordKind = (typeof RECORD_KINDS)[number]
 
 /**
- * The request of a caller, fixed before any policy is evaluated. `request` is in normal form;
- * `nonce` is 16 random bytes in hex, so that neither digest nor id tells anything about it.
+ * The request of a caller, fixed before any policy is evaluated. `request` is in normal form.
+ * `nonce` is 16 random bytes in hex, so that digest and id reveal nothing about the request.
  */
 export type Proposal = {
   readonly tenant_id: string
@@ -39,42 +39,42 @@ export type Proposal = {
   readonly nonce: string
 }
 
-/** Hex SHA-256 of the RFC 8785 bytes: what an approval is bound to. */
+/** Hex SHA-256 of the RFC 8785 bytes of a proposal. An approval is bound to this digest. */
 export function proposalDigest(proposal: Proposal): string {
   return toHex(sha256(canonicalBytes(proposal)))
 }
 
-/** Hex BLAKE2b-128 of the same bytes. */
+/** The id of the proposed record: hex BLAKE2b-128 of the RFC 8785 bytes of the proposal. */
 export function recordId(proposal: Proposal): string {
   return toHex(blake2b128(canonicalBytes(proposal)))
 }
 
-/** Who approved a record that had to wait, as stored in the record. */
+/** The approval of a record that had to wait, as the record contains it. */
 export type ApprovalMember = {
   readonly request_id: string
   readonly approver: string
   /** The id of an enrolled approver who signed; null if only a name was given. */
   readonly approver_id: string | null
-  /** Id of the key that sent it. */
+  /** Id of the API key that sent the decision. */
   readonly decided_by: string
   readonly decided_at: string
   readonly reason: string | null
-  /** What was approved; the same as the record's own. */
+  /** Digest of the approved proposal; equal to the record's own. */
   readonly proposal_digest: string
 }
 
-/** Members of every registry record, besides its id, whose name depends on the kind. */
+/** Members of every registry record, except its id, whose name depends on the kind. */
 export type RecordMembers = {
   readonly schema_version: string
   readonly record_kind: RecordKind
   readonly tenant_id: string
   readonly created_at: string
-  /** When it was signed: later than `created_at` where it had to be approved. */
+  /** When the record was signed; later than `created_at` if it had to be approved. */
   readonly issued_at: string
   readonly nonce: string
   readonly proposal_digest: string
   readonly requested_by: string
-  /** The number of the tenant's policies it was evaluated under; 0: there were none. */
+  /** Number of the policy set under which it was evaluated; 0 if there were no policies. */
   readonly policy_set: number
   readonly evaluation_id: string | null
   readonly approval: ApprovalMember | null
@@ -83,12 +83,12 @@ export type RecordMembers = {
 /** The rules that are specific to one kind of record. */
 export type RecordRules = {
   readonly kind: RecordKind
-  /** The member that holds the id. */
+  /** The name of the member that holds the id. */
   readonly id_field: string
   readonly schema_version: string
-  /** The request as it was proposed; null when it cannot be read from the document. */
+  /** The proposed request; null if it cannot be read from the document. */
   requestOf(document: JsonObject): JsonObject | null
-  /** Recomputes what is derived; names in `notChecked` what a document alone cannot show. */
+  /** Checks derived members; adds to `notChecked` what a document alone cannot show. */
   check(document: JsonObject, findings: VerdictDraft): void
 }
 
@@ -117,8 +117,8 @@ const APPROVAL_SHAPE = {
 }
 
 /**
- * Checks a record against the published keys: its signature, that its id and the digest of its
- * proposal follow from what it says was asked for, and what its kind derives. Never throws.
+ * Verifies a record with the published keys: its signature, that its id and the digest of its
+ * proposal follow from the request in it, and the members that its kind derives. Never throws.
  */
 export async function verifyRegistryRecord(
   rules: RecordRules,
@@ -208,7 +208,7 @@ function tryRequest(rules: RecordRules, document: JsonObject): JsonObject | null
   }
 }
 
-// A member of the wrong shape is a finding, not an accident.
+// An exception because of a malformed member becomes a failed check.
 function tryCheck(rules: RecordRules, document: JsonObject, findings: VerdictDraft): void {
   try {
     rules.check(document, findings)

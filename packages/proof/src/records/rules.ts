@@ -18,12 +18,12 @@ const ALL: readonly RecordRules[] = [
   agentActionRules,
 ]
 
-/** Undefined: not a kind of registry record. */
+/** The rules of a kind; undefined if it is not a kind of registry record. */
 export function rulesOf(kind: unknown): RecordRules | undefined {
   return ALL.find((rules) => rules.kind === kind)
 }
 
-/** The kind of a registry record by what it carries, or undefined. */
+/** Recognises the kind of a registry record by its members; undefined if it is none. */
 export function recordKindOf(document: {
   readonly [key: string]: unknown
 }): RecordKind | undefined {

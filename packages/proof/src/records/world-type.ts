@@ -1,4 +1,4 @@
-// World-model types: what the things of a tenant's world are, their links, and what may be done.
+// World-model types: a tenant's types of objects, of links between them, and of actions.
 import { canonicalBytes, canonicalize, type JsonObject } from '../core/canonical.ts'
 import { sha256 } from '../core/digest.ts'
 import { toHex } from '../core/encoding.ts'
@@ -14,9 +14,9 @@ import {
 } from './document-shape.ts'
 import type { RecordMembers, RecordRules } from './registry-record.ts'
 
-/** In normal form. */
+/** The request for a type, in normal form. */
 export type WorldTypeRequest = {
-  /** object, link or action. */
+  /** `object`, `link` or `action`. */
   readonly kind: string
   readonly name: string
   readonly spec: JsonObject
@@ -27,7 +27,7 @@ export type WorldTypeDocument = RecordMembers & {
   readonly record_id: string
   /** The `record_id` of version 1. */
   readonly type_id: string
-  /** From 1, without gaps. */
+  /** Version of the type, from 1 without gaps. */
   readonly version: number
   readonly kind: string
   readonly name: string
@@ -35,10 +35,10 @@ export type WorldTypeDocument = RecordMembers & {
   readonly schema_digest: string
 }
 
-/** Every action is governed under a name of this namespace, whatever its author calls it. */
+/** Prefix under which policies govern every action, whatever its author calls it. */
 export const ACTION_OPERATION_PREFIX = 'worldmodel.action.'
 
-/** The operation that policies know an action by. */
+/** The name of the operation of an action in policies. */
 export const actionOperation = (name: string): string => `${ACTION_OPERATION_PREFIX}${name}`
 
 /** Hex SHA-256 of the RFC 8785 bytes of the spec. */
@@ -46,7 +46,7 @@ export function schemaDigest(spec: JsonObject): string {
   return toHex(sha256(canonicalBytes(spec)))
 }
 
-/** The text that is the same for all versions of a type. */
+/** A text that is equal for all versions of a type. */
 export const worldTypeName = ({ kind, name }: Pick<WorldTypeRequest, 'kind' | 'name'>): string =>
   canonicalize([kind, name])
 
@@ -74,7 +74,7 @@ const isActionSpec = exactObject({
   subject_type: optional(isText),
 })
 
-/** Of objects it is a schema, which has many members. */
+/** Whether a value is a spec of the kind. The spec of an object is a schema with any members. */
 function isSpec(kind: unknown, spec: unknown): boolean {
   if (kind === 'link') return isLinkSpec(spec)
   return kind === 'action' ? isActionSpec(spec) : isObject(spec)

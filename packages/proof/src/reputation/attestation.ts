@@ -1,4 +1,4 @@
-// Attestations of a score: the signed body in two versions, and how one is checked offline.
+// Attestations of a score: the signed body in two versions, and the offline verification.
 import { blake2b } from '@noble/hashes/blake2.js'
 import { canonicalBytes, type JsonObject } from '../core/canonical.ts'
 import { readHex, toHex } from '../core/encoding.ts'
@@ -18,34 +18,34 @@ import { chainOf, resolveRotations } from './rotation.ts'
 import { BANDS, bandOf, rationaleOf } from './scoring.ts'
 
 export const ATTESTATION_SCHEMAS = ['cgr.attestation.v1', 'cgr.attestation.v2'] as const
-/** The only version still issued. */
+/** The only version that is still issued. */
 export const ATTESTATION_SCHEMA = 'cgr.attestation.v2'
 /** The purpose of the key that signs attestations; it signs nothing else. */
 export const ATTESTATION_PURPOSE = 'cgr_attestation'
 
-/** What is signed of version 2. Version 1 has no `subject_key` and no `subject_did`. */
+/** The signed members of version 2. Version 1 has no `subject_key` and no `subject_did`. */
 export type CgrAttestationBody = {
   readonly agent_handle: string
-  /** The key in use and the did:key of the first of its chain; null for an agent without a key. */
+  /** The current key, and the did:key of the first key of its chain; null without a key. */
   readonly subject_key: string | null
   readonly subject_did: string | null
   readonly dimension: string
-  /** The band. */
+  /** The band of the score. */
   readonly tier: string
   readonly cgr_score: number
   readonly confidence: number
   readonly n_resolved: number
   readonly capability_tier: number | null
-  /** RFC 3339. */
+  /** Time of the score in RFC 3339. */
   readonly as_of: string
   readonly rationale: string
   readonly schema: string
   readonly issuer: string
-  /** The issuer's public key, hex. */
+  /** The issuer's public key in hex. */
   readonly issuer_key_id: string
 }
 
-/** `signature` is hex; `evidence_ref` names the entry of the log that records the issue. */
+/** `signature` is hex; `evidence_ref` is the log entry that records the issue. */
 export type CgrAttestation = CgrAttestationBody & {
   readonly signature: string
   readonly evidence_ref: string | null
@@ -80,23 +80,23 @@ function isShare(value: unknown): boolean {
 
 /**
  * The message of an attestation: RFC 8785 bytes of everything but `signature` and `evidence_ref`.
- * A public format fixes it, so it has no domain, and its key is used for nothing else.
+ * A public format fixes the message, so it has no domain, and its key signs nothing else.
  * Throws ProofError `not_canonical`.
  */
 export function cgrAttestationBytes(attestation: CgrAttestationBody | JsonObject): Uint8Array {
   return canonicalBytes(withoutFields({ ...attestation }, ENVELOPE))
 }
 
-/** The fingerprint that the log records: hex BLAKE2b-256 of the message. */
+/** The fingerprint in the log: hex BLAKE2b-256 of the message. */
 export function cgrAttestationFingerprint(attestation: CgrAttestationBody | JsonObject): string {
   return toHex(blake2b(cgrAttestationBytes(attestation), { dkLen: 32 }))
 }
 
 /**
- * Checks an attestation: signed by a key published for attestations at that moment, and a band and
- * rationale that follow from its numbers. With the links of the subject's keys also that the chain
- * leads from the did to the key. Whether the score follows from the evidence is not in it.
- * Never throws.
+ * Verifies an attestation: a key published for attestations at that time signed it, and band and
+ * rationale follow from its numbers. With `rotations`, the links of the subject's keys, also that
+ * the chain leads from the did to the key. It does not show whether the score follows from the
+ * evidence. Never throws.
  */
 export async function verifyCgrAttestation(
   attestation: unknown,

@@ -1,7 +1,7 @@
-// The beta distribution and its quantiles, from the four basic operations alone: `Math.log` and
-// `Math.exp` may differ in the last bits between engines, and a score must not.
+// The beta distribution and its quantiles, computed with only + - * /: `Math.log` and `Math.exp`
+// may differ in the last bits between engines, and a score must not.
 
-/** Iterations are bounded, so that no input can hold the caller; far more than any converges in. */
+/** Bounds the iterations, so that no input blocks the caller; far more than convergence needs. */
 const STEPS_MAX = 100_000
 const NEWTON_STEPS_MAX = 200
 const EPSILON = 2 ** -52
@@ -14,8 +14,8 @@ const LN2_LOW = 1.9082149292705877e-10
 const HALF_LN_2PI = 0.9189385332046728
 
 /**
- * The x below which a beta(a, b) variable lies with probability p; a, b > 0 and 0 < p < 1.
- * Newton's steps from the mean, within a bracket that is halved where a step would leave it.
+ * The x below which a beta(a, b) variable lies with probability p; a, b > 0 and 0 < p < 1. Newton's
+ * method from the mean, within a bracket that is bisected if a step would leave it.
  */
 export function betaQuantile(p: number, a: number, b: number): number {
   const lnB = lnBeta(a, b)
@@ -50,7 +50,7 @@ function cdfWith(x: number, a: number, b: number, lnB: number): number {
   return 1 - (front * fraction(1 - x, b, a)) / b
 }
 
-/** The continued fraction of DLMF 8.17.22, by the modified method of Lentz (DLMF 3.10(iii)). */
+/** The continued fraction of DLMF 8.17.22, by the modified Lentz method (DLMF 3.10(iii)). */
 function fraction(x: number, a: number, b: number): number {
   let c = 1
   let d = 1 / notZero(1 - ((a + b) * x) / (a + 1))
@@ -77,7 +77,7 @@ function lnBeta(a: number, b: number): number {
   return lnGamma(a) + lnGamma(b) - lnGamma(a + b)
 }
 
-/** Stirling's series (DLMF 5.11.1), after Γ(z) = Γ(z + k) / (z … (z + k - 1)) has made z large. */
+/** Stirling's series (DLMF 5.11.1), with Γ(z) = Γ(z + k) / (z … (z + k - 1)) to make z large. */
 function lnGamma(z: number): number {
   let product = 1
   let large = z

@@ -1,4 +1,4 @@
-// Who an agent is: its key, the did of that key, and signed proof of holding one.
+// The identity of an agent: its key, the did of that key, and signed proof of possession.
 import type { Json, JsonObject } from '../core/canonical.ts'
 import { concatBytes, fromHex, readHex, toHex } from '../core/encoding.ts'
 import { ProofError } from '../core/errors.ts'
@@ -19,8 +19,8 @@ const ED25519_CODEC = Uint8Array.of(0xed, 0x01)
 const DID_KEY = 'did:key:z'
 
 /**
- * The encodings of the points of small order, without the sign bit. Such a key has no owner:
- * RFC 8032 lets a verifier accept signatures under it that anybody can make.
+ * The encodings of the points of small order, without the sign bit. Such a key proves nothing: by
+ * RFC 8032 a verifier may accept signatures under it that anybody can make.
  */
 const WEAK_KEYS: ReadonlySet<string> = new Set([
   '00'.repeat(32),
@@ -32,7 +32,7 @@ const WEAK_KEYS: ReadonlySet<string> = new Set([
   `ee${'ff'.repeat(30)}7f`,
 ])
 
-/** An Ed25519 public key that can prove something, as 64 lower-case hex characters. */
+/** Whether a value is an Ed25519 public key that is not weak, in 64 lower-case hex characters. */
 export function isAgentKey(value: unknown): value is string {
   const bytes = readHex(value)
   if (bytes?.length !== 32) return false
@@ -40,7 +40,7 @@ export function isAgentKey(value: unknown): value is string {
   return !WEAK_KEYS.has(toHex(bytes))
 }
 
-/** The did:key of a key in hex. Throws ProofError `malformed_encoding` for what is not one. */
+/** The did:key of a public key in hex. Throws ProofError `malformed_encoding` for other text. */
 export function didKeyOf(key: string): string {
   const bytes = fromHex(key)
   if (bytes.length !== 32) throw new ProofError('malformed_encoding', 'not an Ed25519 key')
@@ -50,7 +50,7 @@ export function didKeyOf(key: string): string {
   return DID_KEY + text
 }
 
-/** The key of a did:key in hex; null for what is not the did:key of an Ed25519 key. */
+/** The public key of a did:key, in hex; null if it is not the did:key of an Ed25519 key. */
 export function keyOfDid(did: unknown): string | null {
   // 34 bytes that begin with 0xed are 47 or 48 digits.
   if (!isText(did) || !did.startsWith(DID_KEY) || did.length > DID_KEY.length + 48) return null
@@ -67,8 +67,8 @@ export function keyOfDid(did: unknown): string | null {
 }
 
 /**
- * What an agent signs of a decision: all that a score depends on, as it is recorded (with its
- * defaults), and when. Reason, context and model are content, which may be erased: not under it.
+ * What an agent signs of a decision: everything that a score depends on, as recorded (with
+ * defaults), and the time. Reason, context and model are not signed, because they may be erased.
  */
 export type CgrDecisionStatement = {
   readonly tenant_id: string
@@ -77,18 +77,18 @@ export type CgrDecisionStatement = {
   readonly decision: string
   readonly verifiability_tag: string
   readonly dimension: string
-  /** As the caller gives it, not a pseudonym. */
+  /** The invoice id as the caller gives it, not a pseudonym. */
   readonly invoice_id: string | null
-  /** RFC 3339. An older statement never replaces a newer one on the same referent. */
+  /** RFC 3339 time. An older statement never replaces a newer one on the same referent. */
   readonly signed_at: string
 }
 
-/** What the reporter of an outcome signs; `null` where a field was left out. */
+/** What the reporter of an outcome signs; a field that was left out is `null`. */
 export type CgrOutcomeStatement = {
   readonly tenant_id: string
   readonly reporter_key: string
   readonly invoice_ref: string
-  /** As it is recorded; a statement without one fits any. */
+  /** The recorded dimension; a statement with null is valid for any dimension. */
   readonly dimension: string | null
   readonly outcome: string
   readonly outcome_date: string | null
@@ -135,14 +135,14 @@ export function isStatementKind(kind: unknown): kind is StatementKind {
 }
 
 /**
- * The exact message: UTF-8 `custos/cgr_decision/v1`, byte 0x0A, RFC 8785 bytes of the eight members
- * and of nothing else. Throws ProofError `not_canonical`.
+ * The exact signed message: UTF-8 `custos/cgr_decision/v1`, byte 0x0A, RFC 8785 bytes of the eight
+ * members and nothing else. Throws ProofError `not_canonical`.
  */
 export function cgrDecisionBytes(statement: CgrDecisionStatement | JsonObject): Uint8Array {
   return signedBytes('cgr_decision', membersOf(statement, DECISION_SHAPE))
 }
 
-/** The same under `custos/cgr_outcome/v1`. */
+/** The signed message of an outcome, in the same form under `custos/cgr_outcome/v1`. */
 export function cgrOutcomeBytes(statement: CgrOutcomeStatement | JsonObject): Uint8Array {
   return signedBytes('cgr_outcome', membersOf(statement, OUTCOME_SHAPE))
 }
@@ -154,10 +154,10 @@ function membersOf(from: object, shape: object): JsonObject {
   )
 }
 
-/** Why a statement is not proven, or null if the key it names has signed it. */
+/** Why a statement is not proven: its form, or that the key it names has not signed it. */
 export type StatementProblem = 'malformed' | 'signature'
 
-/** Proof of possession. `signature` is hex. Never throws. */
+/** Verifies that the key in the statement signed it. `signature` is hex. Never throws. */
 export async function checkStatement(
   kind: StatementKind,
   statement: unknown,
@@ -176,7 +176,7 @@ export async function checkStatement(
   return (await verifyEd25519(key, message, signed)) ? null : 'signature'
 }
 
-/** A statement with its `signature`, as a record: what it shows, and what it cannot. */
+/** The verdict on a statement with its `signature`, as a record. */
 export async function verifyStatement(kind: StatementKind, statement: unknown): Promise<Verdict> {
   const signature = isObject(statement) ? statement['signature'] : undefined
   const problem = await checkStatement(kind, statement, signature)

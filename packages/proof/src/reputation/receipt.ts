@@ -1,4 +1,4 @@
-// Execution receipts: their id, which follows from hashes of what was done, and its signature.
+// Execution receipts: their id, which is derived from hashes of what was done, and its signature.
 import type { Json, JsonObject } from '../core/canonical.ts'
 import { blake2b128, blake2b256 } from '../core/digest.ts'
 import { fromHex, readBase64, readHex, toHex, utf8 } from '../core/encoding.ts'
@@ -15,10 +15,10 @@ import {
   type Verdict,
 } from '../core/verdict.ts'
 
-/** The purpose of the key of receipts: it signs ids of receipts and nothing else. */
+/** The purpose of the key that signs ids of receipts and nothing else. */
 export const RECEIPT_PURPOSE = 'receipt'
 
-/** What a receipt id covers, in the order in which it covers it. */
+/** The members that a receipt id covers, in this order. */
 const PARTS = {
   step_id: isText,
   workflow_id: isText,
@@ -45,8 +45,8 @@ function isTime(value: unknown): boolean {
 }
 
 /**
- * JSON as Python's `json.dumps(value, sort_keys=True)` writes it: `", "` and `": "` between items,
- * keys by code point, everything beyond ASCII escaped. Numbers as ECMAScript writes them.
+ * Writes JSON like Python's `json.dumps(value, sort_keys=True)`: `", "` and `": "` between items,
+ * keys by code point, everything beyond ASCII escaped. Numbers are written like in ECMAScript.
  */
 export function pythonJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(pythonJson).join(', ')}]`
@@ -68,15 +68,16 @@ function compareCodePoints(a: string, b: string): number {
   return first < second ? -1 : Number(first > second)
 }
 
-/** Hex BLAKE2b-256 of UTF-8: the hash of inputs, outputs and policy logs in receipts. */
+/** Hex BLAKE2b-256 of the UTF-8 text: the hash of inputs, outputs and policy logs in receipts. */
 export function textHash(text: string): string {
   return toHex(blake2b256(utf8(text)))
 }
 
 /**
- * 32 hex characters: BLAKE2b-128 of fifteen UTF-8 parts joined by the byte 0x1F. An absent part is
- * empty, a list is JSON as Python writes it, and so are times: `+00:00` for `Z`, six digits or no
- * fraction. Throws ProofError `malformed_encoding` with the name of a part that does not fit.
+ * The id of a receipt: 32 hex characters, BLAKE2b-128 of fifteen UTF-8 parts joined by the byte
+ * 0x1F. An absent part is empty. Lists are JSON and times are text in the forms of Python: `+00:00`
+ * for `Z`, six digits or no fraction. Throws ProofError `malformed_encoding` with the name of an
+ * invalid part.
  */
 export function receiptId(receipt: JsonObject): string {
   return toHex(blake2b128(utf8(receiptParts(receipt).join(SEPARATOR))))
@@ -98,7 +99,7 @@ function partText(name: string, value: Json): string {
   return pythonJson(value)
 }
 
-/** As `datetime.isoformat()` writes it. */
+/** Writes a time like Python's `datetime.isoformat()`. */
 function pythonTime(time: string): string {
   const [, second = '', given = '', zone = ''] = TIME.exec(time) ?? []
   const fraction = given.padEnd(6, '0').slice(0, 6)
@@ -106,15 +107,15 @@ function pythonTime(time: string): string {
   return `${second}${Number(fraction) === 0 ? '' : `.${fraction}`}${offset}`
 }
 
-/** What the hash of the previous receipt is, for the receipt after it. */
+/** The `previous_receipt_hash` of the receipt that follows the one with this id. */
 export const previousReceiptHash = (receipt_id: string): string => textHash(receipt_id)
 
 const HASHED = 'what was hashed: compare input, output and policy log with their hashes'
 const BEFORE = 'the receipts before it: previous_receipt_hash names the last of them'
 
 /**
- * Checks one receipt against the published keys: its id is recomputed, and signed by a key of the
- * purpose `receipt`. Never throws.
+ * Verifies one receipt with the published keys: its id is recomputed, and a key with the purpose
+ * `receipt` signed it. Never throws.
  */
 export async function verifyReceipt(
   receipt: unknown,
@@ -148,24 +149,24 @@ function tryReceiptId(receipt: JsonObject): { receipt_id: string } | { misfit: s
   }
 }
 
-/** Of one receipt of a list; `valid` only with a key that was supplied or published. */
+/** The result for one receipt of a list; `valid` only with a supplied or published key. */
 export type ReceiptResult = {
   readonly index: number
   readonly receipt_id: string | null
   readonly valid: boolean
   readonly reason: string
   /**
-   * Whose key signed: one the verifier supplied, one the service published, or the one that came
-   * with the receipt and that nobody vouches for. Null where the signature was not verified.
+   * The source of the signing key: supplied by the verifier, published by the service, or only in
+   * the receipt itself, where it proves nothing. Null if the signature was not verified.
    */
   readonly signed_by: 'supplied' | 'published' | 'self_signed' | null
-  /** The published key that signed. */
+  /** Id of the published key that signed; null if none did. */
   readonly key_id: string | null
 }
 
 /**
- * Checks each receipt with the key supplied, or else with the key that it names.
- * @param supplied 32 bytes Ed25519
+ * Verifies each receipt with the supplied key, or without one with the key in the receipt.
+ * @param supplied an Ed25519 public key of 32 bytes
  */
 export async function checkReceipts(
   receipts: readonly unknown[],

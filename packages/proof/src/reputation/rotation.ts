@@ -1,4 +1,4 @@
-// Key rotation of agents: links signed by the previous key, chains of links, and their faults.
+// Key rotation of agents: links signed by the previous key, chains of links, and their problems.
 import { canonicalBytes, canonicalize, type JsonObject } from '../core/canonical.ts'
 import { readHex } from '../core/encoding.ts'
 import { toMicroseconds } from '../core/keys.ts'
@@ -7,16 +7,16 @@ import { verifyEd25519 } from '../core/signature.ts'
 import { didKeyOf, isAgentKey } from './identity.ts'
 
 /**
- * `prev_key` names its successor. Only the first four members are signed, by `prev_key` and, where
- * `new_sig` is there, by the successor too. Keys and signatures are hex. The message has no domain
- * because a public format fixes it; it begins with `{`, which no domain does.
+ * A link in which `prev_key` names its successor. Only the first four members are signed, by
+ * `prev_key` and, if `new_sig` is present, by the successor too. Keys and signatures are hex. The
+ * message has no domain because a public format fixes it; it begins with `{`, which no domain does.
  */
 export type RotationLink = {
   readonly prev_key: string
   readonly new_key: string
-  /** 1 for the link of the first key of a chain, then one more for each. */
+  /** Position in the chain: 1 for the link of the first key. */
   readonly seq: number
-  /** RFC 3339: when the successor becomes valid; empty for at once. */
+  /** RFC 3339 time at which the successor becomes valid; empty means immediately. */
   readonly not_before: string
   readonly sig: string
   readonly new_sig?: string | null
@@ -25,41 +25,41 @@ export type RotationLink = {
 export type RotationProblem =
   /** Not a link at all. */
   | 'malformed'
-  /** Not signed by the key before, or a `new_sig` that is not the successor's. */
+  /** Not signed by the previous key, or `new_sig` is not by the successor. */
   | 'signature'
-  /** `seq` is not the next of its chain, or no chain leads to the key before. */
+  /** `seq` is not the next of its chain, or no chain leads to the previous key. */
   | 'order'
-  /** Earlier than the link before it. */
+  /** `not_before` is earlier than that of the previous link. */
   | 'date'
-  /** Valid only after the queried time. */
+  /** Becomes valid only after the queried time. */
   | 'not_yet'
-  /** Leads back into its own chain. */
+  /** Leads back to a key of its own chain. */
   | 'cycle'
-  /** One key has named two successors. */
+  /** One key names two successors. */
   | 'fork'
-  /** A key that belongs to another chain, or that two chains claim, and has not agreed. */
+  /** The key belongs to another chain, or two chains claim it, and it has not agreed. */
   | 'merge'
 
-/** A first key, the keys that followed it, and the last of them. */
+/** A chain of keys: the first key, the current one and the links between them. */
 export type KeyChain = {
   readonly anchor: string
   readonly current: string
-  /** The did:key of the anchor: it stays when keys change. */
+  /** The did:key of the anchor. It stays the same when keys change. */
   readonly subject_did: string
   readonly links: readonly RotationLink[]
-  /** The fault that froze the chain; null while it may grow. */
+  /** The problem that froze the chain; null if it may grow. */
   readonly frozen: 'cycle' | 'fork' | 'merge' | null
 }
 
 export type RefusedLink = { readonly link: unknown; readonly problem: RotationProblem }
 
 export type Rotations = {
-  /** The chain of each key that is part of one. */
+  /** The chain of each key that is part of a chain. */
   readonly chains: ReadonlyMap<string, KeyChain>
   readonly refused: readonly RefusedLink[]
 }
 
-/** Before every date. */
+/** A time before every date. */
 const AT_ONCE = Number.NEGATIVE_INFINITY
 
 const SHAPE = {
@@ -72,7 +72,7 @@ const SHAPE = {
   new_sig: optional(isText),
 }
 
-/** RFC 8785 bytes of the four signed members; an absent `not_before` is the empty text. */
+/** The signed message: RFC 8785 bytes of four members; an absent `not_before` is empty text. */
 export function rotationBytes(link: Omit<RotationLink, 'sig' | 'new_sig'>): Uint8Array {
   return canonicalBytes(bodyOf(link))
 }
@@ -81,7 +81,7 @@ function bodyOf({ prev_key, new_key, seq, not_before }: Omit<RotationLink, 'sig'
   return { prev_key, new_key, seq, not_before }
 }
 
-/** `value` as a link, or the fault that makes it invalid on its own. Never throws. */
+/** Parses and verifies a link. Returns the problem if it is invalid by itself. Never throws. */
 export async function readRotation(value: unknown): Promise<RotationLink | RotationProblem> {
   const given = isObject(value) ? { ...value, not_before: value['not_before'] ?? '' } : {}
   if (!isLink(given)) return 'malformed'
@@ -101,8 +101,8 @@ async function isSigned(key: string, message: Uint8Array, signature: string): Pr
 }
 
 /**
- * The chains formed by `links` at the time `at` (RFC 3339), in any order. Every
- * link is verified first. Never throws.
+ * Verifies each link and returns the chains that `links`, in any order, form at the time `at`
+ * (RFC 3339). Never throws.
  */
 export async function resolveRotations(links: readonly unknown[], at: string): Promise<Rotations> {
   const refused: RefusedLink[] = []
@@ -129,9 +129,9 @@ function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
 }
 
 /**
- * The same for links that `readRotation` has already verified. Order and dates hold along a chain.
- * A fork, a cycle and a disputed key freeze the chain before them: the owner of the key is unknown,
- * so the chain does not continue.
+ * Like `resolveRotations`, for links that `readRotation` has already verified. Order and dates are
+ * checked along each chain. A fork, a cycle or a disputed key freezes the chain before it, because
+ * the owner of the key is unknown.
  */
 export function chainRotations(verified: readonly RotationLink[], at: string): Rotations {
   const links = distinct(verified)
@@ -151,7 +151,7 @@ export function chainRotations(verified: readonly RotationLink[], at: string): R
 
 type Links = ReadonlyMap<string, readonly RotationLink[]>
 
-// The same link twice is one; the copy its successor signed says more. Sorted by their bytes.
+// Removes duplicates, keeping a copy that the successor signed, and sorts links by their bytes.
 function distinct(links: readonly RotationLink[]): readonly RotationLink[] {
   const byName = new Map<string, RotationLink>()
   for (const link of links) {
@@ -161,7 +161,7 @@ function distinct(links: readonly RotationLink[]): readonly RotationLink[] {
   return [...byName.keys()].sort().flatMap((name) => byName.get(name) ?? [])
 }
 
-/** Who signed a first link and has not agreed to follow another key. */
+/** The keys that signed a first link and have not agreed to follow another key. */
 function anchorsOf(links: readonly RotationLink[], bySigner: Links): readonly string[] {
   const first = new Set(links.filter(({ seq }) => seq === 1).map(({ prev_key }) => prev_key))
   for (const link of links)
@@ -202,7 +202,7 @@ function walk(anchor: string, bySigner: Links, at: number): Walk {
   }
 }
 
-/** Among links of one key and place: all to one successor, the earliest that the dates allow. */
+/** Chooses among the links of one key and `seq`: the earliest allowed, to a single successor. */
 function chooseNext(
   next: readonly RotationLink[],
   last: RotationLink | undefined,
@@ -214,7 +214,7 @@ function chooseNext(
   const fit = next.filter((link) => startOf(link) === AT_ONCE || startOf(link) >= since)
   const [link] = fit.toSorted((a, b) => (startOf(a) < startOf(b) ? -1 : 1))
   if (link === undefined) return { problem: 'date' }
-  // At an unreadable moment (NaN) no date has come.
+  // If `at` is unreadable (NaN), no date has been reached.
   return startOf(link) === AT_ONCE || startOf(link) <= at ? { link } : { problem: 'not_yet' }
 }
 
@@ -224,7 +224,7 @@ function targetProblem(
   bySigner: Links,
 ): 'cycle' | 'merge' | null {
   if (keys.has(link.new_key)) return 'cycle'
-  // Began a chain of its own, and has not agreed to follow.
+  // The successor began its own chain and has not agreed to follow this one.
   const taken = hasSigned(link.new_key, 1, bySigner) && !isAcknowledged(link, bySigner)
   return taken ? 'merge' : null
 }
@@ -233,7 +233,7 @@ function startOf({ not_before }: RotationLink): number {
   return not_before === '' ? AT_ONCE : toMicroseconds(not_before)
 }
 
-/** Ends a chain before the first key that another chain claims as well, unless it has agreed. */
+/** Ends a chain before the first key that another chain claims too, unless the key has agreed. */
 function settle(own: Walk, claims: Links, bySigner: Links): Walk {
   const lost = own.links.findIndex((link) => {
     const rivals = (claims.get(link.new_key) ?? []).filter((other) => other !== link)
@@ -251,15 +251,15 @@ function keysOf({ anchor, links, frozen }: Walk): readonly (readonly [string, Ke
   return [anchor, ...links.map(({ new_key }) => new_key)].map((key) => [key, chain] as const)
 }
 
-/** The chain of a key; a key that was never part of one is its own. */
+/** The chain of a key; a key without links is a chain by itself. */
 export function chainOf(rotations: Rotations, key: string): KeyChain {
   const alone = { anchor: key, current: key, links: [], frozen: null }
   return rotations.chains.get(key) ?? { ...alone, subject_did: didKeyOf(key) }
 }
 
 /**
- * Whether a key is valid at a time: a successor is valid from the date of its link, its
- * predecessor until then. A stolen old key can still sign: its later signatures count for nobody.
+ * Whether a key is valid at a time. A successor is valid from the date of its link, its predecessor
+ * until then. A stolen old key can still sign, but its later signatures do not count.
  */
 export function standingOf(
   chain: KeyChain,
@@ -273,7 +273,7 @@ export function standingOf(
   return into !== undefined && startOf(into) > moment ? 'not_yet' : 'current'
 }
 
-/** The fault of adding `link` to the chains of `links` at `at`; null if it extends one. */
+/** The problem of adding `link` to the chains of `links` at `at`; null if it extends a chain. */
 export async function checkRotation(
   link: unknown,
   links: readonly unknown[],

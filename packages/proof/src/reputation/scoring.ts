@@ -1,54 +1,54 @@
-// Reputation scores: evidence as integers in, posterior, bounds, band and rationale out.
+// Reputation scores: computes posterior, bounds, band and rationale from evidence in integers.
 import { ProofError } from '../core/errors.ts'
 import { isCount } from '../core/shape.ts'
 import { betaQuantile } from './beta.ts'
 
-/** The dimension of decisions that name none. */
+/** The dimension of decisions without one. */
 export const DEFAULT_DIMENSION = 'receivables'
 
-/** Ratings are whole millionths, so that their sums are exact in any order. */
+/** The rating 1. Ratings are whole millionths, so that their sums are exact in any order. */
 export const RATING_UNIT = 1_000_000
 
 /** Weight of a reviewer whose ratings have not yet been compared with enough outcomes. */
 export const FLOOR_WEIGHT = 0.05
-/** Rated decisions with a known outcome from which a reviewer has a track record. */
+/** How many rated decisions with a known outcome give a reviewer a track record. */
 export const TRACK_RECORD_MIN = 5
 
-/** Strength of a tier's prior, distance of its ceiling, resolved decisions that lift it. */
+/** Strength of a tier's prior, distance of its ceiling, resolved decisions that remove it. */
 const PRIOR_STRENGTH = 4
 const CEILING_MARGIN = 0.02
 const LIFT_COUNT = 20
-/** `cgr_lower` is the value the posterior exceeds with the rest of the probability. */
+/** `cgr_lower` is the quantile of the posterior at this probability. */
 const LOWER_TAIL = 0.05
 
-/** What is known of how well a reviewer has rated. Squared errors are in millionths squared. */
+/** How well a reviewer has rated so far. The sum of squared errors is in millionths squared. */
 export type TrackRecord = {
   readonly observations: number
   readonly error_sum_e12: bigint
 }
 
-/** One reviewer's live reviews of one agent: of its unresolved judgment-certifies. */
+/** One reviewer's live reviews of one agent, that is, of its unresolved certifying judgments. */
 export type ReviewEvidence = TrackRecord & {
   readonly reviewer: string
   readonly count: number
   readonly rating_sum_e6: number
 }
 
-/** Everything a score depends on, as integers: one row per (agent identity, dimension). */
+/** Everything a score depends on, in integers, for one agent identity and dimension. */
 export type AgentEvidence = {
   readonly n_success: number
   readonly n_failure: number
   readonly n_pending: number
-  /** In [0, 1]; the service passes none. */
+  /** A tier in [0, 1]; the service does not pass one. */
   readonly tier?: number | null
   /** One row per reviewer, in any order. */
   readonly reviews: readonly ReviewEvidence[]
 }
 
-/** A measured weight per reviewer; who is not in it has no voice. The service passes none. */
+/** A measured weight per reviewer; others have weight 0. The service does not pass a gate. */
 export type ReviewerGate = {
   readonly tau: number
-  /** The most that one reviewer may weigh on one agent. */
+  /** The largest weight of one reviewer on one agent. */
   readonly cap_k: number
   readonly weights: ReadonlyMap<string, number>
 }
@@ -60,17 +60,17 @@ export type AgentScore = {
   readonly n_pending: number
   readonly post_alpha: number
   readonly post_beta: number
-  /** The 5 % quantile of the posterior, under the same ceiling as the score. */
+  /** The 5 % quantile of the posterior, with the same ceiling as the score. */
   readonly cgr_lower: number
-  /** The part of the posterior's mass that comes from reviews. */
+  /** The part of the posterior's mass that reviews contribute. */
   readonly review_mass: number
   readonly band: Band
   readonly rationale: string
 }
 
 /**
- * The weight of a reviewer: 0.05 under 5 observations, else 1 - mean squared error / 0.25 within
- * [0, 1]. One quotient of two integers, so it is rounded once.
+ * The weight of a reviewer: 0.05 below 5 observations, otherwise 1 - mean squared error / 0.25,
+ * clamped to [0, 1]. It is one quotient of two integers, so it is rounded once.
  */
 export function reviewerWeight(record: TrackRecord): number {
   if (record.observations < TRACK_RECORD_MIN) return FLOOR_WEIGHT
@@ -87,9 +87,9 @@ export function gateFactor(gate: ReviewerGate, reviewer: string): number {
 
 /**
  * Scores one agent in one dimension. The same evidence gives the same bits on every machine and in
- * every order of `reviews`: sums are of integers, weights are added in order of their size, and
- * doubles meet only + - * / and comparisons, which IEEE 754 fixes to the last bit.
- * Throws ProofError `out_of_range` for counts that are none.
+ * every order of `reviews`: sums are of integers, weights are added in order of size, and doubles
+ * take part only in + - * / and comparisons, which IEEE 754 fixes to the last bit.
+ * Throws ProofError `out_of_range` for invalid counts.
  */
 export function score(evidence: AgentEvidence, gate?: ReviewerGate): AgentScore {
   requireEvidence(evidence)
@@ -140,10 +140,10 @@ function reviewMass(evidence: AgentEvidence, gate: ReviewerGate | undefined) {
   return { alpha: heard.alpha + faint.alpha, beta: heard.beta + faint.beta }
 }
 
-/** Reviews of equal weight, summed. */
+/** The sum of reviews with equal weight. */
 type Share = { weight: number; count: number; rating_sum_e6: number }
 
-// By weight and not by name: the order is the same whatever the reviewers are called.
+// Sorted by weight, so that the order does not depend on the names of the reviewers.
 function sharesOf(
   rows: readonly ReviewEvidence[],
   gate: ReviewerGate | undefined,
@@ -197,10 +197,10 @@ function isReview({ count, rating_sum_e6, observations, error_sum_e12 }: ReviewE
 export const BANDS = ['gold', 'silver', 'bronze', 'unproven'] as const
 export type Band = (typeof BANDS)[number]
 
-/** Resolved decisions below which there is no band. */
+/** The fewest resolved decisions for a band. */
 const PROVEN_MIN = 3
 
-/** The first that fits; `text` is the lower limit as the signed rationale spells it. */
+/** The bands, best first; the first that fits applies. `text` is the limit in the rationale. */
 const RULES = [
   { band: 'gold', score: 0.8, text: '0.8', resolved: 20 },
   { band: 'silver', score: 0.65, text: '0.65', resolved: 10 },
@@ -223,8 +223,8 @@ function ruleOf(score: number, resolved: number) {
 }
 
 /**
- * Three decimals, a tie to the even neighbour. `toFixed` takes the larger one, and the text is
- * signed: only odd sixteenths lie halfway between two thousandths in binary.
+ * Formats with three decimals, rounding ties to even. The text is signed, and `toFixed` would round
+ * ties up. In binary, only odd sixteenths lie halfway between two thousandths.
  */
 function thousandths(score: number): string {
   if ((score * 16) % 2 !== 1) return score.toFixed(3)

@@ -1,4 +1,4 @@
-// Entries of the log that are of a run, and the turns of a workflow in them.
+// Log entries of a run: parsing, and the checks of workflow turns and of compensation.
 
 import type { JsonObject } from '../core/canonical.ts'
 import { isCount, isObject, isText } from '../core/shape.ts'
@@ -13,7 +13,7 @@ export interface LogEntry {
   readonly payload: JsonObject
 }
 
-/** Null: it is none. */
+/** Parses a log entry; null if the value is not one. */
 export function readEntry(value: unknown): LogEntry | null {
   if (!isObject(value)) return null
   const { seq, event_type, subject, payload } = value
@@ -23,14 +23,14 @@ export function readEntry(value: unknown): LogEntry | null {
 }
 
 /**
- * Who takes a turn when, by the mode of the workflow. A run of one agent has no turns.
- * @param entries in the order of the log
+ * Checks that agents took their turns as the workflow's mode requires. A run of one agent has none.
+ * @param entries the entries in the order of the log
  */
 export function checkWorkflow(entries: readonly LogEntry[], findings: VerdictDraft): void {
   const workflow = entries[0]?.payload['workflow']
   const mode = isObject(workflow) ? workflow['mode'] : null
   const agents = isObject(workflow) ? Number(workflow['agents']) : 0
-  /** Of each turn: its agent, and the state of its newest step. */
+  /** The agent of each turn, and the state of its newest step. */
   const turns = new Map<number, { agent: unknown; state: unknown }>()
   const turnOf = new Map<string, number>()
   const wrong: string[] = []
@@ -65,22 +65,22 @@ export function checkWorkflow(entries: readonly LogEntry[], findings: VerdictDra
   addCheck(findings, 'turns', wrong.length === 0, wrong[0])
 }
 
-/** A call that was refused or denied leaves a number out: turns are counted, not their numbers. */
+/** Counts delegated turns. Their numbers have gaps: a refused or denied call skips its number. */
 const delegatedTurns = (turns: ReadonlyMap<number, unknown>): number =>
   [...turns.keys()].filter((turn_no) => turn_no > 0).length
 
 const ENDED = /^run\.(completed|denied|failed|terminated)$/
 
 /**
- * What a run did is undone only once it has stopped, each call at most once and only one that is
- * done; the end says how much was, and lists what is left.
- * @param entries in the order of the log
+ * Checks that a run undoes calls only after it has stopped, each at most once and only calls that
+ * are done, and that its end states how much was undone and lists what is left.
+ * @param entries the entries in the order of the log
  */
 export function checkCompensation(entries: readonly LogEntry[], findings: VerdictDraft): void {
   const wrong: string[] = []
   const effects = new Map<string, unknown>()
   const states = new Map<string, Record<'state' | 'reason', unknown>>()
-  /** Of each call that is undone: the call that undoes it, and how that went. */
+  /** For each call that is undone, the call that undoes it and the state of that call. */
   const undone = new Map<string, { by: string; state: unknown }>()
   let stopped: LogEntry | null = null
   for (const entry of entries) {
@@ -127,7 +127,7 @@ function checkEnd(
   const { state, reason, compensation, compensation_stopped, left } = payload
   const acted = [...effects].flatMap(([id, effect]) => {
     const end = states.get(id)
-    // Services that do not write `left` count no call that was cut off, sent or not.
+    // Services that do not write `left` do not count interrupted calls, whether sent or not.
     const why = left === undefined ? null : end?.reason
     return end && mayHaveActed(effect, end.state, why) ? [id] : []
   })

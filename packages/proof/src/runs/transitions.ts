@@ -1,4 +1,4 @@
-// The states of runs, their steps and calls: one table for the server and the offline verifier.
+// The states of runs, steps and calls: one table for the server and the offline verifier.
 
 const TRANSITIONS = {
   run: {
@@ -40,7 +40,7 @@ const TRANSITIONS = {
       'failed',
       'terminated',
     ],
-    /** It has stopped, and undoes what its tools did. */
+    /** The run has stopped and undoes what its tools did. */
     compensating: ['denied', 'failed', 'terminated'],
     completed: [],
     denied: [],
@@ -57,14 +57,14 @@ const TRANSITIONS = {
     failed: [],
   },
   call: {
-    /** `failed`: its arguments or its tool were refused. */
+    /** Directly to `failed`: the arguments or the tool were refused. */
     none: ['waiting_hitl', 'intended', 'denied', 'failed'],
     waiting_hitl: ['intended', 'denied', 'failed'],
     intended: ['done', 'failed', 'uncertain'],
     done: [],
     denied: [],
     failed: [],
-    /** A person says what happened. */
+    /** A person states what happened. */
     uncertain: ['done', 'failed'],
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
@@ -73,13 +73,13 @@ export type RunMachine = keyof typeof TRANSITIONS
 
 const table: Readonly<Record<RunMachine, Readonly<Record<string, readonly string[]>>>> = TRANSITIONS
 
-/** Whether one may follow the other; `none`: before the first. */
+/** Whether state `to` may follow state `from`. The first state follows `none`. */
 export const mayFollow = (machine: RunMachine, from: string, to: string): boolean =>
   (Object.hasOwn(table[machine], from) ? table[machine][from] : undefined)?.includes(to) ?? false
 
 /**
- * Whether a call that ended may have changed something outside: of an idempotent one that was cut
- * off nobody knows, as of a `once` call that is uncertain.
+ * Whether a call that ended may have changed something outside. This is unknown for an idempotent
+ * call that was interrupted, as for an `uncertain` call with the effect `once`.
  */
 export const mayHaveActed = (effect: unknown, state: unknown, reason: unknown): boolean =>
   effect !== 'read' &&
@@ -87,13 +87,13 @@ export const mayHaveActed = (effect: unknown, state: unknown, reason: unknown): 
     state === 'uncertain' ||
     (state === 'failed' && effect === 'idempotent' && reason === 'not_reported'))
 
-/** Who or what may end the undoing before all was tried. */
+/** The reasons for which compensation may stop before every call was tried. */
 export const UNDO_STOPS = ['cancelled', 'deadline_exceeded', 'executor_failed'] as const
 
-/** Every state of a machine. */
+/** All states of a machine. */
 export const statesOf = (machine: RunMachine): string[] =>
   Object.keys(table[machine]).filter((state) => state !== 'none')
 
-/** Whether nothing follows a state. */
+/** Whether a state is final: no other state follows it. */
 export const isEnded = (machine: RunMachine, state: string): boolean =>
   table[machine][state]?.length === 0

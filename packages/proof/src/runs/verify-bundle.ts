@@ -22,7 +22,7 @@ import { verifyRegistryRecord } from '../records/registry-record.ts'
 import { checkCompensation, checkWorkflow, type LogEntry, readEntry } from './run-entries.ts'
 import { isEnded, mayFollow, statesOf } from './transitions.ts'
 
-/** The lines of a bundle by type, of the shape that the checks rely on. */
+/** The lines of a bundle by type, in the shape that the checks need. */
 interface Bundle {
   readonly tenant_id: string
   readonly run_id: string
@@ -35,13 +35,13 @@ interface Bundle {
   readonly certificates: readonly JsonObject[]
 }
 
-/** Whether lines are those of a run's bundle. */
+/** Whether lines are the bundle of a run. */
 export const isRunBundle = (lines: readonly unknown[]): boolean =>
   isObject(lines[0]) && lines[0]['type'] === 'run_bundle'
 
 /**
- * Checks a bundle against the published keys. Never throws: what cannot be read is not valid, with
- * the reason. Texts that are gone are valid where a certificate of erasure explains them.
+ * Verifies a bundle with the published keys. Never throws: an unreadable bundle is invalid, with
+ * the reason. A missing text is valid if an erasure certificate explains it.
  */
 export async function verifyRunBundle(
   lines: readonly unknown[],
@@ -130,7 +130,7 @@ async function readEntries(
 
 const digestOf = (receipt: JsonObject): string => toHex(sha256(signedBytes('run_receipt', receipt)))
 
-/** Every signature: receipts, actions, approvals, certificates. */
+/** Verifies every signature: receipts, actions, approvals, certificates. */
 async function checkSigned(
   { receipts, actions, approvals, certificates }: Bundle,
   { keys }: LogContext,
@@ -156,7 +156,7 @@ const ENDED_STEP = /^step\.(completed|denied|failed)$/
 const ENDED_CALL = /^tool\.(completed|failed|uncertain|resolved|compensated)$/
 const MAY_FOLLOW_END = /^(agent_action|approval|decision)\./
 
-/** Transitions of the run, its steps and calls, in the order of the log. */
+/** Checks the transitions of the run, its steps and calls, in the order of the log. */
 function checkOrder(bundle: Bundle, findings: VerdictDraft): void {
   const { run_id, ended, entries } = bundle
   const mayCall = executorOf(bundle) === 'managed' ? 'answered' : 'permitted'
@@ -221,7 +221,7 @@ const claimedResults = ({ entries }: Bundle): string =>
 
 const executorOf = ({ entries }: Bundle): unknown => entries[0]?.payload['executor'] ?? 'client'
 
-/** The chain of receipts, and what the log says about each. */
+/** Checks the chain of receipts, and each receipt against the log. */
 function checkReceipts(bundle: Bundle, findings: VerdictDraft): void {
   const { receipts, entries, run_id, tenant_id } = bundle
   const chained = receipts.every(({ receipt_no, previous }, i) => {
@@ -258,7 +258,7 @@ function checkReceipts(bundle: Bundle, findings: VerdictDraft): void {
   for (const receipt of receipts) checkReceipt(bundle, receipt, findings)
 }
 
-/** Results that the caller of a managed run reported are claimed. */
+/** Whether the receipt of a managed run marks results that the caller reported as claimed. */
 function isClaimSaid({ executor, claimed, calls }: JsonObject): boolean {
   if (executor !== 'managed' || !Array.isArray(calls)) return true
   const reported = calls.some((call) => isObject(call) && call['executor'] === 'client')
@@ -274,7 +274,7 @@ const PERMIT_MEMBERS = [
   'action_id',
 ] as const
 
-/** A receipt says what was permitted, called and decided. */
+/** Checks that a receipt states what the log permitted, called and decided. */
 function checkReceipt(bundle: Bundle, receipt: JsonObject, findings: VerdictDraft): void {
   const { entries } = bundle
   const named = (event: string, subject: unknown) =>
@@ -350,11 +350,11 @@ function isCallLogged(entries: readonly LogEntry[], call: JsonObject): boolean {
     if (!same) return false
   }
   if (end) return end.payload['state'] === state && end.payload['reason'] === reason
-  // A call that a policy denied never began.
+  // A call that a policy denied has no `tool.intended` entry.
   return !intent && state === 'denied' && reason === 'policy'
 }
 
-/** No permit is above what was left, and what was spent adds up. */
+/** Checks that no permit exceeds the remaining budget, and that the spending adds up. */
 function checkBudget({ entries, receipts }: Bundle, findings: VerdictDraft): void {
   const started = entries[0]?.payload ?? {}
   const open = new Map<string, { tokens: number; cost: number }>()
@@ -402,7 +402,7 @@ function checkBudget({ entries, receipts }: Bundle, findings: VerdictDraft): voi
   addCheck(findings, 'budget', wrong.length === 0, wrong[0])
 }
 
-/** What waited for a person was approved, exactly as it was executed, before it was permitted. */
+/** Checks that a person approved each permitted action that had to wait, exactly as executed. */
 function checkApprovals(bundle: Bundle, findings: VerdictDraft): void {
   const { entries, actions, approvals } = bundle
   const wrong: string[] = []
@@ -437,13 +437,13 @@ function checkApprovals(bundle: Bundle, findings: VerdictDraft): void {
   addCheck(findings, 'approvals', wrong.length === 0, wrong[0])
 }
 
-/** The permit and the two entries of its approval are appended together. */
+/** Distance from a permit to its approval, whose two entries are appended with it. */
 const APPROVED_AFTER = 2
 
 const recordDigest = (record: JsonObject | undefined): string | null =>
   record ? toHex(sha256(signedBytes('agent_action', record))) : null
 
-/** Each text is the one committed to; for one that is gone there is a certificate of erasure. */
+/** Checks that each text opens its commitment, or that a certificate explains its erasure. */
 function checkTexts(bundle: Bundle, findings: VerdictDraft): void {
   const { receipts, texts, certificates, entries } = bundle
   const committed = new Set<unknown>()
@@ -484,7 +484,7 @@ function checkTexts(bundle: Bundle, findings: VerdictDraft): void {
     const opens = isText(text) && bytes !== null && contentHash(bytes, text) === commitment
     if (!opens) wrong.push('a text does not open its commitment')
   }
-  // Waiting or ended steps alone have texts that no permit names yet.
+  // Until the run has ended, a waiting step may have a text that no permit names yet.
   if (bundle.ended && [...shown].some((one) => !committed.has(one)))
     wrong.push('a text that nothing of the run commits to')
   if ([...committed].some((one) => !shown.has(one))) wrong.push('a text is missing')

@@ -1,4 +1,4 @@
-// A report as one page that needs nothing else: readable printed, narrow, and in black and white.
+// A report as one self-contained page, readable in print, on narrow screens and without colour.
 
 import { REPORT_SAMPLES_MAX, type Report, type ReportFinding } from '@custos/contract'
 import {
@@ -76,7 +76,7 @@ code { font-size: .86em; overflow-wrap: anywhere }
 }
 `
 
-/** The same ink as the text's. */
+/** The colour of the text. */
 const INK = '#111'
 
 const FILLED: Readonly<Record<Fill, string>> = {
@@ -87,7 +87,7 @@ const FILLED: Readonly<Record<Fill, string>> = {
   paper: 'fill="#fff"',
 }
 
-/** Once in a page, before what is filled with them. */
+/** Fill patterns. A page has them once, before the elements that use them. */
 const PATTERNS =
   '<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>' +
   '<pattern id="hatched" width="6" height="6" patternUnits="userSpaceOnUse" ' +
@@ -97,7 +97,7 @@ const PATTERNS =
   `<rect width="6" height="6" fill="#fff"/><circle cx="3" cy="3" r="1.2" fill="${INK}"/>` +
   '</pattern></defs></svg>'
 
-/** In front of a finding's name, as in the charts. */
+/** The swatch before a finding's name, with the fill of the charts. */
 const patchSvg = (fill: Fill): string =>
   '<svg class="patch" viewBox="0 0 13 13" aria-hidden="true">' +
   `<rect x="0.5" y="0.5" width="12" height="12" ${FILLED[fill]}/></svg>`
@@ -182,7 +182,7 @@ function cellHtml(cell: string | Cell, head = ''): string {
 
 const number = (value: string | number): Cell => ({ html: String(value), as: 'number' })
 
-/** A chart keeps its letters readable: on a narrow screen it moves sideways, by keys as well. */
+/** A chart. On a narrow screen it scrolls sideways, by keyboard too, so that it stays readable. */
 const figure = (chart: Chart, label: string): string =>
   `<figure role="region" tabindex="0" aria-label="${label}">${chartSvg(chart)}</figure>`
 

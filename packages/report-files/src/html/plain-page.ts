@@ -1,4 +1,4 @@
-// A plain document as one page that needs nothing else.
+// A plain document as one self-contained page.
 
 import type { Block, PlainDocument } from '../plain/plain-document.ts'
 import { escaped, STYLE, table } from './page.ts'

@@ -1,4 +1,4 @@
-// A report as assessment results of NIST OSCAL 1.1.3, for tools that read those.
+// A report as NIST OSCAL 1.1.3 assessment results.
 
 import { createHash } from 'node:crypto'
 import type { Report, ReportFinding } from '@custos/contract'
@@ -13,12 +13,12 @@ import {
 import { NAMESPACE, Names, prop } from './names.ts'
 
 const OSCAL_VERSION = '1.1.3'
-/** A report never changes: its file has one version. */
+/** A report never changes, so its file has only one version. */
 const VERSION = '1.0'
 
 /**
- * Indented, as tools that compare files like it; the same report gives the same text.
- * @param signed the report as its JSON download has it
+ * The OSCAL text of a report. It is deterministic, and indented for tools that compare files.
+ * @param signed the text of the report's JSON download
  */
 export function oscalReport(report: Report, signed: string): string {
   const view = viewOf(report)
@@ -68,7 +68,7 @@ function metadataOf({ report, content }: ReportView, names: Names): JsonObject {
   }
 }
 
-/** What a finding is about: that evidence is on record, and nothing beyond it. */
+/** The objectives that findings are about: only that evidence is on record. */
 function objectivesOf({ frameworks }: ReportView, names: Names): JsonObject[] {
   return frameworks
     .flatMap(({ sections }) => sections)
@@ -174,7 +174,7 @@ function resultOf(view: ReportView, part: FrameworkView, names: Names): JsonObje
   }
 }
 
-/** Lists of OSCAL have a member, or are not there. */
+/** A list as a member; absent if empty, because OSCAL does not allow empty lists. */
 const some = (name: string, items: readonly Json[]): JsonObject =>
   items.length === 0 ? {} : { [name]: [...items] }
 
@@ -210,7 +210,7 @@ const localDefinitions = (names: Names): JsonObject => ({
   },
 })
 
-/** Kinds of evidence that were recomputed, not read from stored rows. */
+/** Kinds of evidence that were recomputed and not read from stored rows. */
 const TESTED: ReadonlySet<string> = new Set(['log_verified', 'checkpoints_signed'])
 
 function observed(view: ReportView, part: FrameworkView, kind: KindView, names: Names): JsonObject {
@@ -290,7 +290,7 @@ function findingOf(part: FrameworkView, section: SectionView, names: Names): Jso
 
 const NO_VERDICT = 'It says nothing of whether the law is kept.'
 
-/** OSCAL has two states; each is about the objective alone, which is that evidence is on record. */
+/** The OSCAL status, one of two states. It is only about whether evidence is on record. */
 function statusOf(finding: ReportFinding, { missed }: SectionView): JsonObject {
   if (finding === 'EVIDENCE_FOUND')
     return {
@@ -306,5 +306,5 @@ function statusOf(finding: ReportFinding, { missed }: SectionView): JsonObject {
   }
 }
 
-/** Titles of OSCAL have no line breaks. */
+/** Joins lines, because titles in OSCAL have no line breaks. */
 const oneLine = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim() || '–'

@@ -1,15 +1,15 @@
-// How the parts of a report are named in OSCAL: identifiers, properties and addresses.
+// The names of a report's parts in OSCAL: identifiers, properties and addresses.
 
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '@custos/proof'
 
 /**
- * Of our own properties; OSCAL's have none. It is a name and no address (RFC 6761, 6.4), in a form
- * that readers take which want a scheme with slashes.
+ * The namespace of Custos properties; OSCAL's own have none. It is a name and not an address
+ * (RFC 6761, 6.4), in a form that satisfies readers that require a scheme with slashes.
  */
 export const NAMESPACE = 'https://custos.invalid/ns/oscal/1'
 
-/** Ours, drawn once: names of reports are unique within it. */
+/** A random namespace UUID, within which names of reports are unique. */
 const UUID_NAMESPACE = Buffer.from('5f3f0a1e6c2d4b7f9a53d0c8e41b7a26', 'hex')
 const UUID_BYTES = 16
 
@@ -40,20 +40,20 @@ export class Names {
     return `${this.control(section)}.evidence`
   }
 
-  /** Where an entry is listed: entries come in their order, from position 0 on. */
+  /** The address that lists an entry. Entries are listed in their order, from position 0. */
   entry(seq: number): string {
     return `/v1/gcrumbs/breadcrumbs?limit=1&offset=${seq}`
   }
 
-  /** The signed report. */
+  /** The address of the signed report. */
   get file(): string {
     return `/v1/reports/${this.#report_id}/download?format=json`
   }
 }
 
 /**
- * A UUID of version 5 (RFC 9562, 5.5): the same parts give the same file. By SHA-1, which the RFC
- * names; nothing rests on its strength.
+ * A UUID of version 5 (RFC 9562, 5.5), so that the same report gives the same file. The RFC
+ * specifies SHA-1; nothing depends on its strength.
  */
 export function nameUuid(...parts: readonly string[]): string {
   const hash = createHash('sha1').update(UUID_NAMESPACE).update(JSON.stringify(parts)).digest()

@@ -1,4 +1,4 @@
-// What is printed: a report with title page, summary, articles and annexes; a plain document.
+// Draws PDFs: a report with title page, summary, articles and annexes, or a plain document.
 
 import { REPORT_SAMPLES_MAX, type Report } from '@custos/contract'
 import type { Block, PlainDocument } from '../plain/plain-document.ts'
@@ -21,7 +21,7 @@ import { drawChart, drawPatch, drawTable, type Row, type Table, tableHeight } fr
 import { isRightToLeft, linesOf, visualOrder } from './letters.ts'
 import { BODY, GAP, INK, LEFT, Paper, SMALL, type Style, WIDTH } from './paper.ts'
 
-/** The same report gives the same bytes. */
+/** The PDF of a report. It is deterministic: the same report gives the same bytes. */
 export function pdfReport(report: Report): Promise<Buffer> {
   const view = viewOf(report)
   const { report_id, generated_at, content_hash } = report
@@ -97,10 +97,10 @@ function factsOf(view: ReportView): Row[] {
   ]
 }
 
-/** In lines of our own: words may run from right to left. */
+/** Draws a title with its own line breaks, because words may run from right to left. */
 function drawTitle(paper: Paper, title: string): void {
   const shown = paper.toDrawable(title)
-  // Characters named by their code points take eight times their room.
+  // Characters that are replaced by their code points need eight times the space.
   const size = shown.length > 400 ? 9 : shown.length > 90 ? 16 : 22
   const style = { size, bold: true }
   paper.applyStyle(style)
@@ -169,7 +169,7 @@ function drawOverview(paper: Paper, frameworks: readonly FrameworkView[]): void 
   })
 }
 
-/** The same document gives the same bytes. */
+/** The PDF of a document. It is deterministic: the same document gives the same bytes. */
 export function pdfDocument(document: PlainDocument): Promise<Buffer> {
   const { about, title, foot, created_at, blocks } = document
   const created = new Date(created_at)
@@ -207,12 +207,12 @@ function drawBlock(paper: Paper, block: Block): void {
   }
 }
 
-/** Characters of one paragraph, and of one cell of a table: both stay on one sheet. */
+/** The most characters of a paragraph and of a table cell, each of which fits on one page. */
 const PARAGRAPH_CHARS = 1_000
 const CELL_CHARS = 600
 const NAME = 150
 
-/** A long value stands below its name, so that it may go on on the next sheet. */
+/** Draws fields. A long value is below its name, so that it can continue on the next page. */
 function drawFields(paper: Paper, fields: readonly (readonly [string, string])[]): void {
   const columns = [
     { title: '', width: NAME },
@@ -241,7 +241,7 @@ function drawFields(paper: Paper, fields: readonly (readonly [string, string])[]
 }
 
 /**
- * Keeps line breaks and splits long lines, because a paragraph cannot continue on the next page.
+ * Draws text, keeping line breaks. Splits long lines, because a paragraph cannot span pages.
  */
 function drawText(paper: Paper, text: string, style: Style): void {
   paper.applyStyle(style)
@@ -252,7 +252,7 @@ function drawText(paper: Paper, text: string, style: Style): void {
     }
 }
 
-/** The first line of a text, split into parts of a paragraph's length at most. */
+/** Splits the first line of a text into parts of at most a paragraph's length. */
 function splitLine(paper: Paper, text: string): string[] {
   const [line = ''] = text.split(/\r?\n/u, 1)
   const parts: string[] = []
@@ -296,7 +296,7 @@ const POSITION = 48
 function drawKind(paper: Paper, kind: KindView): void {
   const { label, about, count } = kind
   const table = recordsTable(kind)
-  // A list is not parted: it is short.
+  // A list is short and stays on one page.
   paper.heading(3, `${label} · ${about}`, { keep: tableHeight(paper, table) + LINE })
   paper.destination(label)
   paper.paragraph(`${count} in the period, log positions ${positionsOf(kind)}.`, SMALL)
@@ -314,7 +314,7 @@ function recordsTable({ samples }: KindView): Table {
       { title: 'Position', width: POSITION, align: 'right' as const },
       { title: 'Record', width: WIDTH / ACROSS - POSITION },
     ]).flat(),
-    // Read down, then across.
+    // The samples fill columns first.
     rows: Array.from({ length: lines }, (_, row) =>
       Array.from({ length: across }, (__, i) => samples[i * lines + row]).flatMap((sample) =>
         sample ? [String(sample.seq), sample.id] : ['', ''],
@@ -359,7 +359,7 @@ function drawSection(paper: Paper, section: SectionView): void {
   const { article, title, requirement, kinds } = section
   const table = evidenceTable(section)
   const notes = notesOf(section)
-  // An article is not parted: none fills a sheet.
+  // An article stays on one page, which none of them fills.
   const keep =
     FINDING +
     paper.heightOf(requirement, BODY) +

@@ -70,7 +70,7 @@ function drawFill(doc: PDFDocument, area: Area, fill: Fill): void {
 
 const PATCH = 9
 
-/** A patch of a finding, as the charts have it, in front of its name. */
+/** Draws the swatch before a finding's name, with the fill of the charts. */
 export const drawPatch = (doc: PDFDocument, [x, y]: readonly [number, number], fill: Fill): void =>
   drawFill(doc, { x, y, width: PATCH, height: PATCH }, fill)
 

@@ -46,8 +46,8 @@ export const isRightToLeft = (text: string): boolean => {
 }
 
 /**
- * The words of a line in the order they stand on paper, from the left. By words, not by letters
- * (UAX #9 in short): within a word its script decides, and numbers go with the words around them.
+ * The words of a line in visual order, from the left. A simplified UAX #9 by words, not letters:
+ * the script of a word decides its direction, and numbers follow the words around them.
  */
 export function visualOrder(words: readonly string[], rightToLeft: boolean): string[] {
   const runs: { rtl: boolean; words: string[] }[] = []
@@ -65,7 +65,7 @@ export function visualOrder(words: readonly string[], rightToLeft: boolean): str
   return ordered.flatMap((run) => (run.rtl ? run.words.toReversed() : run.words))
 }
 
-/** Lines of words that are no wider than `width`; a word that is, is cut. */
+/** Breaks words into lines no wider than `width`. Splits a word that is wider. */
 export function linesOf(
   text: string,
   width: number,

@@ -1,4 +1,4 @@
-// The thread that makes one PDF, and ends.
+// The worker thread that makes one PDF and exits.
 
 import assert from 'node:assert/strict'
 import { parentPort, workerData } from 'node:worker_threads'

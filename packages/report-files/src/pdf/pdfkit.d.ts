@@ -1,4 +1,4 @@
-// What is used of pdfkit, which has no types of its own (its guide, version 0.20).
+// Types of the used part of pdfkit, which has none (from its guide, version 0.20).
 
 declare module 'pdfkit' {
   import type { Readable } from 'node:stream'
@@ -8,14 +8,14 @@ declare module 'pdfkit' {
     readonly align?: 'left' | 'right' | 'center'
     readonly lineBreak?: boolean
     readonly lineGap?: number
-    /** A named destination to go to. */
+    /** The named destination of a link. */
     readonly goTo?: string
   }
 
   export interface StructureOptions {
     readonly title?: string
     readonly alt?: string
-    /** The text that what is drawn stands for. */
+    /** The text that the drawing represents. */
     readonly actual?: string
     readonly scope?: 'Column' | 'Row'
     readonly bbox?: readonly [number, number, number, number]
@@ -39,7 +39,7 @@ declare module 'pdfkit' {
       readonly margins: { top: number; bottom: number; left: number; right: number }
     }
     readonly outline: Outline
-    /** The font that is set. */
+    /** The current font. */
     readonly _font: { readonly font: { hasGlyphForCodePoint(codePoint: number): boolean } }
     registerFont(name: string, path: string): this
     font(name: string): this

@@ -1,4 +1,4 @@
-// Makes PDFs in threads: setting a few dozen pages takes about a second of processor time.
+// Makes PDFs in worker threads, because a few dozen pages take about a second of processor time.
 
 import { Worker } from 'node:worker_threads'
 import type { Report } from '@custos/contract'
@@ -7,18 +7,18 @@ import type { PlainDocument } from '../plain/plain-document.ts'
 interface PrintOrder {
   readonly tenant_id: string
   readonly source: Report | PlainDocument
-  /** Aborted when nobody waits for the file any more. */
+  /** Aborted when the caller no longer waits for the file. */
   readonly gone: AbortSignal
 }
 
-/** Waiting or under way, of one tenant and of all; each takes about a second. */
+/** The most pending PDFs of one tenant and of all tenants. Each takes about a second. */
 export const TENANT_MAX = 8
 export const ALL_MAX = 24
 const RETRY_AFTER_S = 5
-/** The longest reports, with the most samples and days, use a third of it. */
+/** The longest reports, with the most samples and days, use a third of this memory. */
 const THREAD_LIMITS = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 256 }
 
-/** Too many PDFs wait already. */
+/** Too many PDFs are pending. */
 export class PrinterBusy extends Error {
   readonly retry_after_s = RETRY_AFTER_S
 }
@@ -45,7 +45,7 @@ export class PdfPrinter {
     this.#open.set(tenant_id, open + 1)
     this.#all += 1
     const file = this.#last.then(() => {
-      // The others do not wait for a file that nobody will read.
+      // Nobody will read this file, so later ones must not wait for it.
       if (gone.aborted) throw new PrintingCancelled()
       return this.#print(source, gone)
     })
@@ -65,7 +65,7 @@ export class PdfPrinter {
   }
 }
 
-/** A thread for each file frees what its fonts and pages took. */
+/** Makes a PDF in its own thread, whose end frees the memory of fonts and pages. */
 function printInThread(source: PrintOrder['source'], gone: AbortSignal): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
   const worker = new Worker(new URL('./pdf-worker.ts', import.meta.url), {
@@ -80,7 +80,7 @@ function printInThread(source: PrintOrder['source'], gone: AbortSignal): Promise
     void worker.terminate()
   }
   gone.addEventListener('abort', stop)
-  // After a message the promise is resolved already.
+  // If a message arrived, the promise is settled and this has no effect.
   worker.once('exit', () => {
     gone.removeEventListener('abort', stop)
     reject(new Error('the thread that makes a PDF stopped'))

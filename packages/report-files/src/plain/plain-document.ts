@@ -11,24 +11,24 @@ export type Block =
       readonly kind: 'table'
       readonly heads: readonly string[]
       readonly rows: string[][]
-      /** Shares of the width of a sheet; default: half of it is the last column's. */
+      /** Column widths as shares of the page width; default: half of it for the last column. */
       readonly shares?: readonly number[]
     }
 
 export interface PlainDocument {
-  /** Above the title, and at the head of every page. */
+  /** Text above the title and in the header of every page. */
   readonly about: string
   readonly title: string
-  /** At the foot of every page; also decides the identifier of a PDF. */
+  /** Footer of every page. The identifier of a PDF depends on it. */
   readonly foot: string
   readonly created_at: string
   readonly blocks: readonly Block[]
 }
 
 /**
- * Every value of a record by the path to it. A list of texts and numbers is one value, unless a
- * text in it has a comma.
- * @param omitted paths of members, with a dot between names
+ * Every value of a record with its path. A list of texts and numbers is one value, unless a text
+ * in it contains a comma.
+ * @param omitted paths of the members to leave out, with dots between names
  */
 function listFields(record: JsonObject, omitted: readonly string[] = []) {
   const rows: [string, string][] = []

@@ -1,10 +1,10 @@
-// Charts as shapes: the page and the PDF draw the same ones, readable in black and white.
+// Charts as shapes, which both the page and the PDF draw; they are readable in black and white.
 
 import { REPORT_FINDINGS, type ReportFinding } from '@custos/contract'
 import type { Day } from './content-shape.ts'
 import { type FrameworkView, shortName, textOf } from './report-view.ts'
 
-/** Told apart without colour. */
+/** Fills that are distinct without colour. */
 export type Fill = 'solid' | 'hatched' | 'dotted' | 'empty' | 'paper'
 
 export type Shape =
@@ -20,7 +20,7 @@ export type Shape =
   | {
       readonly kind: 'label'
       readonly x: number
-      /** Of the line the letters stand on. */
+      /** Position of the baseline. */
       readonly y: number
       readonly text: string
       readonly align: 'left' | 'middle' | 'right'
@@ -28,16 +28,16 @@ export type Shape =
     }
 
 export interface Chart {
-  /** What it shows, in a sentence, for who does not see it. */
+  /** A sentence that describes the chart, for screen readers. */
   readonly title: string
   readonly width: number
   readonly height: number
   readonly shapes: readonly Shape[]
 }
 
-/** Units: the width of the page or of the lines of the PDF. */
+/** Width of a chart in its units; it fills the width of the page or of the PDF's lines. */
 const CHART_WIDTH = 720
-/** Of the letters, in the same units. */
+/** Size of the letters, in the same units. */
 export const LABEL_SIZE = 13
 const LEGEND = 30
 
@@ -77,10 +77,10 @@ const ROW = 30
 const BAR = 20
 const NAMES = 130
 const COUNT = 50
-/** A number is written into a part of a bar that has room for it. */
+/** The width that a part of a bar needs to have a number in it. */
 const NUMBER_ROOM = 20
 
-/** How many articles of each framework have each finding. */
+/** A chart of the number of articles of each framework by finding. */
 export function findingsChart(frameworks: readonly FrameworkView[]): Chart {
   const most = Math.max(1, ...frameworks.map(({ sections }) => sections.length))
   const unit = (CHART_WIDTH - NAMES - COUNT) / most
@@ -137,10 +137,10 @@ interface Bar {
   decisions: number
 }
 
-/** Entries of the log over the period, and the decisions among them. */
+/** A chart of log entries over the period, and of the decisions among them. */
 export function activityChart(days: readonly Day[], start: string, end: string): Chart {
   const first = dayNumber(start)
-  // The end is the first moment outside.
+  // `end` is exclusive.
   const last = Math.max(first, Math.floor((Date.parse(end) - 1) / DAY_MS))
   const span = last - first + 1
   const perBar = Math.ceil(span / BARS_MAX)
@@ -177,7 +177,7 @@ const most = (bars: readonly Bar[]): number => Math.max(1, ...bars.map(({ entrie
 
 function barsOf(bars: readonly Bar[]): Shape[] {
   const step = (CHART_WIDTH - AXIS) / bars.length
-  // A single day is no block over the whole width.
+  // Limited, so that a single day does not fill the whole width.
   const width = Math.min(step * 0.8, 40)
   const scale = (BASE - TOP) / most(bars)
   return bars.flatMap(({ entries, decisions }, i) => {
@@ -206,5 +206,5 @@ function axesOf(bars: readonly Bar[], start: string, end: string): Shape[] {
   ]
 }
 
-/** Of a day or a time of RFC 3339 in UTC. */
+/** The day number since 1970 of a date or an RFC 3339 time in UTC. */
 const dayNumber = (time: string): number => Math.floor(Date.parse(time.slice(0, 10)) / DAY_MS)

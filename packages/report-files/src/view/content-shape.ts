@@ -1,4 +1,4 @@
-// The members of a report's content that its files show: what makeContent writes.
+// The members of a report's content that its files show. makeContent writes them.
 
 import { REPORT_AUTOMATIONS, REPORT_FINDINGS } from '@custos/contract'
 import Type, { type Static, type TSchema } from 'typebox'
@@ -69,7 +69,7 @@ const shared = {
   limits: Type.Array(text),
 }
 
-/** Of one framework, or of all of them. */
+/** The content of a report on one framework, or on all of them. */
 export const content = Type.Union([
   Type.Object({ ...shared, frameworks: Type.Record(text, Type.Object(part)) }),
   Type.Object({ ...shared, ...part }),

@@ -1,4 +1,4 @@
-// What people are shown of a report, whatever the file: its parts, records and sources, numbered.
+// The view of a report that all file formats share: its parts, and numbered records and sources.
 
 import assert from 'node:assert/strict'
 import type { Report, ReportFinding } from '@custos/contract'
@@ -7,12 +7,12 @@ import { type Content, content, type Evidence, type Section } from './content-sh
 
 /** One kind of evidence, with the records that articles refer to. */
 export interface KindView extends Evidence {
-  /** `E1`: its place in the list of records. */
+  /** The position in the list of records, such as `E1`. */
   readonly label: string
 }
 
 export interface SourceView {
-  /** `S1`: its place in the list of sources. */
+  /** The position in the list of sources, such as `S1`. */
   readonly label: string
   readonly name: string
   readonly url: string
@@ -20,10 +20,10 @@ export interface SourceView {
 
 export interface SectionView extends Section {
   readonly key: string
-  /** Whether it bound in the period, as a sentence without its end. */
+  /** Whether the article was in force in the period, as a sentence without a full stop. */
   readonly force: string
   readonly kinds: readonly KindView[]
-  /** What was not found, in words. */
+  /** Texts that describe what was not found. */
   readonly missed: readonly string[]
   readonly text: SourceView
   readonly read: readonly SourceView[]
@@ -34,7 +34,7 @@ export interface FrameworkView {
   readonly regulation: string
   readonly note: string
   readonly finding: ReportFinding
-  /** How many articles have evidence; of a report of version 1 the finding in words. */
+  /** How many articles have evidence; in a report of version 1, the finding in words. */
   readonly headline: string
   readonly sections: readonly SectionView[]
 }
@@ -51,7 +51,7 @@ const shape = Compile(content)
 
 export function viewOf(report: Report): ReportView {
   const shown: unknown = report.content
-  // Signed when it was made, by makeContent.
+  // makeContent wrote this content, and it was signed then, so a mismatch is a bug.
   assert(shape.Check(shown), 'a report has another content than reports have')
   const parts = 'frameworks' in shown ? Object.values(shown.frameworks) : [shown]
   const kinds = new Numbered<Evidence>('E', ({ query }) => query)
@@ -77,7 +77,7 @@ export function viewOf(report: Report): ReportView {
   return { report, content: shown, frameworks, kinds: kinds.all, sources: sources.all }
 }
 
-/** Things that are named in several places, numbered in the order they are first met. */
+/** Items that several places refer to, numbered in the order of their first use. */
 class Numbered<T> {
   readonly #prefix: string
   readonly #nameOf: (item: T) => string
@@ -116,14 +116,14 @@ function forceOf({ in_force, in_force_from, in_force_to }: Section): string {
   return `${FORCE[in_force] ?? in_force}${from}${to}`
 }
 
-/** `2026-11-02 08:00:00 UTC`, of a time in UTC. */
+/** Formats a time in UTC as `2026-11-02 08:00:00 UTC`. */
 const secondsOf = (time: string): string =>
   `${time.slice(0, DAY_CHARS)} ${time.slice(DAY_CHARS + 1, SECOND_CHARS)} UTC`
 
 const DAY_CHARS = 'YYYY-MM-DD'.length
 const SECOND_CHARS = 'YYYY-MM-DDTHH:MM:SS'.length
 
-/** What the first page says about the period and the tenant, as name and value. */
+/** The rows of the first page about the period and the tenant, as name and value. */
 export function subjectRows({ report }: ReportView): (readonly [string, string])[] {
   const { headline, tenant_name, tenant_id, period_start, period_end, generated_at } = report
   return [
@@ -134,10 +134,10 @@ export function subjectRows({ report }: ReportView): (readonly [string, string])
   ]
 }
 
-/** `EVIDENCE FOUND` */
+/** The text of a finding, such as `EVIDENCE FOUND`. */
 export const textOf = (finding: ReportFinding): string => finding.replaceAll('_', ' ')
 
-/** Where a kind of evidence is on the log: `3 – 17`. */
+/** The log positions of a kind of evidence, such as `3 – 17`. */
 export function positionsOf({ first_seq, last_seq }: Evidence): string {
   if (last_seq === null) return '–'
   return first_seq === null || first_seq === last_seq
@@ -157,7 +157,7 @@ const SHORT: Readonly<Record<string, string>> = {
 
 export const shortName = (framework: string): string => SHORT[framework] ?? framework
 
-/** The last entry that was taken account of. */
+/** The last log entry that the report covers. */
 export const lastEntry = ({ log_seq }: Report): string =>
   log_seq < 0 ? 'none: the log is empty' : `${log_seq}, the last entry taken account of`
 
@@ -172,7 +172,7 @@ export function logText({ log }: Content): string {
   return `${verified}; ${signed}`
 }
 
-/** The texts of an article by their numbers in the list of sources. */
+/** The sources of an article by their labels in the list of sources. */
 export function sourcesText({ text, read, verified }: SectionView): string {
   const labels = read.map(({ label }) => label).join(', ')
   const agree = verified ? 'verified: they agree' : 'unverified: fewer than two sources'

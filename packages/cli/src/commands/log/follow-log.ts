@@ -26,7 +26,7 @@ const CERTIFICATES_AT_ONCE = 8
 /** Proof that the log misbehaved, with the signed checkpoint as evidence. */
 export class LogFinding extends Error {
   readonly kind: 'fork' | 'truncated' | 'gap' | 'restored' | 'not_signed' | 'certificate_missing'
-  /** The checkpoint that proves it, as the log served it; null if there was none. */
+  /** The checkpoint that proves the finding, as the log served it; null if there was none. */
   readonly shown: string | null
 
   constructor(kind: LogFinding['kind'], message: string, shown: string | null) {
@@ -39,9 +39,9 @@ export class LogFinding extends Error {
 export interface FollowOptions {
   readonly reader: TileReader
   readonly keys: readonly Uint8Array[]
-  /** The expected origin; null: that of the saved checkpoint, or of the first one. */
+  /** The expected origin; null means that of the saved checkpoint, or else of the first one. */
   readonly origin: string | null
-  /** Erasures from before this time must have their certificates: RFC 3339 in UTC. */
+  /** Erasures before this time (RFC 3339 in UTC) must have their certificates. */
   readonly due_at: string
   progress(text: string): void
 }
@@ -208,7 +208,7 @@ class LogWalk {
       this.#expectCertificate(`memory ${payload['ref']}`, seq, created_at)
     if (event_type !== 'decision.redacted' && event_type !== 'text.redacted') return
     const certificate_id = String(payload['certificate_id'])
-    // Both entries are written together, in either order.
+    // The redaction and its certificate are written together, in either order.
     if (!this.#certified.has(certificate_id))
       this.#expectCertificate(`the text of certificate ${certificate_id}`, seq, created_at)
   }
@@ -217,7 +217,7 @@ class LogWalk {
     this.#open.set(about, { about, seq, created_at })
   }
 
-  /** Compares the served tiles with the computed hashes: other clients build proofs from them. */
+  /** Compares served tiles with computed hashes, because other clients build proofs from tiles. */
   async compareTiles(size: number): Promise<void> {
     for (const [level, nodes] of this.#nodes) {
       const tiles = Map.groupBy(nodes, ({ index }) => Math.floor(index / TILE_WIDTH))

@@ -28,14 +28,14 @@ import { CommandError } from '../../command.ts'
 
 /** An erasure on the log that has no certificate yet. */
 export interface OpenErasure {
-  /** `memory 7` or `the text of certificate ID`, as messages show it. */
+  /** The erased item, for messages: `memory 7` or `the text of certificate ID`. */
   readonly about: string
   readonly seq: number
   readonly created_at: string
 }
 
 export interface MonitorState {
-  /** Null: the monitor has not seen one yet. */
+  /** The last checkpoint; null if the monitor has not seen one yet. */
   readonly checkpoint: string | null
   readonly frontier: Frontier
   /** The id and the time of the last entry. */
@@ -97,7 +97,7 @@ export function writeState(path: string, { frontier, ...state }: MonitorState): 
   replaceFile(path, `${JSON.stringify(file, null, 2)}\n`)
 }
 
-/** Replaces a file atomically and durably: after a crash it has the old or the new text. */
+/** Replaces a file atomically and durably. After a crash it has the old or the new text. */
 export function replaceFile(path: string, text: string): void {
   const next = `${path}.next`
   writeFileSync(next, text, { mode: 0o600, flush: true })

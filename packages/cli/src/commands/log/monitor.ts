@@ -1,4 +1,4 @@
-// custos monitor: follows an audit log and reports what a log must never show.
+// custos monitor: follows an audit log and reports misbehaviour, such as a fork or a gap.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseVerifierKey } from '@custos/proof'
@@ -41,7 +41,7 @@ could not be read or written. Without --once it goes on until it has a finding.`
   run: runMonitor,
 }
 
-/** Exit status 1 is for findings only: alarms go by it. */
+/** Exit status 1 is reserved for findings, because alarms depend on it. */
 async function runMonitor(args: readonly string[]): Promise<number> {
   try {
     return await follow(args)
@@ -108,7 +108,7 @@ function roundLine(
   return `${origin}: ${frontier.size} entries, ${frontier.size - before.size} new${waiting}`
 }
 
-// The two signed checkpoints are the proof: the file is for the person who judges it.
+// Saves the two signed checkpoints, which are the proof, for the person who judges the finding.
 function report(path: string, { checkpoint: kept }: MonitorState, finding: LogFinding): void {
   const { kind, message, shown } = finding
   const evidence = { kind, message, kept, shown }
@@ -116,7 +116,7 @@ function report(path: string, { checkpoint: kept }: MonitorState, finding: LogFi
   try {
     replaceFile(`${path}.evidence`, `${JSON.stringify(evidence, null, 2)}\n`)
   } catch (error) {
-    // A full disk hides no finding.
+    // A full disk must not hide a finding.
     const why = error instanceof Error ? error.message : 'unknown error'
     console.error(`custos monitor: the evidence could not be kept: ${why}`)
     console.error(JSON.stringify({ evidence }))
@@ -128,7 +128,7 @@ function wholeNumber(name: string, text: string, min: number, max: number): numb
   throw new UsageError(`--${name} takes a whole number from ${min} to ${max}`)
 }
 
-/** The name in a vkey; null: the keys are bare. */
+/** The origin: the name in a vkey; null if the keys are in hex without a name. */
 function originOf(keys: readonly string[]): string | null {
   const named = keys.find((key) => key.includes('+'))
   if (named === undefined) return null

@@ -4,10 +4,10 @@ import { formatTilePath, isObject, type TileName } from '@custos/proof'
 import { CommandError } from '../../command.ts'
 
 const TIMEOUT_MS = 30_000
-/** 256 entries of 64 KB. */
+/** The largest answer: 256 entries of 64 KB. */
 const BYTES_MAX = 17 * 1024 * 1024
 
-/** The log could not be read now; this is no evidence of misbehaviour. */
+/** The log could not be read now. This is no evidence of misbehaviour. */
 export class LogUnreadable extends CommandError {}
 
 export class TileReader {
@@ -23,18 +23,18 @@ export class TileReader {
     }
   }
 
-  /** Null: the log has no checkpoint. */
+  /** The current checkpoint; null if the log has none. */
   async checkpoint(): Promise<string | null> {
     const bytes = await this.#get('/v1/log/checkpoint')
     return bytes && new TextDecoder().decode(bytes)
   }
 
-  /** Null: the log does not serve it. */
+  /** A tile; null if the log does not serve it. */
   tile(name: TileName): Promise<Uint8Array | null> {
     return this.#get(`/v1/log/tile/${formatTilePath(name)}`)
   }
 
-  /** The signed bytes of a certificate; null: there is none. */
+  /** The signed bytes of a certificate; null if it does not exist. */
   async certificate(certificate_id: string): Promise<Uint8Array | null> {
     const bytes = await this.#get(`/v1/erasure/${encodeURIComponent(certificate_id)}`)
     if (bytes === null) return null

@@ -1,8 +1,8 @@
-// What a witness remembers: an append-only file of the checkpoints that it cosigned.
+// The state of a witness: an append-only file of the checkpoints that it cosigned.
 //
-// The first line names the key that cosigns. Then one line for each checkpoint; the last line of an
-// origin is its state. Each line has its digest in front and is durable before its cosignature
-// leaves; one that a crash cut off was never answered.
+// The first line names the cosigning key. One line for each checkpoint follows; the last line of an
+// origin is its state. Each line begins with its digest and is durable before the cosignature is
+// sent, so a line that a crash cut off was never answered.
 
 import { hash } from 'node:crypto'
 import {
@@ -28,7 +28,7 @@ interface WitnessedHead {
 
 const PRIVATE_FILE = 0o600
 const DIGEST_CHARS = 16
-/** A file of more lines than this, most of them superseded, is written again at the start. */
+/** A file with more lines than this, most of them superseded, is compacted at the start. */
 const COMPACT_LINES = 1_000
 
 const digestOf = (text: string): string => hash('sha256', text).slice(0, DIGEST_CHARS)
@@ -45,8 +45,8 @@ export class WitnessJournal {
   #failed = false
 
   /**
-   * `key`: the vkey of the witness; `unused`: it has cosigned nothing, so the file may be missing.
-   * Throws CommandError for a file that is damaged, missing, in use, or that of another key.
+   * `key` is the vkey of the witness. If `unused`, it has cosigned nothing and the file may be
+   * missing. Throws CommandError if the file is damaged, missing, in use, or of another key.
    */
   constructor(path: string, { key, unused }: { key: string; unused: boolean }) {
     this.#lock = takeLock(`${path}.lock`)
@@ -72,7 +72,7 @@ export class WitnessJournal {
     return this.#heads.get(origin)
   }
 
-  /** Durable when it returns. After an error it takes nothing more: what is on disk is unknown. */
+  /** Appends durably. After an error every further call throws: the state on disk is unknown. */
   append(checkpoint: string): void {
     if (this.#failed) throw new CommandError('the state could not be written: restart the witness')
     const bytes = Buffer.from(lineOf(checkpoint))
@@ -98,7 +98,7 @@ const missing = (path: string): string =>
   `${path} is missing or empty, and its key was there before: a witness without its state would ` +
   'cosign a fork; make a new key, or pass --new-state if this one has never cosigned'
 
-/** False: the checkpoint contradicts one before it. */
+/** Records a checkpoint. Returns false if it contradicts an earlier one. */
 function take(heads: Map<string, WitnessedHead>, checkpoint: string): boolean {
   const { origin, size, root } = parseCheckpoint(checkpoint)
   const last = heads.get(origin)
@@ -111,7 +111,7 @@ function take(heads: Map<string, WitnessedHead>, checkpoint: string): boolean {
 function readHeads(path: string) {
   const heads = new Map<string, WitnessedHead>()
   const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
-  // Without its line feed the last line was being written when the process ended.
+  // A last line without a line feed was cut off when the process ended.
   const whole = text.slice(0, text.lastIndexOf('\n') + 1)
   const lines = whole.split('\n').slice(0, -1)
   let owner: string | null = null
@@ -119,14 +119,14 @@ function readHeads(path: string) {
     const [digest, json] = [line.slice(0, DIGEST_CHARS), line.slice(DIGEST_CHARS + 1)]
     const said = digestOf(json) === digest ? JSON.parse(json) : null
     if (i === 0 && typeof said?.key === 'string') owner = said.key
-    // Without this line it could cosign an earlier tree: it does not start.
+    // Without this line the witness could cosign an earlier tree, so it does not start.
     else if (said === null || !take(heads, said))
       throw new CommandError(`${path} is damaged in line ${i + 1}`)
   }
   return { heads, lines: lines.length, bytes: Buffer.byteLength(whole), owner }
 }
 
-/** The file with the last line of each origin only; returns its length. */
+/** Rewrites the file with only the last line of each origin. Returns its length. */
 function rewrite(path: string, key: string, heads: ReadonlyMap<string, WitnessedHead>): number {
   const said = [{ key }, ...[...heads.values()].map(({ checkpoint }) => checkpoint)]
   const text = said.map(lineOf).join('')
@@ -135,12 +135,12 @@ function rewrite(path: string, key: string, heads: ReadonlyMap<string, Witnessed
 }
 
 /**
- * Two witnesses on one file would each cosign a tree that the other does not know of. The lock is
- * the system's, by way of SQLite: it ends with its process, whatever is written in the file, and
- * holds between containers that share the directory.
+ * Locks the state: two witnesses on one file would each cosign trees that the other does not know.
+ * SQLite provides the lock of the operating system. It ends with the process, whatever the file
+ * contains, and it works between containers that share the directory.
  */
 function takeLock(lock: string): DatabaseSync {
-  // Closing a second descriptor of the file would end a lock that this process has on it.
+  // Created only if missing: closing a second descriptor would release a lock of this process.
   if (!existsSync(lock)) closeSync(openSync(lock, 'a', PRIVATE_FILE))
   const held = new DatabaseSync(lock, { timeout: 0 })
   try {
@@ -149,7 +149,7 @@ function takeLock(lock: string): DatabaseSync {
   } catch (error) {
     held.close()
     const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0
-    // SQLITE_BUSY or SQLITE_LOCKED: somebody holds it.
+    // SQLITE_BUSY or SQLITE_LOCKED: another process holds the lock.
     if (code === 5 || code === 6)
       throw new CommandError(`another process uses the state: it holds ${lock}`)
     throw new CommandError(`${lock} cannot be locked: remove it if no witness uses the state`)

@@ -1,4 +1,4 @@
-// The decision of a witness about one request: C2SP tlog-witness, add-checkpoint.
+// How a witness decides about one add-checkpoint request (C2SP tlog-witness).
 
 import {
   assembleNote,
@@ -13,7 +13,7 @@ import {
 } from '@custos/proof'
 import type { WitnessJournal } from './witness-journal.ts'
 
-/** Logs that a witness follows: one by its origin, or all whose origins begin with a text. */
+/** Logs that a witness follows: one by its origin, or all whose origins have a prefix. */
 export interface WitnessedLogs {
   readonly origin?: string
   readonly origin_prefix?: string
@@ -25,8 +25,8 @@ export interface WitnessReply {
   readonly body: string
   readonly type?: string
   /**
-   * The checkpoint that was sent and the last one cosigned, for the operator of the witness.
-   * `evidence`: of one size with two roots; `unproven`: the proof between them does not verify.
+   * The sent checkpoint and the last cosigned one, for the operator of the witness. `evidence`: one
+   * size with two roots. `unproven`: the proof between them does not verify.
    */
   readonly contradiction?: { readonly kind: 'evidence' | 'unproven'; readonly checkpoints: string }
 }
@@ -36,7 +36,7 @@ interface WitnessParts {
   readonly public_key: Uint8Array
   readonly logs: readonly WitnessedLogs[]
   readonly journal: WitnessJournal
-  /** Seconds since 1970. */
+  /** The time in seconds since 1970. */
   now_s(): number
   sign(message: Uint8Array): Uint8Array
 }
@@ -50,7 +50,7 @@ export class Witness {
     this.#parts = parts
   }
 
-  /** Never throws for what a log sends; throws where the state could not be made durable. */
+  /** Never throws for input of a log. Throws if the state could not be made durable. */
   async addCheckpoint(text: string): Promise<WitnessReply> {
     let request: ReturnType<typeof parseAddCheckpoint>
     let checkpoint: Checkpoint
@@ -62,13 +62,13 @@ export class Witness {
     }
     const { origin } = checkpoint
     const { logs } = this.#parts
-    // A log that is named itself has its own keys only.
+    // For a log that is named by its origin, only its own keys count.
     const own = logs.filter((log) => log.origin === origin)
     const covering = own.length > 0 ? own : logs.filter((log) => covers(log, origin))
     const keys = covering.flatMap((log) => log.keys)
     if (keys.length === 0) return refusal(404, 'unknown log')
     if (!(await isSigned(request.checkpoint, keys))) return refusal(403, 'no trusted signature')
-    // From here on nothing waits: two requests about one log are decided one after the other.
+    // Synchronous from here on, so that two requests about one log are decided one after the other.
     return this.#decide(request, checkpoint)
   }
 
@@ -82,7 +82,7 @@ export class Witness {
     if (last && size === known && !equalBytes(root, last.root))
       return { ...sizeReply(known), contradiction: { kind: 'evidence', checkpoints } }
     if (oldSize !== known) return sizeReply(known)
-    // No evidence: anybody can send a checkpoint of the log with a wrong proof.
+    // This is no evidence: anybody can send a checkpoint of the log with a wrong proof.
     if (!extendsTree(checkpoint, request, last?.root)) {
       const refused = refusal(422, 'the proof does not verify')
       return last ? { ...refused, contradiction: { kind: 'unproven', checkpoints } } : refused

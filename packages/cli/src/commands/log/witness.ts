@@ -17,7 +17,7 @@ import { WitnessJournal } from './witness-journal.ts'
 import { Witness, type WitnessedLogs, type WitnessReply } from './witness-log.ts'
 
 const SECOND_US = 1_000_000
-/** 63 hashes and a note with 64 signatures are less. */
+/** More than 63 hashes and a note with 64 signatures need. */
 const BODY_BYTES_MAX = 64 * 1024
 const REQUEST_MS = 10_000
 const ADD_CHECKPOINT = /^(?:\/[^/?]+)*\/add-checkpoint$/
@@ -63,7 +63,7 @@ async function runWitness(args: readonly string[]): Promise<number> {
   if (values['new-state'] && existsSync(state))
     throw new CommandError(`--new-state is for the first start only: ${state} is there`)
   const unused = values['new-state'] || !existsSync(keyFile)
-  // Before a key is made: one without its state is refused later.
+  // Checked before a key is created, because a key without its state would be refused later.
   accessSync(dirname(state), constants.W_OK)
   const { public_key, sign } = openOwnSigner(keyFile)
   const key = verifierKey(name, public_key, COSIGNATURE_TYPE)
@@ -95,7 +95,7 @@ const stopSignal = (): Promise<void> =>
     process.once('SIGTERM', () => resolve()).once('SIGINT', () => resolve())
   })
 
-/** Throws a listen error. */
+/** Starts the HTTP server. Throws errors of listening. */
 export async function serveWitness(
   judge: Witness,
   {
@@ -113,7 +113,7 @@ export async function serveWitness(
       if (reply?.contradiction) onContradiction(reply.contradiction)
     })
     answered.catch((error: unknown) => {
-      // What was not made durable is not cosigned.
+      // A checkpoint that is not durable must not be cosigned.
       console.error(`custos witness: ${error instanceof Error ? error.message : 'failed'}`)
       if (response.headersSent) response.destroy()
       else send(response, { status: 500, body: 'the state could not be stored\n' })
@@ -134,7 +134,7 @@ export async function serveWitness(
   }
 }
 
-/** The reply to a checkpoint, once it is sent. */
+/** Answers a request. Resolves to the reply to a checkpoint after it is sent. */
 async function answer(
   judge: Witness,
   request: IncomingMessage,
@@ -197,7 +197,7 @@ function readLog(given: unknown, where: string): WitnessedLogs {
   }
 }
 
-/** The Ed25519 key of a log: 64 hex digits, or a vkey, whose name is not looked at. */
+/** The Ed25519 key of a log, from 64 hex digits or a vkey, whose name is ignored. */
 export function readLogKey(text: string, where: string): Uint8Array {
   if (/^[0-9a-fA-F]{64}$/.test(text)) return fromHex(text.toLowerCase())
   try {

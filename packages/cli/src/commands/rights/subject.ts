@@ -1,4 +1,4 @@
-// custos subject: finds, erases or hands out everything about a person, on a running service.
+// custos subject: finds, erases or exports everything about a person, on a running service.
 
 import type { Custos, FileReply, Lines, Pending } from '@custos/client'
 import type { SubjectsAccessQuery, SubjectsManifestQuery } from '@custos/client/types'
@@ -48,7 +48,7 @@ const SEARCH_OPTIONS = {
   'received-at': { type: 'string' },
 } as const
 
-/** The members of a request that say whom and where to search. */
+/** The members of a request that state whom to search for, and where. */
 function parseSearch(values: ReturnType<typeof readArguments<typeof SEARCH_OPTIONS>>['values']) {
   const find: FindGroup[] = [
     ...(values.text ?? []).map((text) => ({ text })),
@@ -73,7 +73,7 @@ function parseEntry(entry: string): Record<string, string> {
   return { [entry.slice(0, at)]: entry.slice(at + 1) }
 }
 
-/** The service checks what it holds. */
+/** Parses the JSON of a search. The service checks its contents. */
 function parseFind(text: string): FindGroup[] {
   try {
     return [JSON.parse(text)].flat()
@@ -168,7 +168,7 @@ async function saveManifest(
   await save(await bodyOf(custos.subjects.manifest(request_id, query)), 'manifest', output)
 }
 
-/** What arrives as lines is saved as it comes; a file or a record is complete. */
+/** The body to save. Lines are streamed as they arrive; a file or a record is already complete. */
 async function bodyOf(reply: Lines<unknown> | Pending<unknown>): Promise<Response> {
   if (Symbol.asyncIterator in reply) return (await reply.withResponse()).response
   const whole = await reply

@@ -70,7 +70,7 @@ async function runTenant(args: readonly string[]): Promise<number> {
     'requested-by': { type: 'string' },
   })
   const [verb, ...rest] = positionals
-  // They call no service.
+  // These two verbs do not call a service.
   if (verb === 'clusters') showClusters(rest, values.clusters)
   if (verb === 'move') await moveTenant(rest, values)
   if (verb === 'clusters' || verb === 'move') return 0
@@ -163,7 +163,7 @@ async function destroy(
   console.log(JSON.stringify(done.certificate))
 }
 
-// The certificate alone goes to standard output, so that it can be saved for `custos verify`.
+// Only the certificate is written to standard output, so that it can be saved for `custos verify`.
 async function destruction(custos: Custos, rest: readonly string[]): Promise<void> {
   requirePositionals(rest, 'ID')
   const found = await custos.offboarding.destruction(rest[0] ?? '')

@@ -1,4 +1,4 @@
-// Who may use the tenant: keys, people, signed-in browsers and approvers.
+// Access to the tenant: keys, people, signed-in browsers and approvers.
 
 import {
   approvalsApprovers,

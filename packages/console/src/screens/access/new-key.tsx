@@ -1,4 +1,4 @@
-// A new key: what it may do, and the key itself, which is shown once.
+// The form of a new key: its rights, and the key itself, which is shown once.
 
 import { keysCreate } from '@custos/client/operations'
 import type { KeysCreateBody } from '@custos/client/types'

@@ -91,7 +91,7 @@ export function People() {
   )
 }
 
-/** Only owners make owners. */
+/** The choice of roles. Only owners may grant the role `owner`. */
 function Roles(props: { value: User['roles']; onChange: (roles: User['roles']) => void }) {
   const { value, onChange } = props
   const { can } = useSession()

@@ -12,7 +12,7 @@ import { Button } from '../../parts/button.tsx'
 import { Form, SelectField, TextArea, TextField } from '../../parts/form.tsx'
 import { ErrorState } from '../../parts/states.tsx'
 
-/** What the fields hold, as text. */
+/** The initial values of the fields, as text. */
 const NEW = {
   name: '',
   role: 'custom',
@@ -47,7 +47,7 @@ const listed = (text: string): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '')
 
-/** An empty number is left to the service. */
+/** Null for an empty field, so that the service uses its default. */
 const numberOf = (text: string): number | null => (text === '' ? null : Number(text))
 
 const bodyOf = (draft: typeof NEW, role: Agent['role']): OrchestratorCreateAgentBody => ({
@@ -64,7 +64,7 @@ const bodyOf = (draft: typeof NEW, role: Agent['role']): OrchestratorCreateAgent
   temperature: numberOf(draft.temperature),
 })
 
-/** Without an agent: of a new one. */
+/** The form of an agent, or of a new one if `agent` is absent. */
 export function AgentForm({ agent, done }: { readonly agent?: Agent; readonly done: () => void }) {
   const { data } = useCall(orchestratorListRoles, [])
   const [draft, setDraft] = useState(() => (agent ? draftOf(agent) : NEW))

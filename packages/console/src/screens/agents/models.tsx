@@ -118,7 +118,7 @@ const PRICES = [
   ['priceOut', 'Price of a million tokens of the answer'],
 ] as const
 
-/** Without a provider: of a new one. */
+/** The form of a provider, or of a new one if `provider` is absent. */
 function ModelForm({ provider, done }: { provider?: ModelProvider; done: () => void }) {
   const [kind, setKind] = useState<ModelProvider['provider']>(provider?.provider ?? 'openai')
   const [draft, setDraft] = useState(() => draftOf(provider))

@@ -26,7 +26,7 @@ import { AgentPill } from './agents.tsx'
 export function OneAgent() {
   const id = String(useParams({ strict: false })['agentId'])
   const remove = useAction(orchestratorDeleteAgent)
-  // What is being deleted is not read again.
+  // An agent that is being deleted is not read again.
   const enabled = !remove.isPending && !remove.isSuccess
   const { data, error, request } = useCall(orchestratorGetAgent, [id], { enabled })
   return (

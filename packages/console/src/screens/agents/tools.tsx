@@ -1,4 +1,4 @@
-// Tools that models may have called: requests to fixed addresses, and the built-in ones of memory.
+// Tools that models may call: requests to fixed addresses, and the built-in memory tools.
 
 import {
   llmCreateTool,

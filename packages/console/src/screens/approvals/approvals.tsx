@@ -1,4 +1,4 @@
-// What waits for a person, what was decided, and the key that this browser signs with.
+// Pending and decided approval requests, and the key with which this browser signs.
 
 import { approvalsRequests, approvalsSettings } from '@custos/client/operations'
 import type { ApprovalRequest, ApprovalsRequestsQuery } from '@custos/client/types'
@@ -71,10 +71,10 @@ const STATES = [
 
 export function Approvals() {
   const [status, setStatus] = useUrlState('status')
-  // The service judges a word of the address that is no state.
+  // The service refuses a value of the address that is not a status.
   const filter = { status: status || 'pending' } as ApprovalsRequestsQuery
   const list = useList(approvalsRequests, [{ ...usePage(), ...filter }], ({ requests }) =>
-    // What waits longest is the first of its page.
+    // The request that has waited longest is the first of its page.
     status === '' ? requests.toReversed() : requests,
   )
   return (

@@ -18,7 +18,7 @@ import { findKey, forgetKey, keepKey, makeKeyPair, type SigningKey } from './sig
 
 const QUERY = 'approver-key'
 
-/** The key of this browser for the caller's tenant; null: none. */
+/** The key of this browser for the caller's tenant; null if there is none. */
 export function useBrowserKey() {
   const { caller } = useSession()
   const tenant = caller.tenant_id ?? ''

@@ -135,7 +135,7 @@ interface DecideFormProps {
   /** The operations that take a name; null: none may be used. */
   readonly byName: Registry | null
   readonly ownKey: SigningKey | null
-  /** The caller may send a signature. */
+  /** Whether the caller may send a signature. */
   readonly signs: boolean
 }
 

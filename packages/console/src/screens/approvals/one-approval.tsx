@@ -88,7 +88,7 @@ function RequestBody({ request }: { readonly request: ApprovalsRequestReply }) {
   )
 }
 
-/** The request of an agent commits to its arguments; who may read runs sees them in words. */
+/** The text behind the commitment in an agent's request, for callers who may read runs. */
 function ActionText({ actionId }: { readonly actionId: string }) {
   const { can } = useSession()
   const isShown = can('orchestrator:run')

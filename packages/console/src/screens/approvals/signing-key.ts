@@ -22,7 +22,7 @@ function openKeys(): Promise<IDBDatabase> {
   })
 }
 
-/** Runs one request; what it wrote is durable when the promise resolves. */
+/** Runs one request. Its writes are durable when the promise resolves. */
 async function inKeys<T>(
   mode: IDBTransactionMode,
   run: (keys: IDBObjectStore) => IDBRequest<T>,
@@ -40,7 +40,7 @@ async function inKeys<T>(
   }
 }
 
-/** A browser that was used for several tenants has a key for each. */
+/** The key for a tenant. A browser that is used for several tenants has one key for each. */
 export const findKey = (tenant: string): Promise<SigningKey | undefined> =>
   inKeys('readonly', (keys) => keys.get(tenant) as IDBRequest<SigningKey | undefined>)
 

@@ -86,7 +86,7 @@ function Subscription({ subscription }: { readonly subscription: BillingSubscrip
   )
 }
 
-/** A page of the provider: with TLS, or on this machine where payments are tried out. */
+/** Whether a URL may be a page of the provider: with TLS, or on this machine for tests. */
 const isPage = (url: string): boolean => /^https:\/\/|^http:\/\/127\.0\.0\.1:\d+\//.test(url)
 
 function Payment({ subscription }: { readonly subscription: BillingSubscriptionReply }) {

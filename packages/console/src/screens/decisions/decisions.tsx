@@ -62,7 +62,7 @@ const COLUMNS: readonly Column<Decision>[] = [
 
 const FILTERS = ['store_id', 'model_id', 'session_id', 'from', 'to'] as const
 
-/** The filters of the address, as the operation takes them. */
+/** The filters in the address, in the form of the operation's query. */
 function useFilters(): Pick<DecisionsListQuery, (typeof FILTERS)[number]> {
   const search = useUrlSearch()
   const given = FILTERS.flatMap((name) => (search[name] ? [[name, search[name]]] : []))

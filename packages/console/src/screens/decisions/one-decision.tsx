@@ -107,7 +107,7 @@ const TONES = {
   unknown: 'plain',
 } as const
 
-/** The memories as the model saw them, beside what they are today. */
+/** The memories that the model saw, beside their current versions. */
 function UsedMemories({ replay }: { readonly replay: DecisionsReplayReply }) {
   const { decision, facts_used: used, memory_state: state } = replay
   return (

@@ -27,7 +27,7 @@ export function OutcomePill({ outcome }: { readonly outcome: Certificate['outcom
   return <Pill tone={OUTCOMES[outcome][0]}>{inWords(outcome)}</Pill>
 }
 
-/** What a certificate is about, in words. */
+/** The subject of a certificate, in words. */
 export function subjectOf(certificate: Certificate): string {
   const { fact_ref: ref, decision_id: decision, subject_kind: kind, subject_id: id } = certificate
   if (ref !== null) return `Memory ${ref}`
@@ -53,7 +53,7 @@ export function OneCertificate() {
   )
 }
 
-/** Reads one certificate as the signed document. */
+/** Reads the signed document of one certificate. */
 export function useCertificate(id: string) {
   const { data, ...rest } = useCall<[string], Certificate | FileReply>(erasureGet, [id])
   return { ...rest, data: data && 'certificate_id' in data ? data : undefined }
@@ -76,7 +76,7 @@ export function CertificateFiles({ certificate }: { readonly certificate: Certif
   )
 }
 
-/** The certificate, the published keys and, where a checkpoint covers it, its place in the log. */
+/** A file of certificate, published keys and, if a checkpoint covers it, the inclusion proof. */
 async function bundleOf(certificate: Certificate, withProof: boolean): Promise<SavedFile> {
   const { certificate_id: id, log_seq: seq } = certificate
   const documents: unknown[] = [certificate]

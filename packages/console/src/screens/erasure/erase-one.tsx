@@ -1,4 +1,4 @@
-// The walk-through: find a memory, see where it is, say why, erase it, and take the certificate.
+// Guided erasure: find a memory, see its copies, give a reason, erase it, save the certificate.
 
 import { call } from '@custos/client/core'
 import {
@@ -32,7 +32,7 @@ import { type ErasureReason, FIRST_REASON, ReasonFields, Step, Steps } from './s
 
 const STORES_MAX = 1_000
 const SEARCH_TOKENS = 2_000
-/** Of a memory's text that decisions are searched for. */
+/** Length of the beginning of a memory's text that is searched for in decisions. */
 const QUOTED_CHARS = 300
 
 interface ChosenMemory {
@@ -40,7 +40,7 @@ interface ChosenMemory {
   readonly ref: number
 }
 
-/** The chosen memory is part of the address; what was searched for is not, it may name a person. */
+/** The chosen memory, which is in the address. The search text is not, as it may name a person. */
 function useChosen(): [ChosenMemory | null, (chosen: ChosenMemory | null) => void] {
   const { store, ref } = useUrlSearch()
   const change = useUrlChange()
@@ -58,7 +58,7 @@ export function EraseOne() {
   const [seen, setSeen] = useState(false)
   const queries = useQueryClient()
   useEffect(() => {
-    // The memory is not shown any more: reading it again would be refused.
+    // Refetched only now, when the memory is no longer shown: reading it would be refused.
     if (issued) void queries.invalidateQueries()
   }, [issued, queries])
   const restart = (next: ChosenMemory | null) => {
@@ -235,7 +235,7 @@ function MemoryPlaces({ storeId, memory }: { readonly storeId: string; readonly 
   )
 }
 
-/** Counts what holds the beginning of a text. It reads everything, so it is asked once. */
+/** Counts records that contain the beginning of a text. This reads everything, so it runs once. */
 function useQuotes(storeId: string, content: string) {
   const text = [...content].slice(0, QUOTED_CHARS).join('')
   const body = { find: { text, match: 'exact_case' as const }, store_ids: [storeId], preview: true }

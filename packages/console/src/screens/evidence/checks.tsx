@@ -1,4 +1,4 @@
-// Checks that the service makes of itself: runs, differences from the baseline.
+// The service's checks of its own data: runs, and differences from the baseline.
 
 import {
   assuranceCaptureBaseline,
@@ -117,7 +117,7 @@ function OneCheckRun({ runId }: { readonly runId: string }) {
   const { data, error } = useCall(assuranceGetRun, [runId], { refetchMs: POLL_MS })
   if (error) return <ErrorState error={error} />
   if (!data) return <LoadingState />
-  // A result stands under its name and under the name that was asked for.
+  // A result is listed under its name and under the alias that was requested.
   const results = Object.entries(data.checks_results)
   return (
     <div className={css['articles']}>

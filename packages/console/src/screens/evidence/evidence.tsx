@@ -1,4 +1,4 @@
-// Evidence: reports on what is on record, checks of the service, and the conformance badge.
+// Evidence: reports on recorded evidence, checks of the service, and the conformance badge.
 
 import {
   complianceHistory,

@@ -1,4 +1,4 @@
-// One report: what is on record for each article, and the report as a file.
+// One report: the recorded evidence for each article, and the report as a file.
 
 import { call } from '@custos/client/core'
 import { reportsDelete, reportsDownloadFormat, reportsGet } from '@custos/client/operations'

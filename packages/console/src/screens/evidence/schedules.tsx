@@ -1,4 +1,4 @@
-// Schedules of checks: what is checked by itself, and how often.
+// Schedules of checks: which checks run automatically, and how often.
 
 import {
   assuranceCreateSchedule,
@@ -111,7 +111,7 @@ function everyText(minutes: number): string {
   return minutes === 60 ? 'every hour' : `every ${minutes / 60} hours`
 }
 
-/** Without a schedule: of a new one. */
+/** The form of a schedule, or of a new one if `schedule` is absent. */
 function ScheduleForm({ schedule, done }: { schedule?: AssuranceSchedule; done: () => void }) {
   const [minutes, setMinutes] = useState(String(schedule?.interval_min ?? 60))
   const [chosen, setChosen] = useState<readonly string[]>(schedule?.checks ?? ['chain', 'ledger'])

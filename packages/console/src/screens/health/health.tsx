@@ -1,4 +1,4 @@
-// Whether the service is well: readiness, the store's index, the queue of writes, the process.
+// The health of the service: readiness, the store's index, the queue of writes, the process.
 
 import { memoryStats, monitoringStats, platformReadyz } from '@custos/client/operations'
 import { useSession } from '../../api/session.tsx'

@@ -1,4 +1,4 @@
-// The event stream as it comes: filters, pause, how fast, and what was missed.
+// The live event stream: filters, pause, rate, and missed entries.
 
 import { streamsEvents } from '@custos/client/operations'
 import type { StreamedEntry } from '@custos/client/types'
@@ -54,7 +54,7 @@ const COLUMNS: readonly Column<HeardEntry>[] = [
   },
 ]
 
-/** Whether an entry is about a text: its subject, or anything that it says. */
+/** Whether the subject or the payload of an entry contains a text. */
 const isAbout = ({ entry }: HeardEntry, text: string): boolean =>
   entry.subject.includes(text) || JSON.stringify(entry.payload).includes(text)
 
@@ -138,7 +138,7 @@ function LiveFilters({ kinds }: { readonly kinds: readonly string[] }) {
 const STEP_MS = 5_000
 const STEPS = 60
 
-/** How many entries came in each step before a moment. */
+/** The number of entries that arrived in each step before a time. */
 function ratesOf(heard: readonly HeardEntry[], now: number): readonly number[] {
   const begin = now - STEPS * STEP_MS
   const counts = Array.from({ length: STEPS }, () => 0)
@@ -175,7 +175,7 @@ function RateLine(props: { readonly heard: readonly HeardEntry[]; readonly isPau
   )
 }
 
-/** The end of the step that a moment is in. */
+/** The end of the step that contains a time. */
 const stepAt = (ms: number): number => Math.ceil(ms / STEP_MS) * STEP_MS
 
 const KEPT = 500

@@ -54,7 +54,7 @@ const MIDDLE = WIDTH / 2
 const SIDES = { left: 2 + BOX.width / 2, right: WIDTH - 2 - BOX.width / 2 } as const
 
 interface NodeProps {
-  /** Where the middle of its upper edge is. */
+  /** Position of the middle of the upper edge. */
   readonly x: number
   readonly y: number
   readonly hash: string
@@ -79,7 +79,7 @@ const TreeNode = ({ x, y, hash, kind, label }: NodeProps) => (
 function PathLevel(props: {
   readonly step: ClimbStep
   readonly y: number
-  /** Where the node above is. */
+  /** Position of the node above. */
   readonly above: number
   readonly leafLabel: string | null
 }) {

@@ -105,7 +105,7 @@ function NotCovered({ entry }: { readonly entry: Breadcrumb }) {
   )
 }
 
-/** Signs a checkpoint; hidden from those who may not. */
+/** The button that signs a checkpoint. Hidden if the caller may not. */
 export function RollButton() {
   const { can } = useSession()
   const roll = useAction(gcrumbsRoll)

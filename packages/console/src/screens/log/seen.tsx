@@ -1,4 +1,4 @@
-// This browser as a witness of the log: that the past which it saw is still the past.
+// This browser as a witness of the log: checks that the log it saw before has not changed.
 
 import type { Breadcrumb, Epoch } from '@custos/client/types'
 import type { Verdict, WitnessResult } from '@custos/client/verify'
@@ -14,7 +14,7 @@ import { ErrorState } from '../../parts/states.tsx'
 import { lookAtLog } from '../overview/checkpoint-watch.tsx'
 import css from './log.module.css'
 
-/** The checkpoint that this browser kept, as the witness of the client stores it. */
+/** The checkpoint that the client's witness stored in this browser. */
 function keptEpoch(tenant: string): Epoch | null {
   const kept = preferences.get(`custos-checkpoint ${client.url} ${tenant}`)
   return kept === null ? null : (JSON.parse(kept) as Epoch)
@@ -22,19 +22,19 @@ function keptEpoch(tenant: string): Epoch | null {
 
 interface Findings {
   readonly witness: WitnessResult
-  /** Of the entries that the page shows. */
+  /** The verdict on the entries that the page shows. */
   readonly entries: Verdict | null
 }
 
 async function look(tenant: string, newestFirst: readonly Breadcrumb[]): Promise<Findings> {
   const { verify } = await import('@custos/client/verify')
-  // The ids and links of entries are hashes: they need no key.
+  // The ids and links of entries are hashes, so their verification needs no key.
   const entries =
     newestFirst.length === 0 ? null : await verify(newestFirst.toReversed(), { keys: [] })
   return { witness: await lookAtLog(tenant), entries }
 }
 
-/** What the witness of the client throws for a log that contradicts the kept checkpoint. */
+/** The verdict in the client's ProofError for a log that contradicts the stored checkpoint. */
 const verdictOf = (error: unknown): Verdict | null =>
   error instanceof Error && 'verdict' in error ? (error.verdict as Verdict) : null
 

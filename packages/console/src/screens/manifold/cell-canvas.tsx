@@ -63,19 +63,19 @@ export const lensOf = (id: string): Lens => LENSES.find((lens) => lens.id === id
 const HEIGHT = 460
 const STEP = 1.4
 const ZOOM_MAX = 12
-/** Of the cells that have nothing to say under a lens. */
+/** Opacity of cells without a value under the lens. */
 const FAINT = 0.06
 
 interface CellCanvasProps {
   readonly cells: readonly ManifoldCell[]
-  /** From the centre of a cell to those beside it, in its own units. */
+  /** Distance from the centre of a cell to that of its neighbours, in cell units. */
   readonly size: number
   readonly lens: Lens
   readonly chosen: string
   readonly onChoose: (cellId: string) => void
 }
 
-/** How the units of the cells become those of the canvas. */
+/** The transformation from cell units to canvas units. */
 interface View {
   readonly scale: number
   readonly left: number

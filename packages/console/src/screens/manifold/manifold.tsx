@@ -1,4 +1,4 @@
-// The manifold: decisions on a plane by what they say, in cells, and the same as a table.
+// The manifold: decisions on a plane by their content, in cells, and the same as a table.
 
 import { call } from '@custos/client/core'
 import { manifoldExport, manifoldPicture } from '@custos/client/operations'

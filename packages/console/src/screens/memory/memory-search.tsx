@@ -1,4 +1,4 @@
-// What a retrieval would return: within which budget, why in this order, and what was left out.
+// A retrieval: its results within a budget, the reasons for their order, and what was omitted.
 
 import { memoryRetrieve } from '@custos/client/operations'
 import type { MemoryRetrieveReply, RankedMemory } from '@custos/client/types'
@@ -15,7 +15,7 @@ import { RequestMenu } from '../../parts/request-menu.tsx'
 import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
 import css from './memory.module.css'
 
-/** Steps of the slider: budgets double. */
+/** The range of the slider, as powers of two of the budget. */
 const BUDGET_STEPS = [4, 15] as const
 const BUDGET_DEFAULT = 1024
 

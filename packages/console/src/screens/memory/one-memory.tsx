@@ -1,4 +1,4 @@
-// One memory: its content, where it is from, its versions, and what can be done with it.
+// One memory: its content, origin and versions, and actions on it.
 
 import {
   memoryDelete,

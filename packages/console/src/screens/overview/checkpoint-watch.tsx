@@ -1,4 +1,4 @@
-// This browser as a witness: it keeps the last checkpoint it saw and notices a changed past.
+// This browser as a witness: it stores the last checkpoint and detects changes of the log below it.
 
 import { call } from '@custos/client/core'
 import { gcrumbsPublicKey } from '@custos/client/operations'
@@ -14,7 +14,7 @@ import { Section } from '../../parts/page-header.tsx'
 import { ErrorState } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 
-/** Each tenant has a log of its own, and so a checkpoint of its own. */
+/** Runs the witness. Checkpoints are stored per tenant, because each tenant has its own log. */
 export async function lookAtLog(tenant: string): Promise<WitnessResult> {
   const storage = {
     get: (name: string) => preferences.get(`${name} ${tenant}`),

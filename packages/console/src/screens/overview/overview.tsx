@@ -1,4 +1,4 @@
-// What the tenant holds, what happened lately, what waits for somebody, and how to begin.
+// The overview: the tenant's data, recent activity, pending work, and first steps.
 
 import {
   approvalsRequests,
@@ -22,7 +22,7 @@ import css from './overview.module.css'
 
 const DAYS = 30
 const DAY_MS = 86_400_000
-/** Entries of the audit log that the lines are drawn from. */
+/** Number of audit log entries from which the lines are drawn. */
 const ENTRIES_MAX = 1_000
 
 /** The kinds of entries that each line counts. */
@@ -124,7 +124,7 @@ function Numbers(props: {
   )
 }
 
-/** `whole`: the entries reach back to the first day, or to the beginning of the log. */
+/** Counts entries per day. `whole` if they reach back to the first day or the log's beginning. */
 function countByDay(entries: readonly Breadcrumb[], now: number) {
   const first = formatTime(now - (DAYS - 1) * DAY_MS).slice(0, 10)
   const index = new Map(

@@ -1,4 +1,4 @@
-// A form after the JSON Schema that the service publishes for the configuration of a policy type.
+// A form generated from the JSON Schema that the service publishes for a policy type.
 
 import { formatNumber } from '../../parts/display.tsx'
 import { CheckField, TextArea, TextField } from '../../parts/form.tsx'
@@ -18,7 +18,7 @@ interface ConfigSchema {
   readonly required?: readonly string[]
 }
 
-/** What is in the fields, as text: a configuration that is being written may be wrong. */
+/** The field values as text, because a configuration may be invalid while it is edited. */
 export type ConfigDraft = Readonly<Record<string, string>>
 
 type FieldKind = 'number' | 'switch' | 'lines' | 'line' | 'json'
@@ -33,7 +33,7 @@ function kindOf({ type, items }: PropertySchema): FieldKind {
 const lined = (value: unknown): string =>
   Array.isArray(value) ? value.map(String).join('\n') : String(value)
 
-/** The fields of a configuration that exists. */
+/** The field values of an existing configuration. */
 export const draftOf = (
   schema: ConfigSchema,
   config: Readonly<Record<string, unknown>>,
@@ -59,7 +59,7 @@ function parsed(name: string, kind: FieldKind, text: string): unknown {
   }
 }
 
-/** The configuration that the fields say; an empty field is left to the service's default. */
+/** The configuration from the field values. An empty field gets the service's default. */
 export const configOf = (schema: ConfigSchema, draft: ConfigDraft): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {

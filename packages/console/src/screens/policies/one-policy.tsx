@@ -1,4 +1,4 @@
-// One policy: its rule, every version beside another, and its results.
+// One policy: its rule, a comparison of its versions, and its results.
 
 import {
   governanceDeletePolicy,
@@ -85,7 +85,7 @@ const textOf = (value: unknown): string =>
       ? value
       : JSON.stringify(value)
 
-/** What a version says, by name. */
+/** The settings of a version, by name. */
 const saysOf = (version: Version | undefined): Readonly<Record<string, string>> =>
   version === undefined
     ? {}
@@ -100,7 +100,7 @@ const saysOf = (version: Version | undefined): Readonly<Record<string, string>> 
         ),
       }
 
-/** Two versions side by side, chosen in the address. */
+/** Two versions side by side. The address selects them. */
 function Versions({ history }: { readonly history: readonly Version[] }) {
   const [chosenNewer, setNewer] = useUrlState('newer')
   const [chosenOlder, setOlder] = useUrlState('older')

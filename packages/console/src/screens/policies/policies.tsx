@@ -29,13 +29,13 @@ import { ResultPill, ResultsTable } from './results.tsx'
 const DAY_MS = 86_400_000
 const COUNTED = 500
 
-/** How often a policy did not plainly allow, in the last day. */
+/** How often the result of a policy was not `allowed` in the last day. */
 type Hits = (policyId: string) => string
 
 function hitsOf(logs: readonly GovernanceLog[]): Hits {
   const since = nowMs() - DAY_MS
   const recent = logs.filter(({ created_at: at }) => (parseTime(at) ?? 0) >= since)
-  // A full page of one day says that there may be more.
+  // If the last day fills the page, there may be more.
   const more = recent.length === COUNTED ? '+' : ''
   return (policyId) => {
     const hits = recent.filter((log) => log.policy_id === policyId && log.result !== 'allowed')

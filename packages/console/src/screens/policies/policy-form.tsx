@@ -1,4 +1,4 @@
-// The form of a policy: new, or as a change that adds a version.
+// The form of a new policy, or of a change that adds a version.
 
 import {
   governanceCreatePolicy,
@@ -27,7 +27,7 @@ export function PolicyForm(props: {
   return <PolicyFields {...props} types={data.types} />
 }
 
-/** What the fields hold. */
+/** The values of the fields. */
 interface PolicyDraft {
   readonly name: string
   readonly description: string

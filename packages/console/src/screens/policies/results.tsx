@@ -1,4 +1,4 @@
-// Results of policies: the evaluations log, and how each result looks.
+// Results of policies: the log of evaluations, and the display of each result.
 
 import { governanceLogs } from '@custos/client/operations'
 import type { GovernanceLog, GovernanceLogsQuery, PolicyResult } from '@custos/client/types'

@@ -1,4 +1,4 @@
-// What records consist of: layers, and rows of names and values.
+// Members of records: layers, and rows of names and values.
 
 import type { ReactNode } from 'react'
 import { CodeBlock } from '../../parts/code.tsx'

@@ -1,4 +1,4 @@
-// The list of a registry: counts by state, the records, and the form that makes one.
+// The list of a registry: counts by status, the records, and the form of a new one.
 
 import type { RecordStatus } from '@custos/client/types'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
@@ -70,7 +70,7 @@ export function RecordList<Row extends RecordRow, One extends RecordRow>(props: 
   )
 }
 
-/** The columns of every registry around its own. */
+/** The columns of a registry: its own between those that all registries have. */
 function columnsOf<Row extends RecordRow, One extends RecordRow>(
   spec: RegistrySpec<Row, One>,
   linkOf: (row: Row) => { readonly to: string; readonly params: Record<string, string> },

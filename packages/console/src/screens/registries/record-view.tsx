@@ -1,4 +1,4 @@
-// One record: its state, what it says, its members, what waits, and its verification.
+// One record: its status, document and members, a pending approval, and its verification.
 
 import { Link } from '@tanstack/react-router'
 import { ShieldCheck } from 'lucide-react'

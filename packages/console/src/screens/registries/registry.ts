@@ -1,4 +1,4 @@
-// What a registry tells the screens that all registries share.
+// The description of a registry for the screens that all registries share.
 
 import type { Operation, Pending } from '@custos/client/core'
 import type { Artifact, Authority, CheckResults, TrustTier } from '@custos/client/types'
@@ -21,7 +21,7 @@ export type RecordRow = Pick<
   | 'created_at'
 > & { readonly document: object | null }
 
-/** What the service answers when it verifies a record. */
+/** The service's reply to the verification of a record. */
 interface ServiceVerdict {
   readonly passed: boolean
   readonly checks: CheckResults
@@ -29,12 +29,12 @@ interface ServiceVerdict {
   readonly reason: string | null
 }
 
-/** One thing to fill in before a record is made. */
+/** One field of the form of a new record. */
 export interface RegisterField {
   readonly name: string
   readonly label: string
   readonly hint?: string
-  /** Absent: one line of text. */
+  /** The kind of input; absent for one line of text. */
   readonly kind?: 'lines' | 'json'
   readonly options?: readonly (readonly [value: string, text: string])[]
   readonly initial?: string
@@ -46,7 +46,7 @@ export type FilledFields = Readonly<Record<string, string>>
 export interface RegistrySpec<Row extends RecordRow, One extends RecordRow> {
   readonly title: string
   readonly about: string
-  /** The title of a record of the list and of its own page. */
+  /** The title of a record in the list and on its own page. */
   readonly nameOf: (row: Row | One) => string
   readonly idOf: (row: Row | One) => string
   readonly columns: readonly Column<Row>[]
@@ -59,22 +59,22 @@ export interface RegistrySpec<Row extends RecordRow, One extends RecordRow> {
   }
   readonly verify: Operation<[id: string], Pending<ServiceVerdict>>
   readonly facts: (one: One) => readonly (readonly [string, ReactNode])[]
-  /** What the record consists of. */
+  /** Shows the members of a record. */
   readonly Members: ComponentType<{ readonly record: One }>
-  /** Acts on one record, beside approving and rejecting. */
+  /** Actions on one record, besides approving and rejecting. */
   readonly Acts?: ComponentType<{ readonly record: One }>
-  /** Acts on the registry, beside registering. */
+  /** Actions on the registry, besides registering. */
   readonly ListActs?: ComponentType
   readonly admin: Scope
   readonly register: {
     readonly verb: string
     readonly fields: readonly RegisterField[]
-    /** Sends what was filled in; the id of the record that was made. */
+    /** Sends the filled form. Returns the id of the new record. */
     readonly send: (filled: FilledFields) => Promise<string>
   }
 }
 
-/** A registry as the two pages of it. */
+/** A registry with its two pages. */
 export interface Registry {
   readonly id: string
   readonly title: string
@@ -90,20 +90,20 @@ export const linesOf = (text: string | undefined): string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== '')
 
-/** An object of JSON text; throws in words for people. */
+/** Parses a JSON object. Throws an error with a message for people. */
 export function objectOf(text: string | undefined, name: string): { [key: string]: unknown } {
   try {
     const value: unknown = JSON.parse(text || '{}')
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   } catch {
-    // The text below says it.
+    // The error below covers this.
   }
   throw new Error(`${name} is not a JSON object`)
 }
 
 const TIERS: readonly TrustTier[] = ['untrusted', 'basic', 'verified', 'trusted', 'release', 'root']
 
-/** Under whose authority a record is asked for. */
+/** The fields for the authority of a new record. */
 export const AUTHORITY_FIELDS: readonly RegisterField[] = [
   { name: 'person', label: 'On behalf of', hint: 'The person who answers for it', optional: true },
   { name: 'delegation', label: 'Reference of the delegation', optional: true },

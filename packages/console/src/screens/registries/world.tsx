@@ -46,7 +46,7 @@ const KINDS = [
 const kindOf = (text: string | undefined): WorldTypeKind =>
   KINDS.find(([kind]) => kind === text)?.[0] ?? 'object'
 
-/** The version of a type that the address names; null: the newest. */
+/** The version of a type in the address; null for the newest. */
 function useVersion(): number | null {
   const version = Number(useUrlState('version')[0])
   return Number.isSafeInteger(version) && version > 0 ? version : null

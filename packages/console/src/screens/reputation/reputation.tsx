@@ -53,10 +53,10 @@ function useColumns(): readonly Column<Score>[] {
   ]
 }
 
-/** Where gold and silver begin. */
+/** The lowest scores of silver and gold. */
 const MARKS = [0.65, 0.8]
 
-/** The score with the band from its lower bound on; the same numbers stand beside it. */
+/** Draws the score and the range from its lower bound. The same numbers are beside it. */
 function Band({ score: { cgr_score: score, cgr_lower: lower } }: { readonly score: Score }) {
   return (
     <svg className={css['band']} viewBox="0 0 100 12" aria-hidden="true">

@@ -1,4 +1,4 @@
-// The legal holds of one store: standing and released ones, a new one, and the end of one.
+// The legal holds of one store: those in force and released ones, and forms to place and release.
 
 import { retentionHolds, retentionPlaceHold, retentionReleaseHold } from '@custos/client/operations'
 import type { Hold } from '@custos/client/types'

@@ -32,7 +32,7 @@ import css from './runs.module.css'
 import { useAgentNames } from './runs.tsx'
 import { StepCard } from './step-card.tsx'
 
-/** Where the event stream does not renew what is shown. */
+/** Poll interval if the event stream does not trigger refetches. */
 const POLL_MS = 5_000
 
 const isOpen = (run: Run | undefined): boolean => run !== undefined && run.ended_at === null
@@ -94,7 +94,7 @@ const Steps = ({
   </ol>
 )
 
-/** The steps of a workflow by turn, which is the conversation of one agent, as the turns began. */
+/** The steps of a workflow by turn, in the order of turns. A turn is one agent's conversation. */
 function Turns({
   run,
   mode,

@@ -1,4 +1,4 @@
-// Runs: what agents are doing, what waits for a person, and workflows.
+// Runs: active runs of agents, pending approvals, and workflows.
 
 import { orchestratorListAgents, orchestratorListRuns } from '@custos/client/operations'
 import type { OrchestratorListRunsQuery, Run } from '@custos/client/types'

@@ -1,4 +1,4 @@
-// One step of a run: what it may use, its calls of tools, and what waits for a person in place.
+// One step of a run: its permit, its tool calls, and a pending approval.
 
 import {
   orchestratorGetAction,
@@ -45,7 +45,7 @@ const StatePill = ({ of: { state, reason } }: { readonly of: RunStep | RunCall }
 export function StepCard(props: {
   readonly step: RunStep
   readonly agent: string
-  /** Whether the run goes on. */
+  /** Whether the run has not ended. */
   readonly open: boolean
 }) {
   const { step, agent, open } = props
@@ -97,7 +97,7 @@ const DecisionLink = ({ decisionId }: { readonly decisionId: string }) => (
   </Link>
 )
 
-/** What is to be approved, and the decision. */
+/** The pending action, and the form of the decision. */
 function WaitingAction({ actionId }: { readonly actionId: string }) {
   const { data, error } = useCall(orchestratorGetAction, [actionId])
   if (error) return <ErrorState error={error} />

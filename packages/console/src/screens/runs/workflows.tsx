@@ -82,7 +82,7 @@ export function Workflows({ nameOf }: { readonly nameOf: (agentId: string) => st
 
 const NEW = { input: '', tokens: '20000' }
 
-/** It leads to the page of the run. */
+/** The form that starts a run of a workflow, and then opens the page of the run. */
 function StartWorkflow({ workflows }: { readonly workflows: readonly Workflow[] }) {
   const { can, caller } = useSession()
   const [chosen, setChosen] = useState('')

@@ -20,7 +20,7 @@ const ROLES = [
   ['admin', 'Admin'],
 ] as const satisfies readonly (readonly [Role | '', string])[]
 
-/** Issuers of several directories, as Microsoft names them. */
+/** Matches Microsoft's issuers that stand for several directories. */
 const SHARED = /\/(common|organizations)\/v2\.0\s*$/
 
 export function NewConnection({ done }: { readonly done: () => void }) {

@@ -63,7 +63,7 @@ export type SubjectPreview = SubjectsErasePreview
 
 export function FoundView(props: {
   readonly preview: SubjectPreview
-  /** A way to keep what is held before it is gone. */
+  /** A button to save a copy of the data before the erasure. */
   readonly letter: ReactNode
   readonly onContinue: () => void
 }) {

@@ -1,4 +1,4 @@
-// A new request of a data subject: who it is about, what is held, and then its answer.
+// A new request of a data subject: the person, the data found, and then the answer.
 
 import { call } from '@custos/client/core'
 import { subjectsAccess, subjectsErase } from '@custos/client/operations'

@@ -19,7 +19,7 @@ const STATES = {
 export const isDone = ({ status }: SubjectRequest): boolean =>
   status === 'done' || status === 'done_with_holds'
 
-/** Everything that a request is about. */
+/** The total number of records that a request found. */
 export const totalOf = (found: SubjectRequest['found']): number =>
   found.facts + found.decisions_using + found.decisions_naming + found.texts
 

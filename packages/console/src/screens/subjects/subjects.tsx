@@ -1,4 +1,4 @@
-// Requests of data subjects: what is due when, and the way to a new one.
+// Requests of data subjects with their due dates, and a link to a new one.
 
 import { subjectsList } from '@custos/client/operations'
 import type { SubjectRequest, SubjectsListQuery } from '@custos/client/types'
@@ -61,10 +61,10 @@ export function Subjects() {
   return <Board />
 }
 
-/** The filters of the address, as the operation takes them. */
+/** The filters in the address, in the form of the operation's query. */
 function useFilters(): SubjectsListQuery {
   const { kind, status, overdue } = useUrlSearch()
-  // The service judges a word of the address that is none of these.
+  // The service refuses values of the address that are not allowed.
   return {
     ...(kind ? { kind } : {}),
     ...(status ? { status } : {}),

@@ -1,4 +1,4 @@
-// Tenants, for the operator: who there is, and a new one with its first key.
+// Tenants, for the operator: the list, and a new one with its first key.
 
 import { tenantsCreate, tenantsList } from '@custos/client/operations'
 import type { PlanName, Tenant } from '@custos/client/types'
@@ -18,7 +18,7 @@ import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { ShownOnce } from '../access/new-key.tsx'
 
-/** The operation answers with every tenant at once. */
+/** The most tenants that are shown; the operation returns all of them. */
 const SHOWN = 200
 
 const PLANS: readonly PlanName[] = ['starter', 'pro', 'enterprise']

@@ -1,5 +1,5 @@
-// The versions of one memory drawn over both axes: when each held in the world runs to the right,
-// when it was on record runs down.
+// Draws the versions of one memory on both time axes: valid time to the right, transaction time
+// downwards.
 
 import type { MemoryVersion } from '@custos/client/types'
 import { formatTime, parseTime } from '../../ambient.ts'

@@ -1,4 +1,4 @@
-// A store as it was: which memories held at one time, as they were known at another.
+// The past of a store: the memories that were valid at one time, as known at another time.
 
 import { memoryHistory, memoryMemories, memoryRetrieve } from '@custos/client/operations'
 import type { MemoryRetrieveReply } from '@custos/client/types'
@@ -15,26 +15,26 @@ import { EmptyState, ErrorState, LoadingState } from '../../parts/states.tsx'
 import { VersionLanes } from './lanes.tsx'
 import css from './timeline.module.css'
 
-/** Memories that the page compares at most. */
+/** The most memories that the page compares. */
 const MEMORIES_MAX = 200
 const BUDGET_MAX = 1_000_000_000
 
 type Found = MemoryRetrieveReply['memories'][number]
 
 interface Moments {
-  /** Milliseconds; null: now. */
+  /** Time in milliseconds; null means now. */
   readonly validAt: number | null
   readonly knownAt: number | null
 }
 
-/** Both moments of the address, or those that were pinned to compare with. */
+/** Both times in the address, or those that are pinned for comparison. */
 function useMoments(prefix: '' | 'pin_' = ''): Moments {
   const search = useUrlSearch()
   const [valid, known] = [search[`${prefix}valid_at`], search[`${prefix}known_at`]]
   return { validAt: valid ? parseTime(valid) : null, knownAt: known ? parseTime(known) : null }
 }
 
-/** Everything of a store that held at one time, as known at another. */
+/** Reads all memories of a store that were valid at one time, as known at another. */
 function useStoreAt(storeId: string, { validAt, knownAt }: Moments) {
   const body = {
     query: '',
@@ -115,7 +115,7 @@ function MomentActions() {
   )
 }
 
-/** Two sliders over the times that the store knows of. */
+/** Two sliders over the times of events in the store. */
 function Axes({ storeId }: { readonly storeId: string }) {
   const { validAt, knownAt } = useMoments()
   const change = useUrlChange()

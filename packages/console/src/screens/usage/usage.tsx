@@ -1,4 +1,4 @@
-// What the tenant used: months beside one another, by operation, and the limits of its plan.
+// The usage of the tenant: by month, by operation, and against the limits of its plan.
 
 import { tenantsCurrentUsage, tenantsUsage } from '@custos/client/operations'
 import type { TenantsCurrentUsageReply, TenantsUsageReply } from '@custos/client/types'
@@ -135,7 +135,7 @@ function Months(props: { readonly tenant: string; readonly months: readonly stri
   )
   const text = JSON.stringify(replies.map((one) => one && [one.reads, one.writes]))
   const key = oldestFirst.join()
-  // The numbers decide whether the line is drawn again, not the objects that hold them.
+  // Redraws only if the numbers change, not if the objects do.
   const chart = useMemo(() => {
     const numbers = JSON.parse(text) as readonly (readonly [number, number] | null)[]
     return {

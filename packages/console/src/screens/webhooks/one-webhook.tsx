@@ -1,4 +1,4 @@
-// One endpoint: how far it is, its deliveries, and what can be done about those that failed.
+// One endpoint: its position in the log, its deliveries, and actions on failed ones.
 
 import {
   webhooksDelete,

@@ -1,4 +1,4 @@
-// A new endpoint, the change of one, and its secret, which is shown once.
+// The forms of a new and an existing endpoint, and its secret, which is shown once.
 
 import {
   webhooksCreate,

@@ -1,6 +1,6 @@
 // Which licences are incompatible in one composition: a table of rules with their sources.
 
-/** The relevant traits of a licence. A licence without any of them conflicts with nothing. */
+/** The traits of licences that rules use. A licence without any of them conflicts with nothing. */
 const TRAITS = [
   'no-derivatives',
   'non-commercial',
@@ -18,7 +18,7 @@ const TRAITS = [
   'by-nc-sa-1',
   'by-nc-sa',
   'odbl',
-  // The following traits matter only for pairs without a rule: see license-pairs.ts.
+  // The following traits matter only for pairs without a rule: see license-verdict.ts.
   'lgpl-2',
   'mpl-2',
   'by-nc',
@@ -28,7 +28,7 @@ const TRAITS = [
 ] as const
 export type LicenseTrait = (typeof TRAITS)[number]
 
-/** One way to read a licence: `or later` has several. */
+/** One reading of a licence; a licence `or later` has several. */
 type LicenseReading = readonly LicenseTrait[]
 
 export type LicenseRule = {
@@ -184,13 +184,13 @@ const GNU: Readonly<Record<string, readonly LicenseReading[]>> = {
 
 const words = (text: string): readonly string[] => text.split(/\s+/).filter(Boolean)
 
-/** On the FSF's list of free licences that are incompatible with the GPL. */
+/** Licences on the FSF's list of free licences that are incompatible with the GPL. */
 const NOT_GPL: ReadonlySet<string> = new Set(
   words(`AFL-1.1 AFL-1.2 AFL-2.0 AFL-2.1 AFL-3.0 Apache-1.0 Apache-1.1 BSD-4-Clause JSON LPPL-1.2
     LPPL-1.3a OpenSSL PHP-3.0 PHP-3.01`),
 )
 
-/** On the same list, and copyleft themselves. */
+/** Licences on the same list that are copyleft themselves. */
 const NOT_GPL_COPYLEFT: ReadonlySet<string> = new Set(
   words(`CDDL-1.0 CDDL-1.1 CPAL-1.0 CPL-1.0 EPL-1.0 EPL-2.0 IPL-1.0 MPL-1.0 MPL-1.1
     MPL-2.0-no-copyleft-exception MS-PL MS-RL NPL-1.0 NPL-1.1 OSL-1.0 OSL-1.1 OSL-2.0 OSL-2.1
@@ -201,7 +201,7 @@ const NON_COMMERCIAL: ReadonlySet<string> = new Set(
   words('Aladdin NCGL-UK-2.0 PolyForm-Noncommercial-1.0.0'),
 )
 
-/** Permissive or public domain: no rule conflicts with them. */
+/** Permissive licences and public domain, which no rule conflicts with. */
 const FREE_TO_COMPOSE: ReadonlySet<string> = new Set(
   words(`0BSD Artistic-2.0 BSD-1-Clause BSD-2-Clause BSD-2-Clause-Patent BSD-3-Clause
     BSD-3-Clause-Clear BSL-1.0 BlueOak-1.0.0 CC-PDDC CC-PDM-1.0 CC0-1.0 CDLA-Permissive-1.0
@@ -209,7 +209,7 @@ const FREE_TO_COMPOSE: ReadonlySet<string> = new Set(
     PDDL-1.0 PSF-2.0 PostgreSQL Python-2.0 UPL-1.0 Unicode-3.0 Unlicense WTFPL X11 Zlib curl`),
 )
 
-/** A later version of each licence with fewer conflicts, which `+` permits. */
+/** For each licence a later version with fewer conflicts, which `+` permits. */
 const LATER: Readonly<Record<string, string>> = {
   'Apache-1.0': 'Apache-2.0',
   'Apache-1.1': 'Apache-2.0',
@@ -218,7 +218,7 @@ const LATER: Readonly<Record<string, string>> = {
 }
 
 /**
- * Exceptions that let a work under a GNU licence be part of, or be called by, another under any
+ * Exceptions that allow a work under a GNU licence to be part of, or be called by, a work under any
  * licence.
  */
 const LINKING_EXCEPTIONS: ReadonlySet<string> = new Set(
@@ -278,8 +278,8 @@ function creativeCommonsTraits(id: string): LicenseReading {
 const plainTraits = (major: string): LicenseReading => (Number(major) < 4 ? ['by-old'] : [])
 
 /**
- * The traits of a text that is not an SPDX expression, as existing clients send them: `nd` between
- * hyphens or spaces means no-deriv, `nc` non-commercial; else the word commercial counts.
+ * The traits of a text that is not an SPDX expression, which existing clients send. `nd` between
+ * hyphens or spaces means no-deriv, `nc` non-commercial; otherwise the word commercial counts.
  */
 function wordTraits(text: string): LicenseReading {
   const lower = text.toLowerCase()
@@ -292,7 +292,7 @@ function wordTraits(text: string): LicenseReading {
   return traits
 }
 
-/** Why a person should check a term; undefined if the table covers it. */
+/** The reason why a person should check a term; undefined if the rules cover it. */
 export function unknownLicenseReason(term: string): string | undefined {
   if (term.startsWith(NOT_SPDX)) return 'not SPDX: judged by its words alone'
   if (FREE_WORDS.test(term)) return 'not on the SPDX licence list: judged by its words alone'

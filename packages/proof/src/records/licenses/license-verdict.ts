@@ -1,4 +1,4 @@
-// Whether the licences of a composition's members are compatible, and which conflicts there are.
+// Decides whether the licences of a composition's members are compatible, and lists conflicts.
 
 import {
   apartFrom,
@@ -15,7 +15,7 @@ import {
 export const NO_LICENSE = 'no licence is stated'
 
 /**
- * A licence in disjunctive form: any one of the lists may be chosen, all terms of a list apply.
+ * A licence in disjunctive form: any one of the lists may be chosen; all terms of that list apply.
  * A term is an SPDX id (`-only` and `-or-later` spelt out), with `+` or ` WITH <exception>`, or
  * a LicenseRef, or `not SPDX: ` and the caller's words.
  */
@@ -41,44 +41,44 @@ export type ReportedLicense = {
 export type LicenseVerdict = {
   readonly compatible: boolean
   readonly detail: string
-  /** The chosen terms as one SPDX expression; null where there are none or one is not SPDX. */
+  /** The chosen terms as one SPDX expression; null if there are none or one is not SPDX. */
   readonly expression: string | null
-  /** What was chosen among alternatives: applies to the whole, sorted. */
+  /** The terms chosen among the alternatives, sorted. All of them apply to the whole. */
   readonly terms: readonly string[]
   readonly reasons: readonly LicenseConflict[]
   /**
-   * Licences that no rule covers, and pairs (`A with B`) that no rule covers: not in
-   * the way, and not cleared either.
+   * Licences and pairs of licences (`A with B`) that no rule covers. They do not make the verdict
+   * incompatible, but they are not cleared.
    */
   readonly reported: readonly ReportedLicense[]
 }
 
-/** How many ways are tried before the alternatives are called too many. */
+/** The most combinations that are tried before the search gives up. */
 const STEPS_MAX = 100_000
 const REASONS_MAX = 20
 
-/** One way to take a licence: its terms, read in one way. */
+/** One alternative of a licence: its terms in one reading. */
 type Option = {
   readonly terms: readonly string[]
   readonly traits: ReadonlySet<LicenseTrait>
-  /** The same as bits, and what the rules keep apart from them. */
+  /** The traits as a bit mask; `apart` are the traits that conflict with them. */
   readonly bits: number
   readonly apart: number
-  /** No rule says whether other licences are compatible with these. */
+  /** The traits for which no rule says whether they are compatible with these. */
   readonly unjudged: number
-  /** How many of the terms the rules do not know. */
+  /** Number of terms that the rules do not know. */
   readonly unknown: number
 }
 
-/** Members with the same licence count as one. */
+/** A licence with all members that have it. */
 type Form = {
   readonly members: readonly string[]
   readonly options: readonly Option[]
-  /** Of the options those that no rule forbids alone, none needlessly strict; the best first. */
+  /** The options that no rule forbids by themselves, without needlessly strict ones; best first. */
   readonly viable: readonly Option[]
 }
 
-/** The same for the same members in any order. */
+/** The verdict on the licences of the members. Their order does not matter. */
 export function licenseVerdict(members: readonly LicensedMember[]): LicenseVerdict {
   const forms = formsOf(members)
   const judged = choose(forms, { judged_only: true })
@@ -113,7 +113,7 @@ function incompatible(forms: readonly Form[], why: 'too_many' | null): LicenseVe
   }
 }
 
-/** One line for people. */
+/** Describes a conflict in one line of text. */
 export function conflictText({ licenses, members, detail, source }: LicenseConflict): string {
   const where = members.length > 4 ? `${members.slice(0, 4).join(', ')}, …` : members.join(', ')
   const from = source === null ? '' : ` (${source})`
@@ -136,7 +136,7 @@ function formsOf(members: readonly LicensedMember[]): Form[] {
     })
 }
 
-/** Each combination of the readings of the terms. */
+/** The options of a list of terms: one for each combination of their readings. */
 function optionsOf(terms: readonly string[]): Option[] {
   let readings: (readonly LicenseTrait[])[] = [[]]
   for (const term of new Set(terms))
@@ -156,7 +156,8 @@ function distinct(readings: readonly (readonly LicenseTrait[])[]): (readonly Lic
   return [...seen.values()]
 }
 
-// A conflict with fewer traits is also a conflict with more of them. Known licences come first.
+// Drops options that have all traits of another: they conflict wherever that one does. Known
+// licences come first.
 function strictestLeftOut(options: readonly Option[]): Option[] {
   const possible = options
     .filter((option) => firstRule(option, option) === undefined)
@@ -167,7 +168,7 @@ function strictestLeftOut(options: readonly Option[]): Option[] {
 const isMilder = (a: Option, b: Option): boolean =>
   a.unknown <= b.unknown && (a.bits & b.bits) === a.bits
 
-/** The rule that keeps the two apart; with itself, also the rules on one licence alone. */
+/** The first rule that two options violate. With `a === b`, rules on one licence count too. */
 function firstRule(a: Option, b: Option): LicenseRule | undefined {
   return LICENSE_RULES.find(({ one, other }) => {
     if (other === undefined) return a === b && has(a, one)
@@ -178,7 +179,7 @@ function firstRule(a: Option, b: Option): LicenseRule | undefined {
 const has = ({ traits }: Option, any: readonly LicenseTrait[]): boolean =>
   any.some((trait) => traits.has(trait))
 
-/** One option of each form, none in conflict with another; null where there is no such choice. */
+/** Chooses an option of each form so that none conflict. Returns null if that is impossible. */
 function choose(
   forms: readonly Form[],
   { judged_only }: { judged_only: boolean },
@@ -186,7 +187,7 @@ function choose(
   const against = ({ apart, unjudged }: Option) => (judged_only ? apart | unjudged : apart)
   const ordered = [...forms].sort((a, b) => a.viable.length - b.viable.length)
   const chosen: Option[] = []
-  // What was tried in vain: the form that was to follow, and the traits taken before it.
+  // Dead ends of the search: for each form, the traits chosen before it that allow no solution.
   const failed = ordered.map(() => new Set<number>())
   let steps = 0
   const search = (at: number, taken: number, apart: number): boolean => {
@@ -228,14 +229,14 @@ function aloneConflict({ members, options }: Form): LicenseConflict {
   return { rule: name, members, licenses, detail, source }
 }
 
-/** The terms of one member that the rule is about. */
+/** The terms of an option that the rule is about. */
 function termsWith({ terms }: Option, { one, other = [] }: LicenseRule): readonly string[] {
   const about = (term: string) =>
     licenseReadings(term).some((traits) => traits.some((t) => one.includes(t) || other.includes(t)))
   return [...new Set(terms.filter(about))]
 }
 
-/** Undefined if an option of one is compatible with an option of the other. */
+/** The conflict of two forms; undefined if an option of one is compatible with one of the other. */
 function pairConflict(a: Form, b: Form): LicenseConflict | undefined {
   const stand = a.viable.some(({ apart }) => b.viable.some(({ bits }) => (bits & apart) === 0))
   const [option, other] = [a.viable[0], b.viable[0]]
@@ -275,7 +276,7 @@ function reportedOf(terms: readonly string[], forms: readonly Form[]): ReportedL
   })
 }
 
-/** Chosen terms for which no rule states compatibility. */
+/** The pairs of chosen terms for which no rule states compatibility. */
 function pairsOf(terms: readonly string[], forms: readonly Form[]): ReportedLicense[] {
   const doubtful = terms.filter((term) => licenseReadings(term).some((traits) => traits.length > 0))
   return doubtful.flatMap((one, i) =>
@@ -291,7 +292,7 @@ function pairsOf(terms: readonly string[], forms: readonly Form[]): ReportedLice
 const isNamed = ({ options }: Form, term: string): boolean =>
   options.some(({ terms }) => terms.includes(term))
 
-/** Copyleft licences: derived works must be, wholly or in part, under the same licence. */
+/** Traits of copyleft licences: derived works must be, wholly or partly, under the same licence. */
 const COPYLEFT: readonly LicenseTrait[] = [
   ...(['gpl-1', 'gpl-2', 'gpl-3', 'agpl-3', 'lgpl-2', 'lgpl-3', 'mpl-2', 'odbl'] as const),
   ...(['by-sa-1', 'by-sa', 'by-sa-4', 'by-nc-sa-1', 'by-nc-sa', 'copyleft'] as const),
@@ -302,8 +303,8 @@ const GNU: readonly LicenseTrait[] = ['gpl-1', 'gpl-2', 'gpl-3', 'agpl-3', 'lgpl
 type Pairs = readonly (readonly [LicenseTrait, readonly LicenseTrait[]])[]
 
 /**
- * Pairs with stated compatibility: by the FSF's matrix of GNU licences, MPL-2.0 3.3 (secondary
- * licences), Creative Commons' list of compatible licences and its chart of combinations.
+ * Pairs that a source states to be compatible: the FSF's matrix of GNU licences, MPL-2.0 3.3
+ * (secondary licences), Creative Commons' list of compatible licences and chart of combinations.
  */
 const STAND: Pairs = [
   ['lgpl-2', ['gpl-2', 'gpl-3', 'agpl-3', 'lgpl-3']],
@@ -315,10 +316,10 @@ const STAND: Pairs = [
   ['by-nc', ['by-nc-sa-1', 'by-nc-sa']],
 ]
 
-/** Not copyleft, and not on the FSF's list either: attribution before version 4.0. */
+/** Pairs without copyleft that are not on the FSF's list: attribution before version 4.0. */
 const DOUBTFUL: Pairs = [['by-old', GNU]]
 
-/** The partners of a trait in these pairs. */
+/** The partners of a trait in these pairs, as a bit mask. */
 const besides = (pairs: Pairs, trait: LicenseTrait): number =>
   pairs.reduce((bits, [one, others]) => {
     const theirs = one === trait ? bitsOf(others) : 0
@@ -340,13 +341,13 @@ const UNJUDGED: readonly (readonly [bit: number, beside: number])[] = [
   ...DOUBTFUL.map(([trait]) => trait),
 ].map((trait) => [bitsOf([trait]), unjudgedBeside(trait)])
 
-/** All traits without a rule about their compatibility with these traits. */
+/** All traits for which no rule says whether they are compatible with these traits. */
 const unjudgedBy = (bits: number): number =>
   UNJUDGED.reduce((all, [bit, beside]) => ((bits & bit) === 0 ? all : all | beside), 0)
 
 const OTHER_COPYLEFT = bitsOf(['copyleft'])
 
-/** Whether no rule states that the two are compatible, in any of their readings. */
+/** Whether no rule states that two terms are compatible in any of their readings. */
 function isUnjudged(one: string, other: string): boolean {
   if (idOf(one) === idOf(other)) return false
   const theirs = licenseReadings(other).map(bitsOf)
@@ -357,9 +358,9 @@ function isUnjudged(one: string, other: string): boolean {
   return possible.length > 0 && possible.every(([a = 0, b = 0]) => isUnjudgedPair(a, b))
 }
 
-// Copyleft licences without a trait of their own are distinguished by their ids.
+// Copyleft licences without their own trait are distinguished by their ids.
 const isUnjudgedPair = (a: number, b: number): boolean =>
   (unjudgedBy(a) & b) !== 0 || (a & b & OTHER_COPYLEFT) !== 0
 
-/** Without an exception and `+`. */
+/** The id of a term, without its exception and `+`. */
 const idOf = (term: string): string => (term.split(' WITH ')[0] ?? '').replace(/\+$/, '')
