@@ -58,7 +58,7 @@ export function checkFragments({ code }: Project): Finding[] {
   )
 }
 
-/** The comments of a file on the lines where they are. */
+/** The comments of a file, at their original lines. */
 function comments(code: Code): string {
   const lines: string[] = []
   for (const { line, text } of commentsOf(code))

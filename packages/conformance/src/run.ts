@@ -219,7 +219,7 @@ const probes: readonly Probe[] = GMP_CAPABILITIES.map((capability) => {
 
 type RunStores = {
   readonly store_ids: string[]
-  /** @param wire of another credential; default: the run's own */
+  /** @param wire a wire with another credential; default: the run's own */
   open(wire?: Wire): Promise<Store>
   /** Never throws; returns the stores that could not be removed. */
   removeAll(): Promise<Leftover[]>

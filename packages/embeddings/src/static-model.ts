@@ -71,7 +71,7 @@ function quantise(sums: Int32Array): Int8Array {
   return vector
 }
 
-/** Names the space of the vectors: a change of any vector is a new version. */
+/** Name the vector space. A change of any vector needs a new version. */
 export const MODEL = 'custos-static'
 export const VERSION = '1'
 export const DIMENSIONS = 256
@@ -81,13 +81,13 @@ const SHA256 = '5f6ead56f98f398ce31f8cfdaebc219b7e9247e721058cac8f3d8b32f7199a0c
 
 let loaded: StaticModel | undefined
 
-/** The bundled model; the first call reads 8 MB, and throws if they are not the released ones. */
+/** The bundled model. The first call reads 8 MB, and throws if they are not the released bytes. */
 export function loadModel(): StaticModel {
   loaded ??= parseBundled(readFileSync(FILE))
   return loaded
 }
 
-/** The model in `bytes`, which must be those of the bundled file. */
+/** Parses the model. Throws if `bytes` are not those of the bundled file. */
 export function parseBundled(bytes: Uint8Array): StaticModel {
   const digest = createHash('sha256').update(bytes).digest('hex')
   if (digest !== SHA256) throw new Error(`the embedding model is damaged: its SHA-256 is ${digest}`)

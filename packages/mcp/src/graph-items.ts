@@ -108,16 +108,16 @@ async function runBatches({ custos, store }: Session, operations: ItemsBatchBody
   return results
 }
 
-/** Memories of one request. */
+/** Number of memories in one request. */
 const BLOCK = 500
 
 /** The file is not what the official memory server writes. */
 export class MemoryFileError extends Error {}
 
 /**
- * Imports the file if the graph is empty and the file, by its SHA-256, was never imported whole. It
- * is left as it is; one that does not exist is an empty graph. Returns the number of memories.
- * Throws MemoryFileError before anything is stored.
+ * Imports the file if the graph is empty and the file, by its SHA-256, was never fully imported.
+ * The file is not changed; a missing file is an empty graph. Returns the number of memories. Throws
+ * MemoryFileError before anything is stored.
  */
 export async function importMemoryFile(options: SessionOptions, path: string): Promise<number> {
   const session = new Session(options)
@@ -143,7 +143,7 @@ export async function importMemoryFile(options: SessionOptions, path: string): P
 const isEmpty = ({ entities, relations, observations }: Awaited<ReturnType<typeof loadGraph>>) =>
   entities.length + relations.length + observations.length === 0
 
-/** The lines of its import; null: there is no such file. */
+/** Reads the import lines of the file; null if it does not exist. */
 async function readMemoryFile(path: string, namespace: string | undefined) {
   const hash = createHash('sha256')
   const lines: string[] = []

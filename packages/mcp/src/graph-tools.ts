@@ -243,7 +243,7 @@ export function registerGraph(server: McpServer, session: Session, era?: Protoco
   })
 }
 
-/** The client reads the resource again. That it is gone is no error of the call. */
+/** Notifies a subscribed client of a change. A client that is gone is no error of the call. */
 const announceChange = ({ server, session }: ToolCall): Promise<void> =>
   session.follows(GRAPH_URI)
     ? server.server.sendResourceUpdated({ uri: GRAPH_URI }).catch(() => {})

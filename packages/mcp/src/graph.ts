@@ -199,13 +199,13 @@ export const openNodes = (graph: Graph, names: readonly string[]): GraphView =>
 
 export interface GraphBudget {
   readonly tokens: number
-  /** Tokens of a text, as the model counts them. */
+  /** Number of tokens of a text, as the model counts them. */
   readonly count: (text: string) => number
 }
 
 /**
- * Keeps the entities that `ranked` names first, as many as fit with the relations that have an end
- * among them. What is kept stays in its order. `truncated` counts what was left out, if anything.
+ * Keeps as many entities as fit with their relations, in the order of `ranked`. A relation is kept
+ * if one of its ends is. The result has the original order. `truncated` counts what was omitted.
  */
 export function cutGraph(
   graph: GraphView,
@@ -232,7 +232,7 @@ export function cutGraph(
   }
 }
 
-/** Positions of the entities, the best first; those without a rank follow, the newest first. */
+/** Positions of the entities, best first. Entities without a rank follow, newest first. */
 function rankEntities({ entities }: GraphView, ranked: readonly string[]): number[] {
   const rank = new Map(ranked.map((name, at) => [name, at]))
   return entities

@@ -129,7 +129,7 @@ function row(
   return { entity, digits, role: role(named), isValid, shapes: [], shaped: 0, ...form }
 }
 
-/** By the count of digits. */
+/** Identifiers by their number of digits. */
 const BY_TOTAL = Array.from({ length: 20 }, (_, total) =>
   IDS.filter(({ digits: [least, most = least] }) => total >= least && total <= most),
 )

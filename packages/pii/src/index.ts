@@ -16,7 +16,7 @@ import { DIGITS, LETTERS, MIXED, Scan } from './scan.ts'
 import { findStreets } from './streets.ts'
 import { findDashed, findMixed, findSpacedNino } from './word-patterns.ts'
 
-/** What may be looked for, a sentence each, sorted by name. */
+/** The entities that can be found, with one sentence each, sorted by name. */
 export const ENTITIES: Readonly<ReturnType<typeof listEntities>> = listEntities()
 
 interface PersonalData {

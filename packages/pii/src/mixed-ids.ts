@@ -181,7 +181,7 @@ function row(
   return { entity, form, score, roles: roles.map((name) => role(name)), isValid }
 }
 
-/** By the count of characters. */
+/** Identifiers by their number of characters. */
 const BY_SIZE = Array.from({ length: 17 }, (_, size) =>
   IDS.filter(({ form }) => form.length === size),
 )

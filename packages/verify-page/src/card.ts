@@ -200,9 +200,9 @@ function factsOf({ document }: Judgement): (readonly [string, string])[] {
 
 export const titleOf = ({ type }: Judgement): string => kindText(type)
 
-/** Longer documents are checked, and not shown to edit. */
+/** The longest document that can be edited. Longer ones are only verified. */
 const CHARACTERS_MAX = 200_000
-/** Places tried for a change that the signature covers: some members are outside of it. */
+/** The most places to try for a change that the signature covers: some members are not signed. */
 const PLACES_MAX = 60
 
 function textOf({ document }: Judgement): string | null {
@@ -254,7 +254,7 @@ function attemptField(original: string, type: string, trust: Trust): HTMLElement
   )
 }
 
-/** An edited document, or several where its text now reads as several: the worst outcome. */
+/** Verifies an edited text. If it now contains several documents, the worst outcome counts. */
 async function judgeEdited(text: string, trust: Trust) {
   const documents = documentsOf(text)
   const judgements = await Promise.all(documents.map((one) => judge(one, trust)))
@@ -266,7 +266,7 @@ async function judgeEdited(text: string, trust: Trust) {
   } as const
 }
 
-/** One letter or digit of a line is changed, line by line, until the document is not valid. */
+/** Changes one letter or digit of a line, line by line, until the document is invalid. */
 async function findChange(text: string, trust: Trust) {
   for (const at of placesIn(text).slice(0, PLACES_MAX)) {
     const from = text.charAt(at)
@@ -278,7 +278,7 @@ async function findChange(text: string, trust: Trust) {
   return null
 }
 
-/** A letter or digit near the middle of each value, or of each line of a text. */
+/** Positions of a letter or digit near the middle of each value, or of each line of a text. */
 function placesIn(text: string): number[] {
   const places: number[] = []
   let start = 0

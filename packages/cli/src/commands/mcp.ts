@@ -208,7 +208,7 @@ function formatConfig(
 const quoted = (value: unknown): string => JSON.stringify(value)
 
 const POLL_MS = 100
-/** The longest a start that was seen to begin may take: it may have migrations to run. */
+/** How long to wait for another process that is starting, which may run migrations. */
 const WAIT_MS = 60_000
 const UNAUTHENTICATED = 401
 
@@ -216,13 +216,13 @@ const UNAUTHENTICATED = 401
 class SharedDirectory {
   readonly #dir: string
   readonly #apiKey: string | undefined
-  /** While this process runs the service. */
+  /** The service, while this process runs it. */
   #service: Service | null = null
   #url = ''
   #asksForKey = false
   #opening: Promise<void> | null = null
 
-  /** @param apiKey used where another process runs the service and asks for a credential */
+  /** @param apiKey used if another process runs the service and requires a credential */
   constructor(dir: string, apiKey: string | undefined) {
     this.#dir = dir
     this.#apiKey = apiKey
@@ -232,7 +232,7 @@ class SharedDirectory {
     return this.#url
   }
 
-  /** Runs the service, or finds the one that runs. Throws OperatorError when neither works. */
+  /** Starts the service or joins the running one. Throws OperatorError if neither works. */
   open(): Promise<void> {
     this.#opening ??= this.#runOrJoin().finally(() => {
       this.#opening = null
@@ -240,7 +240,7 @@ class SharedDirectory {
     return this.#opening
   }
 
-  /** Calls the service wherever it runs now; where none listens any more, opens again. */
+  /** Calls the service at its current address. If nothing listens there, it opens again. */
   readonly fetch: typeof fetch = async (input, init) => {
     const { pathname, search } = new URL(String(input))
     for (;;) {
@@ -250,7 +250,7 @@ class SharedDirectory {
       try {
         return await fetch(`${this.#url}${pathname}${search}`, { ...init, headers })
       } catch (error) {
-        // Nothing was sent, so that nothing happens twice.
+        // A refused connection sent nothing, so a retry is safe.
         if (!isConnectionRefused(error)) throw error
         await this.open()
       }
@@ -273,7 +273,7 @@ class SharedDirectory {
     )
   }
 
-  /** In local mode, so that no credential is needed; reachable from this machine only. */
+  /** Starts the service in local mode: without credentials, reachable from this machine only. */
   async #run(): Promise<boolean> {
     const config = parseConfig({
       CUSTOS_LOG_LEVEL: 'warn',
@@ -302,7 +302,7 @@ class SharedDirectory {
       await body?.cancel()
       this.#asksForKey = status === UNAUTHENTICATED
     } catch (error) {
-      // It stops: the address goes before the lock.
+      // The service is stopping: its port closes before it releases the lock.
       if (isConnectionRefused(error)) return false
       throw error
     }
@@ -311,7 +311,7 @@ class SharedDirectory {
   }
 }
 
-/** The cause of a failed fetch says why it failed. */
+/** Whether a fetch failed because the connection was refused, by the `cause` of its error. */
 function isConnectionRefused(error: unknown): boolean {
   const { cause } = Object(error)
   return Object(cause).code === 'ECONNREFUSED'

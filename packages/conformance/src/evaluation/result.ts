@@ -29,7 +29,7 @@ export type Metrics = Readonly<Record<string, number>>
 export type CapabilityResult = {
   readonly capability: GmpCapability
   readonly verdict: (typeof VERDICTS)[number]
-  /** Why, in a line: the first failure, or what was missing; null for a pass. */
+  /** The reason in one line: the first failure, or what was missing; null for a pass. */
   readonly reason: string | null
   readonly checks: readonly ConformanceCheck[]
   readonly metrics: Metrics

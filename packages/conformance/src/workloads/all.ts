@@ -142,8 +142,8 @@ function nearMisses(seed: number): Trace {
   return trace.done()
 }
 
-/** W4: the facts of a small store, and questions about old and new ones: the age of the answers is
- * spread evenly on a logarithmic scale. */
+/** W4: the facts of a small store, and questions whose answers are old and new: their ages are
+ * evenly spread on a logarithmic scale. */
 function longHorizon(seed: number): Trace {
   const trace = buildTrace('W4', seed)
   trace.session()
@@ -204,7 +204,7 @@ function pastVersions(seed: number): Trace {
   return trace.done()
 }
 
-// Traces last a day, so the time of day says when.
+// A trace lasts one day, so the time of day identifies the second.
 function secondOf({ valid_from }: PhrasedFact): number {
   const [h = 0, m = 0, s = 0] = valid_from.slice(11, 19).split(':').map(Number)
   return 3600 * h + 60 * m + s

@@ -77,7 +77,7 @@ export function useAction<A extends readonly unknown[], R>(operation: Operation<
 
 const PAGE_ROWS = 50
 
-/** One page of a list, as a table shows it. */
+/** One page of a list, for a table. */
 export interface ListResult<Row> {
   readonly rows: readonly Row[] | undefined
   readonly nextCursor: string | null | undefined
@@ -86,7 +86,7 @@ export interface ListResult<Row> {
   readonly request: CallRequest
 }
 
-/** The page that the address names; a second table of a screen has its own part of it. */
+/** The page in the address. A second table of a screen has a `name` for its own cursor. */
 export function usePage(name = ''): { readonly limit: number; readonly cursor?: string } {
   const [cursor] = useUrlState(`${name}cursor`)
   return cursor === '' ? { limit: PAGE_ROWS } : { limit: PAGE_ROWS, cursor }
@@ -94,8 +94,8 @@ export function usePage(name = ''): { readonly limit: number; readonly cursor?: 
 
 /**
  * Reads one page.
- * @param args of the operation, with the values of `usePage`
- * @param rows of a reply
+ * @param args the arguments of the operation, with the values of `usePage`
+ * @param rows returns the rows of a reply
  */
 export function useList<
   A extends readonly unknown[],

@@ -24,8 +24,8 @@ import { applyTheme } from './theme.tsx'
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFoundState })
 
 /**
- * The router reloads the page once where a module is gone, as after an update of the service. A
- * style sheet that is gone is a failure of another name.
+ * The router reloads the page once if a module is missing, for example after an update of the
+ * service. A missing style sheet has another error, which this converts to that of a module.
  */
 function failToImport(error: Error): never {
   const name = 'Failed to fetch dynamically imported module'
@@ -33,7 +33,7 @@ function failToImport(error: Error): never {
   throw new Error(`${name}: ${error.message}`, { cause: error })
 }
 
-/** A link led to a screen that the navigation does not show. */
+/** Shown if a link leads to a screen that the caller may not use. */
 function NoRightState({ title, scope, whole }: ScreenEntry) {
   const { can } = useSession()
   return (
@@ -84,7 +84,7 @@ const router = createRouter({
   scrollRestoration: false,
   defaultPendingComponent: LoadingState,
   defaultErrorComponent: ({ error }) => <ErrorState error={error} />,
-  // The default writes and reads JSON, and would make a number of a filter's digits.
+  // The default uses JSON, which would turn a filter of digits into a number.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search) => {
     const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '')

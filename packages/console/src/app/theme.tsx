@@ -10,7 +10,7 @@ const ICONS = { system: Monitor, light: Sun, dark: Moon }
 
 const current = () => THEMES.find((theme) => theme === preferences.get('theme')) ?? 'system'
 
-/** Before the first paint, so that no page flashes. */
+/** Applies the theme. Called before the first paint, so that the page does not flash. */
 export function applyTheme(theme = current()): void {
   if (theme === 'system') delete document.documentElement.dataset['theme']
   else document.documentElement.dataset['theme'] = theme

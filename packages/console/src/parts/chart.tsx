@@ -26,7 +26,7 @@ export function Chart(props: {
   /** Seconds since 1970. */
   readonly times: readonly number[]
   readonly series: readonly { readonly label: string; readonly values: readonly number[] }[]
-  /** How a time is written in the table. */
+  /** Formats a time for the table. */
   readonly timeText: (seconds: number) => string
   readonly height?: number
 }) {

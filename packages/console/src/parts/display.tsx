@@ -36,7 +36,7 @@ export const Pill = ({
   </span>
 )
 
-/** How much of a whole is used, as a bar with its numbers. */
+/** The used share of a whole, as a bar with numbers. */
 export function Meter(props: {
   readonly label: string
   readonly value: number

@@ -54,7 +54,7 @@ function requestOf({ operation, args }: CallRequest): {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** The request for a shell; a credential is named, never shown. */
+/** The request as a curl command. It refers to the credential and never contains it. */
 function asCurl(request: CallRequest, origin: string, credential: boolean): string {
   const { method, path, body } = requestOf(request)
   const lines = [`curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(`${origin}${path}`)}`]

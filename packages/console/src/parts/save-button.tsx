@@ -15,7 +15,7 @@ export function saveBlob(blob: Blob, filename: string): void {
   URL.revokeObjectURL(url)
 }
 
-/** Saves a streamed answer as it came. */
+/** Saves a streamed answer as NDJSON. */
 export async function saveLines(lines: Lines<unknown>, filename: string): Promise<void> {
   const parts: string[] = []
   for await (const line of lines) parts.push(`${JSON.stringify(line)}\n`)

@@ -78,7 +78,7 @@ const chosenOf = <Row,>(columns: readonly Column<Row>[], chosen: string) => {
   return found.length > 0 ? found : columns
 }
 
-// A narrow screen shows each row as a card: roles keep the table for those who hear it.
+// A narrow screen shows each row as a card; ARIA roles keep it a table for screen readers.
 function Rows<Row>(props: TableProps<Row> & { readonly rows: readonly Row[] }) {
   const { label, columns, rows, ...rest } = props
   const [open, setOpen] = useState<Row | null>(null)

@@ -77,7 +77,7 @@ export async function checkSignature(
     readonly public_key: unknown
     readonly key_id: unknown
     readonly purpose: KeyPurpose
-    /** RFC 3339 moment the key must have been valid at. */
+    /** The time, in RFC 3339, at which the key must have been valid. */
     readonly at?: string
   },
   keys: readonly PublishedKey[],

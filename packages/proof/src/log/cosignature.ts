@@ -162,13 +162,13 @@ const isSameLine = (a: NoteSignature, b: NoteSignature): boolean =>
   a.name === b.name && equalBytes(a.keyHash, b.keyHash) && equalBytes(a.signature, b.signature)
 
 const DECIMAL = /^(?:0|[1-9][0-9]*)$/
-/** More are refused: a proof has no more hashes than a size has bits. */
+/** The most lines of a proof: it has no more hashes than a size has bits. */
 const PROOF_LINES_MAX = 63
 
 type AddCheckpointRequest = {
-  /** The size of the checkpoint that the witness cosigned last. */
+  /** The tree size of the checkpoint that the witness cosigned last. */
   readonly oldSize: number
-  /** Consistency proof from there (RFC 6962, section 2.1.2). */
+  /** Consistency proof from `oldSize` to the checkpoint (RFC 6962, section 2.1.2). */
   readonly path: readonly Uint8Array[]
   /** The signed checkpoint, verbatim. */
   readonly checkpoint: string
@@ -178,7 +178,7 @@ export function formatAddCheckpoint({ oldSize, path, checkpoint }: AddCheckpoint
   return [`old ${oldSize}`, ...path.map(toBase64), '', checkpoint].join('\n')
 }
 
-/** Reads the body; the checkpoint is handed on unread. Throws ProofError `malformed_proof`. */
+/** Parses the body, except for the checkpoint in it. Throws ProofError `malformed_proof`. */
 export function parseAddCheckpoint(text: string): AddCheckpointRequest {
   const divide = text.indexOf('\n\n')
   if (divide < 0) throw malformed('no empty line before the checkpoint')

@@ -162,7 +162,7 @@ interface Cell {
   readonly as?: 'number' | 'address'
 }
 
-/** On a narrow screen each row is a block of its own, with the heads as labels. */
+/** A table. On a narrow screen each row is a block, with the heads as labels. */
 export function table(
   heads: readonly string[],
   rows: readonly (readonly (string | Cell)[])[],

@@ -19,7 +19,7 @@ export const prop = (name: string, value: string | number | boolean): JsonObject
   value: String(value),
 })
 
-/** Of one report. Controls and objectives are the catalogue's, the same in every report. */
+/** The names in one report. Controls and objectives are those of the catalogue in every report. */
 export class Names {
   readonly #report_id: string
 
@@ -31,7 +31,7 @@ export class Names {
     return nameUuid(this.#report_id, ...role)
   }
 
-  /** A token of OSCAL: letters, digits, `_`, `.` and `-`, a letter first. */
+  /** The id of a control, an OSCAL token: letters, digits, `_`, `.` and `-`, a letter first. */
   control({ framework, key }: { readonly framework: string; readonly key: string }): string {
     return `${framework}.${key}`
   }

@@ -26,7 +26,7 @@ export class PrinterBusy extends Error {
 /** The caller left before the file was made. */
 export class PrintingCancelled extends Error {}
 
-/** Makes one file after another, so that a line of requests uses one processor. */
+/** Makes one file after another, so that queued requests use only one processor. */
 export class PdfPrinter {
   readonly #print: typeof printInThread
   readonly #open = new Map<string, number>()

@@ -57,7 +57,7 @@ const NAMES: Readonly<Record<string, string>> = {
   decision: 'Decisions',
   certificate: 'Certificates of what was redacted',
 }
-/** Bytes of signatures say nothing to a reader; the other formats have them. */
+/** Members with signature bytes, which only the other formats contain. */
 const OMITTED = [
   'record',
   ...['', 'source.', 'content.document.'].flatMap((path) =>
@@ -65,7 +65,7 @@ const OMITTED = [
   ),
 ]
 
-/** @param lines header, records and end, as the NDJSON format has them */
+/** @param lines header, records and end of the NDJSON format */
 export function accessLetter(lines: readonly JsonObject[]): PlainDocument {
   const [header = {}, ...rest] = lines
   const records = rest.filter(({ record }) => record !== 'end')
@@ -139,7 +139,7 @@ function titleOf(kind: string, record: JsonObject): string {
   return `${kind.replaceAll('_', ' ')} ${id ?? ''}`.trim()
 }
 
-/** A longer manifest is cut; the signed JSON has all entries. */
+/** The most entries of a manifest that are shown. The signed JSON has all of them. */
 const ENTRIES_SHOWN_MAX = 2_000
 const SIGNATURE = ['signed_bytes', 'signature', 'public_key', 'key_id', 'verified']
 

@@ -241,8 +241,8 @@ function readKey(path: string): Buffer {
 }
 
 /**
- * Names of the migrations that were run. Throws OfflineError on the embedded engine, which
- * migrates when it starts, and what `openPostgres` throws.
+ * Returns the names of the migrations that it ran. Throws OfflineError on the embedded engine,
+ * which migrates when it starts, and the errors of `openPostgres`.
  */
 export async function runMigrate(
   config: Config,
@@ -256,9 +256,10 @@ export async function runMigrate(
 }
 
 /**
- * The service of the directory must be stopped; it is locked while this runs, and nothing in it
- * is changed but for the mark at the end. Throws OfflineError, MoveError, KeyringError, DataError
- * or DataDirHeld, each with one line; until the last step the database is then refused by `serve`.
+ * Requires that the service of the directory is stopped. The directory is locked meanwhile, and
+ * nothing in it is changed except for the mark at the end. Throws OfflineError, MoveError,
+ * KeyringError, DataError or DataDirHeld, each with one line; `serve` then refuses the database
+ * until the last step is done.
  */
 export async function runMigrateEngine(
   config: Config,
@@ -270,7 +271,7 @@ export async function runMigrateEngine(
   requireData(data_dir)
   const lock = await lockData(config)
   try {
-    // Loaded only here: the embedded service starts without it.
+    // Imported on use, so that the embedded service starts without it.
     const { moveFrom } = await import('./migrate-engine/move.ts')
     return await moveFrom({ ...config, postgres }, options)
   } finally {

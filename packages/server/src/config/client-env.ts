@@ -109,9 +109,9 @@ export const readClusterEnvironment = () => read(CLUSTER_SETTINGS)
 
 interface ClusterTable {
   readonly clusters: readonly { readonly name: string; readonly url: string }[]
-  /** Names of clusters by tenant. */
+  /** Maps tenants to names of clusters. */
   readonly tenants: Readonly<Record<string, string>>
-  /** Of every other tenant; null: there is none. */
+  /** The cluster of every other tenant, or null. */
   readonly default: string | null
 }
 
@@ -121,7 +121,7 @@ const TENANT_ID = /^[\w-]{1,256}$/
 
 const wrong = (rule: string) => new ConfigError(`CUSTOS_CLUSTERS ${rule}`)
 
-/** Throws ConfigError, with one line that names what is wrong. */
+/** Throws ConfigError, with one line that names the fault. */
 export function readClusters(path: string): ClusterTable {
   let text: string
   try {
@@ -159,7 +159,7 @@ function parseJson(text: string): unknown {
   } catch {
     throw wrong('must be a file with JSON')
   }
-  // A key that occurs twice would send a tenant to one of two clusters.
+  // A duplicate key would assign a tenant to two clusters.
   const problem = findJsonProblem(text, value)
   if (problem) throw wrong(`must be plain JSON: ${problem.type} at ${problem.loc.join('.')}`)
   return value
@@ -187,27 +187,27 @@ function members(
   throw wrong(`has an unknown member in ${where}: use ${names?.join(', ')}`)
 }
 
-/** Throws ConfigError when no cluster has the name. */
+/** Throws ConfigError if no cluster has the name. */
 export function loadCluster(table: ClusterTable, name: string): ClusterTable['clusters'][number] {
   const found = table.clusters.find((cluster) => cluster.name === name)
   if (found) return found
   throw wrong(`has no cluster ${name}: it has ${table.clusters.map((c) => c.name).join(', ')}`)
 }
 
-/** Null: the table names no cluster for the tenant. */
+/** Returns null if the table names no cluster for the tenant. */
 export function clusterNameOf(table: ClusterTable, tenant_id: string): string | null {
   const own = Object.hasOwn(table.tenants, tenant_id) ? table.tenants[tenant_id] : undefined
   return own ?? table.default
 }
 
-/** The cluster that serves the tenant. Throws ConfigError when the table names none. */
+/** The cluster that serves the tenant. Throws ConfigError if the table names none. */
 export function clusterOf(table: ClusterTable, tenant_id: string) {
   const name = clusterNameOf(table, tenant_id)
   if (name === null) throw wrong(`names no cluster for tenant ${tenant_id}, and no default`)
   return loadCluster(table, name)
 }
 
-/** Replaces the file as a whole: a reader sees the old table or the new one. */
+/** Replaces the file as a whole, so that a reader sees either the old table or the new one. */
 export function assignTenant(path: string, tenant_id: string, name: string): void {
   const table = readClusters(path)
   loadCluster(table, name)

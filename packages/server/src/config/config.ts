@@ -65,25 +65,25 @@ export interface Config {
   readonly public_url: string | null
   /** Networks and addresses of trusted proxies, whose `X-Forwarded-For` names the client. */
   readonly trusted_proxies: readonly string[]
-  /** How requests to URLs that tenants chose leave. */
+  /** How requests to URLs that tenants chose leave the service. */
   readonly egress: {
-    /** Networks and host names that are reachable although they are private. */
+    /** Private networks and host names that are reachable nevertheless. */
     readonly allow: readonly string[]
-    /** An HTTP proxy that answers CONNECT; null: none. */
+    /** An HTTP proxy that supports CONNECT, or null. */
     readonly proxy: string | null
   }
-  /** Name servers that prove domains; none: those of the system. */
+  /** Name servers for the proof of domains; if empty, those of the system. */
   readonly dns_servers: readonly string[]
   readonly log_level: LogLevel
   readonly metrics: {
-    /** An address of their own; null: they are served with everything else. */
+    /** A separate address; null if metrics are served with everything else. */
     readonly address: { readonly host: string; readonly port: number } | null
-    /** Whether they need no credential. */
+    /** Whether metrics need no credential. */
     readonly open: boolean
-    /** Whether they have the names of the reference service as well. */
+    /** Whether metrics also have the names of the reference service. */
     readonly compat: boolean
   }
-  /** Where spans are sent by OTLP; null: there are none. */
+  /** OTLP endpoint for spans; null if tracing is off. */
   readonly otlp_endpoint: string | null
 }
 

@@ -7,7 +7,7 @@ import { type Environment, integer, type SettingName, wrong } from './env.ts'
 export interface EmbedderConfig {
   /** The embedder of a store that is created without naming one. */
   readonly default_name: EmbedderName
-  /** Null: not configured. */
+  /** Null if not configured. */
   readonly http: {
     /** Full URL of the endpoint; `/embeddings` is appended to a configured base URL. */
     readonly url: string

@@ -15,7 +15,7 @@ import {
 import { readCertificates } from '../platform/timestamps/timestamp-token.ts'
 import { type Environment, type SettingName, wrong } from './env.ts'
 
-/** A plan the file leaves out keeps its default; a limit it leaves out is none. */
+/** A plan missing from the file keeps its default; a limit missing from a plan means no limit. */
 export function planTable(env: Environment): PlanTable | null {
   const path = env.CUSTOS_PLANS
   if (path === undefined) return null
@@ -77,7 +77,7 @@ function refuseOthers(given: object, names: readonly string[], where: string): v
     throw wrong('CUSTOS_PLANS', `has an unknown limit in ${where}: use ${names.join(', ')}`)
 }
 
-/** Absent or null: no limit. */
+/** Returns null, which means no limit, if the value is absent or null. */
 function wholeNumber(given: unknown, where: string): number | null {
   if (given === undefined || given === null) return null
   if (typeof given === 'number' && Number.isSafeInteger(given) && given >= 0) return given
@@ -125,7 +125,7 @@ const WITNESSES_MAX = 16
 
 const refuse = (rule: string) => wrong('CUSTOS_WITNESSES', rule)
 
-/** Null: the setting is absent. Throws ConfigError for a file that cannot be used. */
+/** Returns null if the setting is absent. Throws ConfigError for an unusable file. */
 export function witnessPolicy(env: Environment): WitnessPolicy | null {
   const path = env.CUSTOS_WITNESSES
   if (path === undefined) return null
@@ -202,8 +202,8 @@ function members(
 }
 
 /**
- * Null: there is none. Certificates alone are for checks of timestamps that are stored. Throws
- * ConfigError for settings that cannot be used.
+ * Returns null if neither setting is present. Certificates alone allow checks of stored timestamps.
+ * Throws ConfigError for unusable settings.
  */
 export function timestampAuthority(env: Environment): TimestampAuthority | null {
   const { CUSTOS_TIMESTAMP_URL: given, CUSTOS_TIMESTAMP_CERTIFICATES: path } = env

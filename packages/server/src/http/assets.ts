@@ -251,7 +251,7 @@ const CONSOLE_UNBUILT = documentOf('Console', [
   'again.</p>',
 ])
 
-/** Compressed when it is first asked for: a start need not wait for a hundred files. */
+/** Compresses on first use, so that a start need not wait for a hundred files. */
 function compressOnce(content: Buffer): () => Buffer {
   let compressed: Buffer | undefined
   return () => {
@@ -260,7 +260,7 @@ function compressOnce(content: Buffer): () => Buffer {
   }
 }
 
-/** The page and the files by their path; before they were built, how to build them. */
+/** The page and the files by path; if they are not built, a page that says how to. */
 export async function loadConsole(dist: URL = CONSOLE_DIST): Promise<ReadonlyMap<string, Asset>> {
   const page = await readOrNull(new URL('index.html', dist))
   const html = { ...asset(PUBLIC_PATHS.console, page ?? CONSOLE_UNBUILT), caching: 'no-store' }
@@ -290,13 +290,13 @@ async function readOrNull(file: URL): Promise<string | null> {
   }
 }
 
-/** Where the console is, for the table of known paths. */
+/** Paths of the console, for the table of known paths. */
 export const CONSOLE_ROUTES = [
   { path: PUBLIC_PATHS.console },
   { path: `${PUBLIC_PATHS.console}/{rest}`, greedy: true },
 ] as const
 
-/** The page's own router knows the addresses below /console; a missing file is no page. */
+/** The page's own router handles paths below /console; a missing file does not get the page. */
 export function bindConsole(
   server: FastifyInstance,
   found: ReadonlyMap<string, Asset>,

@@ -176,7 +176,7 @@ export class RequestIds {
     this.#prefix = ids.hex(4)
   }
 
-  /** The caller's id when it is harmless in a log line, else a new one. */
+  /** The caller's id if it is harmless in a log line, else a new one. */
   of(given: string | string[] | undefined): string {
     if (typeof given === 'string' && FORM.test(given)) return given
     this.#count = (this.#count + 1) % COUNT_END

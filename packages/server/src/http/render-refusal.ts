@@ -113,13 +113,13 @@ function detailList({ extras, message }: Refusal): unknown {
 }
 
 /**
- * The methods an operation is reached by: what answers GET answers HEAD (RFC 9110, 9.3.2), unless a
+ * The methods that reach an operation: HEAD works wherever GET does (RFC 9110, 9.3.2), unless the
  * GET uses something up.
  */
 export const servedMethods = (method: OperationSpec['method'], once = false) =>
   method === 'GET' && !once ? ['GET', 'HEAD'] : [method]
 
-/** A path of the service, with parameters, and the methods it is reached by. */
+/** A path of the service, with parameters, and the methods that it supports. */
 interface Template {
   readonly path: string
   readonly greedy: boolean
@@ -130,12 +130,12 @@ interface Template {
 const NO_SAML =
   'SAML is not offered: docs/sso.md describes a bridge that is an OpenID provider towards Custos'
 
-/** Finds the methods a path has, for 405 and its Allow header. */
+/** Finds the methods of a path, for 405 and its Allow header. */
 export class KnownPaths {
-  /** The more specific first: of several that match, the router takes that one. */
+  /** More specific templates first: if several match, the router uses the first. */
   readonly #templates: readonly Template[]
 
-  /** @param reached operations, and pages, which have GET */
+  /** @param reached operations, and pages, which support GET */
   constructor(
     reached: readonly {
       readonly method?: OperationSpec['method']
@@ -171,8 +171,8 @@ export class KnownPaths {
   }
 
   /**
-   * Methods that a path lacks and that the router would find at a less specific path, as DELETE of
-   * `/v1/reports/stats` at `/v1/reports/{report_id}`.
+   * Methods that a path lacks but that the router would find at a less specific path, such as
+   * DELETE of `/v1/reports/stats` at `/v1/reports/{report_id}`.
    */
   shadowed(): { path: string; greedy: boolean; method: string }[] {
     const wide = this.#templates.filter(({ path }) => path.includes('{'))
@@ -190,7 +190,7 @@ function patternOf(path: string, greedy: boolean): RegExp {
   return new RegExp(`^${greedy ? whole.replace(/\[\^\/\]\+$/, '.+') : whole}/?$`)
 }
 
-/** Sorts a text before a parameter before the rest of a path, from left to right. */
+/** Sort key, segment by segment: fixed text, then a parameter, then the rest of a path. */
 const rankOf = ({ path, greedy }: Template): string =>
   path
     .split('/')
@@ -198,7 +198,7 @@ const rankOf = ({ path, greedy }: Template): string =>
     .join('')
     .replace(/p$/, greedy ? 'z' : 'p')
 
-/** As the router reads it; what cannot be decoded never gets here. */
+/** Decodes as the router does. Text that cannot be decoded never gets here. */
 function decodePath(path: string): string {
   try {
     return decodeURI(path)
@@ -209,12 +209,12 @@ function decodePath(path: string): string {
 
 const escapeText = (path: string): string => path.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
-/** Whatever was asked for: a path or method that does not exist is no label. */
+/** One meter for all unrouted requests: an unknown path or method must not become a label. */
 const unroutedMeter = perKernel((kernel) =>
   kernel.metrics.routeMeter({ id: 'none', method: 'GET', path: 'none' }),
 )
 
-/** Sends a refusal outside an operation; the path is not logged, it may hold anything. */
+/** Sends a refusal outside an operation. Does not log the path, which may contain anything. */
 export function sendUnrouted(
   kernel: Kernel,
   { method = '', headers }: IncomingMessage,
@@ -232,7 +232,7 @@ export function sendUnrouted(
   kernel.logger.info('request', trace_id === undefined ? fields : { ...fields, trace_id })
 }
 
-/** The framework's own complaints under our codes. */
+/** Converts errors of the framework to our refusals. */
 export function refusalOfFramework(error: { statusCode?: number | undefined }): Refusal {
   const codes: Readonly<Record<number, RefusalCode>> = {
     404: 'route_not_found',
@@ -248,7 +248,7 @@ const CLIENT_ERRORS: Readonly<Record<string, readonly [status: number, reason: s
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
 }
 
-/** Answers what could not be parsed as HTTP, as far as the socket still takes it. */
+/** Answers what could not be parsed as HTTP, if the socket is still writable. */
 export function answerClientError(kernel: Kernel, error: { code?: string }, socket: Socket): void {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isStreaming(socket)) return
   if (error.code === 'ECONNRESET' || !socket.writable) {

@@ -3,7 +3,7 @@
 export class LruCache<K, V> {
   readonly #max: number
   readonly #weigh: (value: V) => number
-  /** In the order of their last use: the first is dropped first. */
+  /** Entries in the order of their last use, so that the first is evicted first. */
   readonly #entries = new Map<K, { readonly value: V; readonly weight: number }>()
   #weight = 0
 

@@ -20,7 +20,7 @@ export const includesNamespace = (
   namespace: string | null,
 ): boolean => part.namespace === undefined || part.namespace === namespace
 
-/** null: the root, or no name given. Refuses `rejected` for two names that differ. */
+/** Returns null for the root, or if no name is given. Refuses `rejected` if the names differ. */
 export function parseNamespace(
   tenant_id: string,
   names:

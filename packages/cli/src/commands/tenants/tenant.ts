@@ -173,7 +173,7 @@ async function destruction(custos: Custos, rest: readonly string[]): Promise<voi
   console.log(JSON.stringify(found.certificate))
 }
 
-/** The table, or the address of one tenant. */
+/** Prints the table of clusters, or the address of one tenant. */
 function showClusters(rest: readonly string[], file: string | undefined): void {
   if (rest.length > 1) requirePositionals(rest, 'ID')
   const table = readClusters(tablePath(file))
@@ -194,7 +194,7 @@ function showClusters(rest: readonly string[], file: string | undefined): void {
   if (assigned.length > 0) console.log(`\n${formatTable([['tenant', 'cluster'], ...assigned])}`)
 }
 
-/** The proof alone goes to standard output, so that it can be kept. */
+/** Moves a tenant. Only the proof is written to standard output, so that it can be saved. */
 async function moveTenant(
   rest: readonly string[],
   flags: {

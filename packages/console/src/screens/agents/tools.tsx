@@ -144,12 +144,12 @@ function schemaOf(text: string): Record<string, unknown> {
     if (typeof schema === 'object' && schema !== null && !Array.isArray(schema))
       return { ...schema }
   } catch {
-    // Said below, as of any text that is not an object.
+    // The error below covers this and any text that is not an object.
   }
   throw new Error('The schema of the arguments is not a JSON object')
 }
 
-/** `Name: value`, one a line. */
+/** Parses headers: `Name: value`, one per line. */
 function headersOf(text: string): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const line of text.split('\n').filter((one) => one.trim() !== '')) {
@@ -168,7 +168,7 @@ const draftOf = (tool: Tool | undefined) => ({
   headers: tool?.headers.map((name) => `${name}: `).join('\n') ?? '',
 })
 
-/** Without a tool: of a new one. */
+/** The form of a tool, or of a new one if `tool` is absent. */
 function ToolForm({ tool, done }: { readonly tool?: Tool; readonly done: () => void }) {
   const [texts, setTexts] = useState(() => draftOf(tool))
   const [effect, setEffect] = useState<Tool['effect']>(tool?.effect ?? 'once')

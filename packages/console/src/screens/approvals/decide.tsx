@@ -132,7 +132,7 @@ export function Decide({ request }: { readonly request: ApprovalsRequestReply })
 
 interface DecideFormProps {
   readonly request: ApprovalsRequestReply
-  /** The operations that take a name; null: none may be used. */
+  /** The operations that decide by name; null if the caller may use none. */
   readonly byName: Registry | null
   readonly ownKey: SigningKey | null
   /** Whether the caller may send a signature. */

@@ -76,7 +76,7 @@ const textOfBytes = (bytes: Uint8Array): string => String.fromCharCode(...bytes)
 const hexOfBytes = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** JSON as RFC 8785 writes it. */
+/** Canonical JSON by RFC 8785. */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

@@ -14,11 +14,11 @@ export function Steps(props: { readonly label: string; readonly children: ReactN
   )
 }
 
-/** The heading takes the focus when the step is reached: the keyboard goes on from there. */
+/** The heading gets the focus when the step is reached, so that keyboard use continues there. */
 export function Step(props: {
   readonly title: string
   readonly state: 'done' | 'now' | 'later'
-  /** What was chosen, once the step is done. */
+  /** The choice that was made, shown after the step is done. */
   readonly summary?: ReactNode
   readonly children?: ReactNode
 }) {

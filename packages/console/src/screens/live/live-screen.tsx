@@ -180,13 +180,13 @@ const stepAt = (ms: number): number => Math.ceil(ms / STEP_MS) * STEP_MS
 
 const KEPT = 500
 
-/** An entry as it came, with how many before it did not come. */
+/** A received entry, with the number of missing entries before it. */
 interface HeardEntry {
   readonly entry: StreamedEntry
   readonly missing: number
 }
 
-/** Adds entries in the order in which they came. */
+/** Adds entries in the order in which they arrived. */
 function withEntries(
   heard: readonly HeardEntry[],
   entries: readonly StreamedEntry[],
@@ -201,7 +201,7 @@ function withEntries(
   return [...added.toReversed(), ...heard].slice(0, KEPT)
 }
 
-/** Follows the stream; what comes during a pause waits. */
+/** Follows the stream. Entries that arrive during a pause are queued. */
 function useHeard() {
   const { follow, state } = useLive()
   const [heard, setHeard] = useState<readonly HeardEntry[]>([])

@@ -6,7 +6,7 @@ import { Pill } from '../../parts/display.tsx'
 import css from './log.module.css'
 
 interface ClimbStep {
-  /** Which side of the pair the proof gives. */
+  /** The side of the pair that comes from the proof. */
   readonly given: 'left' | 'right'
   readonly left: string
   readonly right: string
@@ -16,7 +16,7 @@ interface ClimbStep {
 
 /** The hash of an entry, from its members. */
 export const leafOf = (entry: Breadcrumb): string =>
-  // What the service sent is JSON.
+  // The payload is JSON, because the service sent it as JSON.
   breadcrumbId({ ...entry, payload: entry.payload as JsonObject })
 
 /**
@@ -190,7 +190,7 @@ export function InclusionPath({ proof }: { readonly proof: Inclusion }) {
   )
 }
 
-/** Whether the id of an entry is the hash of what it says. */
+/** Shows whether the id of an entry is the hash of its members. */
 export const LeafVerdict = ({ entry, leaf }: { entry: Breadcrumb; leaf: string }) => (
   <Pill tone={leaf === entry.breadcrumb_id ? 'good' : 'bad'}>
     {leaf === entry.breadcrumb_id

@@ -12,9 +12,9 @@ export interface Lens {
   readonly id: string
   readonly title: string
   readonly about: string
-  /** Null: there is nothing to say about the cell. */
+  /** The value of a cell; null if it has none. */
   readonly valueOf: (cell: ManifoldCell) => number | null
-  /** The value of the strongest colour; null: the largest that there is. */
+  /** The value of the strongest colour; null for the largest value that occurs. */
   readonly most: number | null
 }
 

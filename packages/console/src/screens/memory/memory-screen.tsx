@@ -133,7 +133,7 @@ function NewestMemories({ storeId }: { readonly storeId: string }) {
   )
 }
 
-/** The screen shows the error of an act; there is nothing else to do about it. */
+/** Ignores the error of an action, because the screen shows it. */
 const shown = (act: Promise<unknown>): Promise<void> =>
   act.then(
     () => undefined,

@@ -17,7 +17,7 @@ import { type ConfigDraft, ConfigFields, configOf, draftOf } from './config-fiel
 type TypeEntry = GovernancePolicyTypesReply['types'][number]
 
 export function PolicyForm(props: {
-  /** Absent: a new one. */
+  /** The policy to change; absent for a new one. */
   readonly policy?: Policy
   readonly onDone: (policyId: string) => void
 }) {

@@ -5,7 +5,7 @@ import { CodeBlock } from '../../parts/code.tsx'
 import { Section } from '../../parts/page-header.tsx'
 import css from './registries.module.css'
 
-/** A plain table of what is in one record. */
+/** A plain table of the members of one record. */
 export function MemberTable(props: {
   readonly label: string
   readonly headers: readonly string[]

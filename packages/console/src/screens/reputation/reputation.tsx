@@ -193,7 +193,7 @@ const TIER_TONES = {
   unproven: 'plain',
 } as const
 
-/** The dimension that the address names. */
+/** The dimension in the address. */
 const useDimension = (): string => useUrlState('dimension')[0] || DIMENSION
 
 function OneAgent({ handle }: { readonly handle: string }) {
@@ -244,7 +244,7 @@ function AgentBody({ score }: { readonly score: CgrScoreReply }) {
 
 const POINTS = 100
 
-/** The density of the posterior: where the true share of good outcomes probably is. */
+/** Plots the posterior density of the true share of good outcomes. */
 function Posterior({ alpha, beta }: { readonly alpha: number; readonly beta: number }) {
   const logs = Array.from({ length: POINTS - 1 }, (_, i) => {
     const x = (i + 1) / POINTS

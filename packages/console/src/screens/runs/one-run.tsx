@@ -183,7 +183,7 @@ function CancelButton({ run }: { readonly run: Run }) {
   )
 }
 
-/** Reads everything that proves a run, and checks it with the published keys. */
+/** Reads the bundle of a run and verifies it with the published keys. */
 async function verifyHere(runId: string, signal: AbortSignal) {
   const [{ verifyRunBundle }, keys] = await Promise.all([
     import('@custos/proof'),

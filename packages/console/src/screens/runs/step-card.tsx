@@ -49,7 +49,7 @@ export function StepCard(props: {
   readonly open: boolean
 }) {
   const { step, agent, open } = props
-  // The receipt of a step that has ended is signed: nothing that it says is changed.
+  // After a step has ended, its receipt is signed and nothing in it can change.
   const asks = open && step.ended_at === null
   const uncertain = asks ? step.calls.filter(({ state }) => state === 'uncertain') : []
   const waiting = [step, ...step.calls].find(({ state }) => state === 'waiting_hitl')
@@ -135,7 +135,7 @@ function StepText({ step }: { readonly step: RunStep }) {
   )
 }
 
-/** Nothing is chosen for them: a wrong answer cannot be taken back. */
+/** The answers. None is preselected, because a wrong answer cannot be undone. */
 const ANSWERS = [
   ['', 'Choose'],
   ['yes', 'The tool acted'],

@@ -14,7 +14,7 @@ export interface PersonFields {
   /** One session on each line. */
   readonly sessions: string
   readonly exactCase: boolean
-  /** A date, or empty. */
+  /** Date of receipt; may be empty. */
   readonly received: string
 }
 
@@ -34,7 +34,7 @@ const linesOf = (text: string): string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== '')
 
-/** Each line is an alternative: what matches one of them is about the person. */
+/** The search groups. Each line is an alternative, one of which must match. */
 export function groupsOf({ texts, metadata, sessions, exactCase }: PersonFields): FindGroup[] {
   const match = exactCase ? 'exact_case' : 'ignore_case'
   return [
@@ -44,7 +44,7 @@ export function groupsOf({ texts, metadata, sessions, exactCase }: PersonFields)
   ]
 }
 
-// A number may have been written as a number or as a text.
+// A number may be stored as a number or as a text.
 function metadataGroups(line: string): FindGroup[] {
   const at = line.indexOf('=')
   if (at < 1) return []

@@ -28,7 +28,7 @@ import { totalOf } from './request-pills.tsx'
 
 const TITLES = { erase: 'New erasure request', access: 'New access request' } as const
 
-// What identifies the person is kept in this page only: an address would be logged and shared.
+// The person's identification stays in this page and not in the URL, which is logged and shared.
 export function NewRequest({ kind }: { readonly kind: 'erase' | 'access' }) {
   const [person, setPerson] = useState(NOBODY)
   const [preview, setPreview] = useState<SubjectPreview | null>(null)

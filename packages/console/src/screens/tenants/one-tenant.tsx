@@ -148,7 +148,7 @@ function ChangeTenant({ tenant, done }: { readonly tenant: Tenant; readonly done
   )
 }
 
-/** The removal of the rows goes on after the certificate. */
+/** Poll interval: the removal of rows continues after the certificate. */
 const POLL_MS = 2_000
 
 const Offboarding = ({ tenant }: { readonly tenant: Tenant }) =>

@@ -171,7 +171,7 @@ function ChosenMemory({
   )
 }
 
-/** The memories of both sides by number, each with what became of it. */
+/** The memories of both sides by number, each with its difference. */
 function compare(then: readonly Found[], other: readonly Found[]) {
   const now = new Set(other.map(({ ref }) => ref))
   const before = new Set(then.map(({ ref }) => ref))
@@ -193,7 +193,7 @@ const TONES = { same: 'plain', gone: 'warn', new: 'accent' } as const
 
 function Comparison(props: {
   readonly then: readonly Found[]
-  /** Now, or what was pinned. */
+  /** The memories to compare with: those of now or of the pinned times. */
   readonly other: readonly Found[]
   readonly otherName: 'now' | 'pinned'
   readonly storeId: string
@@ -244,10 +244,10 @@ const STEPS = 1_000
 function AxisSlider(props: {
   readonly label: string
   readonly hint: string
-  /** Milliseconds at which something happened. */
+  /** The times of events, in milliseconds. */
   readonly times: readonly number[]
   readonly now: number
-  /** Null: now. */
+  /** The chosen time in milliseconds; null means now. */
   readonly value: number | null
   readonly onChange: (ms: number | null) => void
 }) {

@@ -240,7 +240,7 @@ function Deliveries({ webhookId }: { readonly webhookId: string }) {
   const known = STATES.find((one) => one === status)
   const query: WebhooksDeliveriesQuery = { ...usePage(), ...(known ? { status: known } : {}) }
   const list = useList(webhooksDeliveries, [webhookId, query], ({ deliveries }) => deliveries, {
-    // The log does not say what became of a delivery.
+    // Polled, because the outcome of a delivery is not in the audit log.
     refetchMs: REFETCH_MS,
   })
   return (

@@ -10,6 +10,7 @@ import {
   type TenantChecker,
 } from '../../slices/assurance/index.ts'
 
+type AuditTask = Parameters<TenantChecker['audit']>[0]
 export type AuditWork = Pick<AuditTask, 'api_key' | 'seed'> & { readonly url: string }
 
 /** What a thread posts. */
@@ -26,7 +27,7 @@ const LIMITS = { look_ms: 900_000 }
 
 /** A check took too long, and its thread was terminated. */
 class CheckTimeout extends Error {
-  override readonly name = 'LookTimedOut'
+  override readonly name = 'CheckTimeout'
 }
 
 const FLAGS = ['--disable-warning=ExperimentalWarning']
@@ -67,11 +68,7 @@ export class AssuranceThreads implements TenantChecker {
     }
   }
 
-  async audit({
-    api_key,
-    seed,
-    onStore,
-  }: Parameters<TenantChecker['audit']>[0]): Promise<AuditResult | null> {
+  async audit({ api_key, seed, onStore }: AuditTask): Promise<AuditResult | null> {
     this.#refuseStopped()
     if (this.#url === null) return null
     const work: AuditWork = { url: this.#url, api_key, seed }
@@ -105,7 +102,7 @@ export class AssuranceThreads implements TenantChecker {
     return worker
   }
 
-  /** The first message that is the last one. */
+  /** Resolves with the first message that `isLast` accepts. */
   #next<T>(worker: Worker, onStore?: AuditTask['onStore']): Promise<ThreadReply<T>> {
     return new Promise((resolve, reject) => {
       const read = (reply: ThreadReply<T>) => {

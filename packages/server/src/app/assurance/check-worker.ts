@@ -7,7 +7,7 @@ import { openReadOnly } from '../open/open-read-only.ts'
 import type { ThreadReply } from './assurance-threads.ts'
 import { checkTenantData } from './check-tenant.ts'
 
-// Given by SelfLooker, in the same process.
+// Set by `AssuranceThreads`, in the same process.
 const config: Config = workerData
 
 async function answer(task: CheckTask): Promise<ThreadReply<CheckReport>> {

@@ -24,9 +24,9 @@ export function chooseStarts(seed: string, { name, first, last, count }: Range):
 }
 
 /**
- * Places of a sample; null: there are few enough to check all. Chosen by the first round and kept
- * for those after it: one row more changes every place, and the next round would not see what the
- * first one found.
+ * The places of a sample; null if there are few enough items to check all. The first round chooses
+ * them and later rounds reuse them: one more row would change every place, and the next round would
+ * not see the findings of the first.
  * @param of.there how many there are now
  * @param of.page how many are checked after each place
  */

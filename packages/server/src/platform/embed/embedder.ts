@@ -91,9 +91,9 @@ export interface Embedders {
   readonly default_name: EmbedderName
   /** Names a store may be created with. */
   readonly names: readonly EmbedderName[]
-  /** null: none of that name is configured here, or the name is `none`. */
+  /** Returns null if no embedder of that name is configured, or the name is `none`. */
   find(name: string): Embedder | null
-  /** The space that vectors of the named embedder are in at present; null where there is none. */
+  /** The current space of the named embedder, or null if there is none. */
   spaceOf(name: string): Space | null
 }
 
@@ -102,7 +102,7 @@ export interface Space {
   readonly mark: number
 }
 
-/** Throws where the default is not among them. `none` is always there. */
+/** Throws if the default is not among them. `none` is always available. */
 export function embeddersOf(
   default_name: EmbedderName,
   made: ReadonlyMap<EmbedderName, Embedder>,

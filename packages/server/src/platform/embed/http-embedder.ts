@@ -52,7 +52,7 @@ interface Call {
   readonly signal: AbortSignal | undefined
   /** True if a larger batch has used all attempts: failures that a text may cause are final. */
   readonly tried: boolean
-  /** Whether the service takes a harmless word: then what it failed at lies in the texts. */
+  /** Whether the service embeds a harmless word; if it does, failures are caused by the texts. */
   readonly proof: { asked: Promise<void> | null; works: boolean }
 }
 

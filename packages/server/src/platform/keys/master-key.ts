@@ -42,7 +42,7 @@ function readKeyFile(path: string): Buffer {
   return parseMasterKey(readFileSync(path, 'utf8').trim(), `${path}: the`)
 }
 
-// Of two first starts at once one wins and the other uses the winner's key.
+// If two first starts race, one creates the key and the other uses it.
 function generateKeyFile(data_dir: string, path: string): ReturnType<typeof loadMasterKey> {
   mkdirSync(data_dir, { recursive: true, mode: 0o700 })
   const key = randomBytes(KEY_BYTES)

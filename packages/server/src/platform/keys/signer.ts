@@ -42,7 +42,7 @@ function withPublicKey(private_key: KeyObject): SigningKey {
   return { key_id: keyIdOf(public_key), public_key, private_key }
 }
 
-/** First 8 bytes of SHA-256(public key), lower hex, as @custos/proof names keys. */
+/** First 8 bytes of SHA-256(public key), lower hex: the key name that @custos/proof uses. */
 function keyIdOf(public_key: Uint8Array): string {
   return createHash('sha256').update(public_key).digest('hex').slice(0, 16)
 }
@@ -78,7 +78,7 @@ export interface OwnSigner {
   /** 32 bytes. */
   readonly public_key: Buffer
   readonly key_id: string
-  /** The key was made by this call. */
+  /** True if this call created the key. */
   readonly created: boolean
   /** 64 bytes. */
   sign(message: Uint8Array): Buffer
@@ -86,7 +86,7 @@ export interface OwnSigner {
 
 /**
  * Loads the key from the file, or creates the file with mode 0600. Without a path the key is new
- * and lost when the process ends. Throws `bad_signing_key` for a file without such a key.
+ * and lost when the process ends. Throws `bad_signing_key` if the file has no such key.
  */
 export function openOwnSigner(path?: string): OwnSigner {
   if (path === undefined) return asSigner(signingKeyOf(newSeed()), true)
@@ -110,7 +110,7 @@ function parsePem(path: string): KeyObject {
     const key = createPrivateKey({ key: pem, format: 'pem' })
     if (key.asymmetricKeyType === 'ed25519') return key
   } catch {
-    // The error below does not repeat what a parser says about a private key.
+    // The error below replaces the parser's, which might quote the private key.
   }
   throw new KeyringError('bad_signing_key', `${path} is not an Ed25519 private key in PEM`)
 }

@@ -3,7 +3,7 @@
 import type { OperationSpec } from '@custos/contract'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** What is counted as an operation: a row of the contract, or a route outside of it. */
+/** The labels of a request: a row of the contract, or a route outside of it. */
 type MeasuredRoute = Pick<OperationSpec, 'id' | 'method' | 'path'>
 
 /** Counts the requests of one operation. */
@@ -60,7 +60,7 @@ const GAUGES = [
   },
 ] as const
 
-/** Of the process, whatever it serves; collected from the first time they are asked for. */
+/** Metrics of the process, independent of the server. Collected from the first scrape on. */
 let processRegistry: Registry | undefined
 
 function processMetrics(): Registry {

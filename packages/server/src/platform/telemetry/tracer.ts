@@ -144,7 +144,7 @@ async function loadPackages() {
   }
 }
 
-/** `gen_ai.operation.name` of the operations that the conventions have a name for. */
+/** `gen_ai.operation.name` of the operations that have a name in the conventions. */
 const MEMORY_OPERATIONS: Readonly<Record<string, string>> = {
   'memory.create_store': 'create_memory_store',
   'memory.delete_store': 'delete_memory_store',
@@ -162,7 +162,7 @@ const MEMORY_OPERATIONS: Readonly<Record<string, string>> = {
 
 const FIGURES = ['log_seq', 'tokens_used', 'budget_tokens'] as const
 
-/** Refusals that say what the policies decided. */
+/** Refusal codes that express a policy decision. */
 const POLICY_RESULTS: Readonly<Record<string, string>> = {
   policy_denied: 'denied',
   approval_required: 'escalated',
@@ -174,9 +174,9 @@ interface EndedOperation {
   readonly started_ms: number
   readonly request_id: string
   readonly status: number
-  /** The code of the refusal; null: there was none. */
+  /** The code of the refusal, or null. */
   readonly error: string | null
-  /** Of the path; what was refused may be any text, and is left out. */
+  /** Path parameters. Those of a refused request may be any text and are not recorded. */
   readonly params: unknown
   readonly reply: unknown
 }
@@ -204,7 +204,7 @@ function errorOf(code: string): Attributes {
   return { 'error.type': code, ...(result !== undefined && { 'custos.policy.result': result }) }
 }
 
-/** Ids that exist and numbers: a request that was answered named no other store. */
+/** Only ids that exist, and numbers: a request that succeeded named an existing store. */
 function resultOf({ params, reply }: EndedOperation): Attributes {
   const attributes: Attributes = {}
   const { store_id } = Object(params)

@@ -77,7 +77,7 @@ export const requests: Handler<typeof contract.requests> = async (call, { query 
   )
 }
 
-/** Refuses `request_not_found`. */
+/** Loads a request. Refuses `request_not_found`. */
 async function loadRequest(call: Call, request_id: string): Promise<OpenApproval> {
   const { kernel, tenant_id } = call
   const row = await kernel.db.read(tenant_id, (db) => findApproval(db, request_id))
@@ -88,7 +88,7 @@ async function loadRequest(call: Call, request_id: string): Promise<OpenApproval
 /** The bytes that an approver signs together with the decision, as hex. */
 const contextHex = ({ content }: OpenApproval): string => toHex(canonicalBytes(content.context))
 
-/** The signed record of the decision, with its signed bytes; null before the decision. */
+/** The signed record of the decision with its signed bytes, or `null` before the decision. */
 function signedRecordOf({ content: { record } }: OpenApproval): JsonObject | null {
   if (record === null) return null
   return { ...record, signed_bytes: toBase64(signedBytes('approval', record)) }
@@ -131,7 +131,7 @@ function policiesOf({ row, content }: OpenApproval): ApprovalRequestWithContext[
   })
 }
 
-/** The state of an approval request; past its deadline it is expired, whatever its row says. */
+/** The state of a request. Past its deadline it is expired, whatever its row says. */
 function stateOf(
   { state, expires_us }: OpenApproval['row'],
   now_us: number,
@@ -221,7 +221,7 @@ export const attest: Handler<typeof contract.attest> = async (call, { params, bo
   }
 }
 
-/** Refuses, in the unit of work, an approver who was revoked meanwhile. */
+/** Refuses an approver who was revoked meanwhile. Runs in the unit of work. */
 const requireActive = (approver_id: string) => async (tx: Tx) => {
   const row = await findApprover(tx, approver_id)
   if (row?.active !== 1) throw new Refusal('approver_not_found')
@@ -261,14 +261,14 @@ const REGISTRIES: Readonly<Partial<Record<RecordKind, Registry>>> = {
   landing: landingRegistry,
 }
 
-/** The registry of a kind of record that waits. */
+/** The registry of a kind of record that can wait. */
 export function registryOf(kind: RecordKind): Registry {
   const registry = REGISTRIES[kind]
   assert(registry, `a ${kind} never waits`)
   return registry
 }
 
-/** GET /v1/hitl/requests/{request_id}/verify: the record of a decision, recomputed. */
+/** GET /v1/hitl/requests/{request_id}/verify: verifies the record of a decision. */
 export const verify: Handler<typeof contract.verify> = async (call, { params }) => {
   const opened = await loadRequest(call, params.request_id)
   const { row } = opened
@@ -308,7 +308,7 @@ const refuted = (name: string, detail: string): Check => ({ name, ok: false, det
 const checked = (name: string, ok: boolean, detail: string): Check =>
   ok ? { name, ok } : refuted(name, detail)
 
-/** The row, the sealed request and the signed record agree. */
+/** Whether the row, the sealed request and the signed record agree. */
 function checkRequest(
   tenant_id: string,
   { row, content }: OpenApproval,
@@ -334,7 +334,7 @@ const MEMBERS = [
   'proposal_digest',
 ] as const satisfies readonly (keyof ApprovalMember)[]
 
-/** What was approved is what was issued, and it names this decision. */
+/** Whether the issued record is the one that was approved, and names this decision. */
 async function checkIssued(
   { kernel, tenant_id }: Call,
   { row }: OpenApproval,
@@ -351,7 +351,7 @@ async function checkIssued(
   return [checked('issued_record', same, 'is not the one that was approved')]
 }
 
-/** The key that signed is the one the service knows of the approver. */
+/** Whether the signature was made with the approver's enrolled key. */
 async function checkKey({ kernel, tenant_id }: Call, record: JsonObject): Promise<Check[]> {
   const signer = attestedBy(record)
   if (signer === null) return []

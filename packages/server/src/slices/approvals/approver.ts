@@ -30,7 +30,7 @@ export const approverColumn = sealedColumn({
   payload: jsonPayload<ApproverContent>(),
 })
 
-/** Opens approvers in the order of `rows`. Refuses while one of them does not open. */
+/** Opens approvers in the order of `rows`. Refuses if one of them does not open. */
 export const openApprovers = (kernel: Kernel, tenant_id: string, rows: readonly ApproverRow[]) =>
   approverColumn.loadAll(kernel, tenant_id, rows, 'an approver')
 

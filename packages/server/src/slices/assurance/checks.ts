@@ -32,7 +32,7 @@ export type Results = Readonly<Partial<Record<AssuranceCheck, CheckResult>>>
 /** `metrics` is the only check that a caller can name and that has no implementation. */
 const NOT_MEASURED = notChecked('no error rates or latencies are measured of one tenant')
 
-/** Under the checks' own names, and under the others they were asked for by. */
+/** Results by check name, and also by each alias that was asked for. */
 function resultsByName(names: readonly CheckName[], results: Results): Record<string, CheckResult> {
   const named: Record<string, CheckResult> = { ...results }
   for (const name of names)
@@ -61,7 +61,7 @@ export function decideStatus(results: Results, drift: readonly DriftEvent[]): As
   return drift.length > 0 ? 'drift' : 'pass'
 }
 
-// Parses texts that this slice has written, with values from the contract.
+// Parses texts that this slice wrote from values of the contract.
 
 export function namesOf({ checks }: { readonly checks: string }): CheckName[] {
   const names: CheckName[] = JSON.parse(checks)

@@ -350,7 +350,7 @@ function logDrift(
   return [changed('chain', 'the log began otherwise', [before.root_hash, baseline_root])]
 }
 
-/** An erased fact leaves a tombstone, so that their sum never falls; nor does any of the others. */
+/** Counts that never fall. An erased fact leaves a tombstone, so only their sum is compared. */
 const KEPT: readonly (readonly [string, readonly (keyof TenantObservation['counts'])[], string])[] =
   [
     ['ledger', ['facts', 'tombstones'], 'facts are gone that no tombstone stands for'],

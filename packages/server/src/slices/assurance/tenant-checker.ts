@@ -85,14 +85,14 @@ export function checkerOf(kernel: Kernel): TenantChecker {
 
 /** The scopes that the suite needs to create, fill, read and delete stores. */
 const SCOPES: readonly Scope[] = ['memory:read', 'memory:write', 'memory:admin']
-/** Longer than a run takes; after it the credential is nobody's. */
+/** The lifetime of the credential, longer than any run takes. */
 const KEY_US = 900_000_000
-/** The suite takes a count; the seed's first digits are one. */
+/** The suite takes an integer seed, so it gets the first digits of the run's seed. */
 const SEED_DIGITS = 12
 
 /** `audit` null: the suite could not run, or test anything. */
 export async function auditTenant(kernel: Kernel, tenant_id: string, run: RunRow) {
-  // Without its key nothing would come of the work.
+  // Fails early without a signing key, which the result needs.
   kernel.keyring.signer('record')
   const audited = await runSuite(kernel, tenant_id, run)
   if (typeof audited === 'string') return { result: notChecked(audited), audit: null }
@@ -146,7 +146,7 @@ class Notes {
 
   add(store_id: string): void {
     this.#store_ids.push(store_id)
-    // One that fails is the next one's to make up for.
+    // A failed write is made up for by the next, which writes all ids.
     this.#last = this.#last.then(this.#write).catch(() => {})
   }
 
@@ -160,7 +160,7 @@ const DETAIL = 'the conformance suite over HTTP, in stores of its own'
 const NOTHING_TESTED =
   'the suite could test nothing: no audit is made of it. Does a policy keep it out?'
 
-/** The declared capabilities that this run did not test; the signed result has the reasons. */
+/** Names the declared capabilities this run did not test; the signed result has the reasons. */
 function untested(capabilities: AuditMeasure['capabilities']): string {
   const names = capabilities.filter(({ verdict }) => verdict === 'not_tested')
   if (names.length === 0) return ''
@@ -192,19 +192,19 @@ function resultOf({ capabilities, passed, tested }: AuditMeasure): CheckResult {
   }
 }
 
-/** Stores that are still there are deleted as anybody's would be; the others are gone already. */
+/** Deletes the stores that the suite left, as a caller would. The others are already gone. */
 export async function takeAway(
   kernel: Kernel,
   tenant_id: string,
   { scratch }: Pick<RunRow, 'scratch'>,
 ): Promise<void> {
-  // Written by Notes.
+  // Written by `Notes`.
   const store_ids: string[] = scratch === null ? [] : JSON.parse(scratch)
   for (const store_id of store_ids)
     try {
       await kernel.db.transact(tenant_id, (tx) => startStoreDeletion(kernel, tx, store_id))
     } catch (error) {
-      // One that cannot go, as under a hold, keeps none of the others.
+      // A store that cannot be deleted, such as one on hold, does not stop the others.
       const reason = error instanceof Error ? error.name : 'unknown'
       kernel.logger.warn('assurance.store_left', { store_id, reason })
     }

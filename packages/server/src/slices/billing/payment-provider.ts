@@ -78,9 +78,9 @@ type Fields = Readonly<Record<string, unknown>>
 const DAY_S = 86_400
 const MONTH_S = 30 * DAY_S
 const BODY_BYTES_MAX = 64 * 1024
-/** How long an identifier of usage is known. */
+/** How long the identifier of a usage event deduplicates. */
 const IDENTIFIER_S = DAY_S
-/** Older usage is not taken. */
+/** Older usage is rejected. */
 const EVENT_AGE_MAX_S = 35 * DAY_S
 
 /**
@@ -129,7 +129,7 @@ export class LoopbackProvider {
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  /** The sum of the usage of a customer. */
+  /** The total usage of a customer. */
   usageOf(customer: string): number {
     const own = this.#usage.filter((event) => event.customer === customer)
     return own.reduce((sum, { value }) => sum + value, 0)
@@ -147,7 +147,7 @@ export class LoopbackProvider {
     return this.#subscriptions.get(id)
   }
 
-  /** Pays a checkout, as its page does; the id of the subscription. */
+  /** Pays a checkout like its page does, and returns the id of the subscription. */
   async pay(session_id: string): Promise<string> {
     const session = this.#checkouts.get(session_id)
     if (!session) throw new Error('no such checkout')
@@ -171,7 +171,7 @@ export class LoopbackProvider {
     return subscription
   }
 
-  /** Changes a subscription, as a failed payment or an end does, and tells it. */
+  /** Changes a subscription, like a failed payment or an end does, and sends the event. */
   async change(subscription_id: string, changes: Fields): Promise<void> {
     const before = this.#subscriptions.get(subscription_id)
     if (!before) throw new Error('no such subscription')
@@ -181,7 +181,7 @@ export class LoopbackProvider {
     await this.#send(`customer.subscription.${ended ? 'deleted' : 'updated'}`, after)
   }
 
-  /** An event as it is sent. */
+  /** The body of an event as it is sent. */
   event(type: string, object: Fields): string {
     const head = { id: newId('evt'), object: 'event', type, created: this.#now_s() }
     return JSON.stringify({ ...head, data: { object } })
@@ -192,7 +192,7 @@ export class LoopbackProvider {
     const body = this.event(type, object)
     const { url, secret } = this.#target
     const headers = { 'stripe-signature': signEvent(body, secret, this.#now_s()) }
-    // A lost event is found by the timer that asks about every subscription.
+    // If an event is lost, the reconciliation timer still finds the change.
     await fetch(url, { method: 'POST', headers, body }).catch(() => {})
   }
 
@@ -306,7 +306,7 @@ export class LoopbackProvider {
   }
 }
 
-/** Method, path, the id at its end, and what is done with it. */
+/** Matches the method, the path and the id at the path's end. */
 const REQUEST = new RegExp(
   '^(\\w+) (/pay|/v1/[a-z_/]*?[a-z_]+)' +
     '(?:/([a-z]+_[0-9a-f]+)(?:/event_summaries|(/expire))?)?$',

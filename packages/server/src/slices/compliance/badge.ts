@@ -14,7 +14,7 @@ const FONTS = 'Verdana,Geneva,DejaVu Sans,sans-serif'
 
 const SVG_COLORS = { lightgrey: '#9e9e9e', brightgreen: '#4c1', red: '#e05d44' } as const
 
-/** @param rate_e6 of the newest audit, in millionths; null: there is none */
+/** @param rate_e6 the rate of the newest audit, in millionths. `null` if there is no audit. */
 export function badgeJson(rate_e6: number | null): ReplyOf<typeof compliance.badge_json> {
   const badge = { schemaVersion: 1, label: LABEL } as const
   if (rate_e6 === null) return { ...badge, message: 'not audited', color: 'lightgrey' }

@@ -37,7 +37,7 @@ export interface AuditMeasure {
   readonly tested: number
 }
 
-/** Signs before the unit of work that stores it, and verifies before anybody sees it. */
+/** Signs before the unit of work that stores the audit, and verifies before it is published. */
 export async function signAudit(
   kernel: Kernel,
   tenant_id: string,
@@ -68,7 +68,7 @@ export async function signAudit(
   return { audit_id, audited_us, record, record_digest, measured }
 }
 
-/** In the unit of work that ends the run. */
+/** Runs in the unit of work that ends the run. */
 export async function recordAudit(
   tx: Tx,
   run_id: string,

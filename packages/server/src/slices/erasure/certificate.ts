@@ -78,7 +78,7 @@ export async function signStatement(
   return stored
 }
 
-/** Lower hex SHA-256 of the signed bytes: what the log carries about a certificate. */
+/** Lower-case hex SHA-256 of the signed bytes, which the log carries for a certificate. */
 export function certificateDigest(stored: StoredCertificate): string {
   const { signature: _, public_key: _key, key_id: _id, ...statement } = stored
   return toHex(sha256(certificateBytes(statement)))

@@ -231,7 +231,7 @@ function reportUnproven(
 }
 
 interface SigningInput extends RecordedErasure, AppliedPlans {
-  /** Stores whose texts were given to an embedding service outside. */
+  /** Stores whose texts were sent to an external embedding service. */
   readonly sent: ReadonlySet<string>
   readonly observed: ReadonlyMap<number, FactVerification>
   readonly completed_us: number

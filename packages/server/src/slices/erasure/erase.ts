@@ -373,9 +373,9 @@ interface EraseFactsRequest {
 }
 
 /**
- * Erases a batch of memories for a job. Safe to run again after any failure: what is erased by then
- * has a certificate. A ref in none of the answers was no memory, or no longer is one. Refuses
- * `no_signing_key` before anything is done.
+ * Erases a batch of memories for a job. Safe to run again after any failure: memories erased by
+ * then have certificates. A ref that is in no result never was a memory or no longer is one.
+ * Refuses `no_signing_key` before it changes anything.
  * @returns by ref the ids of the certificates, also where another request had erased it before; in
  * `unproven` what a read path still shows: no certificate, requested until a later try finds it
  * gone

@@ -200,7 +200,7 @@ export async function finishText(
   })
 }
 
-/** Reads the record and its secret again. */
+/** Reads the record and its secret again to verify the redaction. */
 async function observeText(
   kernel: Kernel,
   tenant_id: string,

@@ -43,18 +43,18 @@ import { redact } from './redact.ts'
 
 const STORE_ERASE = 'store.erase'
 
-/** Below the limit on purpose: a unit of this size keeps other writers waiting under 0.1 s. */
+/** Deliberately below the limit: a unit of this size delays other writers by less than 0.1 s. */
 const FACTS_PER_BATCH = Math.min(200, limits.store_delete_facts_per_transaction)
 
 interface StoreErasure {
   readonly store_id: string
-  /** Number of the secret the store's own description is sealed with. */
+  /** Number of the secret that the store's description is sealed under. */
   readonly secret_no: number
   readonly facts: number
   readonly reasons: ErasureReasons
 }
 
-/** Only this file writes payloads. */
+/** Only this file writes these payloads. */
 function parsePayload(payload: Readonly<Record<string, unknown>>): StoreErasure {
   const { store_id, secret_no, facts, legal_basis, requested_by } = payload
   return {
@@ -68,7 +68,7 @@ function parsePayload(payload: Readonly<Record<string, unknown>>): StoreErasure 
   }
 }
 
-/** Safe to run again from the start: what is erased is no longer listed. */
+/** Safe to run again from the start: erased memories are no longer listed. */
 const storeEraser =
   (kernel: Kernel): JobRunner =>
   async (context) => {
@@ -96,7 +96,7 @@ async function reportProgress(
   await progress(Math.max(0, erasure.facts - left), erasure.facts)
 }
 
-/** How many memories were erased; 0: none is left. */
+/** Returns how many memories were erased; 0 if none is left. */
 async function eraseBatch(
   kernel: Kernel,
   tenant_id: string,
@@ -133,7 +133,7 @@ async function removeStore(
   })
 }
 
-/** While the job is open, another request answers the same job; after a failed one, a new job. */
+/** While a job is open, further requests return that job; after a failed job, a new one is made. */
 const deleteStore: Handler<(typeof memoryErasure)['delete_store']> = async (call, { params }) => {
   const { store_id } = params
   erasureSigner(call.kernel)
@@ -145,7 +145,7 @@ const deleteStore: Handler<(typeof memoryErasure)['delete_store']> = async (call
   })
 }
 
-/** Null: there is no such store. */
+/** Returns `null` if there is no such store. */
 export async function startStoreDeletion(kernel: Kernel, tx: Tx, store_id: string) {
   const store = await findStore(tx, store_id)
   if (!store) return null
@@ -162,7 +162,7 @@ export async function startStoreDeletion(kernel: Kernel, tx: Tx, store_id: strin
 
 async function findOpenJob(db: TenantDb, store_id: string): Promise<string | null> {
   const jobs = await listNewestJobs(db, STORE_ERASE)
-  // The payload is written above.
+  // `startStoreDeletion` above wrote the payload.
   const ofStore = jobs.filter((job) => JSON.parse(job.payload).store_id === store_id)
   const open = ofStore.find(({ state }) => state === 'queued' || state === 'running')
   return open?.job_id ?? null

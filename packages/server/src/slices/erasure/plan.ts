@@ -129,7 +129,7 @@ export const ERASURE_STEPS = [
   'completed',
 ] as const
 
-/** A point that crash tests stop at; does nothing in service. */
+/** Reports a step to crash tests; does nothing in service. */
 export async function reportStep(
   kernel: Kernel,
   step: (typeof ERASURE_STEPS)[number],

@@ -135,7 +135,7 @@ function isReachable(request: EraseRequest, store_id: string | null): boolean {
   return allowed_stores.length === 0 || allowed_stores.includes(store_id)
 }
 
-/** 1..500 marked subjects of one tenant. */
+/** 1 to 500 marked subjects of one tenant. */
 export interface ErasureBatch {
   readonly marked: readonly MarkedSubject[]
   readonly requested_us: number
@@ -235,7 +235,7 @@ interface FactPlans {
   /** Planned changes to decisions, already durable; `null` if no decision used the memories. */
   readonly parts: WrittenScrub | null
   readonly known: RecordedErasure['known']
-  /** Secrets of the index snapshots that may hold the memories. */
+  /** Secrets of index snapshots that may hold the memories. */
   readonly snapshots: Awaited<ReturnType<typeof findIndexSecrets>>
 }
 

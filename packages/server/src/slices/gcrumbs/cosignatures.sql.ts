@@ -49,7 +49,7 @@ export const listCosignaturesAfter = (db: TenantDb, epoch_number: number, limit:
       .limit(limit),
   )
 
-/** Of two cosignatures of one witness on one epoch the first is kept. */
+/** Keeps the first cosignature of a witness on an epoch. */
 export const insertCosignature = (tx: Tx, row: Row<'cosignatures'>) =>
   tx.run(
     insertInto(tx, 'cosignatures', row).onConflict((c) =>

@@ -2,9 +2,9 @@
 // satisfy the witness policy, and the jobs that obtain them: each witness cosigns the newest one
 // (C2SP tlog-witness, add-checkpoint), and an authority dates it (RFC 3161).
 //
-// One standing job of each kind for each tenant, in the queue of outbound work. A witness keeps
-// nothing waiting but its job. An older checkpoint that has no timestamp is dated by that of a
-// newer one, whose log extends its own.
+// Each tenant has one standing job of each kind, in the queue of outbound work. A slow witness
+// delays only its job. The timestamp of a newer checkpoint also dates older ones without a
+// timestamp, because its log extends theirs.
 
 import type { X509Certificate } from 'node:crypto'
 import type { Epoch } from '@custos/contract'
@@ -39,7 +39,7 @@ import { prefixPath } from './tree.ts'
 
 const OFFER_EPOCHS = 'epochs.offer'
 const STAMP_EPOCHS = 'epochs.timestamp'
-/** Kinds of jobs that go on after their tenant was destroyed: the log stays. Without payload. */
+/** Kinds of jobs that continue after their tenant is destroyed, as the log stays. No payload. */
 export const LOG_JOBS = [OFFER_EPOCHS, STAMP_EPOCHS]
 
 const SECOND_US = 1_000_000
@@ -126,9 +126,9 @@ export async function storeEpoch({ settings, jobs }: Kernel, tx: Tx, epoch: Epoc
 }
 
 const NONCE_BYTES = 8
-/** A token has the certificates of its authority; with four of them it has some 8 KiB. */
+/** A token contains the certificates of its authority; with four of them it has about 8 KiB. */
 const REPLY_BYTES_MAX = 32 * 1024
-/** How far the clock of the authority may be from ours. */
+/** Maximum difference between the clocks of the authority and of the service. */
 const OFF_US_MAX = 600 * 1_000_000
 
 export function registerLogJobs(kernel: Kernel): void {
@@ -136,7 +136,7 @@ export function registerLogJobs(kernel: Kernel): void {
   kernel.jobs.register(STAMP_EPOCHS, epochStamper(kernel), { queue: 'outbound' })
 }
 
-/** Waits until it is woken once the newest epoch has a timestamp. */
+/** Waits to be woken once the newest epoch has a timestamp. */
 const epochStamper =
   (kernel: Kernel): JobRunner =>
   async ({ job: { tenant_id }, signal, ...context }) => {
@@ -198,9 +198,9 @@ async function stamp(
 }
 
 const WITNESS_REPLY_BYTES_MAX = 4 * 1024
-/** A witness that names another size each time is given up until the next offer. */
+/** A witness that reports another size each time is abandoned until the next offer. */
 const TRIES_MAX = 3
-/** How far the clock of a witness may be ahead. */
+/** Maximum that the clock of a witness may be ahead. */
 const AHEAD_S_MAX = 600
 
 interface EpochOffer {
@@ -210,7 +210,7 @@ interface EpochOffer {
   readonly signal: AbortSignal
 }
 
-/** Waits until it is woken once every witness has cosigned the newest epoch. */
+/** Waits to be woken once every witness has cosigned the newest epoch. */
 const epochOfferer =
   (kernel: Kernel): JobRunner =>
   async ({ job: { tenant_id }, signal, ...context }) => {
@@ -226,13 +226,13 @@ const epochOfferer =
     const offers = left.map((witness) => offer(kernel, { tenant_id, epoch, witness, signal }))
     const ended = await Promise.allSettled(offers)
     if (context.stopping) return { again_ms: 0 }
-    // What the data store refused is tried again like what a witness refused.
+    // A refusal of the data store is retried like a refusal of a witness.
     const missing = ended.filter((each) => each.status === 'rejected' || !each.value)
     if (missing.length === 0) return { again_ms: null }
     return { again_ms: retryDelayMs(kernel, epoch) }
   }
 
-/** Whether the witness cosigned it. What it did otherwise is logged and changes nothing. */
+/** Returns whether the witness cosigned the epoch. Other results are logged and change nothing. */
 async function offer(kernel: Kernel, given: EpochOffer): Promise<boolean> {
   const reason = await sendOffer(kernel, given)
   if (reason === null) return true
@@ -269,7 +269,7 @@ async function sendOffer(kernel: Kernel, given: EpochOffer): Promise<string | nu
     if (status !== 409) return `status_${status}`
     const told = /^(?:0|[1-9][0-9]{0,15})\n$/.test(text) ? Number(text) : Number.NaN
     if (!Number.isSafeInteger(told)) return 'conflict'
-    // It cosigned a tree of this size with another root.
+    // The witness cosigned a tree of this size with another root.
     if (told === old_size) return 'conflict'
     if (told > epoch.tree_size) return 'witness_ahead'
     old_size = told
@@ -315,7 +315,7 @@ async function verifyReply(checkpoint: string, key: string, lines: string) {
     const [verdict] = await verifyCosignatures(appendLines(checkpoint, lines), [key])
     return verdict
   } catch {
-    // The lines are the witness's.
+    // A witness controls these lines.
     return undefined
   }
 }

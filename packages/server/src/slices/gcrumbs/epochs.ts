@@ -269,7 +269,7 @@ export const roll: Handler<typeof gcrumbs.roll> = async (call) => {
   if (repeated === null) return rollEpoch(call.kernel, call.tenant_id)
   const answer = await findAnswer(call, repeated)
   if (answer) return answer
-  // The first request has not signed yet, or was cut off before it could.
+  // The first request has not signed yet, or was interrupted before it could.
   const epoch = await rollEpoch(call.kernel, call.tenant_id)
   return (await findAnswer(call, repeated)) ?? epoch
 }
@@ -353,8 +353,8 @@ export async function generationAt(db: TenantDb, seq: number): Promise<number> {
   return last ? restoredGeneration(last) : 0
 }
 
-/** The generation that an entry `log.restored` begins. */
+/** The generation that a `log.restored` entry begins. */
 export function restoredGeneration({ record }: Pick<Row<'breadcrumbs'>, 'record'>): number {
-  // Written by appendCrumb only.
+  // Only `appendCrumb` writes records.
   return (JSON.parse(record) as { payload: EventPayload<'log.restored'> }).payload.generation
 }

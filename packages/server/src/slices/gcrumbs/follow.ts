@@ -112,7 +112,7 @@ export function followLog(
 
 export interface LogPage {
   readonly entries: Awaited<ReturnType<typeof listEntries>>
-  /** The position the next page begins at: everything before it was looked at. */
+  /** The position of the next page; everything before it has been scanned. */
   readonly next_seq: number
   /** End of the log in the same snapshot. Nothing is left once `next_seq` equals its size. */
   readonly end: LogEnd

@@ -50,9 +50,9 @@ import { auditPath, prefixPath } from './tree.ts'
 import { type LogVerdict, UNVERIFIED, type VerifiedState } from './verify-log.ts'
 import type { verify as verifyTask } from './verify-worker.ts'
 
-/** An entry as shown: the leaf's text plus its hash as id. */
+/** An entry as replies show it: the JSON of its leaf, with the leaf's hash as id. */
 export function showCrumb(row: Row<'breadcrumbs'>): Breadcrumb {
-  // Written by appendCrumb only, in exactly this shape.
+  // `appendCrumb` writes records in exactly this shape.
   const record = JSON.parse(row.record) as Omit<Breadcrumb, 'breadcrumb_id'>
   return { breadcrumb_id: toHex(row.breadcrumb_id), ...record }
 }

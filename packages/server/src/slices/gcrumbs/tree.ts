@@ -127,7 +127,7 @@ export async function fitsLog(db: TenantDb, stored: StoredCheckpoint | null): Pr
   return fitsHead(head, stored) ?? sameRoot(stored, await treeRoot(db, stored.tree_size))
 }
 
-/** The same where the head alone says it; null: the tree has to be looked at. */
+/** The same, from the head alone; `null` if the tree must be read. */
 export function fitsHead(
   head: Row<'chain_heads'> | undefined,
   stored: StoredCheckpoint,

@@ -28,7 +28,7 @@ import { actionOf, openPolicies, type PolicyPayload, typeOf, UNREADABLE } from '
 const WHERE = ['body', 'config'] as const
 const shapes = new Map<PolicyType, Shape>()
 
-/** Refuses `validation` in the shape of every other field of the body. */
+/** Refuses `validation` in the same form as for other fields of the body. */
 async function assertConfig(
   policy_type: PolicyType,
   config: PolicyPayload['config'],
@@ -63,7 +63,7 @@ async function check<T extends PolicyType>(
   policy_type: T,
   config: PolicyPayload['config'],
 ): Promise<void> {
-  // The schema of its type has just been checked.
+  // The schema of the policy type was checked above.
   await checks[policy_type]?.(config as PolicyConfig<T>)
 }
 
@@ -92,7 +92,7 @@ function assertConstraint(config: PolicyConfig<'world_model_constraint'>): void 
   throw invalid(['require_params'], 'name require_params, deny_if, or both', 'too_short')
 }
 
-/** Refuses names of operations that no request will ever have. */
+/** Refuses operation names that no request can have. */
 function assertOperations({ operations }: PolicyPayload['config']): void {
   if (!Array.isArray(operations)) return
   for (const [i, name] of operations.entries()) {

@@ -157,7 +157,7 @@ const lengthOf = (value: unknown): number => (typeof value === 'string' ? value.
 
 type Member = readonly [policy_id: string, version: number]
 
-/** Which policies a set had, in the order of evaluation. */
+/** The policies in each set, in the order of evaluation. */
 export class Members {
   readonly #known = new Map<number, readonly Member[]>()
 
@@ -165,7 +165,7 @@ export class Members {
     const sets = new Set(rows.map(({ policy_set }) => policy_set))
     const unknown = [...sets].filter((policy_set) => !this.#known.has(policy_set))
     if (unknown.length === 0) return
-    // Written with the set.
+    // Written together with the set.
     for (const { policy_set, members } of await findMembers(db, unknown)) {
       const pairs: Member[] = JSON.parse(members)
       this.#known.set(policy_set, pairs)
@@ -177,17 +177,17 @@ export class Members {
   }
 }
 
-/** One outcome of a row. */
+/** The position of one outcome in a row. */
 export interface OutcomePosition {
   readonly row: EvaluationRow
   readonly index: number
 }
 
-/** Four hex digits follow the id of the evaluation. */
+/** The id of the evaluation, then the index as four hex digits. */
 export const logId = (evaluation_id: string, index: number): string =>
   evaluation_id + index.toString(16).padStart(4, '0')
 
-/** In the order of `picked`. */
+/** Shows the outcomes, in the order of `picked`. */
 export async function showLogs(
   { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
   picked: readonly OutcomePosition[],
@@ -239,7 +239,7 @@ function showLog(
 const LOST: Outcome = { result: 'denied', applicable: true, detail: null }
 
 interface PolicyOutcome {
-  /** Null: it is not kept. */
+  /** `null` if it is not stored. */
   readonly log_id: string | null
   readonly tenant_id: string
   readonly policy: Omit<PolicyText, 'version'>
@@ -249,7 +249,7 @@ interface PolicyOutcome {
   readonly created_at: string
 }
 
-/** What one policy said to one request. */
+/** Shows the result of one policy for one request. */
 export function showOutcome({ policy, outcome, ...about }: PolicyOutcome): GovernanceLog {
   const { result, applicable, detail } = outcome
   return {

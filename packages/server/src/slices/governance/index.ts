@@ -63,7 +63,7 @@ export { type Redactions, redactedOr } from './rules/evaluate-set.ts'
 export type { Context } from './rules/request.ts'
 export { checkPolicies, digestPolicies, policyTextSource } from './sealed-policy.ts'
 
-/** POST /v1/governance/evaluate: the result of each enabled policy, and the verdict. */
+/** POST /v1/governance/evaluate: returns the result of each enabled policy and the verdict. */
 const evaluateOperation: Handler<typeof contract.evaluate> = async (call, { body }) => {
   const operation = readOperation(body.operation)
   const dry_run = body.dry_run ?? false

@@ -85,7 +85,7 @@ function emailOf(claims: Claims, charsMax: number) {
   return { address: email, verified: email_verified === true, domain: domain.toLowerCase() }
 }
 
-/** Without control characters, shortened; empty: the provider names none. */
+/** The shortened name without control characters; empty if the provider states none. */
 function nameOf({ name, preferred_username: short }: Claims, charsMax: number): string {
   const named = typeof name === 'string' ? name : typeof short === 'string' ? short : ''
   return named.replaceAll(/\p{C}/gu, '').trim().slice(0, charsMax)
@@ -103,7 +103,7 @@ export function isOfThisLogin(
 /** Tolerated difference between clocks of providers and of the service. */
 export const SKEW_S = 60
 
-/** The provider knows the person, and the tenant does not let them in. */
+/** The provider knows the person, but the tenant does not admit them. */
 export class NotAdmitted extends Error {
   override readonly name = 'NotAdmitted'
   readonly reason:
@@ -121,20 +121,20 @@ export class NotAdmitted extends Error {
   }
 }
 
-/** What a unit of work needs to admit a person: labels, and texts that are sealed. */
+/** What a unit of work needs to admit a person: labels and sealed texts. */
 interface PreparedPerson {
   readonly connection_id: string
   readonly sub_label: string
   readonly roles: readonly Role[] | 'kept'
   readonly default_role: Role | null
-  /** Whose texts `sealed` is of; a new person has `user_id` of their own. */
+  /** Whether the person is new; `user_id` and `texts` are then theirs. */
   readonly fresh: boolean
   readonly user_id: string
   readonly email_label: string
   readonly texts: { readonly secret_no: number; readonly sealed: Buffer } | null
 }
 
-/** Throws NotAdmitted. */
+/** Prepares admission from the verified claims. Throws NotAdmitted. */
 export async function preparePerson(
   kernel: Kernel,
   connection: OpenConnection,
@@ -162,7 +162,8 @@ export async function preparePerson(
   }))
   const subject = { [`sub_${connection_id}`]: claims.sub }
   if (namesake) {
-    // An address is a label: only an invitation to it, of a domain of the provider's, is linked.
+    // An address is only a label: it links a person only to an open invitation, and only if its
+    // domain belongs to the provider.
     const isOpen = (namesake.invited_until_us ?? 0) > kernel.clock.now()
     if (namesake.state !== 'invited' || !isOpen) throw new NotAdmitted('email_taken')
     if (email?.verified !== true) throw new NotAdmitted('email_unverified')
@@ -191,7 +192,7 @@ export async function preparePerson(
     ...common,
     fresh: true,
     user_id,
-    // An address that is not certain takes no place of an invitation to it.
+    // An unverified address must not take the place of an invitation to it.
     email_label: label !== null && email?.verified && owned ? label : kernel.ids.hex(LABEL_BYTES),
     texts: await personColumn.sealNew(kernel, tenant_id, { user_id }, texts),
   }
@@ -202,7 +203,7 @@ async function owns(db: TenantDb, connection_id: string, domain: string): Promis
   return route?.tenant_id === db.tenant_id && route.connection_id === connection_id
 }
 
-/** In the caller's unit. Throws NotAdmitted, and Conflict where something changed meanwhile. */
+/** Admits the person in the caller's unit. Throws NotAdmitted, or Conflict after a change. */
 export async function admitPerson(
   kernel: Kernel,
   tx: Tx,
@@ -216,7 +217,7 @@ export async function admitPerson(
   if (!row) throw new Conflict('record')
   const change: Partial<UserRow> = {}
   if (!fresh && texts) {
-    // A person who is being removed has no open invitation any more.
+    // A person who is being removed has no open invitation.
     const isOpen = row.state === 'invited' && row.invited_until_us !== null
     if (!isOpen || row.secret_no !== texts.secret_no) throw new Conflict('record')
     Object.assign(change, {
@@ -242,7 +243,7 @@ export async function admitPerson(
   return { ...row, ...change }
 }
 
-/** The only owner stays one, whatever the provider says: the tenant must keep an owner. */
+/** The only owner stays owner whatever the provider says, as the tenant must keep one. */
 async function rolesAfter(
   tx: Tx,
   row: UserRow,

@@ -36,7 +36,7 @@ import {
 import { meter } from '../tenants/index.ts'
 import { admitReads, answerRead, get, type ItemRead, namespaces, search } from './reads.ts'
 
-/** A change of one name, and where the request has it. */
+/** A change of one name, and its location in the request. */
 interface PutChange {
   readonly op: 'put'
   readonly put: PutItem
@@ -46,27 +46,27 @@ type Change = PutChange | { readonly op: 'delete'; readonly name: DeleteItem }
 
 const nameOf = ({ namespace, key }: DeleteItem): string => JSON.stringify([namespace, key])
 
-/** What a retry of the request is to find, for each change. */
+/** What a retry of the request returns for each change. */
 interface StoredChanges {
   readonly [key: string]: unknown
   readonly puts: readonly StoredItem[]
-  /** Versions of each deleted name, the oldest first. */
+  /** Refs of the versions of each deleted name, oldest first. */
   readonly erased: readonly (readonly number[])[]
 }
 
-/** Only written by `applyChanges`. */
+/** Only `applyChanges` writes these ids. */
 const storedChanges = (ids: Readonly<Record<string, unknown>>) => ids as StoredChanges
 
 /** Refuses `store_not_found` and `store_deleting`. */
 async function loadChangedStore(call: Call, store_id: string) {
-  // Of the settings a copy is kept, which does not say that the store is being deleted: a deletion
-  // of items would wait for that one to end.
+  // Cached settings do not say that the store is being deleted, and a deletion of items would wait
+  // for the deletion of the store to end.
   const store = await call.read((db) => findStore(db, store_id))
   if (store?.state === 'deleting') throw new Refusal('store_deleting')
   return loadWriteTarget(call.kernel, call.tenant_id, store_id)
 }
 
-/** At most one change of each name. */
+/** Applies the changes. Each name may have at most one change. */
 async function changeItems(
   call: Call,
   store_id: string,
@@ -83,7 +83,7 @@ async function changeItems(
   return retryOnStoreConflict(() => applyChanges(call, store_id, { puts: admitted, names }))
 }
 
-/** Returns the puts with their redactions. Refuses as `admitItems`, and a name to be redacted. */
+/** Returns the puts with redactions applied. Refuses like `admitItems`, and redacted names. */
 async function admitPuts(
   call: Call,
   store_id: string,
@@ -202,7 +202,7 @@ const showPut = ({ ref, created, created_us, updated_us, log_seq }: StoredItem):
   log_seq,
 })
 
-/** A put or a deletion of a batch; null: it is a read. */
+/** Returns the put or deletion of a batch operation, or null for a read. */
 function changeOf(operation: BatchOperation, loc: Loc): Change | null {
   if (operation.op === 'put') {
     const { op, ...put } = operation
@@ -227,7 +227,7 @@ const deleteItem: Handler<(typeof items)['delete']> = async (call, { params, bod
   return deletions[0] ?? { deleted: false, certificate_ids: [] }
 }
 
-/** Reads see the items before the batch; of several changes of one name the last one holds. */
+/** Reads see the items before the batch. Of several changes of one name the last one wins. */
 const batch: Handler<typeof items.batch> = async (call, { params, body }) => {
   const { store_id } = params
   const { operations } = body

@@ -13,7 +13,7 @@ const OPERATORS: Readonly<Record<string, (value: unknown, wanted: unknown) => bo
   $nin: (value, wanted) => !isAmong(value, wanted),
 }
 
-/** The operator or list that no filter may have; null: the filter can be applied. */
+/** Returns the operator or list that filters may not have, or null if the filter can be applied. */
 export function explainFilter(filter: Readonly<Record<string, unknown>>): string | null {
   for (const wanted of Object.values(filter)) {
     for (const [operator, operand] of operatorsOf(wanted)) {
@@ -27,7 +27,7 @@ export function explainFilter(filter: Readonly<Record<string, unknown>>): string
   return null
 }
 
-/** Whether every condition holds; a member that is missing compares as undefined. */
+/** Whether all conditions hold. A missing member compares as undefined. */
 export const matchesFilter = (
   value: Readonly<Record<string, unknown>>,
   filter: Readonly<Record<string, unknown>>,

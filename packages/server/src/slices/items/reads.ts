@@ -42,7 +42,7 @@ import {
   matchesFilter,
 } from './item-filter.ts'
 
-/** A read of items, as an operation of its own or within a batch. */
+/** A read of items, either an operation of its own or a part of a batch. */
 export type ItemRead =
   | ({ readonly op: 'get' } & GetItem)
   | ({ readonly op: 'search' } & SearchItems)

@@ -9,7 +9,7 @@ interface ToolRequest {
   readonly args: JsonObject
 }
 
-/** A part of the conversation; `tool`: what a call answered. */
+/** A message of the conversation. A `tool` message holds the result of a call. */
 export type ChatMessage =
   | { readonly role: 'user'; readonly text: string }
   | {

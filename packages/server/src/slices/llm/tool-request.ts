@@ -71,7 +71,7 @@ function buildRequest(
   return { url: `${filled}${filled.includes('?') ? '&' : '?'}${query}`, body: '' }
 }
 
-/** Rejects only once `signal` is aborted. */
+/** Sends the delivery. Rejects only once `signal` is aborted. */
 export async function callHttp(
   kernel: Kernel,
   target: HttpTarget,

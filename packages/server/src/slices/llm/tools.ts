@@ -139,7 +139,7 @@ export const createTool: Handler<typeof contract.create_tool> = async (call, { b
   return shown
 }
 
-/** Refuses what does not belong to the kind. */
+/** Refuses members that do not belong to the kind of tool. */
 async function defineTool(
   call: Call<typeof contract.create_tool>,
   body: Parameters<Handler<typeof contract.create_tool>>[1]['body'],

@@ -51,7 +51,7 @@ export async function outcomeField(
   }
 }
 
-/** Nothing to show: fewer than three points. */
+/** The field of fewer than three points, which shows nothing. */
 export const emptyField = (): ManifoldField['field'] => ({
   resolution: 0,
   x_range: [0, 0],

@@ -211,7 +211,7 @@ function judgmentOf(
 /** The number of agents whose scores are computed in one batch. */
 const CHUNK = 500
 
-/** By the number of the agent: those among `wanted`. */
+/** Scores the agents in `wanted`, keyed by agent number. */
 async function scoreAgents(
   frame: Omit<LayoutInput, 'selection'> & { readonly log_seq: number | null },
   wanted: ReadonlySet<number>,

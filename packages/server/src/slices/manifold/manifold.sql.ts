@@ -38,7 +38,7 @@ export async function countTrail(db: TenantDb, store_ids: readonly string[]): Pr
   return Number((await db.first(counted))?.count ?? 0)
 }
 
-/** The page of decisions, not yet of a dimension. */
+/** A page of governed decisions, before the filter by dimension. */
 const governedPage = (k: Builder, p: Page & { readonly tenant_id: string }) =>
   k
     .selectFrom('cgr_decisions as decided')
@@ -140,7 +140,7 @@ const sealedGovernedStatement = statement<{
     .where((e) => e('decided.current', '=', e.lit(1))),
 )
 
-/** What is sealed of the governed decisions that count, with seqs in [first, last]. */
+/** The sealed parts of the current governed decisions with seqs in [first, last]. */
 export const listSealedGoverned = (
   db: TenantDb,
   range: { readonly dimension: Uint8Array; readonly first: number; readonly last: number },

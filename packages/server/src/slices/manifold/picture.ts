@@ -101,7 +101,7 @@ function drawShades({ field }: ManifoldField, frame: Frame): string[] {
   )
 }
 
-/** Those that are drawn. */
+/** The marks that are drawn. */
 function marksOf({ points }: ManifoldField) {
   const byOutcome = Map.groupBy(points, ({ outcome }) =>
     outcome === 'paid' || outcome === 'default' ? 'known' : 'others',

@@ -218,13 +218,13 @@ interface StoredNumbers {
   readonly stores: number
 }
 
-/** The last reading; a test may ask for the next one at once. */
+/** The last reading. Tests reset `again_ms` to get the next one at once. */
 export const readings = perKernel(() => ({
   again_ms: Number.NEGATIVE_INFINITY,
   numbers: Promise.resolve<StoredNumbers | null>(null),
 }))
 
-/** Null: the database did not answer. */
+/** Resolves to `null` if the database did not answer. */
 function storedNumbers(kernel: Kernel): Promise<StoredNumbers | null> {
   const last = readings(kernel)
   const begun_ms = performance.now()

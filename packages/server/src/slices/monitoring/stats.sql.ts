@@ -7,7 +7,7 @@ import { firstRowPerTenant } from '../../platform/db/engines/first-of-each.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { from, type TenantDb } from '../../platform/db/tenant-db.ts'
 
-/** Rows of the stores; of every store when none is named. */
+/** Counts rows of the named stores, or of all stores if none is named. */
 function countIn(
   db: TenantDb,
   table: 'stores' | 'facts' | 'decisions',

@@ -266,7 +266,7 @@ interface DestructionMark {
   readonly certificate_id: string
   readonly requested_us: number
   readonly reasons: ErasureReasons
-  /** On restored older data the keys are destroyed already, whatever is on hold. */
+  /** True for restored older data: the keys are destroyed already, whatever is on hold. */
   readonly despite_holds: boolean
 }
 

@@ -23,7 +23,7 @@ export type ApprovalContent = {
   readonly reasons: readonly { policy_id: string; name: string; reason: string }[]
   /** The signed approval record. `null` before the decision. */
   readonly record: JsonObject | null
-  /** Of a redacted request: what was signed. Absent in all others. */
+  /** What was signed, in a redacted request only. */
   readonly signed?: NonNullable<RecordContent['signed']> | null
 }
 
@@ -113,7 +113,7 @@ export interface OpenApproval {
   readonly content: ApprovalContent
 }
 
-/** Opens approval requests in the order of `rows`. Refuses while one of them does not open. */
+/** Opens approval requests in the order of `rows`. Refuses if one of them does not open. */
 export const openApprovals = (
   kernel: Kernel,
   tenant_id: string,

@@ -29,7 +29,7 @@ import {
 } from './records.sql.ts'
 import { documentDigest } from './sign-record.ts'
 
-/** False: it was decided meanwhile, or is not overdue. */
+/** Returns false if the request was decided meanwhile or is not overdue. */
 export async function expireRequest(
   kernel: Kernel,
   tenant_id: string,
@@ -39,7 +39,7 @@ export async function expireRequest(
   return kernel.db.transact(tenant_id, (tx) => expire(tx, approval, tx.now()))
 }
 
-/** Nobody decides about a record any more whose purpose has ended, in the unit that ends it. */
+/** Withdraws the request of a record that lost its purpose, in the unit of work that ends it. */
 export async function withdrawRequest(
   tx: Tx,
   kind: RecordKind,
@@ -76,10 +76,10 @@ async function expire(
   return true
 }
 
-/** How many requests of one tenant expire before the next tenant's. */
+/** The most requests of one tenant that expire before the next tenant is served. */
 const BATCH = 100
 
-/** Expires overdue requests in every tenant, oldest first; each in a unit of work of its own. */
+/** Expires overdue requests in every tenant, oldest first, each in its own unit of work. */
 export async function expireApprovals(kernel: Kernel, stopping?: AbortSignal): Promise<void> {
   let tenants = await kernel.db.read(PLATFORM, listServedIds)
   while (tenants.length > 0) {

@@ -101,15 +101,15 @@ interface LastEntry {
   readonly status: string
   /** The certificate of an artifact. */
   readonly certificate_id?: string | null
-  /** The payload that was logged when an approval was requested. */
+  /** The payload logged when the approval was requested. */
   readonly asked?: Readonly<Record<string, unknown>>
-  /** The digest of the signed document; null: nothing was signed. */
+  /** The digest of the signed document. `null` if nothing was signed. */
   readonly digest: string | null
-  /** The log says that its texts are erased. */
+  /** Whether the log says that the texts are erased. */
   readonly redacted?: boolean
 }
 
-/** By id; the check removes what it has seen. */
+/** Log entries by id. The check removes each entry that it has matched. */
 export interface LoggedRecords {
   readonly records: Map<string, LastEntry>
   readonly approvals: Map<string, LastEntry>
@@ -123,7 +123,7 @@ interface RecordFault {
 
 const CHUNK = 200
 
-/** On the snapshot of `db`. */
+/** Checks all records on the snapshot of `db`. */
 export async function* checkRecords(
   kernel: Pick<Kernel, 'keyring'>,
   db: TenantDb,
@@ -178,7 +178,7 @@ async function findRecordFaults(
 ): Promise<string[]> {
   const { created_us, record_id, proposal_digest } = row
   const { request, nonce, document } = content
-  // What its id follows from is erased.
+  // The request is erased, so the id cannot be derived again.
   if (row.secret_no === REDACTED_SECRET) return []
   const kind = kindOf(row)
   const ids = deriveIds({ tenant_id, kind, request, created_us, nonce })
@@ -203,7 +203,7 @@ async function findSignatureFaults(
   return verdict.valid ? [] : [`does not verify: ${verdict.reason ?? 'unknown'}`]
 }
 
-/** A row whose texts are gone without a redaction on the log was altered, and the reverse. */
+/** Reports erased texts without a logged redaction, and a logged redaction with texts left. */
 function findRedactionFaults(
   entry: LastEntry | undefined,
   { secret_no }: { readonly secret_no: number },

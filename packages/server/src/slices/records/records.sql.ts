@@ -105,7 +105,7 @@ export async function countTypes(db: TenantDb): Promise<number> {
   return Number(row?.count ?? 0)
 }
 
-/** Newest first; without denied and expired records. */
+/** Newest first, without denied and expired records. */
 export async function listIdsByName(
   db: TenantDb,
   kind: RecordKind,

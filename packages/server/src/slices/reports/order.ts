@@ -23,7 +23,7 @@ import { REPORT_ID_BYTES } from './report-record.ts'
 import { insertRequest } from './reports.sql.ts'
 import { sealTitle } from './sealed-report.ts'
 
-/** Each walks a whole log: a tenant does not fill the queue for all others. */
+/** The most open orders of a tenant, so that it does not fill the queue: each walks a whole log. */
 const OPEN_MAX = 20
 
 /** @param asked.log_seq null: all there is */

@@ -23,7 +23,7 @@ interface ReportInput {
   readonly report_id: string
   readonly subject: Subject
   readonly title: string
-  /** The same, sealed under the secret that is to be the report's. */
+  /** The same title, sealed under the secret that the whole report will use. */
   readonly sealed: Awaited<ReturnType<typeof sealTitle>>
   readonly gathered: GatheredReport
   /** Microseconds. */

@@ -22,7 +22,7 @@ export const reportColumns = sealedColumn({
   payload: textPayload,
 })
 
-/** Under a new secret, which is that of the whole report. */
+/** Seals the title under a new secret, which the whole report uses. */
 export async function sealTitle(
   kernel: Kernel,
   tenant_id: string,

@@ -35,7 +35,7 @@ interface Day {
   refused: number
 }
 
-/** Memory is bounded: by the types of entries, the days, and what a tenant may have standing. */
+/** Memory is bounded by the types of entries, the days, and the tenant's limits. */
 export class Tally {
   readonly seen = new Map<string, EventCounts>()
   readonly days = new Map<string, Day>()
@@ -43,14 +43,14 @@ export class Tally {
     string,
     { seq: number; action: string; policy_type: string; enabled: boolean }
   >()
-  /** The place on the log where each was enrolled. */
+  /** The log position at which each active approver was enrolled. */
   readonly approvers = new Map<string, number>()
   /** The log position at which each store was created. */
   readonly stores = new Map<string, number>()
   /** The log position of each store's retention limit, if it has one. */
   readonly timeLimits = new Map<string, number>()
   readonly #selfTestStores = new Set<string>()
-  /** The entries of the period. */
+  /** The number of entries in the period, and their range. */
   readonly counted: { count: number; first_seq: number | null; last_seq: number | null } = {
     count: 0,
     first_seq: null,

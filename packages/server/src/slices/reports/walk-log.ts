@@ -402,7 +402,7 @@ class EntryVerifier {
 
 function entryOf(record: string) {
   try {
-    // The leaf was hashed from these bytes; the members that a report needs are checked.
+    // The leaf hash covers these bytes. Only the members that a report needs are checked.
     const entry: Entry & { readonly prev_id: string } = JSON.parse(record)
     return typeof entry.created_at === 'string' && typeof entry.payload === 'object' ? entry : null
   } catch {

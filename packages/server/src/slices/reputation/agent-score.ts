@@ -35,13 +35,13 @@ export function scoreOf(
   return computeScore({ n_success, n_failure, n_pending, reviews })
 }
 
-/** An agent with its score, as one snapshot shows them, still sealed. */
+/** An agent with its score, both from one snapshot, and still sealed. */
 interface ScoredAgent {
   readonly agent: AgentRow
   readonly score: AgentScore
 }
 
-/** In the order of `found`. */
+/** Adds the sealed names. Returns the agents in the order of `found`. */
 export async function nameAll(db: TenantDb, found: readonly ScoredAgent[]) {
   const names = await listSealedNames(
     db,
@@ -63,7 +63,7 @@ interface ScoreView {
   readonly object: ScoreObject
 }
 
-/** Opens what is sealed; in the order of `found`. */
+/** Opens the sealed names, in the order of `found`. */
 export async function showAll(
   frame: Pick<Call, 'kernel' | 'tenant_id'> & { dimension: string; log_seq: number | null },
   found: Awaited<ReturnType<typeof nameAll>>,
@@ -150,7 +150,7 @@ export async function findSubject(
 }
 
 const PAGE_DEFAULT = 500
-/** Agents whose scores are made in one turn of the event loop. */
+/** Agents scored per turn of the event loop. */
 const CHUNK = 100
 
 export const scores: Handler<typeof reputation.scores> = async (call, { query }) => {
@@ -184,7 +184,7 @@ export const scores: Handler<typeof reputation.scores> = async (call, { query })
 
 const order = ({ agent }: ScoredAgent): number => agent.agent_no
 
-/** In the order of scores, which are never negative. */
+/** The score's bits as hex, which sort like scores because scores are never negative. */
 function scoreBits({ score }: ScoredAgent): string {
   const bits = Buffer.alloc(8)
   bits.writeDoubleBE(score.cgr_score)
@@ -196,7 +196,7 @@ function isBehind(one: ScoredAgent, after: NonNullable<Page['after']>): boolean 
   return bits < after.id || (bits === after.id && order(one) > after.at)
 }
 
-/** The scores of a dimension, in pieces: others are answered in between. */
+/** Scores a dimension in chunks, so that other requests run in between. */
 async function scoreAll(db: TenantDb, dimension: Uint8Array): Promise<ScoredAgent[]> {
   const all: ScoredAgent[] = []
   for (let after = -1; ; ) {
@@ -209,7 +209,7 @@ async function scoreAll(db: TenantDb, dimension: Uint8Array): Promise<ScoredAgen
   }
 }
 
-/** @param agents in the order of their numbers */
+/** @param agents ordered by their numbers */
 export async function scoreRows(db: TenantDb, agents: readonly AgentRow[]): Promise<ScoredAgent[]> {
   const [first, last] = [agents[0], agents.at(-1)]
   if (!first || !last) return []
@@ -229,7 +229,7 @@ export const score: Handler<typeof reputation.score> = async (call, { params, qu
   return { ...shown.object, score: shown.object, tiergate: tiergateOf(shown), same_handle }
 }
 
-/** The band of a score and why, in the words that an attestation signs. */
+/** The band of a score and its reasons, as an attestation signs them. */
 export function tiergateOf({ object, score }: ScoreView) {
   return {
     agent_handle: object.agent_handle,

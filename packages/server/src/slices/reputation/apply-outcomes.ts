@@ -274,20 +274,20 @@ function fateOf(item: Item, { now_us }: WriteContext): ItemFate {
   return { fate: stored ? 'superseded' : 'new', event_us: given.event_us ?? now_us }
 }
 
-/** Items by key, the last of each, in the order of the first. */
+/** Keeps the last item of each key, in the order in which the keys first appear. */
 export function collapse<T>(items: readonly T[], keyOf: (item: T) => string): T[] {
   const last = new Map<string, T>()
   for (const item of items) last.set(keyOf(item), item)
   return [...last.values()]
 }
 
-/** How a retry finds what became of each item: numbers and letters, no words of the caller. */
+/** The stored result of each item, for retries. Contains numbers and letters, no caller's text. */
 export interface BatchIds extends ReplayIds {
-  /** The time of items without a date of their own. */
+  /** The time of items without their own date. */
   readonly now_us: number
-  /** A letter for each item. */
+  /** One letter per item. */
   readonly fates: string
-  /** Effective times of idempotent items, by position. */
+  /** The effective times of idempotent items, by position. */
   readonly kept_us: Readonly<Record<string, number>>
 }
 
@@ -319,7 +319,7 @@ export const readIds = (ids: ReplayIds): BatchIds => ({
   kept_us: Object(ids['kept_us']),
 })
 
-/** @param given_us the item's own date */
+/** @param given_us the item's own date, or `null` */
 export function fateAt(ids: BatchIds, at: number, given_us: number | null): ItemFate {
   const letter = ids.fates.charAt(at)
   if (letter === LETTERS.idempotent)

@@ -31,7 +31,7 @@ export class Changes {
   readonly #live = new Map<string, Parameters<typeof addToLiveReviews>[1]>()
   readonly #records = new Map<number, { observations: number; error_e12: bigint }>()
 
-  /** A judgment under what is known of its referent. */
+  /** A judgment, under the known outcome of its referent. */
   judgment(judgment: Judgment, effect: Effect, sign: 1 | -1): void {
     if (!isScored(judgment)) return
     const change = this.#agent(judgment.agent_no)
@@ -41,7 +41,7 @@ export class Changes {
     if (effect === 'unscored') change.n_unscored += sign
   }
 
-  /** A review and a judgment on one referent. */
+  /** A review and a judgment of the same referent. */
   pair(
     review: Review,
     judgment: Judgment,
@@ -60,7 +60,7 @@ export class Changes {
     change.rating_sum_e6 += sign * rating_e6
   }
 
-  /** A review beside the outcome of its referent. */
+  /** A review, under the outcome of its referent. */
   observation({ reviewer_no, rating_e6 }: Review, effect: Effect, sign: 1 | -1): void {
     if (!resolves(effect)) return
     let change = this.#records.get(reviewer_no)

@@ -332,7 +332,7 @@ interface NewDecision {
   readonly agent_key: string | null
   readonly signed_us: number | null
   readonly handle: Buffer
-  /** The label of the key in the request, whatever rotation chain contains it. */
+  /** The label of the key in the request, before any rotation chain is resolved. */
   readonly key: Buffer | null
   readonly referent: Buffer | null
   readonly secret_no: number
@@ -343,8 +343,8 @@ interface NewDecision {
 const DECISION_ID_BYTES = 16
 
 /**
- * @param rule of a decision that `verify-batch` made; `joined`: whether outcomes join it, and it
- * replaces an earlier one on the referent
+ * @param rule given for decisions of `verify-batch`. `joined`: whether outcomes apply to the
+ * decision, and it replaces an earlier one on the referent
  */
 async function prepareDecision(
   kernel: Kernel,
@@ -397,7 +397,7 @@ function wordsOf(kernel: Kernel, keys: TenantKeys, body: GovernedDecisionRequest
     decision,
     reason,
     reason_code: null,
-    // Filled in by the schema.
+    // The schema has filled in these defaults.
     agent_handle: body.agent_handle ?? '',
     verifiability_tag: body.verifiability_tag ?? 'judgment',
     agent_tier: body.agent_tier ?? null,

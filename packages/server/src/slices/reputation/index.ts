@@ -88,7 +88,7 @@ const saysTheSame = (before: Attestation, now: CgrAttestationBody): boolean => {
   return same && as_of.slice(0, DAY_CHARS) === as_of_now.slice(0, DAY_CHARS)
 }
 
-/** An attestation as it will be stored; its place is that of its entry on the log. */
+/** An attestation before it is stored. Its position will be that of its log entry. */
 async function sign(
   kernel: Kernel,
   tenant_id: string,
@@ -115,7 +115,7 @@ async function sign(
 }
 
 interface Issue {
-  /** Null: the newest one says the same. */
+  /** `null` if the newest attestation already states the same. */
   readonly made: Awaited<ReturnType<typeof sign>> | null
   readonly newest: AttestationRow | undefined
 }

@@ -301,7 +301,7 @@ async function* compareReviews(
   yield* missing('cgr_reviews', expected, seen)
 }
 
-/** An entry of the log: written by appendCrumb, which checks the payload of each type. */
+/** A log entry. `appendCrumb` wrote it and checked the payload of its type. */
 type Entry = {
   [E in EventType]: {
     readonly seq: number
@@ -360,7 +360,7 @@ class Replay {
     string,
     EventPayload<'cgr.outcome_recorded'> & { readonly seq: number }
   >()
-  /** By referent, then by reviewer. */
+  /** Keyed by referent, then by reviewer. */
   readonly reviews = new Map<string, Map<string, LoggedReview>>()
   readonly #agents = new Map<string, AgentTotals>()
   readonly #reviewers = new Map<string, ReviewerTotals>()

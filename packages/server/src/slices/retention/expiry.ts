@@ -22,7 +22,7 @@ import {
   markErasing,
 } from '../memory/index.ts'
 
-/** Memories of a batch; a unit of work of this size delays other writers by less than 0.1 s. */
+/** Memories per batch; a unit of work of this size delays other writers by less than 0.1 s. */
 export const BATCH_SIZE = 200
 
 /** Memories marked for erasure. */

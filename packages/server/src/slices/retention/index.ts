@@ -186,7 +186,7 @@ async function beginBatch(
   return { refs, store_id, legal_basis: `retention: ${run_days} days`, erased }
 }
 
-/** Only beginBatch writes it. */
+/** Only `beginBatch` writes the column. */
 const parseBatch = ({ run_batch }: Row<'store_retention'>): number[] =>
   run_batch === null ? [] : JSON.parse(run_batch)
 

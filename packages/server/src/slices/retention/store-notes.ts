@@ -124,7 +124,7 @@ const ID_CHARS = 32
 const rowIdOf = (id: NoteId, store_id: string): string =>
   id[0] === 'retention' ? hash('sha256', store_id).slice(0, ID_CHARS) : id[1]
 
-/** Opens notes of a store; `none` where there is no note, or when a secret is destroyed. */
+/** Opens notes of a store; returns `none` if there is no note or a secret is destroyed. */
 export async function openStoreNotes(
   kernel: Pick<Kernel, 'keyring'>,
   db: TenantDb,

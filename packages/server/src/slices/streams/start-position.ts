@@ -27,8 +27,8 @@ interface ResumeRequest {
 }
 
 /**
- * `findRestored` returns the first entry before a position that opened a generation later than the
- * one given: until there the two histories are the same. It is asked only where they differ.
+ * Decides the start. `findRestored` returns the first entry before a position that opened a later
+ * generation: up to it, both histories agree. It is called only if the generations differ.
  * `told`: what the client is told before the first entry, `position` where it starts at the end of
  * the log, `reset` where what it said it has is not known here; null: nothing.
  */

@@ -233,7 +233,7 @@ const line = (record: string, fields: object): string =>
 const isVisible = ({ principal }: Call<typeof subjects.access>, store_id: string): boolean =>
   principal.allowed_stores.length === 0 || principal.allowed_stores.includes(store_id)
 
-/** The memories that still exist, with every version of their valid time. */
+/** Loads the memories that still exist, with every version of their valid time. */
 function loadMemories(call: Call<typeof subjects.access>, refs: readonly number[]) {
   const { kernel, tenant_id } = call
   return call.read(async (db) => {
@@ -261,7 +261,7 @@ function loadMemories(call: Call<typeof subjects.access>, refs: readonly number[
   })
 }
 
-/** A record as it is stored; null: it is gone by now. */
+/** Loads a record as it is stored; `null` if it no longer exists. */
 async function loadText(
   { kernel, tenant_id }: Call<typeof subjects.access>,
   { kind, id }: TextItem,

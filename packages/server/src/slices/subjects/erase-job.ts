@@ -366,7 +366,7 @@ async function closeRequest(task: EraseTask): Promise<void> {
   })
 }
 
-/** Every item with its outcome, and the root over the certificates in their order. */
+/** Lists every item with its outcome, and the root over the certificates in their order. */
 async function listEntries(kernel: Kernel, tenant_id: string, id: Uint8Array) {
   const entries: ManifestEntry[] = []
   const root = new CertificatesRoot(sha256)

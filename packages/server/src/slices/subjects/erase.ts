@@ -132,7 +132,7 @@ async function listSessions(
 interface NewRequest extends SubjectFindings {
   readonly request_id: string
   readonly sealed: Awaited<ReturnType<typeof sealPayload>>
-  /** What a preview would show as `digest`. */
+  /** The `digest` that a preview would show. */
   readonly preview_digest: string
 }
 
@@ -148,7 +148,7 @@ const replay: IdempotentUnit<SubjectRequest>['replay'] = (tx, ids) =>
 /** Thrown if no answer is stored under the idempotency key. */
 class Unanswered extends Error {}
 
-/** The answer given under the same Idempotency-Key; null: none yet. */
+/** The answer given under the same Idempotency-Key, or null if there is none. */
 async function findEarlierAnswer(
   call: Call<typeof subjects.erase>,
 ): Promise<SubjectRequest | null> {

@@ -4,11 +4,11 @@ import type { FindGroup, JsonObject, SubjectFind } from '@custos/contract'
 import { canonicalize, type JsonObject as ProofJson } from '@custos/proof'
 import { findOccurrences, foldText, textsIn, toNfc } from '../decisions/index.ts'
 
-/** Matches when one of the groups of `find` does. */
+/** Matches if one of the groups of `find` matches. */
 export interface Matcher {
   /** Includes the namespace, which is removed with its memories and matches like their texts. */
   ofFact(content: string, metadata: JsonObject, namespace?: string | null): boolean
-  /** Over all texts of a decision or record; null: `find` has nothing to search them for. */
+  /** Matches all texts of a decision or record; `null` if `find` has nothing to search them for. */
   readonly ofTexts:
     | ((searched: { texts: readonly string[]; session_id: string | null }) => boolean)
     | null

@@ -107,7 +107,7 @@ const createTenant: Handler<typeof contract.create> = async (call, { body }) => 
   return call.once<Static<(typeof contract.create)['reply']>>(once, tenant_id)
 }
 
-/** The record of a key is one of its tenant: a retry finds the tenant by the key itself. */
+/** An idempotency record belongs to its tenant, so a retry derives the tenant's id from the key. */
 async function newTenantId({
   kernel,
   operation,
@@ -166,7 +166,7 @@ const showCurrentUsage: Handler<typeof contract.current_usage> = (call) => {
   })
 }
 
-/** With one decimal; of nothing included everything is used. */
+/** A percentage with one decimal. If nothing is included, 100. */
 function percentOf(used: number, included: number | null): number | null {
   if (included === null) return null
   return included === 0 ? 100 : Math.round((used * 1_000) / included) / 10

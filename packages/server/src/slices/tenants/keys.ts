@@ -256,8 +256,8 @@ const showCurrent: Handler<typeof keys.current> = async ({ principal, tenant_id 
 }
 
 export const rotateKey: Handler<typeof tenants.rotate_key> = async (call) => {
-  // Before the unit: what an operator wrote in the path and is no tenant gets nowhere near a row,
-  // and has no keys that an Idempotency-Key could be kept under.
+  // Runs before the unit of work: an id from an operator's path may name no tenant, and must then
+  // neither reach a row nor be used as the owner of an Idempotency-Key.
   const tenant = await call.read((db) => findTenant(db, db.tenant_id))
   if (!tenant) return call.refuse('tenant_not_found')
   if (tenant.requested_us !== null) return call.refuse('tenant_destroyed')
@@ -278,7 +278,7 @@ export const rotateKey: Handler<typeof tenants.rotate_key> = async (call) => {
 const replacesAll = (principal: Principal): boolean =>
   findExcessRight(TENANT_RIGHTS, rightsOf(principal)) === null
 
-/** Sealed for the key that replaces the caller's; undefined: it has none that is sealed. */
+/** Seals the caller's key name again for the replacing key; undefined if it has no sealed name. */
 async function sealOwnName(call: Call<typeof tenants.rotate_key>): Promise<SealedName | undefined> {
   const { kernel, tenant_id, principal } = call
   if (replacesAll(principal)) return undefined

@@ -27,7 +27,7 @@ export const FIRST_KEY_NAME = 'default'
 /** Operators, or the person who runs the process, issue these keys with an operator's rights. */
 const OPERATOR = { rights: OPERATOR_RIGHTS }
 
-/** A new tenant and its first key, in a unit of that tenant, whose keys the keyring has. */
+/** Creates a tenant and its first key in a unit of that tenant. The keyring must have its keys. */
 export async function provisionTenant(
   kernel: Kernel,
   tx: Tx,

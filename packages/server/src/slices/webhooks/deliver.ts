@@ -39,7 +39,7 @@ const STOP_MS = 2_000
 interface EndpointState {
   readonly row: WebhookRow
   readonly open: Awaited<ReturnType<typeof summariseOpen>>
-  /** There are log entries that it has not looked at. */
+  /** Whether the log has entries past the endpoint's cursor. */
   readonly behind: boolean
 }
 
@@ -258,7 +258,7 @@ async function endDeliveries(tx: Tx, row: WebhookRow): Promise<void> {
 
 const SECOND_US = 1_000_000
 
-/** What is sent where. */
+/** A delivery with the endpoint it is sent to. */
 export interface OutgoingDelivery {
   readonly row: Pick<WebhookRow, 'signature' | 'compatibility'>
   readonly texts: EndpointTexts
@@ -266,7 +266,7 @@ export interface OutgoingDelivery {
   readonly payload: DeliveryPayload
 }
 
-/** The payload of an entry of the log; null: the entry is not there. */
+/** The payload of a log entry, or `null` if the log does not have it. */
 async function loadPayload(
   kernel: Kernel,
   tenant_id: string,

@@ -25,7 +25,7 @@ export function buildPayload(
   },
 ): DeliveryPayload {
   const { event_type, generation, previous_seq, breadcrumb_id, record } = content
-  // Written by appendCrumb only.
+  // Written by `appendCrumb` only.
   const { tenant_id, seq, payload, created_at }: Record<string, unknown> = JSON.parse(record)
   const id = `evt_${breadcrumb_id.slice(0, ID_HEX)}`
   const write = (data: unknown, entry: string | null) =>

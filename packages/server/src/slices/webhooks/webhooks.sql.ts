@@ -192,7 +192,7 @@ export const findProbe = (db: TenantDb, webhook_id: string) =>
       .limit(1),
   )
 
-/** How many are open, and when the first of them is due. */
+/** The number of open deliveries, and when the first of them is due. */
 export async function summariseOpen(db: TenantDb, webhook_id: string) {
   const row = await db.first(
     deliveriesOf(db, webhook_id)

@@ -67,7 +67,7 @@ function assertName(kind: WorldTypeKind, name: string): void {
   throw specRefusal(['body', 'name'], 'must be letters, digits, _, ., : and -, at most 46')
 }
 
-/** The object types that must exist before the type. */
+/** The object types that must exist before this type is registered. */
 export function mentionsOf(
   spec: SpecOf[WorldTypeKind],
 ): readonly { readonly name: string; readonly loc: Loc }[] {

@@ -31,7 +31,7 @@ export interface Migration {
   readonly columns?: readonly { table: string; name: string; column: `${Kind}?` }[]
   /** On tables of earlier migrations. */
   readonly indexes?: readonly (IndexSpec & { readonly table: string })[]
-  /** What the role of requests may do from here on, on PostgreSQL. */
+  /** Rights that the role of requests gets, on PostgreSQL. */
   readonly grants?: readonly { readonly table: string; readonly rights: string }[]
   /** Tables of an earlier migration that this reader may read across tenants; see `readerDdl`. */
   readonly readers?: readonly { readonly table: string; readonly reader: string }[]

@@ -84,8 +84,8 @@ export class PostgresConnection {
   }
 
   /**
-   * Begins a unit of work on the newest committed state: the tenant's lock is held until the end,
-   * so that units of one tenant run one after another, also those of other processes.
+   * Begins a unit of work on the newest committed state. Holds the tenant's lock until the end, so
+   * that units of one tenant run one after another, also across processes.
    * @param lock.named whether statements are prepared by name; not behind a pooler
    * @param lock.made whether the tenant's lock is known to be there
    */

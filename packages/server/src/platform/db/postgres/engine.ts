@@ -265,7 +265,7 @@ export class PostgresEngine implements Database {
 const isRace = (error: unknown): boolean =>
   error instanceof PostgresError && error.fault === 'retry'
 
-/** How a unit ended; to be told once the batch has ended, since it may have seen its neighbours. */
+/** The outcome of a unit, kept until the batch ends, since a unit may have seen others of it. */
 type Outcome =
   | {
       readonly kept: true
@@ -276,12 +276,12 @@ type Outcome =
     }
   | { readonly kept: false; readonly error: unknown }
 
-/** A unit failed after it had written, and there is no savepoint to go back to. */
+/** A unit failed after it had written, and there is no savepoint to roll back to. */
 class SavepointsNeeded extends Error {}
 
 /**
- * Commits the units that succeed. A throw means that none of them is known to be kept; without
- * savepoints also SavepointsNeeded, after which the batch can be run with them.
+ * Commits the units that succeed. If it throws, none of them is known to be committed. Without
+ * savepoints it may throw SavepointsNeeded, after which the batch can run with them.
  * @param options.savepoints one for every unit: two more messages and a transaction id each
  * @param options.made whether the tenant's lock is known to be there
  * @returns outcomes in the order of the units; `committed` false: no unit succeeded, and the

@@ -183,7 +183,7 @@ export class PostgresTx extends PostgresTenantDb {
   }
 }
 
-/** Long reads are allowed: nobody waits for them. */
+/** Long, because nobody waits for these reads. */
 const STATEMENT_TIMEOUT_MS = 600_000
 
 export class PostgresSnapshots implements Snapshots {
@@ -202,7 +202,7 @@ export class PostgresSnapshots implements Snapshots {
     this.source = { engine: 'postgres', url, role }
   }
 
-  /** Throws PostgresError when there is no connection to be had. */
+  /** Throws PostgresError if no connection can be opened. */
   static async open(url: string, role: string | null): Promise<PostgresSnapshots> {
     const { connectionString } = connectionOf(url)
     const client = new Client({ connectionString, types: postgresTypes, pipeline: true })
@@ -232,7 +232,7 @@ export class PostgresSnapshots implements Snapshots {
     await this.#connection.commit()
   }
 
-  /** Looks at one tenant at a time: the row policies follow the tenant last asked for. */
+  /** Reads one tenant at a time, because the row policies apply to the tenant last set. */
   async read<T>(tenant_id: string, query: (db: TenantDb) => Promise<T>): Promise<T> {
     if (!this.#open) await this.takeSnapshot()
     const sql = `select set_config('app.tenant_id', $1, true)`
@@ -248,7 +248,7 @@ export class PostgresSnapshots implements Snapshots {
     return { engine: 'postgres', commits: 0, units: 0, queued: 0, pool: NO_POOL }
   }
 
-  /** Ends a snapshot with the connection: to commit one that failed would throw its error again. */
+  /** Ends a snapshot with the connection: committing a failed one would throw its error again. */
   async close(): Promise<void> {
     await this.#client.end()
   }

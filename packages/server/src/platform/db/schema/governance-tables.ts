@@ -255,14 +255,14 @@ export const reportTables = {
 export const reputationTables = {
   cgr_agents: {
     tenant_id: tenantId,
-    /** The place on the log of its first decision. */
+    /** Log position of its first decision. */
     agent_no: integer,
     dimension: blob('digest', 'HMAC under the tenant label salt'),
     identity: blob('digest', 'HMAC under the tenant label salt'),
     kind: text('enum', 'how the agent is known'),
-    /** Of the first key of its rotations; null: known by its handle. */
+    /** HMAC of the first of its rotated keys; null if the agent is known by its handle. */
     anchor: nullable(blob('digest', 'HMAC under the tenant label salt')),
-    /** The place on the log of its newest decision. */
+    /** Log position of its newest decision. */
     newest_seq: integer,
     n_success: integer,
     n_failure: integer,
@@ -282,7 +282,7 @@ export const reputationTables = {
     referent: nullable(blob('digest', 'HMAC under the tenant label salt')),
     decision: text('enum', 'certify or reject'),
     tag: text('enum', 'verifiability tags'),
-    /** 1: the one that counts for its agent and referent. */
+    /** 1 if it is the judgment that counts for its agent and referent. */
     current: integer,
     handle: blob('digest', 'HMAC under the tenant label salt'),
     anchor: nullable(blob('digest', 'HMAC under the tenant label salt')),
@@ -295,10 +295,10 @@ export const reputationTables = {
   },
   cgr_receipts: {
     tenant_id: tenantId,
-    /** The place on the log of its decision, whose secret seals what it hashes. */
+    /** Log position of its decision, whose secret seals what the receipt hashes. */
     seq: integer,
     workflow: blob('digest', 'HMAC under the tenant label salt'),
-    /** From 0 within the workflow. */
+    /** Counts from 0 within the workflow. */
     step_number: integer,
     previous: nullable(blob('digest', 'receipt_id of the step before')),
     receipt_id: blob('digest', 'BLAKE2b-128 over a random step id and hashes, all of them sealed'),
@@ -332,9 +332,9 @@ export const reputationTables = {
     referent: blob('digest', 'HMAC under the tenant label salt'),
     reviewer_no: integer,
     rating_e6: integer,
-    /** The agent it is limited to. */
+    /** The agent that it is limited to, or null. */
     agent_no: nullable(integer),
-    /** The handle it is limited to. */
+    /** The handle that it is limited to, or null. */
     handle: nullable(blob('digest', 'HMAC under the tenant label salt')),
     content: blob('digest', 'HMAC under the tenant label salt'),
     event_us: integer,

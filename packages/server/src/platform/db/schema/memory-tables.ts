@@ -249,7 +249,7 @@ export const logTables = {
     subscription_id: nullable(text('minted', 'id of the payment provider')),
     period_start_us: nullable(integer),
     period_end_us: nullable(integer),
-    /** When payment first failed; null: it has not failed. */
+    /** When payment first failed, or null. */
     past_due_us: nullable(integer),
     /** When the payment provider was last asked. */
     fetched_us: integer,
@@ -273,7 +273,7 @@ export const logTables = {
     identifier: text('digest', 'of tenant, meter and total'),
     state: text('enum', 'prepared, confirmed, refused or skipped'),
   },
-  /** How much of each plan limit a tenant uses; no row: not counted yet. */
+  /** How much of each plan limit a tenant uses; no row if not counted yet. */
   quota_counters: {
     tenant_id: tenantId,
     name: text('enum', 'names of limits'),
@@ -321,7 +321,7 @@ export const webhookTables = {
     /** The job that delivers to it. */
     job_id: text('minted', 'job id'),
     secret_no: integer,
-    /** Null: redacted. */
+    /** Null if redacted. */
     sealed: nullable(
       blob('sealed', 'URL, description and signing secrets; the secret goes with the endpoint'),
     ),
@@ -334,17 +334,17 @@ export const webhookTables = {
     delivery_id: text('minted', 'random id'),
     kind: text<(typeof DELIVERY_KINDS)[number]>('enum', 'why it is sent'),
     event_type: text('enum', 'names of events'),
-    /** Null: a test event. */
+    /** Null for a test event. */
     seq: nullable(integer),
     previous_seq: nullable(integer),
     generation: integer,
     status: text<(typeof DELIVERY_STATUSES)[number]>('enum', 'states of a delivery'),
     attempts: integer,
-    /** Time of the next attempt; null: the delivery has ended, or is a test event. */
+    /** Time of the next attempt; null if the delivery has ended or is a test event. */
     next_us: nullable(integer),
     response_code: nullable(integer),
     error: nullable(text('enum', 'classes of errors, never text of a peer')),
-    /** Job of the replay that created it; null: no replay. */
+    /** Job of the replay that created it, or null. */
     job_id: nullable(text('minted', 'job id')),
     created_us: integer,
     completed_us: nullable(integer),

@@ -6,10 +6,10 @@ import { Worker } from 'node:worker_threads'
 import { OperatorError } from '../../operator-error.ts'
 import { SqliteConnection } from './connection.ts'
 
-/** The data directory's files cannot be served together; the message is one clear line. */
+/** The files of the data directory do not belong together; the message is one clear line. */
 export class DataError extends OperatorError {}
 
-/** The id of the keyring the database was made with; null where there is no database yet. */
+/** The id of the keyring that the database was created with; null if there is no database yet. */
 export function findInstance(path: string): string | null {
   if (!existsSync(path)) return null
   const tables = readTables(path)
@@ -47,13 +47,13 @@ export function recordInstance(connection: SqliteConnection, instance_id: string
   )
 }
 
-// Without statistics SQLite expects ten rows of a tenant, and reads all of them to find one. With
-// more rows of all tenants it would read those to be deleted twice.
+// Without statistics SQLite expects ten rows per tenant, and reads all of them to find one. With a
+// larger ROWS it would read rows to be deleted twice.
 const ROWS = 1_000_000
 const ROWS_OF_TENANT = 100_000
-/** In a table with a key of its own, as of credentials. */
+/** For a table with a key that does not start with the tenant, such as credentials. */
 const ROWS_OF_TENANT_AMONG_ALL = 100
-/** Columns with few values: a page in the order of the key is better read without their index. */
+/** Columns with few values: a page in key order is read faster without their index. */
 const COARSE = ['store_id', 'namespace', 'kind', 'state', 'status', 'subject_kind', 'dimension']
 const ROWS_OF_VALUE = 10
 
@@ -69,16 +69,16 @@ const INDEXES = `
 interface IndexRow {
   readonly table: string
   readonly index: string
-  /** `pk`: of the primary key. */
+  /** `pk` for an index of the primary key. */
   readonly origin: string
   readonly is_unique: number
-  /** JSON: their names. */
+  /** JSON list of column names. */
   readonly columns: string
 }
 
-/** Writes the statistics where they are not there; connections that are open do not see them. */
+/** Writes the statistics if they are missing; open connections do not see them. */
 export function writeStatistics(connection: SqliteConnection): void {
-  // It makes the table of statistics, and reads no row of the others.
+  // Creates the table of statistics, and reads no row of the other tables.
   connection.exec('analyze sqlite_schema')
   const indexes = (connection.all(INDEXES, []) as IndexRow[]).map((row) => {
     const names: string[] = JSON.parse(row.columns)
@@ -100,7 +100,7 @@ export function writeStatistics(connection: SqliteConnection): void {
   connection.exec('analyze sqlite_schema')
 }
 
-/** Rows of the table, then those with the same first column, the same first two, and so on. */
+/** Estimates rows: of the table, then with equal first column, equal first two, and so on. */
 function estimate(
   names: readonly string[],
   { ofTenant, unique }: { readonly ofTenant: number; readonly unique: boolean },
@@ -134,7 +134,7 @@ export function startCheckpointer(path: string) {
     if (walBytes(path) < PASSIVE_BYTES) return
     if (!worker) {
       worker = startWorker(path)
-      // The next message starts another: a thread that could not start must not end the service.
+      // A thread that cannot start must not end the service; the next message starts another one.
       worker.once('error', () => {
         worker = undefined
       })
@@ -143,7 +143,7 @@ export function startCheckpointer(path: string) {
   }, EVERY_MS)
   timer.unref()
   return {
-    /** Reports a commit; cheap. */
+    /** Reports a commit. Cheap. */
     noteCommit(): void {
       dirty = true
     },
@@ -168,7 +168,7 @@ function startWorker(path: string): Worker {
   return worker
 }
 
-/** 0 where it cannot be told: readiness reports what is wrong, and the next commit asks again. */
+/** Returns 0 if the size is unknown: readiness reports the fault, and the next commit retries. */
 function walBytes(path: string): number {
   try {
     return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0

@@ -177,17 +177,17 @@ export function asRefusal(error: unknown): unknown {
   return fault === null ? error : refusalOfStorage(fault)
 }
 
-/** One connection, which is not shared. */
+/** Pool figures of a single connection. */
 export const NO_POOL = { size: 1, available: 0, waiting: 0 }
 
 export interface Snapshots extends Database {
-  /** Later reads see the data as committed at this moment. */
+  /** Makes later reads see the data as committed now. */
   takeSnapshot(): Promise<void>
-  /** Lets the service clean up behind the snapshot again. */
+  /** Releases the snapshot, so that the service can truncate its log again. */
   release(): Promise<void>
 }
 
-/** What `transact` is here. */
+/** Replaces `transact` on read-only data. */
 export const readOnly = (): Promise<never> =>
   Promise.reject(new Error('the data is open for reading only'))
 

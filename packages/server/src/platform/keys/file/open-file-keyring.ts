@@ -106,7 +106,7 @@ export function closeKeyringFiles({ db, slots }: KeyringFiles): void {
   slots.close()
 }
 
-/** @param opened_at null: read only */
+/** @param opened_at null if the keyring is opened read-only */
 async function openParts(
   { db, slots, instance_id }: KeyringFiles,
   options: { master: MasterHolder; copy: LedgerCopy | undefined; opened_at: string | null },

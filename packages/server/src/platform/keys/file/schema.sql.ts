@@ -128,12 +128,12 @@ PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `
 
-/** Slots a page holds: 64 KiB. */
+/** Slots per page, which is 64 KiB. */
 const PAGE_SLOTS = 2048
 
 /**
- * Turns a plain copy of keyring.db into a backup; `read` returns the bytes of slots. Returns the
- * number of the last entry of the copy's ledger.
+ * Adds the slots to a plain copy of keyring.db; `read` returns the bytes of slots. Returns the
+ * number of the last ledger entry in the copy.
  */
 export function addSlotPages(path: string, read: (run: NumberRun) => Buffer): number {
   const db = new DatabaseSync(path)
@@ -152,8 +152,9 @@ export function addSlotPages(path: string, read: (run: NumberRun) => Buffer): nu
 }
 
 /**
- * Copies the rows into a new database at `to`, and hands the slots to `write`, page by page. Slots
- * never go through a database: its file would keep copies that destroying does not overwrite.
+ * Copies the rows into a new database at `to`, and passes the slots to `write` page by page. Slots
+ * never go through a database, whose file would keep copies that are not overwritten on
+ * destruction.
  */
 export function unpackBackup(
   from: string,
@@ -167,7 +168,7 @@ export function unpackBackup(
     const instance_id = instanceId(backup)
     const pages = backup.prepare('SELECT start, slots FROM slot_pages ORDER BY start')
     for (const page of pages.iterate()) {
-      // Parse boundary: requireBackup has checked the file.
+      // Parse boundary: `requireBackup` has validated the file.
       const { start, slots } = page as unknown as { start: number; slots: Uint8Array }
       write({ instance_id, start, slots })
     }

@@ -17,7 +17,7 @@ import { deleteParts, listRenewals } from './parts.sql.ts'
 const DOMAIN = 'custos/renewed-secret/v1\n'
 const PAGE = 1_000
 
-/** @param old 32 bytes, `number`'s @param next 32 bytes, those of `renewed_as` */
+/** @param old 32 bytes, the secret of `number` @param next 32 bytes, the secret of `renewed_as` */
 export function sealRenewed(
   renewed: Pick<RenewalRow, 'tenant_id' | 'number' | 'renewed_as'>,
   old: Buffer,

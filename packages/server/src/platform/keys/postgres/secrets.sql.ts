@@ -187,7 +187,7 @@ export async function deleteNextSecrets(
   return false
 }
 
-/** For the memory of other processes. In the transaction that holds the counter `destroyed`. */
+/** Informs the caches of other processes. The transaction must hold the counter `destroyed`. */
 export async function insertDestroyed(
   tx: PgTx,
   { tenant_id, kind }: SecretOwner,
@@ -209,7 +209,7 @@ export async function insertDestroyed(
   )
 }
 
-/** Ascending, without gaps but for the ones that are no longer kept. */
+/** Ascending, without gaps except for those that are no longer kept. */
 export async function listDestroyed(db: PgQueries, after: number) {
   return db.query<SecretOwner & { readonly seq: number; readonly number: number }>(
     `SELECT seq, tenant_id, kind, number FROM keyring.destroyed_secrets

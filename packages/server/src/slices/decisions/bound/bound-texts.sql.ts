@@ -97,7 +97,7 @@ export const replaceText = (
       .where('text_id', '=', text_id),
   )
 
-/** The first one of a memory and recipient stays. */
+/** Keeps an existing row: only the first disclosure of a memory to a recipient is recorded. */
 export const insertDisclosures = insertRowsStatement<Row<'disclosures'>>((k, rows, tenant_id) =>
   k
     .insertInto('disclosures')

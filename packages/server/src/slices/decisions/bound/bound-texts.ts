@@ -42,7 +42,7 @@ interface BoundText {
 export interface PreparedText extends BoundText {
   readonly kind: Row<'bound_texts'>['kind']
   readonly run_id: string
-  /** The facts it is derived from, directly or through other texts. */
+  /** The facts that the text is derived from, directly or through other texts. */
   readonly refs: readonly number[]
   readonly text_id: string
   /** Hex SHA-256 of salt ‖ text. */

@@ -60,7 +60,7 @@ async function listShowing(
   for await (const chunk of listOpened(kernel, tenant_id, [subject.ref]))
     for (const opened of chunk) {
       const { row, document } = opened
-      // Text logged after the erasure is no copy that the service kept; contents still count.
+      // Text logged after the erasure is not a copy kept by the service; contents still count.
       const later = document.gone.includes(subject.ref)
       const sought = later ? { ref: subject.ref, content: null } : subject
       // The memory path is the same for every decision of a store, so it is checked once.
@@ -68,7 +68,7 @@ async function listShowing(
       stores.add(row.store_id)
       const probing = { kernel, tenant_id, memory }
       for (const path of await listPathsShowing(probing, opened, sought)) present.add(path)
-      // Decisions may be megabytes each: other requests are answered in between.
+      // Decisions may have megabytes each, so yield to other requests.
       await yieldToOthers()
     }
   return present

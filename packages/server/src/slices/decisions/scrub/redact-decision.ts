@@ -14,13 +14,13 @@ export interface PlannedRedaction {
   readonly plan: {
     readonly decision_id: string
     readonly decision_seq: number
-    /** Base64 of the row's new `sealed`. */
+    /** Base64 of the new `sealed` value of the row. */
     readonly sealed: string
-    /** Record secret to destroy: with it goes every copy of the text. */
+    /** Record secret to destroy, which makes every copy of the text unreadable. */
     readonly old_secret_no: number
     readonly redactions: readonly FieldCount[]
   }
-  /** Revision of the document that it was planned from. */
+  /** Revision of the document that the plan was made from. */
   readonly planned_from: number
   readonly store_id: string
   /** query ‖ 0x1F ‖ output before the redaction. Hashed with a salt, never stored. */

@@ -199,8 +199,8 @@ export interface Redaction {
 }
 
 /**
- * Stores the documents of a claimed plan, one unit of work for each part, then destroys the secrets
- * they no longer need. Needs no key. Safe to run again, also after a stop between parts.
+ * Stores the documents of a claimed plan, one unit of work per part, then destroys the secrets they
+ * no longer need. Needs no keys. Safe to run again, also after a stop between parts.
  * @returns ids of the decisions really changed, and what the plan replaces, by the ref that was
  * used, applied now or before
  */
@@ -312,7 +312,7 @@ async function rebuildDecision(
   return { document, head: { ...readSealed(row.sealed).head, bound: [] }, secrets: [] }
 }
 
-// Without a secret of its own, as a redaction: no text is left.
+// Seals without an own secret, like a redaction, because no text is left.
 async function sealWithoutText(
   kernel: Kernel,
   tenant_id: string,

@@ -105,7 +105,7 @@ function filterDecisions(db: TenantDb, filter: DecisionFilter) {
   return query
 }
 
-/** Rows in the order of the log. */
+/** Lists rows in log order. */
 export const listDecisions = (
   db: TenantDb,
   filter: DecisionFilter,

@@ -4,7 +4,7 @@ import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '@custos/contract'
 import { jsonPayload, sealedColumn } from '../../../platform/kernel/sealed-column.ts'
 
-/** Everything of a decision in which a person may be named, and what belongs to it. */
+/** All parts of a decision in which a person may be named, and what belongs to them. */
 export interface DecisionDocument {
   readonly query: string
   readonly output: string
@@ -20,7 +20,7 @@ export interface DecisionDocument {
   readonly gone: readonly number[]
   /** Refs whose content has been removed from this document. */
   readonly scrubbed: readonly number[]
-  /** Text was replaced by the marker `count` times; `ref` is the fact, null for the whole text. */
+  /** Text replaced by the marker `count` times. `ref` is the fact, `null` for the whole text. */
   readonly redactions: readonly {
     readonly field: string
     readonly count: number

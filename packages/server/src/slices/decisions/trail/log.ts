@@ -90,7 +90,7 @@ function identifyAgain(error: unknown): never {
   throw error
 }
 
-/** Redacts what a policy says, before identity and seal are computed. */
+/** Applies the policies' redactions before identity and seal are computed. */
 async function admitDecision(
   call: Call<typeof decisions.log>,
   given: NewDecision,
@@ -205,7 +205,7 @@ export async function logDecision(tx: Tx, draft: DecisionDraft): Promise<Decisio
   return appendDecision(tx, { ...draft, facts, seq: await nextSeq(tx) })
 }
 
-/** Fields that have two names. */
+/** Fields with two names. */
 const ALIASES = [
   ['output', 'raw_output'],
   ['retrieved_refs', 'retrieved_fact_refs'],
@@ -213,7 +213,7 @@ const ALIASES = [
   ['token_count', 'output_tokens'],
 ] as const
 
-/** Of two values one would be signed and the other be lost. */
+/** If both names had values, one would be signed and the other lost. */
 function refuseContradictions(call: Call<typeof decisions.log>, body: LogDecisionRequest): void {
   for (const [name, alias] of ALIASES) {
     const [value, other] = [body[name], body[alias]]

@@ -201,7 +201,7 @@ async function requireLive(tx: Tx, refs: readonly number[]): Promise<void> {
   if (!(await areLive(tx, refs))) throw erasureConflict()
 }
 
-/** Contents as the record shows them: the marker for an erased ref. */
+/** Contents as the record shows them, with the marker for each erased ref. */
 function contentsToShow(
   { refs, contents }: Pick<NewDecision, 'refs' | 'contents'>,
   { gone }: FactsAtLog,

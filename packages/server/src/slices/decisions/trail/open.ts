@@ -34,7 +34,7 @@ export interface OpenedDecision {
 
 /** An opened decision with its contents filled in. */
 export interface ResolvedDecision extends OpenedDecision {
-  /** Empty, or one for each ref. */
+  /** Empty, or one content per ref. */
   readonly contents: readonly string[]
 }
 
@@ -192,7 +192,7 @@ export function* textsIn(value: unknown): Generator<string> {
     }
 }
 
-/** The record (interface 2.1), then the aliases of its fields without content. */
+/** The record (interface 2.1), then the aliases of its fields that have no content. */
 export function showDecision({
   tenant_id,
   decision_id,
@@ -236,14 +236,14 @@ export function showDecision({
   }
 }
 
-/** Of sealed documents; an opened one takes two to three times as much. */
+/** Maximum total of sealed bytes. An opened document takes two to three times as much. */
 const BYTES_MAX = 8 * 1024 * 1024
-/** Of an entry in addition to its document. */
+/** Size of an entry apart from its document. */
 const ENTRY_BYTES = 512
 
 /**
- * A document is found for the sealed bytes that it was opened from and for no others. Whether it
- * may still be shown is not said here: a caller has found its secrets in the keyring.
+ * Documents are keyed by the exact sealed bytes that they were opened from. The cache does not say
+ * whether a document may still be shown: callers must have found its secrets in the keyring.
  */
 class OpenedDecisions {
   readonly #entries = new LruCache<
@@ -252,7 +252,7 @@ class OpenedDecisions {
   >({ max: BYTES_MAX, weigh: ({ sealed }) => ENTRY_BYTES + sealed.length })
   #removals = 0
 
-  /** To be read before the secrets are; see `add`. */
+  /** Read this before loading the secrets, and pass it to `add`. */
   get removals(): number {
     return this.#removals
   }
@@ -265,7 +265,7 @@ class OpenedDecisions {
     return known && viewBytes(known.sealed).equals(sealed) ? known.document : undefined
   }
 
-  /** Does nothing when a decision was removed since `removals` was read: it may have been this. */
+  /** Does nothing if a decision was removed since `removals` was read: perhaps this one. */
   add(
     removals: number,
     tenant_id: string,
@@ -296,14 +296,14 @@ class OpenedDecisions {
 }
 
 const ID_BYTES = 16
-/** The id has a fixed length: what follows it is the tenant. */
+/** The id has a fixed length, so the rest of the key is the tenant. */
 const keyOf = (tenant_id: string, decision_id: Uint8Array): string =>
   viewBytes(decision_id).toString('latin1') + tenant_id
 
-/** One of the process: who replaces a sealed document knows no kernel. */
+/** One cache per process: the code that replaces a sealed document has no kernel. */
 export const openedDecisions = new OpenedDecisions()
 
-/** Replaces the sealed document; the one that was opened leaves the memory of this process. */
+/** Replaces the sealed document and removes the opened one from the memory of this process. */
 export async function replaceSealed(
   tx: Tx,
   { seq, decision_id }: Pick<DecisionRow, 'seq' | 'decision_id'>,

@@ -25,10 +25,10 @@ import {
   showDecision,
 } from './open.ts'
 
-/** No decision can match: the store is not one the credential may see. */
+/** `none` if no decision can match, because the credential may not see the store. */
 type VisibleFilter = DecisionFilter | 'none'
 
-/** A decision is on the log at most this long after the time it shows (see log.ts). */
+/** Maximum delay between the time that a decision shows and its log entry (see log.ts). */
 const LOG_DELAY_US = 60_000_000
 
 async function buildDecisionFilter(
@@ -69,7 +69,7 @@ async function sessionLabel(kernel: Kernel, tenant_id: string, text: string): Pr
   return Buffer.from((await kernel.keyring.tenant(tenant_id)).label(text), 'hex')
 }
 
-// Times have no index: the log's times give a range of log positions.
+// Times have no index, so they are mapped to a range of log positions.
 async function timeFilter(
   db: TenantDb,
   { from, to }: Parameters<typeof buildDecisionFilter>[3],
@@ -83,7 +83,7 @@ async function timeFilter(
   }
 }
 
-/** Rows opened at once: other requests are answered between the chunks of a large page. */
+/** Rows opened per chunk; other requests run between the chunks of a large page. */
 const CHUNK_ROWS = 50
 /** A page ends early at this many sealed bytes: a thousand decisions of 8 MiB fit in no memory. */
 const PAGE_BYTES_MAX = 64 * 1024 * 1024
@@ -256,7 +256,7 @@ export const exportDecisions: Handler<typeof decisions.export> = async (call, { 
     filename: `decisions_${call.tenant_id}.ndjson`,
   })
 
-/** One line for each decision; reads a batch when the reader has taken the one before. */
+/** Yields one line per decision; reads a batch once the reader has taken the previous one. */
 async function* streamDecisions(
   call: Call<typeof decisions.export>,
   query: InputOf<typeof decisions.export>['query'],

@@ -211,7 +211,7 @@ function isInMarker(text: string, start: number, end: number): boolean {
   return from !== -1 && end <= first + from + MARKER.length
 }
 
-/** The same over every text, number and key of a JSON value. */
+/** Applies `redactText` to every text, number and key of a JSON value. */
 export function redactJson(
   value: unknown,
   content: string | PreparedContent,

@@ -17,8 +17,8 @@ export interface FieldCount {
 }
 
 /**
- * null: none of the subjects is in the document, or nothing of them is left. A subject removed
- * before is searched for again: its content may have become known since.
+ * Returns `null` if none of the subjects is in the document, or nothing of them is left. A subject
+ * that was removed before is searched for again, because its content may be known only now.
  * @returns one redaction for each field changed
  */
 export function scrubDocument(
@@ -92,7 +92,7 @@ function countsByField(notes: DecisionDocument['redactions']): FieldCount[] {
   return [...counts].map(([field, count]) => ({ field, count }))
 }
 
-// A memory that was erased before the decision was logged never had content here.
+// A memory erased before the decision was logged never had content in the document.
 const wasRemoved = (
   { scrubbed, gone }: Pick<DecisionDocument, 'scrubbed' | 'gone'>,
   ref: number,

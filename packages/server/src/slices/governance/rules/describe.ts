@@ -14,7 +14,7 @@ const KEYS: Readonly<Partial<Record<PolicyType, readonly string[]>>> = {
   tool_deny: ['tool_name'],
 }
 
-/** Empty where the policy simply let it pass. */
+/** Empty if the policy simply allowed the request. */
 export function describeDetail(
   policy: Pick<PolicyText, 'policy_type' | 'config'>,
   detail: Detail | null,

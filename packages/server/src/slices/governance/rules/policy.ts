@@ -23,13 +23,13 @@ export interface PolicyText {
 export interface CompiledPolicy extends PolicyText {
   /** JSON members, each with its comma, that every entry of `evaluations` and `logs` repeats. */
   readonly fragments: { readonly evaluation: string; readonly log: string }
-  /** Null for every other type than rate_limit. */
+  /** `null` for all types except rate_limit. */
   readonly rate: {
     readonly max_requests: number
     readonly window_us: number
     isOf(operation: string): boolean
   } | null
-  /** A promise only where it searches for long, or waits for something. */
+  /** Returns a promise only if it searches for long or waits for something. */
   evaluate(request: GateRequest, around: Surroundings): Evaluation | Promise<Evaluation>
 }
 

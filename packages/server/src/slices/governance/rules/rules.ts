@@ -22,10 +22,10 @@ import {
 import { RECOGNISER_SIZE, type Rule, type RuleFinding, type Work } from './rule.ts'
 import type { Replacement, Searchable } from './searchable.ts'
 
-/** The most tokens beyond a budget that a refusal states. */
+/** Maximum number of tokens over a budget that a refusal states. */
 const TOKENS_BEYOND_MAX = 100_000
 
-/** Throws PatternRefused for a pattern the engine does not take. */
+/** Throws PatternRefused if the engine rejects a pattern. */
 export const makers: {
   readonly [T in PolicyType]: (config: PolicyConfig<T>, recognisers: Recognisers) => Rule
 } = {
@@ -221,8 +221,8 @@ function holds(params: Params, { list_path, match_all }: ListCriterion): boolean
   return list.some((item) => match_all.every((criterion) => meets(item, criterion)))
 }
 
-// A value that cannot be compared is refused: "5" and [5] have another type than 5, and the tool
-// that receives the parameters may convert them to the same value.
+// A value that cannot be compared is a fault: "5" and [5] differ in type from 5, but the tool that
+// receives the parameters may convert them to the same value.
 function meets(
   item: unknown,
   { field, operator, value }: ListCriterion['match_all'][number],

@@ -43,8 +43,8 @@ interface Sentence {
 }
 
 /**
- * The text, and the last day that the session names, `2023-05-07`. Null: the session has too little
- * for a digest. Depends on nothing but its arguments.
+ * Returns the text and the last day that the session names (`2023-05-07`), or null if the session
+ * has too little for a digest. Depends only on its arguments.
  * @param options.capitals whether words with a capital are names: not in German
  */
 export function extractDigest(
@@ -76,7 +76,7 @@ function listDays(memories: readonly SessionMemory[]): string[] {
   return [...days].sort((a, b) => a - b).map((day) => formatTime(day * DAY_US).slice(0, 10))
 }
 
-/** Who speaks, then who is spoken of, the most often named first. */
+/** Names of the speakers, then names that are mentioned, most frequent first. */
 function listNames(
   memories: readonly SessionMemory[],
   { capitals }: { capitals: boolean },

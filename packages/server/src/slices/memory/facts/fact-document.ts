@@ -116,7 +116,7 @@ export function openFactDocument(
   return factColumn.open(key, owner.tenant_id, owner, sealed)
 }
 
-/** Public keys in the encodings that memories show, by key id; keys are only ever added. */
+/** Public keys by key id, in the encodings that memories show. Keys are only ever added. */
 const encodedKeys = perKernel(() => new Map<string, { hex: string; base64: string }>())
 
 function encodePublicKey(kernel: Kernel, key_id: string): { hex: string; base64: string } {

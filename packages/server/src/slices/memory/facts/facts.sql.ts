@@ -284,7 +284,7 @@ const deleteStatement = refsStatement()((k, p, isListed) =>
 
 export const deleteFacts = (tx: Tx, refs: readonly number[]) => deleteStatement.run(tx, refs, {})
 
-/** A ref that has its tombstone keeps it. */
+/** Keeps the existing tombstone of a ref that has one. */
 export const insertTombstones = insertRowsStatement<Row<'tombstones'>>((k, rows, tenant_id) =>
   k
     .insertInto('tombstones')

@@ -4,7 +4,7 @@ import type { ItemName } from '@custos/contract'
 import { fromHex } from '../../../platform/bytes.ts'
 import type { TenantKeys } from '../../../platform/keys/keyring.ts'
 
-/** Of one store: equal names in two stores have nothing in common. */
+/** Digests the name of an item. Store ids are included: equal names in two stores share nothing. */
 export function digestName(
   keys: Pick<TenantKeys, 'label'>,
   store_id: string,

@@ -37,7 +37,7 @@ export const insertDigestSources = insertRowsStatement<Row<'digest_sources'>>(
       ),
 )
 
-/** A session that is known keeps its digest. */
+/** Inserts the session; an existing one keeps its digest. */
 export function upsertSession(tx: Tx, row: Row<'digest_sessions'>): Promise<number> {
   const { changed_seq, due_us } = row
   return tx.run(

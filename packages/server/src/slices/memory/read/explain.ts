@@ -24,7 +24,7 @@ const FURTHER = EXPLAIN_DROPPED_MAX
 /** Maximum number of scores explained: those shown, and a reserve for hidden facts. */
 const EXPLAINED_MAX = EXPLAIN_PACKED_MAX + EXPLAIN_DROPPED_MAX
 
-/** What an explanation needs from the index, read before anything is awaited. */
+/** What an explanation needs from the index, read before the first await. */
 export interface ExplainedRanking {
   /** The candidates for the budget, without repeated contents. */
   readonly ranked: readonly RankedFact[]

@@ -306,7 +306,7 @@ async function showVersions(
 }
 
 const PAGE = 1_000
-/** Requests that have versions in memory at once: each has one for every fact of its store. */
+/** Requests that may hold such versions in memory at once, one for every fact of the store. */
 const AT_ONCE = 2
 const RETRY_AFTER_S = 1
 
@@ -319,9 +319,9 @@ export interface RecordedVersions {
 
 /**
  * Runs `act` with the versions on record at `us`, which the log maps to a position. Each page is
- * read on a snapshot of its own: what was on record at a log position is the same in all of them.
- * `act` must not keep the versions. Refuses `unavailable` when too many other requests do the same
- * for as long as a read waits for an index.
+ * read on its own snapshot; all snapshots agree on what was on record at a log position. `act` must
+ * not keep the versions. Refuses `unavailable` if no permit becomes free within the time a read
+ * waits for an index.
  */
 export function withVersionsKnownAt<T>(
   kernel: Kernel,
@@ -341,7 +341,8 @@ export function withVersionsKnownAt<T>(
 }
 
 /**
- * The versions on record at `us` in this snapshot: a future time may have more of the log by now.
+ * Completes the versions on record at `us` for this snapshot: if `us` is in the future, the log may
+ * have grown since.
  */
 export async function completeVersions(
   db: TenantDb,

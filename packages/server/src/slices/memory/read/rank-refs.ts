@@ -105,12 +105,12 @@ async function tryRanking<T>(
 
 const ALWAYS = { valid_from_us: 0, valid_until_us: null }
 
-/** Terms of a word at least this similar (cosine) count as it; the most similar ones at most. */
+/** Terms with at least this cosine to a word count as it; at most this many per word. */
 const COSINE_MIN = 0.6
 const SIMILAR_MAX = 16
-/** Words of a query that are looked up at most. */
+/** Maximum number of words of a query that are looked up. */
 const WORDS_MAX = 64
-/** Only words of the model are looked up and kept, never a name or number it does not know. */
+/** Only words of the model are looked up and cached, never unknown names or numbers. */
 const WORDS_CACHED = 4_096
 
 const WORD = /\p{L}{2,}/gu
@@ -118,8 +118,8 @@ const WORD = /\p{L}{2,}/gu
 const cache = new LruCache<string, readonly string[]>({ max: WORDS_CACHED })
 
 /**
- * The words of the model that are one term of the index: their slots, and by slot the vector, the
- * term and the length of the vector.
+ * The words of the model that are a single term of the index: their slots, and by slot the vector,
+ * the term and the length of the vector.
  */
 const loadVocabulary = loadOnce(async () => {
   const pace = yieldBetweenChunks()
@@ -139,7 +139,7 @@ const loadVocabulary = loadOnce(async () => {
   return { vectors, slots, terms, lengths }
 })
 
-/** By term of the query: the most similar terms, the most similar first. */
+/** Returns the most similar terms of each query term, best first. */
 export async function findSimilarTerms(query: string): Promise<SimilarTerms> {
   const vocabulary = await loadVocabulary()
   const pace = yieldBetweenChunks()

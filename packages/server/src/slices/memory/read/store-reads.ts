@@ -37,16 +37,16 @@ import {
 } from '../stores/stores.sql.ts'
 import { retrievedFacts } from './retrieved-facts.ts'
 
-/** Other requests wait this long. */
+/** How long counting runs before it yields to other requests. */
 const STRETCH_MS = 4
 /** How long a request waits for a count; counting continues after that. */
 const WAIT_MS = 1_000
 const REFS_A_PAGE = 500
-/** Stores counted at once: each keeps its index, even a dropped one, and 25 bytes for each fact. */
+/** Stores counted at once. Each keeps its index, even a dropped one, and 25 bytes per fact. */
 const AT_ONCE = 2
-/** Stores that wait to be counted; further ones are not counted until they are requested again. */
+/** Maximum queue of stores to count; further ones are skipped until requested again. */
 const WAITING_MAX = 1_000
-/** Stores whose counts are kept. */
+/** Maximum number of stores whose counts are cached. */
 const STORES_MAX = 10_000
 
 interface StoreCounts {
@@ -61,7 +61,7 @@ interface CountedStore {
 }
 
 interface NearDuplicateEntry extends NearDuplicateCount {
-  /** Log position of the index, before and after the count. */
+  /** Log position of the index before and after the count. */
   readonly head_seq: number
   /** Facts in the index: an erased fact is removed before the log position changes. */
   readonly size: number
@@ -70,7 +70,7 @@ interface NearDuplicateEntry extends NearDuplicateCount {
 interface RunningCount {
   readonly head_seq: number
   readonly done: Promise<StoreCounts>
-  /** The count that follows it, and the log position that one must include. */
+  /** The count that runs next, and the log position that it must include. */
   next: { head_seq: number; readonly done: Promise<StoreCounts> } | null
 }
 
@@ -78,9 +78,10 @@ const UNKNOWN: StoreCounts = { near_duplicates: null, never_retrieved: null }
 const EMPTY: StoreCounts = { near_duplicates: 0, never_retrieved: 0 }
 
 /**
- * The counts of a store: the last ones, or nulls, when counting takes longer than a request waits.
- * @param store null: the store has no row yet, and no facts
- * @param options.build whether to build an index where this process has none
+ * Returns the counts of a store. If counting takes longer than a request waits, returns the last
+ * counts, or nulls.
+ * @param store `null` if the store has no row yet, and thus no facts
+ * @param options.build whether to build an index if this process has none
  */
 export function loadStoreCounts(
   kernel: Kernel,
@@ -102,7 +103,7 @@ class Counter {
   readonly #kernel: Kernel
   readonly #near_duplicates = new LruCache<string, NearDuplicateEntry>({ max: STORES_MAX })
   readonly #last = new LruCache<string, StoreCounts>({ max: STORES_MAX })
-  /** Counts that run or wait: later requests wait for the same count. */
+  /** Running and waiting counts; later requests wait for the same count. */
   readonly #running = new Map<string, RunningCount>()
   readonly #permits = semaphore(AT_ONCE)
 
@@ -124,8 +125,8 @@ class Counter {
     return done
   }
 
-  // A count that began before a write of this caller may not include it: one more count follows,
-  // for all callers that come meanwhile.
+  // A count that began before a write of this caller may miss that write. One more count follows,
+  // shared by all callers that arrive meanwhile.
   #countAfter(known: RunningCount, store: CountedStore): Promise<StoreCounts> {
     const { next } = known
     if (next) {
@@ -138,12 +139,12 @@ class Counter {
     return done
   }
 
-  /** The last counts, however much has changed since. */
+  /** Returns the last counts, however outdated. */
   last(store: CountedStore): StoreCounts {
     return this.#last.get(keyOf(store)) ?? UNKNOWN
   }
 
-  // An index that takes long continues to be built: the next request finds more of it.
+  // A slow index build continues, so the next request finds it further along.
   #failed(store: CountedStore, error: unknown): StoreCounts {
     const { tenant_id } = store
     const reason = error instanceof Error ? error.name : 'unknown'
@@ -178,7 +179,7 @@ class Counter {
     return this.#near_duplicates.set(key, entry)
   }
 
-  /** Current facts that were retrieved: recorded by any process, or pending in this one. */
+  /** Counts current facts that were retrieved: recorded by any process, or pending in this one. */
   async #countRetrieved(
     { tenant_id, store_id }: CountedStore,
     index: StoreIndex,
@@ -189,7 +190,7 @@ class Counter {
       const { valid_from_us = at_us + 1, valid_until_us = null } = index.findValidity(ref) ?? {}
       return valid_from_us <= at_us && (valid_until_us === null || at_us < valid_until_us)
     }
-    // Read first: a fact recorded meanwhile is found in one of both, and counted once.
+    // Reads pending refs first: a ref recorded meanwhile is then in one of both, and counted once.
     const pending = retrievedFacts(this.#kernel).pending({ tenant_id, store_id })
     let count = 0
     for (const ref of pending) if (isCurrent(ref)) count += 1

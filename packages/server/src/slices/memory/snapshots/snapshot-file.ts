@@ -152,16 +152,16 @@ async function* readFrames(path: string): AsyncGenerator<Buffer> {
   if (rest.length > 0) throw new SealError()
 }
 
-// The secret that snapshots of a store's index are sealed under, until the first erasure.
+// The secret that snapshots of a store's index are sealed under, until the next erasure.
 //
 // All snapshots since the last erasure of a store share one secret. An erasure names it in the
-// ledger and destroys it together with the secret of the memory, so that no copy of a snapshot that
-// holds the memory can be opened: not of this one, not of an earlier one, in no backup. That is
-// complete because no secret is taken between the moment a memory is hidden and its tombstone, and
-// none for an index that is behind an erasure. It does not reach a copy of a snapshot whose secret
-// no row names any longer: after an older database was put back beside a newer keyring.
+// ledger and destroys it together with the secret of the memory. No copy of a snapshot that holds
+// the memory can then be opened: neither the current one, nor an earlier one, nor one in a backup.
+// This is complete because no secret is taken between the hiding of a memory and its tombstone, and
+// none for an index that has not applied an erasure. It does not reach a copy of a snapshot whose
+// secret no row names any more, after an older database was restored beside a newer keyring.
 
-/** The key of the snapshots that there may be; null: there are none that open. */
+/** The key of existing snapshots; `null` if there are none that can be opened. */
 export async function findSnapshotKey(
   kernel: Kernel,
   tenant_id: string,
@@ -174,15 +174,15 @@ export async function findSnapshotKey(
 }
 
 /**
- * The key for a snapshot of an index that is at log position `head_seq`; null: not now, because an
- * erasure is under way or the index is behind one.
+ * The key for a snapshot of an index at log position `head_seq`; `null` if an erasure is under way
+ * or the index has not applied one.
  */
 export async function takeSnapshotKey(
   kernel: Kernel,
   tenant_id: string,
   { store_id, head_seq }: { store_id: string; head_seq: number },
 ): Promise<NewKey | null> {
-  // Read before the key: a row that comes later is another process's, and its secret is alive.
+  // Read before the key: a row that appears later is another process's, and its secret is alive.
   const [seen] = await kernel.db.read(tenant_id, (db) => findIndexSecrets(db, [store_id]))
   const known = await findSnapshotKey(kernel, tenant_id, store_id)
   const taken = known ?? (await newKey(kernel, tenant_id))
@@ -195,7 +195,7 @@ export async function takeSnapshotKey(
     const [row] = await findIndexSecrets(tx, [store_id])
     if (row?.secret_no === secret_no) return true
     if (known !== null) return false
-    // What a crash has left of an erasure: the row of a secret that is gone.
+    // A crash during an erasure can leave the row of a destroyed secret.
     if (row && row.secret_no !== seen?.secret_no) return false
     if (row) await deleteIndexSecrets(tx, [row.secret_no])
     await insertIndexSecret(tx, { store_id, secret_no })
@@ -215,7 +215,7 @@ export const isCurrentSecret = (
     async (db) => (await findIndexSecrets(db, [store_id]))[0]?.secret_no === secret_no,
   )
 
-/** After this no snapshot under these secrets opens, whatever copy of it there is. */
+/** Destroys the secrets: no copy of a snapshot under one of them can be opened afterwards. */
 export async function destroySnapshotSecrets(
   kernel: Kernel,
   tenant_id: string,

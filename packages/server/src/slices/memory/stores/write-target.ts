@@ -168,13 +168,13 @@ export const createStore: Handler<typeof memory.create_store> = async (call, { b
       meter(tx, call.operation.id)
       return { reply: settings.store_id, ids: { store_id: settings.store_id } }
     },
-    // Written by run above.
+    // The stored ids were written by `run` above.
     replay: async (_, ids) => String(ids['store_id']),
   })
   return (await loadStore(kernel, tenant_id, store_id)) ?? showDeletedStore(store_id)
 }
 
-/** Keys, holds and the audit log name stores by their ids: an id is not given to another store. */
+/** Keys, holds and the audit log identify stores by id, so an id is never reused. */
 async function isIdUsed(tx: Tx, store_id: string): Promise<boolean> {
   if (store_id === DEFAULT_STORE) return true
   return (await findStore(tx, store_id)) !== undefined || wasStoreDeleted(tx, store_id)
@@ -191,7 +191,7 @@ async function loadStore(
   return description ? showStore(row, description) : null
 }
 
-/** What a retry gets when the store has been deleted since: its id and nothing else. */
+/** What a retry gets if the store has been deleted since: its id and nothing else. */
 const showDeletedStore = (store_id: string): Store => ({
   store_id,
   name: store_id,

@@ -254,10 +254,10 @@ const BASE_BY_FORM: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** Control characters never occur in a text's terms, so a feature is never taken for a word. */
+/** Terms of a text never contain control characters, so no feature is taken for a word. */
 const FEATURE_MARK = '\u0000'
 
-/** One feature for each top-level entry: entries are equal by key and canonical JSON value. */
+/** Returns one feature per top-level entry; entries are equal by key and canonical JSON value. */
 export function listMetadataFeatures(metadata: Readonly<Record<string, unknown>>): string[] {
   return Object.keys(metadata).map(
     (key) => `${FEATURE_MARK}${JSON.stringify(key)}:${canonicalJson(metadata[key])}`,

@@ -82,22 +82,22 @@ export async function withoutHidden(
   return found.map((ref) => (ref !== null && live.has(ref) ? ref : null))
 }
 
-/** Rows opened at a time. */
+/** Rows opened per read. */
 const ROWS = 500
 
 type ComparedMemory = Pick<FactDraft, 'content' | 'namespace' | 'item'>
 
 /**
- * Memory is bounded by the lines of the import: a few numbers for each of them, and for each memory
- * of the store that has the content of a line. Fingerprints are keyed, like those of the index, and
- * contents are not kept. Does not see what other requests write during the import.
+ * Memory use is bounded by the import: a few numbers for each line and for each stored memory that
+ * has the content of a line. Fingerprints are keyed, like those of the index, and contents are not
+ * kept. Writes of other requests during the import are not seen.
  */
 export class ImportDuplicates {
   readonly #kernel: Kernel
   readonly #store: { readonly tenant_id: string; readonly store_id: string }
   readonly #key = randomBytes(32)
   readonly #known = new ContentFingerprints()
-  /** By slot: the ref in this store; 0 until it is known. */
+  /** Refs in this store by slot; 0 until the ref is known. */
   readonly #refs: number[] = []
   /** Contents whose memories have been read from the store. */
   readonly #read = new ContentFingerprints()
@@ -110,8 +110,8 @@ export class ImportDuplicates {
   }
 
   /**
-   * For each line the slot that it shares with the memories and lines it equals; the ref of a fresh
-   * one is to be set.
+   * Returns for each line the slot that it shares with equal memories and lines. The caller must
+   * set the ref of a fresh slot.
    */
   async compare(
     facts: readonly ImportedFact[],
@@ -140,14 +140,14 @@ export class ImportDuplicates {
     return this.#refs[slot] ?? 0
   }
 
-  /** Reads the memories of the store that have the content of a line, each content once. */
+  /** Reads the stored memories that have the content of a line; each content is read once. */
   async #readStored(facts: readonly ImportedFact[]): Promise<void> {
     this.#index ??= loadIndex(this.#kernel, this.#store)
     const index = await this.#index
     if (index === null) return
     const wanted: number[] = []
     for (const { draft } of facts) {
-      // Versions of items may have different contents and the same text for searches.
+      // Versions of an item may have different contents but the same searched text.
       const { namespace } = draft
       const content = searchedText(draft)
       const refs = index.listSameContent(content, namespace)
@@ -169,8 +169,8 @@ export class ImportDuplicates {
     }
   }
 
-  // The export of a memory that was written here has the time of that write as its original time;
-  // a line that had no such time may have had the beginning of its validity.
+  // The export of a memory written here states the time of that write as its original time. A line
+  // without an original time may state the beginning of the memory's validity instead.
   #addStored(fact: OpenedFact): void {
     const { ref, document, written_us, valid_from_us } = fact
     const time = document.original_written_us ?? written_us
@@ -196,7 +196,7 @@ export class ImportDuplicates {
   }
 }
 
-/** The index of the store, however long it is being built; null: there is no store yet. */
+/** Loads the store's index, however long its build takes; `null` if there is no store yet. */
 async function loadIndex(
   kernel: Kernel,
   { tenant_id, store_id }: { tenant_id: string; store_id: string },

@@ -45,7 +45,7 @@ import {
 import { settingsCache } from '../stores/store-settings.ts'
 import { findStore } from '../stores/stores.sql.ts'
 
-/** States of the refs that are or were facts; the others are absent. */
+/** States of the refs that are or were facts. Other refs are missing from the map. */
 export async function loadFactStates(db: TenantDb, refs: readonly number[]) {
   const states = new Map<number, 'live' | 'erasing' | 'erased'>()
   for (const { ref, state } of await findFactStates(db, refs))
@@ -297,16 +297,16 @@ async function refuseHeldFacts(tx: Tx, refs: readonly number[]): Promise<void> {
   if (found !== undefined) throw legalHoldRefusal(found)
 }
 
-/** Before the first log entry. */
+/** A position before the first log entry. */
 const NEVER = -1
 
 /**
- * A read on an older snapshot can load a fact after it was removed: erasures of this period are
- * read again.
+ * A read on an older snapshot can load a fact after the purge removed it, so erasures of this last
+ * period are read again.
  */
 const OVERLAP_MS = 90_000
 
-/** Up to which log positions the erasures of a store have been applied. */
+/** Log positions up to which the erasures of a store have been applied. */
 interface PurgePosition {
   /** The next purge starts here. */
   readonly from: number
@@ -320,8 +320,8 @@ const purgePositions = perKernel(() => new Map<string, PurgePosition>())
 const keyOf = (tenant_id: string, store_id: string): string => `${tenant_id}\n${store_id}`
 
 /**
- * Checks every store that this process has facts of. For processes that share a database: reads
- * never show an erased fact, as they check their snapshot; the purge clears the memory.
+ * Purges every store of which this process holds facts. For processes that share a database. Reads
+ * check their snapshot and never show an erased fact; the purge clears the memory.
  */
 export async function purgeErased(kernel: Kernel): Promise<void> {
   await dropDestroyed(kernel)
@@ -332,7 +332,7 @@ export async function purgeErased(kernel: Kernel): Promise<void> {
     await kernel.db.read(tenant_id, (db) => purgeTenant(kernel, db, ofTenant))
 }
 
-/** Removes all data of tenants that have been off-boarded, or moved to another cluster. */
+/** Drops all data of tenants that have been off-boarded or moved to another cluster. */
 async function dropDestroyed(kernel: Kernel): Promise<void> {
   const stores = [...listStoresInMemory(kernel).values()]
   if (stores.length === 0) return

@@ -74,7 +74,7 @@ export async function putItem(
   return { ref: fact.ref, created: current === undefined, created_us, updated_us, log_seq }
 }
 
-/** After the last version of the name, where that is the end of its chain. */
+/** Appends to the chain of the last version of the name, if that version is the chain's end. */
 async function writeVersion(
   kernel: Kernel,
   tx: Tx,

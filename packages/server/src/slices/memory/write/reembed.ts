@@ -108,7 +108,7 @@ interface ReembedPass {
   failure: EmbedderFailure | null
 }
 
-/** Safe to run again from the start: facts with a vector are no longer listed. */
+/** Can safely start over: facts that have a vector are not listed again. */
 export function makeReembedRunner(kernel: Kernel): JobRunner {
   // Unfinished passes by job; a job without one starts again, which is safe.
   const passes = new Map<string, ReembedPass>()
@@ -181,7 +181,7 @@ async function resumePass(
   return pass
 }
 
-/** Continues the pass. Throws when the embedder cannot be called: the batch is repeated later. */
+/** Continues the pass. Throws if the embedder cannot be called; the batch is then retried later. */
 async function runPass(
   kernel: Kernel,
   target: ReembedTarget,

@@ -137,7 +137,8 @@ async function refuseServiceVersion(
 }
 
 /**
- * Links followed to name the head of a chain: the unit of work blocks every other write meanwhile.
+ * Maximum number of links followed to find the head of a chain, as the unit of work blocks all
+ * other writes.
  */
 const LINKS_MAX = 10_000
 
@@ -173,7 +174,7 @@ export async function linkSuccessor(
   const at = { seq, now_us, predecessor: old.ref }
   const timed = { valid_from_us, valid_until_us: interval.valid_until_us }
   const indexed = insertPreparedFacts(tx, store_id, [{ fact, interval: timed }], at)
-  // An imported version may end before its successor begins: then a gap remains.
+  // An imported version may end before its successor begins; the gap then remains.
   const valid_until_us = Math.min(old.valid_until_us ?? valid_from_us, valid_from_us)
   await closeVersion(tx, current, seq)
   await insertValidity(tx, {
@@ -183,7 +184,7 @@ export async function linkSuccessor(
     valid_until_us,
     superseded_by: fact.ref,
   })
-  // What says what the old version says ends with it.
+  // Digests made from the old version end with it.
   const stale = head.digest_after_s === null ? [] : await endDigests(tx, [old.ref], seq)
   await advanceStoreHead(tx, store_id, seq)
   if (fact.embed_later) await enqueueReembed(kernel, tx, store_id)
@@ -199,7 +200,7 @@ async function refuseClosed(tx: Tx, old: FactRow): Promise<never> {
   throw new Refusal('superseded', `the current version is ${head}`, { members: { head } })
 }
 
-/** Follows the chain to its end; it has one, as each link begins later than the last. */
+/** Follows the chain to its end. Each link begins later than the last, so there is an end. */
 async function findChainHead(db: TenantDb, from: FactRow): Promise<number> {
   let head: Pick<FactRow, 'ref' | 'superseded_by' | 'valid_from_us'> = from
   for (let links = 0; head.superseded_by !== null && links < LINKS_MAX; links += 1) {

@@ -24,7 +24,7 @@ import { findDuplicates, findDuplicatesInBatch, withoutHidden } from './duplicat
 import { insertFacts } from './insert-facts.ts'
 
 export const write: Handler<typeof memory.write> = async (call, { params, query, body }) => {
-  // Before the policies: an unknown store is refused as such.
+  // Runs before the policies, so that an unknown store is refused as such.
   await loadWriteTarget(call.kernel, call.tenant_id, params.store_id)
   const [admitted = body] = await gateWrites(call, params.store_id, [body])
   return writeAdmitted(call, { params, query, body: admitted })
@@ -156,7 +156,7 @@ export async function gateWrites<T extends WriteRequest>(
 /** Metadata in `options` takes precedence. */
 const pickMetadata = ({ metadata, options }: WriteRequest) => options?.metadata ?? metadata
 
-/** Of two expiries one would be lost: then a memory lives longer than a caller said. */
+/** One of two expiries would be lost, and a memory could live longer than requested. */
 function refuseTwoExpiries({ options, ...top }: WriteRequest, loc: readonly (string | number)[]) {
   const at = (time: string | null | undefined) => (time == null ? null : parseTime(time))
   const pairs = {

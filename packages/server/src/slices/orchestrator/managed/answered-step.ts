@@ -389,7 +389,7 @@ async function endCall(
   return null
 }
 
-/** Logs the decision and signs the receipt, in one unit. */
+/** Logs the decision and signs the receipt, in one unit of work. */
 async function finish(
   worker: RunWorker,
   state: TurnState,

@@ -29,13 +29,13 @@ const LATER_MS = 1_000
 const NO_STEP = 0
 
 interface UndoPlan {
-  /** That it is to undo, and its step. */
+  /** The call to undo, and its step. */
   readonly undone: CallRow
   readonly step: StepRow
   readonly tool: OpenTool | null
   readonly name: string
   readonly args: JsonObject
-  /** Why it cannot be called; null: it can. */
+  /** Why the tool cannot be called, or `null` if it can. */
   readonly problem: RunReason | null
 }
 
@@ -55,7 +55,7 @@ export async function compensate(worker: RunWorker, state: RunState): Promise<Jo
   return worker.undo((unit) => unit.finishUndo(), 'compensated')
 }
 
-/** Null: the call has no compensation. */
+/** Returns `null` if the call has no compensation. */
 function planUndo(
   { tools, texts }: RunState,
   { undone, step }: Pick<UndoPlan, 'undone' | 'step'>,

@@ -8,7 +8,7 @@ import type { StepRow } from '../runs/orchestrator.sql.ts'
 import { sourcesOf } from '../runs/run-view.ts'
 import { callsOf, type RunRows } from './next-act.ts'
 
-/** Texts of the run that exist: what is erased is not there. */
+/** The texts of a run that still exist; erased ones are missing. */
 export interface RunTexts {
   readonly texts: ReadonlyMap<string, { readonly text: string }>
 }

@@ -40,7 +40,7 @@ import { loadWorkers, requireModelTokens } from './run-worker.ts'
 import { stepsOfTurn, toolsOf, workersOf } from './workflow-plan.ts'
 
 type ReplayCall = Call<typeof contract.replay>
-/** What is not named is false, zero or null. */
+/** Members that are absent are false, zero or null. */
 type Findings = Partial<ReplyOf<typeof contract.replay>> &
   Pick<ReplyOf<typeof contract.replay>, 'status'>
 

@@ -270,8 +270,8 @@ function endRefused(unit: RunUnit, code: Refusal['code']): Promise<void> {
 }
 
 /**
- * Refuses `quota_exceeded` once the managed runs that began this month have used the tokens, with
- * what is reserved. What is above is at most what steps under way use.
+ * Refuses `quota_exceeded` once the managed runs begun in this calendar month have used or reserved
+ * the quota. Usage exceeds it by at most what the steps in flight use.
  */
 export async function requireModelTokens(kernel: Kernel, tenant_id: string): Promise<void> {
   const { start_at } = calendarMonth(kernel.clock.now(), 0)

@@ -1,5 +1,5 @@
-// The registry of agents' actions: a step or a call that waits for a person. A record holds only
-// the salted commitment of the text; the text is bound to its memories and opened when it is shown.
+// The registry of agents' actions: steps and calls that wait for a person. A record holds only the
+// salted commitment of the text; the text is bound to its memories and is opened when it is shown.
 // A fact that a model found in a conversation, and a policy wants a person for, waits as they do
 // and is written in the unit of the approval.
 
@@ -208,7 +208,7 @@ export async function answerAction(
 export const actionRequest = (request: AgentActionRequest): AgentActionRequest & JsonObject =>
   request
 
-/** @param fact `key_id`: the key whose rights it is written with */
+/** @param fact `key_id` is the key whose rights the write uses */
 export const textOfFact = ({
   item,
   source_refs,
@@ -216,10 +216,10 @@ export const textOfFact = ({
 }: Parameters<typeof prepareWaitingFact>[1] & { readonly key_id: string }): string =>
   canonicalize({ ...rest, item: JSON.parse(JSON.stringify(item)), source_refs: [...source_refs] })
 
-// Written above.
+// Written by `textOfFact`.
 const readFact = (text: string): Parameters<typeof textOfFact>[0] => JSON.parse(text)
 
-/** What policies read of the write. */
+/** The policy context of the write. */
 function factContext(text: string) {
   const { store_id, item } = readFact(text)
   const metadata = isObject(item.metadata) ? item.metadata : {}
@@ -227,8 +227,8 @@ function factContext(text: string) {
 }
 
 /**
- * What the unit of the approval does. Refuses `not_waiting` where the key that sent the turns may
- * not write them now, and where the store no longer takes the fact.
+ * Prepares the write that the approval commits. Refuses `not_waiting` if the key that sent the
+ * turns may no longer write them, or the store no longer takes the fact.
  */
 export async function prepareApprovedFact(
   { kernel, tenant_id }: TenantRecords,
@@ -237,7 +237,7 @@ export async function prepareApprovedFact(
   const { key_id, ...fact } = readFact(text)
   const principal = await findHolder(kernel, tenant_id, key_id)
   const mayWrite = principal && scopeCovers(principal.scopes, 'memory:write')
-  // As for the mode `extract` itself: the model was shown memories of the tenant.
+  // The mode `extract` has the same rule, because the model was shown memories of the tenant.
   if (!mayWrite || principal.allowed_stores.length > 0)
     throw new Refusal('not_waiting', 'the key that proposed it may write no more')
   const caller = { kernel, tenant_id, principal, operation: memoryIngestion.ingest }
@@ -252,7 +252,7 @@ export async function prepareApprovedFact(
   }
 }
 
-/** An approval does not declare the refusals of a write: a store that is gone, a quota. */
+/** Maps refusals that an approval does not declare (a missing store, a quota) to `not_waiting`. */
 async function asNotWaiting<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act()

@@ -169,7 +169,7 @@ export const createAgent: Handler<typeof contract.create_agent> = async (call, {
   return known ? showAgent(known, tenant_id) : call.refuse('unavailable')
 }
 
-/** Null: neither was given. Refuses both. */
+/** Returns `null` if neither is given. Refuses both. */
 function storesOf({
   memory_stores,
   store_id,
@@ -182,7 +182,7 @@ function storesOf({
   throw new Refusal('rejected', 'give either store_id or memory_stores')
 }
 
-/** What the audit log says of a whole definition. */
+/** The label digest of a whole definition, for the audit log. */
 async function labelDefinition(
   { keyring }: Kernel,
   tenant_id: string,
@@ -288,7 +288,7 @@ export const changeAgent: Handler<typeof contract.update_agent> = (call, { param
   })
 }
 
-/** Throws a conflict where the agent has another version by now. */
+/** Throws a conflict if the agent's version has changed since it was read. */
 async function storeNext(
   call: Call<typeof contract.update_agent>,
   agent_id: string,
@@ -306,7 +306,7 @@ async function storeNext(
     max_tokens_per_step: body.max_tokens_per_step ?? row.max_tokens_per_step,
   }
   const next = { agent_id, version: row.version + 1, secret_no: row.secret_no }
-  // Under the secret of all its versions, so that a redaction destroys them together.
+  // One secret seals all versions, so that a redaction destroys them together.
   const again = await agentColumn.sealAgain(kernel, tenant_id, next, words)
   const sealing = again
     ? { sealed: again, secret_no: row.secret_no }
@@ -323,7 +323,7 @@ async function storeNext(
     const now = await findAgent(tx, agent_id)
     if (!now) return call.refuse('agent_not_found')
     const same = now.version === row.version && now.secret_no === row.secret_no
-    // A deletion that has begun must not be undone by what was read before it.
+    // A change based on a stale read must not undo a deletion that has begun.
     if (!same || now.name_key !== row.name_key) throw new Conflict('agent')
     if (change.name_key !== undefined) {
       const other = await findAgentByName(tx, change.name_key)
@@ -337,7 +337,7 @@ async function storeNext(
   })
 }
 
-/** Nothing is left that says what a redacted agent may use, and an empty list means all. */
+/** A redaction removes the lists of what the agent may use, and an empty list would allow all. */
 function requireNewWords(body: UpdateBody): void {
   const { name, model_id, tools } = body
   const missing = Object.entries({ name, model_id, tools, memory_stores: storesOf(body) })
@@ -347,7 +347,7 @@ function requireNewWords(body: UpdateBody): void {
     throw new Refusal('rejected', `the agent is redacted: name its ${missing.join(', ')} again`)
 }
 
-/** Null and what is absent stays. */
+/** Members that are `null` or absent keep their value. */
 function changeWords(words: AgentPayload, body: UpdateBody): AgentPayload {
   return {
     name: body.name ?? words.name,
@@ -363,8 +363,8 @@ function changeWords(words: AgentPayload, body: UpdateBody): AgentPayload {
 }
 
 /**
- * Disabled first, so that it begins no run, and without its name, so that no change of it passes;
- * then its secret goes. A crash leaves a disabled agent whose deletion can be repeated.
+ * Disables the agent first, so that it begins no run, and frees its name, so that pending changes
+ * conflict; then destroys its secret. After a crash the deletion can be repeated.
  */
 export const deleteAgent: Handler<typeof contract.delete_agent> = async (call, { params }) => {
   refuseLimited(call)

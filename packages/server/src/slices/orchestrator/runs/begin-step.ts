@@ -55,7 +55,7 @@ export const beginStep: Handler<typeof contract.begin_step> = (call, input) =>
   beginStepBy('client', call, input)
 
 type BeginInput = Parameters<Handler<typeof contract.begin_step>>[1] & {
-  /** `tool:<name>` for each tool whose answers the model has read. */
+  /** Origins of the texts that the model has read: `tool:<name>` for each tool. */
   readonly origins?: readonly string[]
   /** The turn of a workflow, and the steps whose texts its input may repeat. */
   readonly turn?: { readonly turn_no: number | null; readonly seen: readonly StepRow[] }

@@ -65,7 +65,7 @@ export const callTool: Handler<typeof contract.call_tool> = (call, input) =>
   callToolBy('client', call, input)
 
 type CallInput = Parameters<Handler<typeof contract.call_tool>>[1] & {
-  /** Of a call that this service will make: its tool, and whose texts the model has read. */
+  /** Given for a call that this service makes: its tool, and the origins of what the model read. */
   readonly own?: {
     /** `null` if the call delegates to another agent. */
     readonly tool_id: string | null
@@ -300,7 +300,7 @@ interface Settlement {
   ): Promise<unknown>
 }
 
-/** Stores what is said of a call, bound to the memories of its step; the run goes on. */
+/** Stores the reported outcome, bound to the memories of the step, and lets the run continue. */
 async function settleCall(
   call: Call<typeof contract.report_call> | Call<typeof contract.resolve_call>,
   { run_id, call_id, text }: Record<'run_id' | 'call_id' | 'text', string>,
@@ -319,7 +319,7 @@ async function settleCall(
       run: async (tx) => {
         const unit = await RunUnit.load(kernel, tx, run_id)
         const row = unit?.calls.find((one) => one.call_id === call_id)
-        // The receipt of a step that has ended says what was known of its calls.
+        // After the step has ended, its receipt already states what was known about its calls.
         const open = unit?.steps.some(
           ({ step_id, ended_us }) => step_id === step.step_id && ended_us === null,
         )

@@ -29,10 +29,10 @@ import { settleRun } from './settle-runs.ts'
 
 type CompleteCall = Call<typeof contract.complete_step>
 type CompleteInput = Parameters<Handler<typeof contract.complete_step>>[1] & {
-  /** What this service knows of an answer that it asked for. */
+  /** What this service knows about an answer that it asked for itself. */
   readonly model?: JsonObject
 }
-/** The label of decisions of steps that read no store. */
+/** The store label in decisions of steps that read no store. */
 const NO_STORE = 'none'
 const ATTEMPTS = 8
 

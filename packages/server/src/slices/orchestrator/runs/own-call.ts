@@ -24,7 +24,7 @@ const LOCAL: Principal = {
   allowed_stores: [],
 }
 
-/** Who holds a key of the tenant, with the rights it has now; null: nobody any more. */
+/** Finds the holder of a key with its current rights. Returns `null` if the key is gone. */
 export async function findHolder(
   kernel: Kernel,
   tenant_id: string,
@@ -98,7 +98,7 @@ export async function retrieveMemories(
   return answered instanceof RawJson ? JSON.parse(answered.text) : answered
 }
 
-/** No answer is stored under the key yet. */
+/** Aborts the replay when no reply is stored under the key. */
 class Unanswered extends Error {}
 
 export async function findEarlierIds(call: Call): Promise<ReplayIds | null> {

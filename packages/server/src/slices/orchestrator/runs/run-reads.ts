@@ -149,7 +149,7 @@ interface RunRows {
   readonly run: RunRow
   readonly steps: readonly StepRow[]
   readonly calls: readonly CallRow[]
-  /** The size of the log as the rows were read: what comes later is not of this bundle. */
+  /** The size of the log when the rows were read; later entries are not part of the bundle. */
   readonly end: number
 }
 
@@ -160,12 +160,12 @@ export const bundle: Handler<(typeof contract)['bundle']> = async (call, { param
   return streamed({ stream, filename: `run-${params.run_id}.ndjson` })
 }
 
-/** The lines of the bundle of a run that the tenant has. */
+/** Returns the lines of a run's bundle. Refuses a run that the tenant does not have. */
 export async function openBundle(
   { kernel, tenant_id }: Pick<Call, 'kernel' | 'tenant_id'>,
   run_id: string,
 ): Promise<AsyncGenerator<string>> {
-  // A memory that was just erased ends the run, whose receipts then name it beside its certificate.
+  // A just-erased memory ends the run, so that the receipts name it beside its certificate.
   await settleRun(kernel, tenant_id, run_id)
   const rows = await kernel.db.read(tenant_id, async (db) => ({
     run: await loadRun(db, run_id),
@@ -173,7 +173,7 @@ export async function openBundle(
     calls: await listCalls(db, run_id),
     end: (await findHead(db))?.size ?? 0,
   }))
-  // Every entry of the rows is under a checkpoint when its proof is made.
+  // Makes sure that a checkpoint covers every entry that the rows name.
   await rollEpoch(kernel, tenant_id)
   return listLines(kernel, tenant_id, rows)
 }
@@ -215,14 +215,14 @@ async function* listLines(
 
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`
 
-/** The entries of the run and of what it used, in the order of the log. */
+/** Lists the entries of the run and of what it used, in log order. */
 async function* listEntries(
   kernel: Kernel,
   tenant_id: string,
   { run, end }: RunRows,
   subjects: ReadonlySet<string>,
 ): AsyncGenerator<Awaited<ReturnType<typeof listProofs>>[number]> {
-  // One checkpoint for all of them, whichever follow meanwhile.
+  // All proofs use one checkpoint, even if others follow meanwhile.
   const { first, epoch } = await kernel.db.read(tenant_id, async (db) => ({
     first: Math.max(0, await seqAt(db, run.created_us - 1)),
     epoch: await findLastEpoch(db),
@@ -270,7 +270,7 @@ async function listActions(kernel: Kernel, tenant_id: string, { steps, calls }: 
   return actions
 }
 
-/** Every text that a commitment of the run is over, and why some are gone. */
+/** Lists each text that the run commits to, and why some are missing. */
 async function* listTexts(
   kernel: Kernel,
   tenant_id: string,

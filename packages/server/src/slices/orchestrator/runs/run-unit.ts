@@ -216,7 +216,7 @@ export class RunUnit {
     })
   }
 
-  /** A call that nobody reported: of a `once` tool nobody knows whether it acted. */
+  /** Ends the calls of a step that nobody reported. A `once` tool may have acted: `uncertain`. */
   async #abandonCalls(step: StepRow, reason: RunReason): Promise<void> {
     for (const call of this.callsOf(step)) {
       if (call.state === 'intended') {

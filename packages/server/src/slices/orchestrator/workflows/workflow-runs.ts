@@ -144,9 +144,9 @@ export const findAnyStep: Handler<typeof contract.find_step> = (call, { params }
   })
 }
 
-/** As long as an approval waits. */
+/** How long a proposed call may wait for approval. */
 const DAY_S = 86_400
-/** Until its call is stored: a process that is gone by then leaves nothing behind for longer. */
+/** The deadline until the call is stored: it bounds what a process that dies leaves behind. */
 const MINUTE_S = 60
 const MEANWHILE = 'the run was ended meanwhile'
 
@@ -162,7 +162,7 @@ export const propose: Handler<(typeof orchestrator)['propose']> = async (
   } catch (error) {
     const code = error instanceof Refusal ? error.code : null
     const why = code === 'approval_required' ? 'cancelled' : 'step_refused'
-    // Where that fails too, the deadline ends it.
+    // If this fails too, the deadline ends the run.
     await endRun(call, run_id, why).catch(() => undefined)
     if (code === 'wrong_state' || code === 'permit_expired')
       throw new Refusal('unavailable', MEANWHILE)
@@ -171,7 +171,7 @@ export const propose: Handler<(typeof orchestrator)['propose']> = async (
   return showProposal(call, run_id, tool)
 }
 
-/** Throws `policy_denied` where policies deny the step or the call. */
+/** Throws `policy_denied` if policies deny the step or the call. */
 async function makeCall(
   call: Call<(typeof orchestrator)['propose']>,
   run_id: string,
@@ -200,7 +200,7 @@ const loadStep = async (call: Call, run_id: string) => {
   return step
 }
 
-/** What policies deny is an answer. */
+/** Returns whether policies denied `act`; other refusals are thrown. */
 async function isDenied(act: () => Promise<void>): Promise<boolean> {
   try {
     await act()
@@ -211,7 +211,7 @@ async function isDenied(act: () => Promise<void>): Promise<boolean> {
   }
 }
 
-/** Does nothing to a run that has ended, or whose call is stored: that stands. */
+/** Does nothing if the run has ended, or if its call is stored and has not ended. */
 const endRun = (
   call: Call,
   run_id: string,

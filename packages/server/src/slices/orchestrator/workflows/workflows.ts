@@ -315,5 +315,5 @@ export async function showSteps(
   })
 }
 
-/** Of an answer that asks for calls. Written by answered-step.ts. */
+/** The text of an answer that asks for calls, whose JSON answered-step.ts writes. */
 const textOfAnswer = (answer: string): string => JSON.parse(answer).text

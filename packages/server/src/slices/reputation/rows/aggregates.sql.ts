@@ -187,7 +187,7 @@ export const listAllDecisions = (db: TenantDb, after: number, limit: number) =>
       .limit(limit),
   )
 
-/** In the order of the log. */
+/** A page of all outcomes, ordered by referent. */
 export const listAllOutcomes = (db: TenantDb, after: Uint8Array, limit: number) =>
   db.all(
     from(db, 'cgr_outcomes')
@@ -197,7 +197,7 @@ export const listAllOutcomes = (db: TenantDb, after: Uint8Array, limit: number) 
       .limit(limit),
   )
 
-/** Whole referents of a page, and what is left of the last one in the next. */
+/** Ordered by referent, then by reviewer, so that a page may end within a referent. */
 export const listAllReviews = (
   db: TenantDb,
   after: { referent: Uint8Array; reviewer_no: number },
@@ -215,7 +215,7 @@ export const listAllReviews = (
         'seq',
         'handle',
       ])
-      // This bound alone is one that an index finds.
+      // Redundant, but the only bound that an index can use.
       .where('referent', '>=', after.referent)
       .where((e) =>
         e.or([e('referent', '>', after.referent), e('reviewer_no', '>', after.reviewer_no)]),

@@ -12,7 +12,7 @@ const KEY = /^[0-9a-fA-F]{64}$/
 /** What identifies an agent: a key it proved to own, a key it only names, or its handle. */
 export type KnownBy = 'proven' | 'claimed' | 'handle'
 
-/** One label for a list of texts: the encoding of each list is unique. */
+/** The label of a list of texts, whose encoding is unambiguous. */
 const labelOf = (
   keys: TenantKeys,
   kind: string,
@@ -55,7 +55,7 @@ export const identityLabel = (
   { dimension, known_by, by }: { dimension: string; known_by: KnownBy; by: Uint8Array },
 ): Buffer => labelOf(keys, 'agent', [dimension, known_by, hexOf(by)])
 
-/** A label of the record's content outside its columns: equal records have equal labels. */
+/** A label of the content outside the columns, so that equal records have equal labels. */
 export const contentLabel = (
   keys: TenantKeys,
   words: readonly (string | number | null)[],

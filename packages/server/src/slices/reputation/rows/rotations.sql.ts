@@ -178,7 +178,7 @@ const insertStatement = statement<Row<'cgr_receipts'>>()((k, p) =>
 
 export const insertReceipt = (tx: Tx, row: Row<'cgr_receipts'>) => tx.runOf(insertStatement, row)
 
-/** A batch of all decisions in the order of the log, with their receipts and the ones before. */
+/** A batch of decisions in log order, each with its receipt and the receipt before it. */
 export const listWithReceipts = (db: TenantDb, after_seq: number, limit: number) =>
   db.all(
     from(db, 'cgr_decisions')

@@ -62,7 +62,7 @@ export const openPayload = <T extends JsonObject>(
 
 const column = reputationColumn<JsonObject>()
 
-/** Of a redacted decision the key of its agent stays, and what it decided. */
+/** A redacted decision keeps its agent's key and its verdict. */
 const REDACTED_RECORD = {
   reason: REDACTED_TEXT,
   agent_handle: REDACTED_TEXT,

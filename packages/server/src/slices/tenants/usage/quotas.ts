@@ -33,7 +33,7 @@ interface PlanState {
   /** Where a person can change the plan; `null` if this installation sells no plans. */
   readonly upgrade_url: string | null
   readonly limits: PlanLimits
-  /** Null: not read by this commit. */
+  /** `null` if not read by this commit. */
   readonly memories: {
     readonly value: number
     /** See `quota_counters.stores_seq`. */
@@ -290,8 +290,8 @@ export async function takeRequest(
 }
 
 /**
- * Keeps the total that a period begins with, unless it was kept before.
- * @param uncounted governed decisions of this unit, which belong to the period that begins
+ * Records the total at the beginning of a period, unless it is recorded already.
+ * @param uncounted governed decisions of this unit, which belong to the new period
  */
 export async function markPeriod(tx: Tx, period_start_us: number, uncounted = 0): Promise<void> {
   tx.shared.set(slot, null)
@@ -300,20 +300,20 @@ export async function markPeriod(tx: Tx, period_start_us: number, uncounted = 0)
 }
 
 interface CountedPeriod {
-  /** `YYYY-MM`, or the day it begins. */
+  /** `YYYY-MM` for a month, else the day on which the period begins. */
   readonly name: string
   readonly start_at: string
-  /** Exclusive. */
+  /** Exclusive end. */
   readonly end_at: string
   readonly source: 'subscription' | 'calendar_month'
-  /** Governed decisions in it. */
+  /** Governed decisions in the period. */
   readonly used: number
 }
 
-/** Read once a commit, with what the commits before it counted. */
+/** Read once per commit, with the counts of earlier commits. */
 const periodSlot: SharedSlot<CountedPeriod | null> = { name: 'period', flush: async () => {} }
 
-/** `currentPeriod` of a unit that has counted a governed decision, and has begun its period. */
+/** Same as `currentPeriod`, in a unit that counted a governed decision; may begin a period. */
 async function countedPeriod(
   tx: Tx,
   now_us: number,
@@ -328,7 +328,7 @@ async function countedPeriod(
   return period
 }
 
-/** The period of now, with what it has counted; in a unit, with what that unit has counted. */
+/** The current period with its count; in a unit of work, including that unit's counts. */
 export async function currentPeriod(db: TenantDb, now_us: number): Promise<CountedPeriod> {
   const paid = await findPaidPeriod(db)
   if (paid === null || now_us < paid.period_start_us) {
@@ -336,7 +336,7 @@ export async function currentPeriod(db: TenantDb, now_us: number): Promise<Count
     const used = await countGoverned(db, period)
     return { name: period, ...month, source: 'calendar_month', used }
   }
-  // Past its end the next one has begun, of which the provider has not told yet.
+  // Past the end of the period the next one has begun, though the provider has not reported it yet.
   const isOver = now_us >= paid.period_end_us
   const start_us = isOver ? paid.period_end_us : paid.period_start_us
   const length_us = paid.period_end_us - paid.period_start_us
@@ -352,7 +352,7 @@ export async function currentPeriod(db: TenantDb, now_us: number): Promise<Count
   }
 }
 
-/** In the unit that counts the first governed decision after the end of a paid period. */
+/** Runs in the unit that counts the first governed decision after the end of a paid period. */
 async function beginPeriod(tx: Tx, now_us: number): Promise<void> {
   const paid = await findPaidPeriod(tx)
   if (paid === null || now_us < paid.period_end_us) return

@@ -145,7 +145,7 @@ export const deleteCounters = (tx: Tx) => tx.run(deleteFrom(tx, 'quota_counters'
 
 const METER = 'governed_decisions'
 
-/** The totals with which periods began, oldest first. */
+/** The totals at the beginning of each period, oldest first. */
 export const findMarks = (
   db: TenantDb,
 ): Promise<Omit<Tables['meter_marks'], 'tenant_id' | 'meter'>[]> =>
@@ -156,7 +156,7 @@ export const findMarks = (
       .orderBy('period_start_us'),
   )
 
-/** The mark of a period that has one stays. */
+/** Keeps the existing mark of a period that has one. */
 export const insertMark = (tx: Tx, mark: Omit<Tables['meter_marks'], 'tenant_id' | 'meter'>) =>
   tx.run(
     insertInto(tx, 'meter_marks', { meter: METER, ...mark }).onConflict((conflict) =>

@@ -211,7 +211,7 @@ export function addUsages(all: readonly Usage[]): Usage {
 /** The month (`2026-01`) of microseconds since the epoch, UTC. */
 const monthOf = (us: number): string => formatTime(us).slice(0, 7)
 
-/** A month as `YYYY-MM`, or by its name; a plan counts in calendar months. */
+/** Finds a month by `YYYY-MM` or by its name; a plan counts in calendar months. */
 export function monthNamed(name: string, now_us: number) {
   if (name === 'current_month' || name === 'current_period') return calendarMonth(now_us, 0)
   if (name === 'previous_month') return calendarMonth(now_us, 1)

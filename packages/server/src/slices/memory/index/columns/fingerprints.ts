@@ -35,7 +35,7 @@ export class ContentFingerprints {
   #count = FIRST_BUCKETS
   #size = 0
 
-  /** For a slot without a fingerprint. */
+  /** Adds the fingerprint of a slot that has none. */
   add(slot: number, fingerprint: Uint32Array): void {
     this.#numbers = growArray(this.#numbers, slot * FINGERPRINT_LENGTH + FINGERPRINT_LENGTH - 1)
     this.#next = growArray(this.#next, slot, NONE)

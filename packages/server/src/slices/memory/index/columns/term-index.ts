@@ -192,7 +192,7 @@ export class TermIndex {
     return this.#sizes[id] ?? 0
   }
 
-  /** The slots that have the term, ascending. */
+  /** The slots of the postings, ascending. */
   *slotsAt(id: number): Iterable<number> {
     const { array, start } = this.#runOf(id)
     const size = this.sizeAt(id)

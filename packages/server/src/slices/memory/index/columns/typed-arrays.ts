@@ -67,7 +67,7 @@ export class UintArena {
     this.#free[runClass] = address + 1
   }
 
-  /** A run: `array` from `start` on. The array is replaced when the run moves. */
+  /** A run: `array` from `start` on. Moving the run replaces the array. */
   at(address: number, runClass: number): { array: Uint32Array; start: number } {
     const array = runClass === OWN_ARRAY ? this.#own[address] : this.#chunks[address >>> 16]
     if (array === undefined) throw new Error('an address outside the arena')

@@ -1,5 +1,5 @@
-// The vectors of a partition by slot, and their dot products with a query: with SIMD, by a small
-// WebAssembly module, or in plain code. Sums of integers within 32 bits do not depend on their
+// The vectors of a partition by slot, and their dot products with a query: with SIMD in a small
+// WebAssembly module, or in JavaScript. Sums of integers within 32 bits do not depend on their
 // order, so both give the same results. The WebAssembly memories hold the vectors of all indexes of
 // the process, in blocks, and the dot products are computed where the vectors are.
 
@@ -8,10 +8,10 @@ import { DOTS_MODULE } from './generated/wasm-modules.ts'
 import type { PieceReader, PieceWriter } from './pieces.ts'
 import type { Steps } from './steps.ts'
 
-/** Vectors are padded with zeros to a multiple of this many dimensions. */
+/** Vectors are padded with zeros to a multiple of this number of dimensions. */
 const STEP = 16
 
-/** The part of the JavaScript interface that is used here; Node's types lack it. */
+/** The part of the WebAssembly API that is used here; Node's types lack it. */
 declare namespace WebAssembly {
   class Memory {
     constructor(descriptor: { initial: number; maximum: number; shared: true })
@@ -29,31 +29,31 @@ declare namespace WebAssembly {
 }
 
 const PAGE_BYTES = 0x10000
-/** Of a memory, as `dots.wat` has it: 256 MiB. */
+/** Maximum pages of a memory, as declared in `dots.wat`: 256 MiB. */
 const PAGES_MAX = 4_096
-/** An empty memory that has grown beyond this is given back to the system. */
+/** An empty memory that has grown beyond this is returned to the system. */
 const PAGES_KEPT = 64
-/** Sizes of blocks are powers of two in this range. */
+/** Block sizes are powers of two in this range. */
 const BLOCK_BYTES_MIN = 4_096
 const BLOCK_BYTES_MAX = PAGE_BYTES
 const CLASSES = Math.log2(BLOCK_BYTES_MAX / BLOCK_BYTES_MIN) + 1
 
-/** The first page of a memory is working memory: a query in two parts, then results of a block. */
+/** The first page of a memory is working memory: a query in two parts, then results per block. */
 const QUERY_DIMENSIONS_MAX = 8_192
 const RESULTS_AT = QUERY_DIMENSIONS_MAX * 2
-/** As many as vectors fit into a block, a multiple of four. */
+/** The number of vectors that fit into a block, a multiple of four. */
 const RESULTS_MAX = BLOCK_BYTES_MAX / STEP
 
-/** Room for vectors: zeros when it is allocated, and again when it is freed. */
+/** Room for vectors. It is zeroed when it is allocated, and again when it is freed. */
 export interface VectorBlock {
   readonly bytes: Int8Array
-  /** Where it is in a memory; null: in an ordinary array, without SIMD. */
+  /** Position in a memory; `null` for an ordinary array, which is searched without SIMD. */
   readonly place: { readonly memory: VectorMemory; readonly offset: number } | null
 }
 
 /**
- * A memory only ever grows, and each reserves gigabytes of addresses: so the process has few of
- * them, and blocks are allocated and freed within (buddy allocation: free neighbours are joined).
+ * A memory never shrinks, and each reserves gigabytes of addresses. So the process has few memories
+ * and allocates blocks within them (buddy allocation: free neighbours are joined).
  */
 class VectorMemory {
   readonly #memory = new WebAssembly.Memory({ initial: 1, maximum: PAGES_MAX, shared: true })
@@ -61,7 +61,7 @@ class VectorMemory {
   readonly #dots: WebAssembly.Instance['exports']['dots']
   readonly #query: Uint8Array
   readonly #results: Int32Array
-  /** By class: offsets of free blocks of BLOCK_BYTES_MIN * 2 ** class bytes. */
+  /** Offsets of free blocks of BLOCK_BYTES_MIN * 2 ** class bytes, by class. */
   readonly #free = Array.from({ length: CLASSES }, () => new Set<number>())
   #pages = 1
   #blocks = 0
@@ -78,7 +78,7 @@ class VectorMemory {
     return this.#blocks > 0 || this.#pages <= PAGES_KEPT
   }
 
-  /** Undefined: there is no room. */
+  /** Returns undefined if there is no room. */
   allocate(size: number): VectorBlock | undefined {
     const offset = this.#take(size)
     if (offset === undefined) return undefined
@@ -98,7 +98,7 @@ class VectorMemory {
     this.#free[joined]?.add(at)
   }
 
-  /** To be called before `run`, in the same search. The query has no number below -127. */
+  /** Call this before `run`, in the same search. No number of the query may be below -127. */
   setQuery(query: Int8Array): void {
     for (let from = 0; from < query.length; from += STEP)
       for (let at = from; at < from + STEP; at++) {
@@ -108,8 +108,8 @@ class VectorMemory {
   }
 
   /**
-   * Writes into `out`, from `at` on, the dot products of the query with `count` vectors of a block;
-   * they are as long as the query, a multiple of STEP.
+   * Writes the dot products of the query with `count` vectors of a block into `out`, from `at` on.
+   * The vectors are as long as the query, a multiple of STEP.
    */
   run(
     offset: number,
@@ -120,7 +120,7 @@ class VectorMemory {
     out.set(this.#results.subarray(0, count), at)
   }
 
-  /** Leaves nothing of a query and its results. */
+  /** Wipes the query and its results. */
   wipe(): void {
     this.#query.fill(0)
     this.#results.fill(0)
@@ -138,7 +138,7 @@ class VectorMemory {
     return this.#split(this.#pages++ * PAGE_BYTES, CLASSES - 1, size)
   }
 
-  /** Frees the upper halves of a block until it is of the class. */
+  /** Frees the upper halves of a block until its lower part has the wanted class. */
   #split(offset: number, from: number, to: number): number {
     for (let half = from - 1; half >= to; half--)
       this.#free[half]?.add(offset + BLOCK_BYTES_MIN * 2 ** half)
@@ -146,11 +146,11 @@ class VectorMemory {
   }
 }
 
-/** Made on first use: a process that never keeps a vector compiles no module. null: no SIMD. */
+/** Compiled on first use, so a process without vectors compiles no module. `null` without SIMD. */
 let module: WebAssembly.Module | null | undefined
 const memories: VectorMemory[] = []
 
-/** A block of at least `bytes`, BLOCK_BYTES_MAX at most. */
+/** Allocates a block of at least `bytes`, which must be at most BLOCK_BYTES_MAX. */
 export function allocateBlock(bytes: number): VectorBlock {
   const size = classOf(bytes)
   assert(size < CLASSES, 'a block of vectors has a bounded size')
@@ -165,7 +165,7 @@ export function allocateBlock(bytes: number): VectorBlock {
 const classOf = (bytes: number): number =>
   Math.max(0, Math.ceil(Math.log2(bytes / BLOCK_BYTES_MIN)))
 
-/** Undefined: the machine has no SIMD, or no addresses are left. */
+/** Returns undefined if the machine has no SIMD or no addresses are left. */
 function openMemory(): VectorMemory | undefined {
   if (module === undefined)
     module = WebAssembly.validate(DOTS_MODULE) ? new WebAssembly.Module(DOTS_MODULE) : null
@@ -180,7 +180,7 @@ function openMemory(): VectorMemory | undefined {
   }
 }
 
-/** Overwrites a block with zeros: an erased fact must leave nothing here. */
+/** Overwrites a block with zeros, so that an erased fact leaves nothing here. */
 export function freeBlock({ bytes, place }: VectorBlock): void {
   bytes.fill(0)
   if (place === null) return
