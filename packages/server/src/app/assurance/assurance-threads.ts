@@ -27,7 +27,7 @@ const LIMITS = { look_ms: 900_000 }
 
 /** A check took too long, and its thread was terminated. */
 class CheckTimeout extends Error {
-  override readonly name = 'CheckTimeout'
+  override readonly name = 'LookTimedOut'
 }
 
 const FLAGS = ['--disable-warning=ExperimentalWarning']
