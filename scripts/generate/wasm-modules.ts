@@ -1,4 +1,4 @@
-// Assembles the WebAssembly modules of the code from the `.wat` files beside it.
+// Assembles WebAssembly modules from the `.wat` files in FOLDERS, as constants in TypeScript.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -9,7 +9,7 @@ const FOLDERS = ['packages/embeddings/src', 'packages/server/src/slices/memory/i
 /** Base64 characters per line of code. */
 const LINE = 92
 
-/** One file for each folder with `.wat` files, with a constant for each of them. */
+/** Returns one generated file for each folder, with a constant for each of its `.wat` files. */
 export async function wasmSources(): Promise<[path: string, text: string][]> {
   const { parseWat } = await wabt()
   return FOLDERS.map((folder) => {

@@ -1,5 +1,5 @@
-// Prepares a package for npm: JavaScript and declarations in `dist`, named by `exports`. In the
-// clone `exports` name the sources; `prepack` replaces the manifest and `postpack` restores it.
+// Prepares a package for npm: compiles it to `dist`. In the repository the `exports` of a manifest
+// name sources. `prepack` replaces them by the files of `dist`, and `postpack` restores them.
 
 import { spawnSync } from 'node:child_process'
 import {
@@ -27,7 +27,7 @@ const OPTIONS = {
   declaration: true,
   rewriteRelativeImportExtensions: true,
   target: 'es2022',
-  // Node 20 supports the last two of the later editions.
+  // The last two are parts of later editions of ECMAScript that Node 20 supports.
   lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable', 'es2023.array', 'es2024.string'],
 }
 
@@ -40,7 +40,7 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
-// The members that are used have these types in every package of the workspace.
+// In every manifest of the workspace, the members that this script reads have these types.
 const manifestAt = (path: string): Manifest => JSON.parse(readFileSync(path, 'utf8')) as Manifest
 
 /** Restores the manifest that an earlier `prepack` replaced, if any. */
@@ -111,7 +111,7 @@ function build(folder: string, manifest: Manifest): Paths {
   return { ...paths, ...declarationsOf(folder, manifest) }
 }
 
-/** The packages of the workspace that it uses. */
+/** The packages of the workspace that the package uses. */
 const usedBy = ({ dependencies, peerDependencies }: Manifest): string[] =>
   Object.keys({ ...dependencies, ...peerDependencies }).filter((name) =>
     name.startsWith('@custos/'),

@@ -1,8 +1,9 @@
-// Checks comments and pages for banned phrases, and the glossary for duplicates and length.
+// Checks comments and pages for banned phrases, comments for a first word "Of", and the glossary
+// for duplicates and length.
 
 import { type Code, commentsOf, type Finding, type Project } from './project.ts'
 
-/** The contract is public: its summaries and refusals become pages. */
+/** Files of the contract. All their text is checked, because it becomes public pages. */
 const CONTRACT = /^packages\/contract\/(?!.*\.test\.ts$)/
 
 const BANNED: readonly (readonly [phrase: string, use: string])[] = [
@@ -47,7 +48,7 @@ function phrases(path: string, text: string): Finding[] {
 
 const FRAGMENT = /^(?:\/\*\*?\s*\*?|\/\/)\s*Of\s/
 
-/** Comments that begin with "Of" and leave out what is meant. */
+/** Finds comments that begin with "Of", because the noun before it is missing. */
 export function checkFragments({ code }: Project): Finding[] {
   return [...code.values()].flatMap((file) =>
     commentsOf(file).flatMap(({ line, text }) => {

@@ -1,4 +1,4 @@
-// Reads and writes the saved results: the last run of each sweep, in docs/trust-results.json.
+// Reads and writes docs/trust-results.json: for each sweep, the result of one run or a sum of runs.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,8 +28,9 @@ export function writeResults(results: Results): void {
 }
 
 /**
- * Adds a run that held to a saved one that held in the same form. A failed run stays until a
- * replacement.
+ * Adds a run that held to a saved result that held, if both have the same form. Otherwise replaces
+ * the saved result, as `replaced` does. A run that held changes nothing if the saved result failed:
+ * only `replaced` removes a failed result.
  */
 export function added(results: Results, name: string, result: Result): Results {
   const known = results[name]
@@ -45,7 +46,7 @@ export function added(results: Results, name: string, result: Result): Results {
   return { ...results, [name]: { ...result, commit, seconds, counts, runs } }
 }
 
-/** Replaces the saved run, except by a short run that held if the saved one is long. */
+/** Replaces the saved result. A short run that held does not replace a long one. */
 export function replaced(results: Results, name: string, result: Result): Results {
   const known = results[name]
   const keeps = known?.form === 'long' && result.form === 'short' && result.outcome === 'held'

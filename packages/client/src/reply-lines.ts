@@ -54,7 +54,10 @@ async function* parseLines<T>(response: Response, limit: Limit, { id, client }: 
   if (rest !== '') throw new ConnectionError(`${id}: the answer ended within a line`)
 }
 
-/** The text of a streamed answer in pieces. Ends the limit, and the answer if the loop stops. */
+/**
+ * Yields the text of a streamed answer in pieces. At the end, or when the caller leaves the loop,
+ * it ends the limit and cancels the rest of the answer.
+ */
 export async function* textOf(response: Response, limit: Limit, id: string) {
   const reader = response.body?.getReader()
   const decoder = new TextDecoder()
@@ -80,7 +83,7 @@ export async function sendLines(source: unknown): Promise<SentBody> {
   const type = 'application/x-ndjson'
   if (typeof source === 'string') return { body: source, type }
   if (Array.isArray(source)) return { body: source.map(lineOf).join(''), type }
-  // The signature of an import takes one of these.
+  // The type of the import operation allows no other source than these two here.
   const pieces = encoded(source as Iterable<unknown> | AsyncIterable<unknown>)
   if (canStream()) return { body: streamOf(pieces), type, once: true }
   const parts: Uint8Array<ArrayBuffer>[] = []
@@ -105,8 +108,9 @@ async function* encoded(source: Iterable<unknown> | AsyncIterable<unknown>) {
 }
 
 /**
- * Whether fetch accepts a stream as a body; if so, it reads `duplex` and sets no content type.
- * Browsers need HTTP/2 for that, which is known only when the body is half read: false for them.
+ * Whether fetch accepts a stream as a body. A platform that does reads `duplex` and sets no content
+ * type. Returns false in browsers: they stream only over HTTP/2, and whether the server has HTTP/2
+ * is known only after a part of the body was read.
  */
 function canStream(): boolean {
   if (isBrowser()) return false

@@ -1,8 +1,8 @@
-// The clock and the random names of a run; workloads use neither.
+// The clock and the random store names of a run. Workloads use neither: they are seeded.
 
 import { randomBytes } from 'node:crypto'
 
-/** RFC 3339 in UTC with six fractional digits, the last three unknown. */
+/** RFC 3339 in UTC with six fractional digits. The last three are 0: the clock has milliseconds. */
 export const now = (): string => new Date().toISOString().replace('Z', '000+00:00')
 
 /** A new, unique name of a store. */

@@ -1,4 +1,5 @@
-// Folds a text to bytes for the recognisers: unifies variants of a character, drops invisible ones.
+// Folds a text to bytes for the recognisers: replaces variants of a character by the same byte and
+// drops invisible characters.
 
 /** Codes of letters without an ASCII base, and of other characters outside ASCII. */
 export const OTHER_LOWER = 0x80
@@ -7,16 +8,21 @@ const OTHER = 0x82
 const DROPPED = 0
 
 export interface FoldedText {
-  /** One byte per character: ASCII, or one of the three codes above. */
+  /**
+   * ASCII, or one of the three codes above: one byte for each UTF-16 unit that is kept, and one
+   * byte for the two units of a mathematical digit.
+   */
   readonly codes: Uint8Array
   readonly size: number
-  /** The UTF-16 offset in the text of the character at `i`. */
+  /** The UTF-16 offset in the text where the character of `codes[i]` starts. */
   startOf(i: number): number
-  /** The UTF-16 offset in the text after the character before `i`. */
+  /** The UTF-16 offset in the text where the character of `codes[i - 1]` ends. */
   endOf(i: number): number
 }
 
-/** Folds full-width forms, digits of other scripts, accents and spaces; drops zero-width ones. */
+/**
+ * Folds full-width forms, digits of other scripts, accents and spaces; drops zero-width characters.
+ */
 export function foldText(text: string): FoldedText {
   const codes = new Uint8Array(text.length)
   let plain = 0
@@ -30,7 +36,10 @@ export function foldText(text: string): FoldedText {
   return foldRest(text, codes, plain)
 }
 
-/** Folds from the first character that is dropped or takes two units, where offsets differ. */
+/**
+ * Folds the rest of the text. From `from`, the first unit that is dropped or equals MATH, offsets
+ * in the text and in `codes` may differ.
+ */
 function foldRest(text: string, codes: Uint8Array, from: number): FoldedText {
   const at = new Int32Array(text.length + 1)
   for (let i = 0; i < from; i++) at[i] = i
@@ -60,10 +69,10 @@ export function isDigit(code: number): boolean {
   return code >= 48 && code <= 57
 }
 
-/** The first half of a mathematical letter or digit. */
+/** The high surrogate of the mathematical letters and digits (U+1D400 to U+1D7FF). */
 const MATH = 0xd835
 
-/** The second half of a mathematical digit (U+1D7CE to U+1D7FF). */
+/** The code of the low surrogate after MATH: a digit (U+1D7CE to U+1D7FF), otherwise OTHER. */
 function mathDigit(low: number): number {
   return low >= 0xdfce && low <= 0xdfff ? 48 + ((low - 0xdfce) % 10) : OTHER
 }

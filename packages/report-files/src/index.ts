@@ -1,4 +1,5 @@
-// The public interface: reports, access letters and erasure proofs as pages, PDFs and OSCAL.
+// The public interface without PDFs, which the entry `./printer` makes: reports, access letters and
+// erasure proofs as HTML pages, and reports as OSCAL.
 
 export { htmlReport } from './html/page.ts'
 export { htmlDocument } from './html/plain-page.ts'

@@ -38,20 +38,22 @@ export {
 export { openapiDocument } from './app/routes.ts'
 export { LOCAL_TENANT, type Service, startService } from './app/start.ts'
 export {
-  assignTenant,
   CLIENT_SETTINGS,
   CONFORMANCE_SETTINGS,
-  clusterNameOf,
-  clusterOf,
-  loadCluster,
   MCP_SETTINGS,
   readClientEnvironment,
-  readClusterEnvironment,
-  readClusters,
   readConformanceEnvironment,
   readMcpEnvironment,
   unknownSettings,
 } from './config/client-env.ts'
+export {
+  assignTenant,
+  clusterNameOf,
+  clusterOf,
+  loadCluster,
+  readClusterEnvironment,
+  readClusters,
+} from './config/clusters.ts'
 export { type Config, parseConfig } from './config/config.ts'
 export { type Environment, readEnvironment, SETTINGS, settingsHelp } from './config/env.ts'
 export { DataDirHeld, readAddress } from './platform/db/data-dir.ts'

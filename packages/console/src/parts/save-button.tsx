@@ -1,4 +1,4 @@
-// Saves what the service sent as a file of the reader's machine, and the button that fetches it.
+// Saves data of the service as a file on the user's machine, and shows the button that does so.
 
 import type { FileReply, Lines } from '@custos/client'
 import { Download } from 'lucide-react'
@@ -35,7 +35,7 @@ export const jsonFile = (value: unknown, filename: string): SavedFile => ({
 
 /** The file in an operation's reply, for a `format` that returns a file. */
 export function fileOf(reply: unknown, filename: string): SavedFile {
-  // The format of the query decides what the operation returns.
+  // The caller has requested a `format` for which the operation returns a FileReply.
   return { blob: (reply as FileReply).blob(), filename }
 }
 

@@ -1,4 +1,4 @@
-// The manifold (interface 4.10): a map of decisions by their content, with their outcomes.
+// The manifold: a map of decisions by their content, with their outcomes.
 
 import Type, { type Static } from 'typebox'
 import {

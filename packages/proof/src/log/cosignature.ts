@@ -165,7 +165,7 @@ const DECIMAL = /^(?:0|[1-9][0-9]*)$/
 /** The most lines of a proof: it has no more hashes than a size has bits. */
 const PROOF_LINES_MAX = 63
 
-type AddCheckpointRequest = {
+export type AddCheckpointRequest = {
   /** The tree size of the checkpoint that the witness cosigned last. */
   readonly oldSize: number
   /** Consistency proof from `oldSize` to the checkpoint (RFC 6962, section 2.1.2). */

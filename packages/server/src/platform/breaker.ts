@@ -5,7 +5,8 @@ const LONGEST_MS = 60_000
 
 /**
  * After `failures` consecutive failures, blocks calls for a second and then allows one trial call.
- * Each further failure doubles the pause, up to a minute. A call that succeeds closes the breaker.
+ * Each further failure doubles the pause. If the service asks for a longer pause, that one applies.
+ * No pause is longer than a minute. A call that succeeds closes the breaker.
  */
 export class Breaker {
   readonly #allowed: number
@@ -18,7 +19,7 @@ export class Breaker {
     this.#allowed = failures - 1
   }
 
-  /** Milliseconds for which calls are still blocked; 0 if a call is allowed. */
+  /** Milliseconds to wait before a call; a second while a trial call runs; 0 if one is allowed. */
   get held_ms(): number {
     if (this.#failures <= this.#allowed) return 0
     const left = this.#openUntil - performance.now()
@@ -42,7 +43,10 @@ export class Breaker {
     this.#trying = false
   }
 
-  /** @param wished_ms what the service asked for @returns milliseconds until the next call */
+  /**
+   * @param wished_ms the pause that the service asked for; null if it asked for none
+   * @returns the pause in milliseconds
+   */
   failed(wished_ms: number | null): number {
     this.#trying = false
     this.#failures += 1

@@ -86,7 +86,7 @@ function Subscription({ subscription }: { readonly subscription: BillingSubscrip
   )
 }
 
-/** Whether a URL may be a page of the provider: with TLS, or on this machine for tests. */
+/** Whether a URL can be a page of the payment provider: on HTTPS, or on 127.0.0.1 in tests. */
 const isPage = (url: string): boolean => /^https:\/\/|^http:\/\/127\.0\.0\.1:\d+\//.test(url)
 
 function Payment({ subscription }: { readonly subscription: BillingSubscriptionReply }) {

@@ -29,7 +29,7 @@ const StoreLink = ({ store_id: store, name }: Pick<Store, 'store_id' | 'name'>) 
   </Link>
 )
 
-/** The cells of one row share one read. */
+/** One cell of a store. All cells of a row use the same cached request. */
 function RetentionCell(props: {
   readonly storeId: string
   readonly show: 'days' | 'due' | 'holds'

@@ -1,4 +1,4 @@
-// The stores of the tenant, and a new one.
+// The screen that lists the tenant's stores and creates a store.
 
 import { memoryCreateStore, memoryListStores } from '@custos/client/operations'
 import type { Store } from '@custos/client/types'

@@ -1,4 +1,4 @@
-// One endpoint: its position in the log, its deliveries, and actions on failed ones.
+// One webhook endpoint: its state, deliveries and replay, and buttons to test, change or delete it.
 
 import {
   webhooksDelete,

@@ -102,7 +102,7 @@ export class AssuranceThreads implements TenantChecker {
     return worker
   }
 
-  /** Resolves with the first message that `isLast` accepts. */
+  /** Resolves with the first message that is not about a store. */
   #next<T>(worker: Worker, onStore?: AuditTask['onStore']): Promise<ThreadReply<T>> {
     return new Promise((resolve, reject) => {
       const read = (reply: ThreadReply<T>) => {

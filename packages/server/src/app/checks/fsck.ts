@@ -38,12 +38,15 @@ export interface TenantReport {
 }
 
 interface FsckOptions {
-  /** Limits the check to this tenant. */
+  /** Checks only this tenant. The data files are checked in any case. */
   readonly tenant_id?: string
   progress?(text: string): void
 }
 
-/** Rows change while a service runs: only what a fresh snapshot still shows is a finding. */
+/**
+ * Rows change while a service runs, so a tenant with findings is checked again, at most this number
+ * of times in all. Only findings that every snapshot shows are reported.
+ */
 export const ROUNDS_MAX = 3
 const LEDGER_PAGE = 500
 
@@ -119,7 +122,8 @@ export async function withSnapshot<T>(
   tenant_id: string,
   act: (check: CheckContext) => Promise<T>,
 ): Promise<T> {
-  // The keyring is read first, because what it says is done was done in the data before.
+  // Reads the keyring before the data. What the keyring records as done was done in the data
+  // earlier, so the later snapshot of the data must show it.
   const signed = await kernel.keyring.checkpoints.last(tenant_id)
   const ledger = await readLedger(kernel, tenant_id)
   await snapshots.takeSnapshot()
@@ -255,7 +259,7 @@ export async function runRecompute(
         const show = (entry: number) => options.progress?.(`${tenant_id}, entry ${entry}`)
         const found = await kernel.db.read(tenant_id, (db) => recompute(db, show))
         await snapshots.release()
-        // These tables were emptied with the tenant, while the log remains.
+        // Off-boarding deleted the reputation rows of this tenant and kept its log, so they differ.
         const removed = destroyed.includes(tenant_id)
         reports.push({ tenant_id, ...found, ...(removed ? { differences: [] } : {}) })
       }

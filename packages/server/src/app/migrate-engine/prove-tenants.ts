@@ -1,4 +1,5 @@
-// Proves that each tenant has the same log and the same sealed content on both engines.
+// Compares each tenant on both engines: its whole log, its stores, and the sealed content of a
+// sample of its facts and decisions.
 
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -18,11 +19,11 @@ export interface TenantProof {
   readonly tenant_id: string
   /** Number of log entries. */
   readonly tree_size: number
-  /** Lower hex, derived from the entries on either side; null if there is no log yet. */
+  /** Lower-case hex, computed from the entries on both engines; null if there is no log yet. */
   readonly root_hash: string | null
   /** Size of the last signed checkpoint, which the log extends; null if there is none. */
   readonly checkpoint_size: number | null
-  /** Facts whose seals open to the same content under both keyrings. */
+  /** Number of compared facts, whose seals open to the same content under both keyrings. */
   readonly facts: number
   readonly decisions: number
   readonly stores: number
@@ -31,12 +32,12 @@ export interface TenantProof {
 interface Comparison {
   readonly from: Config
   readonly to: Config
-  /** The reports of the check of the source, which have the numbers of rows. */
+  /** One report for each tenant, from the check of the source. It has the row counts. */
   readonly reports: readonly TenantReport[]
   progress(text: string): void
 }
 
-/** Minimum sample per kind and tenant; up to twice as many, all are compared. */
+/** Minimum sample of facts and of decisions per tenant; below twice as many, all are compared. */
 const SAMPLE = 1_000
 const CHUNK = 500
 
@@ -71,7 +72,8 @@ async function proveTenant(
       if (!(error instanceof SealError)) throw error
       throw new OfflineError(`tenant ${tenant_id}: a seal of the copy does not open (${what})`)
     })
-    // Released while the source is read, because PostgreSQL would end an idle snapshot.
+    // The next query reads the source first. Until then the snapshots of the copy would be idle,
+    // and PostgreSQL would end them.
     await copy.snapshots.release()
     if (isDeepStrictEqual(one, other)) return one
     throw new OfflineError(`tenant ${tenant_id} differs on the two engines: ${what}`)

@@ -7,7 +7,10 @@ import { databasePath, lockDataDir } from '../../platform/db/data-dir.ts'
 import { destroyFile, syncDirectory } from '../../platform/keys/durable-file.ts'
 import { finishRotation } from './next-master-key.ts'
 
-/** A prepared restore whose files are not yet in place. From then on it can only be completed. */
+/**
+ * The folder of a prepared restore whose files are not yet in place. A restore that has this folder
+ * can only be completed, not cancelled.
+ */
 const READY = /^restore-[0-9a-f]{12}\.ready$/
 
 /**
@@ -43,7 +46,10 @@ export const readyRestore = (data_dir: string): string | undefined =>
     (entry) => READY.test(entry.name) && entry.isDirectory(),
   )?.name
 
-/** Any step may be the first that runs after a crash. Returns false if there was nothing to do. */
+/**
+ * Completes a prepared restore. A crash may interrupt it before any step; the next call continues
+ * there. Returns false if there was nothing to do.
+ */
 function finishRestore(data_dir: string): boolean {
   const name = readyRestore(data_dir)
   if (name === undefined) return false
@@ -57,7 +63,7 @@ function finishRestore(data_dir: string): boolean {
   }
   const database = { from: databasePath(from), to: databasePath(data_dir) }
   if (existsSync(database.from)) {
-    // Removes the WAL of the old database first, which SQLite would apply to the new one.
+    // SQLite would apply the WAL of the old database to the new one, so the WAL is removed first.
     for (const suffix of ['-wal', '-shm']) rmSync(`${database.to}${suffix}`, { force: true })
     renameSync(database.from, database.to)
     syncDirectory(data_dir)

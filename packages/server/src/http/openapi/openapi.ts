@@ -136,8 +136,8 @@ const NEEDS_CREDENTIAL: ReadonlySet<RefusalCode> = new Set([
   'rate_limited',
 ])
 /**
- * Refusals about a body. A GET has none of them, because its body is not read; another operation
- * without a body refuses one.
+ * Refusals about a body. A GET has none of them, because its body is not read. Operations with
+ * other methods have them even if they take no body, because they refuse a body that is sent.
  */
 const NEEDS_BODY: ReadonlySet<RefusalCode> = new Set([
   'malformed_json',

@@ -1,5 +1,5 @@
-// Timestamps of RFC 3161: creates requests and verifies responses. It imports only the runtime, so
-// that `custos verify` checks a token without loading the service.
+// Timestamps of RFC 3161: creates requests and verifies responses. This file and its imports need
+// only Node, so that `custos verify` checks a token without loading the service.
 
 import { createHash, type KeyObject, verify, X509Certificate } from 'node:crypto'
 import { formatTime } from '../clock.ts'
@@ -59,8 +59,8 @@ export interface TimestampClaim {
   /** The stamped bytes, not their digest. */
   readonly message: Uint8Array
   /**
-   * Trusted certificates: the signer's own, or an issuer above it. Null accepts any signer, with
-   * the certificate in the token.
+   * Trusted certificates: the signer's own, or an issuer above it. If null, any signer is accepted
+   * whose certificate is in the token.
    */
   readonly trusted: readonly X509Certificate[] | null
   /** The nonce of the request; absent for a token that was obtained earlier. */
@@ -192,8 +192,8 @@ function certificatesOf(content: Buffer | undefined): X509Certificate[] {
 
 function readSigner(info: DerSequence) {
   info.take(TAG.integer)
-  // Skips issuer and serial number or key id, which are not signed. The signed attribute with the
-  // digest of the certificate identifies it.
+  // Skips issuer and serial number, or key id, because they are not signed. A signed attribute
+  // contains the digest of the certificate and identifies the certificate.
   if (!info.optional(context(0)) && !info.optional(0x80)) info.take(TAG.sequence)
   const digest = DIGESTS[info.sequence().oid()]
   const attributes = info.take(context(0)).content

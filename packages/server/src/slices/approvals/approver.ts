@@ -21,7 +21,8 @@ export type ApproverContent = { readonly name: string; readonly role: string | n
 
 export const approverColumn = sealedColumn({
   domain: 'approver',
-  // The empty text is in the place where the ids of records and approval requests have the kind.
+  // The ids of records and approval requests have the kind in the second place. An approver has no
+  // kind, so it has an empty text there.
   ids: (tenant_id, { approver_id }: Pick<ApproverRow, 'approver_id'>) => [
     tenant_id,
     '',

@@ -34,7 +34,7 @@ import {
 import { showCosignatures, storeEpoch } from './cosignatures.ts'
 import { fitsLog, prefixPath } from './tree.ts'
 
-/** `<origin>/<tenant_id>[/<generation>]` (design 6). */
+/** `<origin>/<tenant_id>[/<generation>]`, without the generation if it is 0. */
 export function originOf(kernel: Kernel, tenant_id: string, generation: number): string {
   const base = `${kernel.settings.origin}/${tenant_id}`
   return generation === 0 ? base : `${base}/${generation}`
@@ -81,7 +81,8 @@ const failing = perKernel(() => new Set<string>())
 
 /**
  * For the timer: signs a checkpoint for every tenant whose log has grown. Tenants that failed last
- * time come last, one after another, so that they delay nobody. Throws the last failure.
+ * time come last, so that they do not delay other tenants. Stops after FAILED_MAX consecutive
+ * failures. Throws the last failure.
  */
 export async function rollGrownLogs(kernel: Kernel, stopping: AbortSignal): Promise<void> {
   const tenants = await kernel.db.read(PLATFORM, listServedIds)
@@ -106,9 +107,9 @@ export async function rollGrownLogs(kernel: Kernel, stopping: AbortSignal): Prom
 }
 
 /**
- * Waits for running rolls and stores what only the keyring knows. Afterwards the table has every
- * epoch that there will ever be over fewer entries than the log had at the call. Returns the
- * checkpoint that the keyring signed last.
+ * Waits for running rolls and stores an epoch that only the keyring has. Later epochs cover at
+ * least the entries that the log had at the call: the table now has all epochs that cover fewer.
+ * Returns the checkpoint that the keyring signed last.
  */
 export const storePendingEpochs = (
   kernel: Kernel,
@@ -155,7 +156,8 @@ async function rollNow(
     const retry_after_s = 60
     throw new Refusal('unavailable', 'the log lacks signed entries', { retry_after_s })
   }
-  // A later signature would replace it in the keyring, and its number would be missing for ever.
+  // The next signature replaces the last checkpoint in the keyring. If the table did not have that
+  // checkpoint by then, its epoch number would be missing for ever.
   await republishOf(kernel, tenant_id, { head, stored })
   const last_number = last?.epoch_number ?? 0
   const epoch = await signHead(kernel, tenant_id, { head, last_number, stored })
@@ -177,7 +179,10 @@ async function lacksSigned(
   return !(await kernel.db.read(tenant_id, (db) => fitsLog(db, stored)))
 }
 
-/** Stores a checkpoint of part of the log. The next roll stores a checkpoint of the whole log. */
+/**
+ * Stores the last checkpoint of the keyring if it covers only a part of the log. If it covers the
+ * whole log, the next roll stores it.
+ */
 async function republishOf(
   kernel: Kernel,
   tenant_id: string,
@@ -248,7 +253,10 @@ function signCheckpoint(
   return assembleNote(body, [{ name: tree.origin, keyHash, signature }])
 }
 
-/** The log as a request with an idempotency key first found it, which determines its epoch. */
+/**
+ * The log at the first request with an idempotency key. It determines the epoch that this request
+ * and its retries return.
+ */
 interface RollSnapshot {
   readonly generation: number
   readonly size: number
@@ -256,7 +264,8 @@ interface RollSnapshot {
   readonly rolled: boolean
 }
 
-// Signing waits for the disk, which a unit of work must not do, so the unit only claims the key.
+// Signing waits for the disk, which a unit of work must not do, so the unit of work only claims the
+// idempotency key.
 export const roll: Handler<typeof gcrumbs.roll> = async (call) => {
   const repeated = await call.once<RollSnapshot | null>({
     run: async (tx) => ({ reply: null, ids: { ...(await findAsked(tx)) } }),
@@ -296,9 +305,9 @@ const findAnswer = (
  * Compares the log with the last checkpoint that the keyring holds or has taken from its copy. A
  * log that does not extend it, or that lacks a certificate, was restored from a backup: it
  * continues under the next generation, whose first entry carries the last checkpoint of the old
- * one. Call it before serving. `generation_floor` is set if the keyring is from a backup, as
- * unknown checkpoints may have been signed since: a log with entries then always continues above
- * this generation.
+ * one. Call it before serving. `generation_floor` is set if the keyring is from a backup. Since
+ * that backup, checkpoints that it does not know may have been signed, so a log with entries always
+ * continues in a generation above the floor.
  */
 export async function reconcileLog(
   kernel: Kernel,

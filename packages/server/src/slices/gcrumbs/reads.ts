@@ -118,7 +118,7 @@ export const proof: Handler<typeof gcrumbs.proof> = (call, { params, query }) =>
     return showProof({ ...row, ...cosigners }, crumb, path)
   })
 
-/** JSON of the proof that the epoch includes the entry; `null` if the epoch ends before it. */
+/** JSON of the proof that the epoch includes the entry; `null` without an epoch that has it. */
 export async function proveEntry(
   kernel: Kernel,
   db: TenantDb,
@@ -130,7 +130,8 @@ export async function proveEntry(
   return showProof({ ...row, ...cosigners }, crumb, await auditPath(kernel, db, row, seq)).text
 }
 
-// Joins texts: the entry is stored as the JSON that replies show, and the path is shown twice.
+// Joins JSON texts, which saves work: the entry is stored as the JSON that replies show, and the
+// path is formatted once but shown twice.
 function showProof(
   epoch: EpochRow & Awaited<ReturnType<typeof showCosignatures>>,
   crumb: Row<'breadcrumbs'>,
@@ -142,7 +143,7 @@ function showProof(
   const checkpoint = asciiJson(epoch.checkpoint)
   const { cosignatures, witnessed, timestamp } = epoch
   const cosigned = asciiJson(cosignatures.map(({ line }) => `${line}\n`).join(''))
-  // A proof ends with its checkpoint, which is added later.
+  // A proof ends with its checkpoint. The text below adds it in place of this line feed.
   const tlog = JSON.stringify(formatTlogProof({ index: crumb.seq, path, checkpoint: '\n' }))
   return rawJson<ReplyOf<typeof gcrumbs.proof>>(
     `{"included":true,"breadcrumb_seq":${crumb.seq},"epoch_number":${epoch.epoch_number},` +
@@ -155,7 +156,8 @@ function showProof(
   )
 }
 
-// Escapes the dash of a signed note, which would make the whole reply a two-byte string.
+// Escapes characters outside ASCII. The em dash of a signed note would otherwise make the whole
+// reply a string with two bytes per character.
 const asciiJson = (value: string | Epoch['cosignatures']): string => {
   const escaped = JSON.stringify(value).replaceAll(NOT_ASCII, escapeUnit)
   return Buffer.from(escaped, 'latin1').toString('latin1')

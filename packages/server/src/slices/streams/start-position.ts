@@ -20,17 +20,18 @@ export function parseMark(text: string): LogMark | null {
 }
 
 interface ResumeRequest {
-  /** The header. `null` or empty if it was not sent. */
+  /** The header `Last-Event-ID`. `null` or empty if the client did not send it. */
   readonly last_event_id: string | null
   /** `head`, `start`, a position, or the id of a frame. */
   readonly from: string
 }
 
 /**
- * Decides the start. `findRestored` returns the first entry before a position that opened a later
- * generation: up to it, both histories agree. It is called only if the generations differ.
- * `told`: what the client is told before the first entry, `position` where it starts at the end of
- * the log, `reset` where what it said it has is not known here; null: nothing.
+ * Decides the start. `findRestored` searches the entries before `end_seq` and returns the first one
+ * that begins a generation later than `generation`: the log before that entry is the same in both
+ * generations. It is called only if the generation of the client is older than that of the log.
+ * `told` is the message that the client gets before the first entry: `position` if the stream
+ * starts at the end of the log, `reset` if this log lacks the client's position, else null.
  */
 export async function decideStart(
   { last_event_id, from }: ResumeRequest,

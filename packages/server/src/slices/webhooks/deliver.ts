@@ -75,8 +75,8 @@ class EndpointRun {
     let until = performance.now() + RUN_MS
     let started = 0
     while (!this.#context.stopping) {
-      // Taken before the snapshots below, which show deliveries as open that end while they are
-      // read.
+      // Copied before the reads below: a delivery that ends during a read is still open in its
+      // snapshot, and must not be sent again.
       const sending = new Set(this.#sending.keys())
       const state = await this.#load()
       if (state === null) return undefined
@@ -105,7 +105,7 @@ class EndpointRun {
     return { again_ms: 0 }
   }
 
-  /** Waits for sends in flight, and aborts them; a stopping process first gives them some time. */
+  /** Aborts the sends in flight and waits for their end. A stopping process first waits STOP_MS. */
   async settled(): Promise<void> {
     const late = setTimeout(() => this.#abort.abort(), this.#context.stopping ? STOP_MS : 0)
     await Promise.allSettled(this.#sending.values())
@@ -117,7 +117,7 @@ class EndpointRun {
     await Promise.race([Promise.all(this.#sending.values()), sleep(ms)])
   }
 
-  /** Opens the sealed texts, and again only after they have changed. */
+  /** Returns the opened texts of the endpoint; opens them again only if they have changed. */
   async #open(row: WebhookRow): Promise<EndpointTexts | null> {
     const sealed = Buffer.from(row.sealed ?? [])
     if (!this.#opened?.sealed.equals(sealed)) {
@@ -145,7 +145,10 @@ class EndpointRun {
     })
   }
 
-  /** The due deliveries that are not in flight, up to the free send slots. */
+  /**
+   * The due deliveries that are not in flight, up to the free send slots. A failing endpoint gets
+   * one delivery at a time, as a probe.
+   */
   #listDue(row: WebhookRow, sending: ReadonlySet<string>): Promise<readonly DeliveryRow[]> {
     const now_us = this.#kernel.clock.now()
     return this.#kernel.db.read(this.#tenant_id, async (db) => {

@@ -1,4 +1,5 @@
-// The one row about the keyring itself: its id, its wrapped keys, and the first day with a key.
+// The one row about the keyring itself: its id, its wrapped keys, and the floor of days. The keys
+// of days before the floor are destroyed.
 
 import { randomBytes } from 'node:crypto'
 import { KeyringError } from '../keyring-error.ts'
@@ -48,13 +49,14 @@ export async function requireInstance(
 
 /**
  * Blocks a rotation of the master key until the transaction ends, so that everything it wraps is
- * under the current key. Throws `wrong_master_key` if another process has rotated the key.
+ * under the current key. If another process has rotated the key, uses the new key; throws
+ * `wrong_master_key` if this process does not have it.
  */
 export async function shareInstance(tx: KeyringTx, master: MasterHolder): Promise<InstanceRow> {
   return useMaster(await tx.first(selectInstance(tx).forShare()), master)
 }
 
-/** The same, but for one transaction at a time. */
+/** Like `shareInstance`, but only one transaction at a time holds the row. */
 export async function lockInstance(tx: KeyringTx, master: MasterHolder): Promise<InstanceRow> {
   return useMaster(await tx.first(selectInstance(tx).forUpdate()), master)
 }
@@ -96,9 +98,9 @@ function requireMaster(row: InstanceRow | undefined, master: MasterHolder): Inst
 }
 
 /**
- * Makes the key of the row the one that values are wrapped under. The row is locked: a rotation
- * waits for every transaction that has read the former key, so the key changes only once. A row
- * that is only read may be outdated. Both keys stay, because work that began before the rotation
+ * Makes the master key of the row the key that this process wraps values under. Pass a locked row:
+ * it has the current key, because a rotation waits for the lock. A row that was read without a lock
+ * may have the former key. The process keeps both keys, because work that began before the rotation
  * sees rows under the former key.
  */
 function useMaster(found: InstanceRow | undefined, master: MasterHolder): InstanceRow {

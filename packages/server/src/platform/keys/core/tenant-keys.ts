@@ -1,4 +1,4 @@
-// Derives the keys of a tenant from its tenant key and from the secrets of the sealed records.
+// Derives record keys from the tenant key and the record secrets, and computes label digests.
 
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { TenantKeys } from '../keyring.ts'
@@ -8,13 +8,16 @@ import { isErased, SECRET_BYTES } from '../secret-bytes.ts'
 const DECISION_ID = /^[0-9a-f]{32}$/
 const DECISION_ID_BYTES = 16
 
-/** Tenant keys that can be revoked from every holder. */
+/** Tenant keys that can be wiped. After that, no code that has this object can derive a key. */
 export interface WipeableTenantKeys extends TenantKeys {
   /** After this, deriving a key throws `tenant_destroyed`. */
   wipe(): void
 }
 
-/** `tenant_key` and `label_salt` are 32 bytes each. Both are wiped; the derived prefixes stay. */
+/**
+ * `tenant_key` and `label_salt` are 32 bytes each. Both buffers are filled with zeros. The object
+ * keeps copies of them until `wipe`.
+ */
 export function tenantKeys(
   tenant_id: string,
   tenant_key: Buffer,
@@ -60,8 +63,8 @@ function deriveKey(parts: readonly Uint8Array[]): KeyObject {
   return key
 }
 
-// A destroyed secret reads as zeros. Data sealed under it would be open to anyone who has the
-// tenant key, so it is refused here, in the last place that can notice.
+// A destroyed secret reads as zeros. Anyone who has the tenant key could open data that is sealed
+// under zeros, so this last check before a key is derived refuses them.
 function checked(secret: Buffer): Buffer {
   if (secret.length !== SECRET_BYTES || isErased(secret))
     throw new KeyringError('bad_secret', `a secret must be ${SECRET_BYTES} bytes and not destroyed`)

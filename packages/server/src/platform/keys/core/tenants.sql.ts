@@ -18,7 +18,10 @@ export async function findTenant(
   return db.first(db.tables.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant_id))
 }
 
-/** Whether the tenant has keys. If so, locks it: only this transaction can hand out its numbers. */
+/**
+ * Locks the row of the tenant, if any, so that only this transaction can allocate numbers of
+ * its secrets. Returns whether the tenant has keys.
+ */
 export async function lockLiveTenant(tx: KeyringTx, tenant_id: string): Promise<boolean> {
   const query = tx.tables.selectFrom('tenants').select('tenant_key')
   const row = await tx.first(query.where('tenant_id', '=', tenant_id).forUpdate())

@@ -76,7 +76,7 @@ class Queries implements PgQueries {
   protected async runBuilt<O>(query: Query<O>): Promise<Result<O>> {
     const { sql, parameters } = compilePostgres(query)
     const { rows, rowCount } = await this.#run<object>(sql, parameters)
-    // Parse boundary: the types of the tables define a row of the query.
+    // The driver does not type its rows. The query builder derives `O` from the table types.
     return { rows: rows as O[], rowCount }
   }
 
@@ -137,8 +137,8 @@ export class KeyringPg extends Queries implements KeyringDb {
   }
 
   /**
-   * Durable when it resolves. If it throws, nothing is changed, unless the connection broke during
-   * the commit: then the outcome is unknown. The unit may run more than once.
+   * The changes are durable when the promise resolves. If it rejects, nothing is changed, unless
+   * the connection broke during the commit: then the outcome is unknown. The unit may run again.
    */
   async transact<T>(unit: (tx: PgTx) => Promise<T>): Promise<T> {
     this.#requireWritable()
@@ -155,7 +155,7 @@ export class KeyringPg extends Queries implements KeyringDb {
     // The keyring cannot truncate the write-ahead log of the server; see `rewriteSecrets`.
   }
 
-  /** Runs long work that cannot run in a transaction on a separate connection. */
+  /** Opens a separate connection for work that takes long and cannot run in a transaction. */
   async apart<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
     this.#requireWritable()
     const client = new pg.Client({ ...settingsOf(this.#url), query_timeout: LONG_TIMEOUT_MS })

@@ -1,5 +1,5 @@
-// SQL of bound texts: the rows, the facts that each was made from, and the provider or tool that
-// was first sent a memory, with step and time.
+// SQL of bound texts: the texts, the facts that each text derives from, and the disclosures, which
+// state in which step and when a memory was first sent to a provider or tool.
 
 import { insertRowsStatement } from '../../../platform/db/bulk-statements.ts'
 import type { Row, Tables } from '../../../platform/db/schema/tables.ts'
@@ -75,7 +75,7 @@ export async function listTextsUsing(
   return found
 }
 
-/** Overwrites the sealed bytes. */
+/** Removes the sealed bytes of texts that are not yet destroyed, and marks them as destroyed. */
 export async function clearTexts(tx: Tx, text_ids: readonly string[]): Promise<void> {
   for (let at = 0; at < text_ids.length; at += IN_MAX)
     await tx.run(

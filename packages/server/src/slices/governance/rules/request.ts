@@ -23,7 +23,7 @@ const CARRIED: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(O
 /** Aliases of context keys. */
 const ALIASES: Readonly<Record<string, string>> = { tool_name: 'tool' }
 
-/** `null` counts as missing. Different values under two names are an ambiguity: a fault. */
+/** `null` counts as missing. Throws a fault if a key and its alias have different values. */
 export function valueAt({ context }: GateRequest, key: string): unknown {
   const value = ownValue(context, key)
   const alias = ALIASES[key]
@@ -38,8 +38,8 @@ const ownValue = (context: Context, key: string): unknown =>
   Object.hasOwn(context, key) ? (context[key] ?? undefined) : undefined
 
 /**
- * The value of a key that a rule requires. Undefined if the operation does not carry the key, so
- * that the rule does not apply. A missing value of a key that the operation carries is a fault.
+ * The value of a key that a rule requires. A missing value is a fault if the operation carries the
+ * key (`OPERATION_KEYS`). For other operations it is undefined, and the rule does not apply.
  */
 export function requiredValue(request: GateRequest, key: string): unknown {
   const value = valueAt(request, key)
@@ -49,18 +49,19 @@ export function requiredValue(request: GateRequest, key: string): unknown {
   return undefined
 }
 
-/** The same for a key whose value must be text. */
+/** Like `requiredValue`, for a key whose value must be text. */
 export function requiredText(request: GateRequest, key: string): string | undefined {
   const value = requiredValue(request, key)
   if (value === undefined || typeof value === 'string') return value
   throw new Fault({ reason: 'wrong_type', field: 0 })
 }
 
-/** Not shorter than the names that a list of tools may hold. */
+/** The longest tool name that is compared. The names in a list of tools are not longer. */
 const TOOL_BYTES = 1_024
 
 /**
- * The names to compare for a tool: the original and the normalised one. A missing name is a fault.
+ * The names to compare for a tool: the original and the normalised one. A blank name is a fault. A
+ * missing name is a fault if the operation carries it; otherwise the result is undefined.
  */
 export function toolNames(request: GateRequest): readonly string[] | undefined {
   const name = requiredText(request, 'tool_name')
@@ -81,8 +82,8 @@ export interface SearchedField {
 }
 
 /**
- * The present fields, to be searched. A field over the limit is a fault, as a part of it would not
- * be searched.
+ * Prepares the fields that are present for a search. A field over the limit is a fault, because its
+ * end would not be searched.
  * @param limit bytes
  */
 export function searchFields(

@@ -142,13 +142,16 @@ const samplesStatement = statement<{ store_id: string; after: Uint8Array }>()((k
 })
 
 /**
- * Lists the next namespaces with a current version, one sample version each, ordered by digest and
- * after the digest `after`. An empty result is the end.
+ * Lists up to SAMPLES_MAX namespaces that have a current version, with one of these versions each.
+ * They are ordered by digest and begin after the digest `after`. An empty result means the end.
  */
 export const listNamespaceSamples = (db: TenantDb, store_id: string, after: Uint8Array) =>
   db.allOf(samplesStatement, { store_id, after })
 
-/** Positions for a new item and its namespace in the order of first puts. */
+/**
+ * Returns the numbers that a new item and its namespace get. They order items and namespaces by
+ * their first put. A known namespace keeps its number.
+ */
 export async function findPlaces(
   db: TenantDb,
   store_id: string,

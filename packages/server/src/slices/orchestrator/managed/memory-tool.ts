@@ -155,7 +155,10 @@ async function executeKind(
 const replyOf = <T>(answered: T | RawJson<T>): T =>
   answered instanceof RawJson ? JSON.parse(answered.text) : answered
 
-/** Runs once for each call of the run, whichever process repeats it. Refuses a missing scope. */
+/**
+ * Returns a call of the operation that takes effect once for each call of the run, even if another
+ * process repeats it. Throws a refusal if the key lacks the scope.
+ */
 function keyedCall<S extends OperationSpec>(
   operation: S,
   caller: Parameters<typeof ownCall>[1],

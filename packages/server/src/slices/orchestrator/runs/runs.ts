@@ -1,4 +1,4 @@
-// Runs: started, listed, shown, cancelled.
+// Handlers that start, list, show and cancel runs, and list the receipts of a run.
 
 import { type orchestrator as contract, type Run, runLimits, scopeCovers } from '@custos/contract'
 import { formatTime } from '../../../platform/clock.ts'
@@ -136,7 +136,10 @@ async function holdWorkflow(
   await updateWorkflow(tx, workflow_id, { run_id })
 }
 
-/** Refuses a managed run that lacks something it cannot begin without. */
+/**
+ * Refuses a managed run without an input text, without a key that may read memory, or with an agent
+ * or provider that does not exist.
+ */
 async function requireManageable(
   call: Call<typeof contract.start_run>,
   {
@@ -228,7 +231,7 @@ async function insertNew(
   return row
 }
 
-/** Refuses a run with another executor. */
+/** Loads a run. Refuses if the run has another executor. */
 export async function loadRunOf(
   db: TenantDb,
   run_id: string,
@@ -240,7 +243,7 @@ export async function loadRunOf(
   return run
 }
 
-/** Refuses a run that the tenant does not have. */
+/** Loads a run. Refuses if the tenant has no run with this id. */
 export async function loadRun(db: TenantDb, run_id: string): Promise<RunRow> {
   const run = await findRun(db, run_id)
   if (!run) throw new Refusal('run_not_found')
@@ -278,7 +281,7 @@ export const cancelRun: Handler<typeof contract.cancel_run> = async (call, { par
     const unit = await RunUnit.load(kernel, tx, params.run_id)
     if (!unit) return call.refuse('run_not_found')
     if (unit.undoing) {
-      // Only `compensate: false` stops an undo, because a repeated request must not.
+      // A repeated cancel request must not stop an undo, so only `compensate: false` stops it.
       if (compensate !== false)
         return call.refuse('wrong_state', 'it undoes what it did; `compensate: false` ends that')
       await unit.stopUndo('cancelled')
@@ -303,7 +306,7 @@ export const listReceipts: Handler<typeof contract.receipts> = (call, { params }
   })
 }
 
-// Written by RunUnit as the JSON of a signed document.
+// RunUnit writes each receipt as the JSON of a signed document.
 export const receiptsOf = (
   steps: readonly { readonly receipt: string | null }[],
 ): { [member: string]: unknown; receipt_no: number }[] =>

@@ -294,7 +294,7 @@ export async function takeRequest(
  * @param uncounted governed decisions of this unit, which belong to the new period
  */
 export async function markPeriod(tx: Tx, period_start_us: number, uncounted = 0): Promise<void> {
-  tx.shared.set(slot, null)
+  tx.shared.set(periodSlot, null)
   const total = (await countGovernedEver(tx)) - uncounted
   await insertMark(tx, { period_start_us, total })
 }

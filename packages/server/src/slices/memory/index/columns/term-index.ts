@@ -85,13 +85,13 @@ export class StringIds {
 
 const WIDE = /[\u0100-\uffff]/
 
-/** Copies a string: one cut from a content may be a view that keeps all of it in memory. */
+/** Copies a string, because a substring of a content may keep the whole content in memory. */
 function copyOf(text: string): string {
   const encoding = WIDE.test(text) ? 'utf16le' : 'latin1'
   return Buffer.from(text, encoding).toString(encoding)
 }
 
-/** A posting is slot * 16 + frequency. This frequency stands for itself and all higher ones. */
+/** A posting is slot * 16 + frequency. The frequency FREQUENT means 15 or more. */
 const FREQUENT = 15
 const FREQUENCY_BITS = 4
 /** Slots below 2^28 fit into a posting, and with the term's id into a key below 2^53. */
@@ -301,7 +301,7 @@ export class TermIndex {
     this.#classes[id] = runClass
   }
 
-  /** The position, in the term's array, of the first posting with a slot of at least `slot`. */
+  /** The index, in the array of the term's run, of its first posting at or after `slot`. */
   #find(id: number, slot: number): number {
     const { array, start } = this.#runOf(id)
     let low = start
@@ -328,7 +328,7 @@ export class SlotTerms {
   #addresses = new Uint32Array(0)
   #counts = new Uint32Array(0)
 
-  /** Sets the terms of a slot without terms to the first `count` of `termIds`. */
+  /** Stores the first `count` ids of `termIds` for a slot that has no terms yet. */
   set(slot: number, termIds: Uint32Array, count: number): void {
     if (count === 0) return
     this.#addresses = growArray(this.#addresses, slot)
@@ -422,5 +422,8 @@ class TermCounts {
 
 const sharedCounts = new TermCounts()
 
-/** Returns empty counts, which the process shares: analysing a fact is synchronous. */
+/**
+ * Returns empty counts. All facts use the same object: a fact is analysed synchronously, and
+ * `clear` empties the object afterwards.
+ */
 export const takeTermCounts = (): TermCounts => sharedCounts

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { assignTenant, clusterOf, parseClusters, readClusters } from './client-env.ts'
+import { assignTenant, clusterOf, parseClusters, readClusters } from './clusters.ts'
 
 const CLUSTERS = [
   { name: 'one', url: 'https://one.example/' },
