@@ -18,7 +18,7 @@ import { basename, dirname, join } from 'node:path'
 
 const KEPT = 'package.json.kept'
 
-/** Override the package's own options, so that every supported Node and browser runs the result. */
+/** Overrides of the package's own options: every supported Node and browser runs the result. */
 const OPTIONS = {
   rootDir: '../src',
   outDir: '.',
@@ -87,7 +87,7 @@ type Paths = Readonly<Record<string, readonly string[]>>
 
 /**
  * Compiles the package, after the packages that it uses, because it needs their declarations.
- * @returns paths of the declarations of this package and of those
+ * @returns paths of the declarations of this package and of the packages that it uses
  */
 function build(folder: string, manifest: Manifest): Paths {
   const paths: Record<string, readonly string[]> = {}

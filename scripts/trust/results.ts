@@ -28,9 +28,9 @@ export function writeResults(results: Results): void {
 }
 
 /**
- * Adds a run that held to a saved result that held, if both have the same form. Otherwise replaces
- * the saved result, as `replaced` does. A run that held changes nothing if the saved result failed:
- * only `replaced` removes a failed result.
+ * If the run and the saved result both held and have the same form, sums them up. If the saved
+ * result failed and the run held, changes nothing: only `replaced` removes a failed result. In all
+ * other cases, does what `replaced` does.
  */
 export function added(results: Results, name: string, result: Result): Results {
   const known = results[name]

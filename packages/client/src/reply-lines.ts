@@ -18,7 +18,7 @@ export type LineSource<T> =
   | ReadableStream<Uint8Array>
   | string
 
-/** The parsed lines of an answer; readable once. The request is sent when reading starts. */
+/** The parsed lines of an answer. Each iteration and each `withResponse` sends the request. */
 export class Lines<T> implements AsyncIterable<T> {
   readonly #exchange: Exchange
 
@@ -108,8 +108,8 @@ async function* encoded(source: Iterable<unknown> | AsyncIterable<unknown>) {
 }
 
 /**
- * Whether fetch accepts a stream as a body. A platform that does reads `duplex` and sets no content
- * type. Returns false in browsers: they stream only over HTTP/2, and whether the server has HTTP/2
+ * Whether fetch accepts a stream as a body. If it does, it reads `duplex` and sets no content type.
+ * Returns false in browsers: they stream only over HTTP/2, and whether the server has HTTP/2
  * is known only after a part of the body was read.
  */
 function canStream(): boolean {

@@ -1,5 +1,5 @@
-// The public interface without PDFs, which the entry `./printer` makes: reports, access letters and
-// erasure proofs as HTML pages, and reports as OSCAL.
+// The public interface: reports, access letters and erasure proofs as HTML pages, and reports as
+// OSCAL. PDFs are made by the separate entry `./printer`.
 
 export { htmlReport } from './html/page.ts'
 export { htmlDocument } from './html/plain-page.ts'

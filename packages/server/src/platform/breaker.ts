@@ -45,7 +45,7 @@ export class Breaker {
 
   /**
    * @param wished_ms the pause that the service asked for; null if it asked for none
-   * @returns the pause in milliseconds
+   * @returns the pause in milliseconds, which applies only if the breaker now blocks calls
    */
   failed(wished_ms: number | null): number {
     this.#trying = false

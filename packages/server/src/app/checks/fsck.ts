@@ -1,4 +1,5 @@
-// The consistency check of every tenant's log, seals and rows, each tenant on one snapshot.
+// The consistency check of every tenant's log, seals and rows. Each round of a tenant's checks
+// reads one snapshot.
 
 import { basename, join } from 'node:path'
 import { canonicalize, type Json } from '@custos/proof'
@@ -44,8 +45,8 @@ interface FsckOptions {
 }
 
 /**
- * Rows change while a service runs, so a tenant with findings is checked again, at most this number
- * of times in all. Only findings that every snapshot shows are reported.
+ * Rows change while a service runs, so a tenant with findings is checked again, up to this many
+ * times including the first. Only findings that every snapshot shows are reported.
  */
 export const ROUNDS_MAX = 3
 const LEDGER_PAGE = 500
@@ -66,7 +67,7 @@ export async function runFsck(config: Config, options: FsckOptions = {}): Promis
   }
 }
 
-/** All tenants, or only the wanted one. */
+/** All tenants except those that moved to another cluster, or only the wanted one. */
 async function tenantsOf(open: ReadOnlyKernel, wanted: string | undefined): Promise<string[]> {
   await open.snapshots.takeSnapshot()
   const listed = await open.kernel.db.read(PLATFORM, listTenantIds)
@@ -259,7 +260,8 @@ export async function runRecompute(
         const show = (entry: number) => options.progress?.(`${tenant_id}, entry ${entry}`)
         const found = await kernel.db.read(tenant_id, (db) => recompute(db, show))
         await snapshots.release()
-        // Off-boarding deleted the reputation rows of this tenant and kept its log, so they differ.
+        // For a tenant without keys, off-boarding deleted the reputation rows and kept the log, so
+        // differences are expected.
         const removed = destroyed.includes(tenant_id)
         reports.push({ tenant_id, ...found, ...(removed ? { differences: [] } : {}) })
       }

@@ -37,11 +37,11 @@ interface Comparison {
   progress(text: string): void
 }
 
-/** Minimum sample of facts and of decisions per tenant; below twice as many, all are compared. */
+/** At least this many facts and decisions per tenant are compared; all, if below twice as many. */
 const SAMPLE = 1_000
 const CHUNK = 500
 
-/** Throws OfflineError, which names the difference. */
+/** Throws OfflineError if a tenant differs; the error names the difference. */
 export async function proveTenants(comparison: Comparison): Promise<TenantProof[]> {
   const source = await openReadOnly(comparison.from)
   try {
@@ -72,8 +72,8 @@ async function proveTenant(
       if (!(error instanceof SealError)) throw error
       throw new OfflineError(`tenant ${tenant_id}: a seal of the copy does not open (${what})`)
     })
-    // The next query reads the source first. Until then the snapshots of the copy would be idle,
-    // and PostgreSQL would end them.
+    // The next query reads the source first. Meanwhile the snapshots of the copy would be idle, and
+    // PostgreSQL ends idle transactions.
     await copy.snapshots.release()
     if (isDeepStrictEqual(one, other)) return one
     throw new OfflineError(`tenant ${tenant_id} differs on the two engines: ${what}`)

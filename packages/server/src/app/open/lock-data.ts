@@ -14,8 +14,9 @@ import { finishRotation } from './next-master-key.ts'
 const READY = /^restore-[0-9a-f]{12}\.ready$/
 
 /**
- * Locks the directory. Throws DataDirHeld and the errors of reading the keyring. `restored`: it
- * completed a restore; `rotated`: it put the new master key in place.
+ * Locks the directory. Throws DataDirHeld if another process holds it, OfflineError if a rotation
+ * of the master key was cut off and the configuration gives a key, and errors of reading the
+ * keyring. `restored`: it completed a restore; `rotated`: it put the new master key in place.
  */
 export async function lockData({
   data_dir,

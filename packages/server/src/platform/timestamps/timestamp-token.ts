@@ -94,7 +94,7 @@ export const verifyTimestampReply = (reply: Uint8Array, claim: TimestampClaim): 
 export const verifyTimestampToken = (token: Uint8Array, claim: TimestampClaim): TimestampVerdict =>
   verdictOf(() => verifyToken(Buffer.from(token), claim))
 
-/** The certificates of a PEM text; none if it has none or one is unreadable. */
+/** The certificates of a PEM text. Returns an empty array if any of them is unreadable. */
 export function readCertificates(pem: string): X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   try {

@@ -107,9 +107,10 @@ export async function rollGrownLogs(kernel: Kernel, stopping: AbortSignal): Prom
 }
 
 /**
- * Waits for running rolls and stores an epoch that only the keyring has. Later epochs cover at
- * least the entries that the log had at the call: the table now has all epochs that cover fewer.
- * Returns the checkpoint that the keyring signed last.
+ * Waits for running rolls. If the last signed epoch covers only a part of the log and the table
+ * lacks it, stores it. After that, the table has every epoch that covers fewer entries than the log
+ * had at the call, so later epochs cover at least those entries. Returns the checkpoint that the
+ * keyring signed last.
  */
 export const storePendingEpochs = (
   kernel: Kernel,
@@ -302,8 +303,8 @@ const findAnswer = (
   })
 
 /**
- * Compares the log with the last checkpoint that the keyring holds or has taken from its copy. A
- * log that does not extend it, or that lacks a certificate, was restored from a backup: it
+ * Compares the log with the last checkpoint that the keyring holds or has taken from the ledger
+ * copy. A log that does not extend it, or that lacks a certificate, was restored from a backup: it
  * continues under the next generation, whose first entry carries the last checkpoint of the old
  * one. Call it before serving. `generation_floor` is set if the keyring is from a backup. Since
  * that backup, checkpoints that it does not know may have been signed, so a log with entries always

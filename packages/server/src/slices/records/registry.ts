@@ -67,7 +67,7 @@ export interface Registry<Q extends JsonObject = JsonObject> extends RegistryIde
   operation(request: Q): string
   /** The context that policies evaluate. */
   context(request: Q, tenant: TenantRecords): Context | Promise<Context>
-  /** Context keys that the request stores under another name. */
+  /** Members of the request by context key, for keys whose member has another name. */
   readonly names?: Readonly<Record<string, string>>
   /** The content, which no two live records share. */
   content?(request: Q): string

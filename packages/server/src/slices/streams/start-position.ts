@@ -30,8 +30,9 @@ interface ResumeRequest {
  * Decides the start. `findRestored` searches the entries before `end_seq` and returns the first one
  * that begins a generation later than `generation`: the log before that entry is the same in both
  * generations. It is called only if the generation of the client is older than that of the log.
- * `told` is the message that the client gets before the first entry: `position` if the stream
- * starts at the end of the log, `reset` if this log lacks the client's position, else null.
+ * `told` is the message that the client gets before the first entry: `position` if it asked for
+ * `head` or for a position beyond the end of the log, `reset` if this log lacks the frame that it
+ * got last, else null.
  */
 export async function decideStart(
   { last_event_id, from }: ResumeRequest,

@@ -27,7 +27,7 @@ import {
 } from './webhooks.sql.ts'
 
 const SENDS_AT_ONCE = 8
-/** The most open deliveries; further entries stay in the log. */
+/** The most open deliveries of an endpoint; until some end, it takes no more log entries. */
 export const OPEN_MAX = 500
 /** The poll interval for due deliveries while others are in flight. */
 const LOOK_MS = 100

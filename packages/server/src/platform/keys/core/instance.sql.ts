@@ -1,5 +1,5 @@
-// The one row about the keyring itself: its id, its wrapped keys, and the floor of days. The keys
-// of days before the floor are destroyed.
+// The one row about the keyring itself: its id, its wrapped keys, and `day_floor`. MACs of request
+// bodies have a key for each day; the keys of days before `day_floor` are destroyed.
 
 import { randomBytes } from 'node:crypto'
 import { KeyringError } from '../keyring-error.ts'
@@ -48,9 +48,9 @@ export async function requireInstance(
 }
 
 /**
- * Blocks a rotation of the master key until the transaction ends, so that everything it wraps is
- * under the current key. If another process has rotated the key, uses the new key; throws
- * `wrong_master_key` if this process does not have it.
+ * Blocks a rotation of the master key until the transaction ends, so that the transaction wraps
+ * everything under the current key. If another process has rotated the key, uses the new key;
+ * throws `wrong_master_key` if this process does not have it.
  */
 export async function shareInstance(tx: KeyringTx, master: MasterHolder): Promise<InstanceRow> {
   return useMaster(await tx.first(selectInstance(tx).forShare()), master)
@@ -98,7 +98,7 @@ function requireMaster(row: InstanceRow | undefined, master: MasterHolder): Inst
 }
 
 /**
- * Makes the master key of the row the key that this process wraps values under. Pass a locked row:
+ * Switches this process to the master key that the row is wrapped under. Pass a locked row:
  * it has the current key, because a rotation waits for the lock. A row that was read without a lock
  * may have the former key. The process keeps both keys, because work that began before the rotation
  * sees rows under the former key.

@@ -9,7 +9,7 @@ export type Context = Readonly<Record<string, unknown>>
 export interface GateRequest {
   readonly operation: string
   readonly context: Context
-  /** Searchable texts that policies have made so far, by key. */
+  /** Context values already prepared for search, by key; all policies share them. */
   readonly searched: Map<string, Searchable>
 }
 
@@ -82,8 +82,8 @@ export interface SearchedField {
 }
 
 /**
- * Prepares the fields that are present for a search. A field over the limit is a fault, because its
- * end would not be searched.
+ * Returns those of the fields that the request has, prepared for search. A field over the limit is
+ * a fault, because its end would not be searched.
  * @param limit bytes
  */
 export function searchFields(

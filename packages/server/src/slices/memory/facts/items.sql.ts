@@ -93,7 +93,7 @@ const headsStatement = statement<{ store_id: string; namespace_mac: Uint8Array; 
       .limit(HEADS_MAX),
 )
 
-/** A page of a namespace's current versions, ordered by first put, after `item_no` `after`. */
+/** A page of a namespace's current versions with `item_no` above `after`, by first put. */
 export const listItemHeads = (
   db: TenantDb,
   within: { readonly store_id: string; readonly namespace_mac: Uint8Array },

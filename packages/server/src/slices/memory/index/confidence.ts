@@ -1,13 +1,13 @@
 // Estimates how likely a fact is evidence, from its words and its cosine with the query.
 
-/** The dot product with itself of a unit vector that was multiplied by 127. */
+/** The highest dot product of two unit vectors that are both multiplied by 127. */
 export const DOT_MAX = 127 * 127
 
 /**
- * Coefficients of a logistic function. It estimates how likely a fact is evidence from two numbers:
- * the weight of the query's terms that the fact contains, divided by the weight of the query's
- * heaviest terms, and the cosine of fact and query. The coefficients were fitted on one half of
- * three data sets and tested on the other half, see docs/evaluation.md.
+ * Coefficients of a logistic function, which estimates the probability that a fact is evidence. It
+ * has two inputs: the weight of the query's terms that the fact contains, divided by the weight of
+ * the query's heaviest terms; and the cosine of fact and query. The coefficients were fitted on one
+ * half of three data sets and tested on the other half, see docs/evaluation.md.
  */
 const CONFIDENCE = { base: -6.5, terms: 2.5, cosine: 6.3 }
 const CONFIDENCE_BY_TERMS = { base: -4.9, terms: 3.8 }

@@ -83,7 +83,7 @@ export function callAction(
     // The arguments have been checked against the schema of the tool.
     const subject_refs = args['subject_refs'] as InvokeRequest['subject_refs']
     const params = isObject(args['params']) ? args['params'] : {}
-    // The key caps the authority of a run, so the run claims exactly that trust tier.
+    // The run claims the highest trust tier that its key may claim; none if the key has no maximum.
     const { max_trust_tier } = caller.principal
     const authority = max_trust_tier ? { trust_tier: max_trust_tier } : null
     const body = { action_name, subject_refs, params, authority }
@@ -156,8 +156,8 @@ const replyOf = <T>(answered: T | RawJson<T>): T =>
   answered instanceof RawJson ? JSON.parse(answered.text) : answered
 
 /**
- * Returns a call of the operation that takes effect once for each call of the run, even if another
- * process repeats it. Throws a refusal if the key lacks the scope.
+ * Returns a `Call` of the operation. It takes effect once for each tool call of the run, even if
+ * another process repeats it. Throws a refusal if the key lacks the scope.
  */
 function keyedCall<S extends OperationSpec>(
   operation: S,
