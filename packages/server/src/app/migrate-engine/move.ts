@@ -13,7 +13,7 @@ import {
   movedTables,
 } from '../../platform/db/postgres/moved-tables.ts'
 import { beginMove, endMove, findHolder, requireRoom } from '../../platform/db/postgres/moving.ts'
-import { DataError, findInstance } from '../../platform/db/sqlite/database-file.ts'
+import { DataError, findInstance } from '../../platform/db/sqlite/instance.ts'
 import {
   compareKeyring,
   type ImportTarget,

@@ -6,14 +6,10 @@ import type { Config, PostgresConfig } from '../../config/config.ts'
 import { type Clock, type ProcessClock, systemClock } from '../../platform/clock.ts'
 import { databasePath, isOpenToOthers, makePrivate } from '../../platform/db/data-dir.ts'
 import type { Database } from '../../platform/db/database.ts'
+import { startCheckpointer } from '../../platform/db/sqlite/checkpointer.ts'
 import { SqliteConnection } from '../../platform/db/sqlite/connection.ts'
-import {
-  DataError,
-  findInstance,
-  recordInstance,
-  startCheckpointer,
-} from '../../platform/db/sqlite/database-file.ts'
 import { migrateSqlite, SqliteEngine } from '../../platform/db/sqlite/engine.ts'
+import { DataError, findInstance, recordInstance } from '../../platform/db/sqlite/instance.ts'
 import type { HostLookup } from '../../platform/egress/egress.ts'
 import type { Kernel } from '../../platform/kernel/kernel.ts'
 import { openFileKeyring } from '../../platform/keys/file/open-file-keyring.ts'

@@ -2,7 +2,7 @@
 
 import { parseCheckpoint } from '@custos/proof'
 import { wrong } from '../../config/env.ts'
-import { DataError } from '../../platform/db/sqlite/database-file.ts'
+import { DataError } from '../../platform/db/sqlite/instance.ts'
 import type { Keyring } from '../../platform/keys/keyring.ts'
 
 /** The configured origin, or the default of the instance. */

@@ -72,7 +72,7 @@ export const asTx = (handle: Omit<Tx, typeof inTransaction>): Tx => handle as Tx
 
 export interface SharedState {
   get<T>(slot: SharedSlot<T>): T | undefined
-  set<T>(slot: SharedSlot<T>, value: T): void
+  set<T>(slot: SharedSlot<T>, value: NoInfer<T>): void
 }
 
 /** A named piece of shared state. Values are immutable: set a new one to change it. */

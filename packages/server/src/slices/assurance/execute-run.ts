@@ -27,6 +27,7 @@ import {
   type RunRow,
   updateRunning,
 } from './assurance.sql.ts'
+import { auditTenant } from './audit-tenant.ts'
 import {
   type CheckName,
   checksOf,
@@ -36,7 +37,6 @@ import {
   type Results,
 } from './checks.ts'
 import {
-  auditTenant,
   type CheckReport,
   CheckStopped,
   checkerOf,

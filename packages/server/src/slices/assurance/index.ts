@@ -44,6 +44,7 @@ import {
   type ScheduleRow,
   updateSchedule,
 } from './assurance.sql.ts'
+import { takeAway } from './audit-tenant.ts'
 import {
   type CheckName,
   checksOf,
@@ -54,7 +55,7 @@ import {
   showSummary,
 } from './checks.ts'
 import { beginRun, executeRun, giveUp } from './execute-run.ts'
-import { checkerOf, takeAway } from './tenant-checker.ts'
+import { checkerOf } from './tenant-checker.ts'
 
 const ID_BYTES = 12
 const MINUTE_US = 60_000_000

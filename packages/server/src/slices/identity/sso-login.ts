@@ -35,7 +35,6 @@ import { BlockCounts } from './block-counts.ts'
 import { rightsOfRoles, rolesOf, storesOf } from './people.ts'
 import { beginSession, endReplaced } from './sessions.ts'
 import { findConnection, listConnections } from './sso.sql.ts'
-import { admitPerson, NotAdmitted, preparePerson } from './sso-claims.ts'
 import {
   connectionColumn,
   type OpenConnection,
@@ -43,6 +42,7 @@ import {
   openRoute,
   redirectUri,
 } from './sso-connection.ts'
+import { admitPerson, NotAdmitted, preparePerson } from './sso-person.ts'
 import { authenticate, authorizationUrl, type LoginSecrets, ProviderError } from './sso-provider.ts'
 import { findUser, type UserRow } from './users.sql.ts'
 

@@ -15,7 +15,7 @@ import {
   listStores,
   stats,
 } from './read/store-reads.ts'
-import { createStore } from './stores/write-target.ts'
+import { createStore } from './stores/create-store.ts'
 import { importStore } from './write/import.ts'
 import { makeReembedRunner, reembed } from './write/reembed.ts'
 import { supersede } from './write/supersede.ts'

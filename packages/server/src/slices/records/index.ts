@@ -24,6 +24,7 @@ export {
   recordedAuthority,
   tierRank,
 } from './authority.ts'
+export { checkRecords, type LoggedRecords } from './check.ts'
 export { expireApprovals, recordTextSources, withdrawRequest } from './ended-records.ts'
 export {
   findByContent,
@@ -51,7 +52,7 @@ export {
   RECORD_RETRY,
   recordRefusal,
 } from './propose.ts'
-export { certifyArtifact, checkRecords, type LoggedRecords } from './record-events.ts'
+export { certifyArtifact } from './record-events.ts'
 export {
   countByStatus,
   countTypes,

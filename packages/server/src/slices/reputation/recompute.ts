@@ -9,6 +9,7 @@ import { scoreOf } from './agent-score.ts'
 import { errorOf } from './changes.ts'
 import { effectOf, isScored, resolves, squaredError } from './evidence.ts'
 import { listAllAgents } from './rows/agents.sql.ts'
+import { hexOf, hexOrNull } from './rows/labels.ts'
 import {
   listAllDecisions,
   listAllOutcomes,
@@ -16,8 +17,7 @@ import {
   listAllReviews,
   listEntries,
   listLive,
-} from './rows/aggregates.sql.ts'
-import { hexOf, hexOrNull } from './rows/labels.ts'
+} from './rows/recompute.sql.ts'
 
 /** Two values that should be equal but are not. */
 interface Difference {

@@ -22,8 +22,10 @@
 import type { RowsOf } from './columns.ts'
 import { controlTables } from './control-tables.ts'
 import { decisionTables, runTables } from './decision-tables.ts'
-import { governanceTables, reportTables, reputationTables } from './governance-tables.ts'
-import { logTables, memoryTables, webhookTables } from './memory-tables.ts'
+import { governanceTables, reportTables } from './governance-tables.ts'
+import { logTables, webhookTables } from './log-tables.ts'
+import { memoryTables } from './memory-tables.ts'
+import { reputationTables } from './reputation-tables.ts'
 
 export const dataTables = {
   ...controlTables,

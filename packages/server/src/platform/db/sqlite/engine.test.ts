@@ -10,8 +10,8 @@ import { systemClock } from '../../clock.ts'
 import { builder } from '../builder.ts'
 import { from, insertInto, type TenantDb, type Tx, update } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
-import { findInstance } from './database-file.ts'
 import { migrateSqlite, SqliteEngine } from './engine.ts'
+import { findInstance } from './instance.ts'
 
 let dir: string
 let path: string

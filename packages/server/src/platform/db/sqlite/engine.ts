@@ -11,8 +11,8 @@ import { laterDdl, tableDdl } from '../migrations/ddl.ts'
 import { migrationsOf, requireKnown } from '../migrations/migrations.ts'
 import type { Query, TenantDb, Tx } from '../tenant-db.ts'
 import { SqliteConnection } from './connection.ts'
-import { writeStatistics } from './database-file.ts'
 import { asRefusal, type Batch, SqliteTenantDb, SqliteTx, StatementQueue } from './handle.ts'
+import { writeStatistics } from './statistics.ts'
 import type { sumUp } from './sum-worker.ts'
 
 const BATCH_UNITS_MAX = 256

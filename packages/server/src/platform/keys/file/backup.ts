@@ -23,7 +23,7 @@ import {
 import { KeyringError } from '../keyring-error.ts'
 import { UnsharedLedgerOrder } from '../ledger/ledger-order.sql.ts'
 import { SECRET_BYTES } from '../secret-bytes.ts'
-import { addSlotPages, unpackBackup } from './schema.sql.ts'
+import { addSlotPages, unpackBackup } from './backup.sql.ts'
 import { type SlotFile, slotFileHeader } from './slot-file.ts'
 import type { SqliteDb } from './sqlite-db.ts'
 

@@ -36,8 +36,8 @@ import {
 import { beginExplanation, type ExplainedRanking, endExplanation } from './explain.ts'
 import { completeVersions, type RecordedVersions, withVersionsKnownAt } from './memory-reads.ts'
 import { packWithinBudget, splitDuplicates } from './pack.ts'
-import { findSimilarTerms } from './rank-refs.ts'
 import { retrievedFacts } from './retrieved-facts.ts'
+import { findSimilarTerms } from './similar-terms.ts'
 
 type RetrieveReply = Static<(typeof memory.retrieve)['reply']>
 

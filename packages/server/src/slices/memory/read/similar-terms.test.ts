@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findSimilarTerms } from './rank-refs.ts'
+import { findSimilarTerms } from './similar-terms.ts'
 
 /** Of no other test: their similar words are not in the cache. */
 const UNUSUAL = `

@@ -7,7 +7,7 @@ import { listFactsSince, placeAfter } from '../facts/facts.sql.ts'
 import { openFactRows } from '../facts/opened-fact.ts'
 import { StoreIndex } from '../index/store-index.ts'
 import { storeIndexes } from '../index/store-indexes.ts'
-import { findSimilarTerms } from '../read/rank-refs.ts'
+import { findSimilarTerms } from '../read/similar-terms.ts'
 import { findStore } from '../stores/stores.sql.ts'
 import { analyse } from '../text/analysis.ts'
 

@@ -27,8 +27,8 @@ import { REDACTED_SECRET } from '../../../platform/kernel/sealed-column.ts'
 import type { Signer } from '../../../platform/keys/keyring.ts'
 import { validationDetail } from '../../../platform/validation.ts'
 import { hexOf, hexOrNull, workflowLabel } from '../rows/labels.ts'
-import { findLastReceipt, insertReceipt, listWithReceipts } from '../rows/rotations.sql.ts'
 import { openPayload } from '../rows/sealed-payload.ts'
+import { findLastReceipt, insertReceipt, listWithReceipts } from './receipts.sql.ts'
 
 const STEP_ID_BYTES = 16
 /** Governed decisions retrieve no memories and call no tools. */

@@ -1,5 +1,4 @@
-// SQL of the aggregates that scores are read from (agents, live reviews, reviewers), and of the log
-// and every row in pages, from which recomputing makes them again.
+// SQL of the aggregates that scores are read from: agents, live reviews, reviewers.
 
 import { sql } from 'kysely'
 import {
@@ -9,7 +8,7 @@ import {
 } from '../../../platform/db/bulk-statements.ts'
 import type { Row } from '../../../platform/db/schema/tables.ts'
 import { statement } from '../../../platform/db/statement.ts'
-import { from, type TenantDb, type Tx } from '../../../platform/db/tenant-db.ts'
+import type { TenantDb, Tx } from '../../../platform/db/tenant-db.ts'
 
 export type AgentRow = Row<'cgr_agents'>
 export type ReviewerRow = Row<'cgr_reviewers'>
@@ -141,86 +140,3 @@ const weighedStatement = statement<{ first: number; last: number }>()((k, p) =>
  */
 export const listWeighed = (db: TenantDb, first: number, last: number) =>
   db.allOf(weighedStatement, { first, last })
-
-export const listEntries = (db: TenantDb, after: number, limit: number) =>
-  db.all(
-    from(db, 'breadcrumbs')
-      .select(['seq', 'record'])
-      .where('seq', '>', after)
-      .orderBy('seq')
-      .limit(limit),
-  )
-
-export const listAllReviewers = (db: TenantDb, after: number, limit: number) =>
-  db.all(
-    from(db, 'cgr_reviewers')
-      .select(['reviewer_no', 'name', 'anchor', 'observations', 'error_ones', 'error_parts'])
-      .where('reviewer_no', '>', after)
-      .orderBy('reviewer_no')
-      .limit(limit),
-  )
-
-export const listLive = (db: TenantDb, first: number, last: number) =>
-  db.all(
-    from(db, 'cgr_live_reviews')
-      .select(['agent_no', 'reviewer_no', 'count', 'rating_sum_e6'])
-      .where('agent_no', '>=', first)
-      .where('agent_no', '<=', last),
-  )
-
-export const listAllDecisions = (db: TenantDb, after: number, limit: number) =>
-  db.all(
-    from(db, 'cgr_decisions')
-      .select([
-        'seq',
-        'decision_id',
-        'agent_no',
-        'referent',
-        'decision',
-        'tag',
-        'current',
-        'handle',
-        'anchor',
-      ])
-      .where('seq', '>', after)
-      .orderBy('seq')
-      .limit(limit),
-  )
-
-/** A page of all outcomes, ordered by referent. */
-export const listAllOutcomes = (db: TenantDb, after: Uint8Array, limit: number) =>
-  db.all(
-    from(db, 'cgr_outcomes')
-      .select(['referent', 'outcome', 'content', 'reporter', 'event_us', 'seq'])
-      .where('referent', '>', after)
-      .orderBy('referent')
-      .limit(limit),
-  )
-
-/** Ordered by referent, then by reviewer, so that a page may end within a referent. */
-export const listAllReviews = (
-  db: TenantDb,
-  after: { referent: Uint8Array; reviewer_no: number },
-  limit: number,
-) =>
-  db.all(
-    from(db, 'cgr_reviews')
-      .select([
-        'referent',
-        'reviewer_no',
-        'rating_e6',
-        'agent_no',
-        'content',
-        'event_us',
-        'seq',
-        'handle',
-      ])
-      // Redundant, but the only bound that an index can use.
-      .where('referent', '>=', after.referent)
-      .where((e) =>
-        e.or([e('referent', '>', after.referent), e('reviewer_no', '>', after.reviewer_no)]),
-      )
-      .orderBy('referent')
-      .orderBy('reviewer_no')
-      .limit(limit),
-  )
