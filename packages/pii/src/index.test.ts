@@ -89,6 +89,7 @@ test('a number inside another word, a decimal, an amount or an id is none', () =
     'build_4111111111111111',
     '123e4567-e89b-12d3-a456-426614174000',
     '1,234,567,890',
+    'PLZ 5555-5555-5555-4445',
     'v1.2.3.4.5',
     'a/b@c',
     'std::vector::begin',

@@ -3,6 +3,7 @@
 import { isLuhn } from './checksums.ts'
 import { findAge, findNumericDate, findYear } from './dates.ts'
 import { CONTEXT, digitIdsOf, ID_SHAPES } from './digit-ids.ts'
+import { isDigit } from './fold.ts'
 import type { Matches } from './matches.ts'
 import { chainEnd, GROUPS_MAX, Groups, gapAfter, isPartOfNumber } from './number-chain.ts'
 import { role, type Scan } from './scan.ts'
@@ -267,5 +268,7 @@ function findZip(scan: Scan, first: number, last: number, found: Matches): void 
     end = scan.end(first + 1)
   else if (scan.at(end) === 0x20 && scan.length(first + 1) === 2 && scan.isCapital(first + 1))
     end = scan.start(first + 1) === end + 1 ? scan.end(first + 1) : end
+  // A longer number, of which the rest would be taken for another.
+  if (scan.at(end) === 0x2d && isDigit(scan.at(end + 1))) return
   found.add('ZIP_CODE', start, end, 0.6)
 }
