@@ -1,6 +1,7 @@
 // Records which facts retrievals have returned: collects refs in memory and flushes them every few
 // seconds.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { findDestruction } from '../../../platform/db/destructions.sql.ts'
 import { type Kernel, perKernel } from '../../../platform/kernel/kernel.ts'
 import { insertRetrievedFacts } from '../facts/retrieved-facts.sql.ts'
@@ -13,7 +14,9 @@ const RECORDED_MAX = 200_000
 /** Maximum pending refs. Beyond it, as when the database is down, refs are not counted. */
 const PENDING_MAX = 200_000
 /** Refs per unit of work; other units of the tenant wait for it. */
-const UNIT_REFS = 500
+const UNIT_REFS = 100
+/** The pause after each unit as a multiple of its time, which leaves room for requests. */
+const PAUSE_FACTOR = 3
 
 interface StoreId {
   readonly tenant_id: string
@@ -46,20 +49,27 @@ class RetrievedFacts {
     return new Set(this.#pending.of(store))
   }
 
-  /** Records the pending refs; those that cannot be recorded stay pending. */
-  flush(): Promise<void> {
-    this.#flushing ??= this.#flush().finally(() => {
+  /**
+   * Records the pending refs; those that cannot be recorded stay pending. Pauses between units of
+   * work until `stopping` is aborted, or not at all without it.
+   */
+  flush(stopping?: AbortSignal): Promise<void> {
+    this.#flushing ??= this.#flush(stopping).finally(() => {
       this.#flushing = null
     })
     return this.#flushing
   }
 
-  async #flush(): Promise<void> {
+  async #flush(stopping: AbortSignal | undefined): Promise<void> {
     for (const [store, pending] of this.#pending.stores()) {
       const refs = [...pending].sort((a, b) => a - b)
       try {
-        for (let at = 0; at < refs.length; at += UNIT_REFS)
+        for (let at = 0; at < refs.length; at += UNIT_REFS) {
+          const begun_ms = performance.now()
           await this.#record(store, refs.slice(at, at + UNIT_REFS))
+          const pause_ms = PAUSE_FACTOR * (performance.now() - begun_ms)
+          if (stopping) await sleep(pause_ms, null, { signal: stopping }).catch(() => {})
+        }
       } catch {
         this.#kernel.logger.warn('retrieved.flush_failed', { tenant_id: store.tenant_id })
       }
@@ -118,5 +128,9 @@ const keyOf = ({ tenant_id, store_id }: StoreId): string => `${tenant_id}\n${sto
 
 export const retrievedFacts = perKernel((kernel) => new RetrievedFacts(kernel))
 
-/** Records which facts retrievals have returned; called by a timer and when the process stops. */
-export const flushRetrievedFacts = (kernel: Kernel): Promise<void> => retrievedFacts(kernel).flush()
+/**
+ * Records which facts retrievals have returned. The timer passes `stopping`, so that requests run
+ * between the units of work; when the process stops, nothing is left to wait for.
+ */
+export const flushRetrievedFacts = (kernel: Kernel, stopping?: AbortSignal): Promise<void> =>
+  retrievedFacts(kernel).flush(stopping)
