@@ -11,6 +11,7 @@ import { formatTime } from '../../platform/clock.ts'
 import type { TenantDb, Tx } from '../../platform/db/tenant-db.ts'
 import type { Call } from '../../platform/kernel/call.ts'
 import type { TenantKeys } from '../../platform/keys/keyring.ts'
+import { LruCache } from '../../platform/lru-cache.ts'
 import { appendCrumb } from '../gcrumbs/index.ts'
 import { countKey, type NewEvaluation, writeEvaluations } from './log/evaluation-log.ts'
 import type { EvaluationRow } from './log/evaluations.sql.ts'
@@ -80,7 +81,8 @@ export function recordOf(evaluated: EvaluationResult): NewEvaluation {
       escalated: countOf('escalated'),
       logged: countOf('logged'),
     },
-    counted: outcomes.map(({ result }, i) => countKey(set.policies[i]?.policy_id ?? '', result)),
+    counted: () =>
+      outcomes.map(({ result }, i) => countKey(set.policies[i]?.policy_id ?? '', result)),
   }
 }
 
@@ -119,8 +121,20 @@ const LABEL_CHARS = 12
 const LABELLED = ['model_id', 'store_id', 'tool_name', 'action'] as const
 const MEASURED = ['query', 'content', 'output'] as const
 
-const labelOf = (keys: TenantKeys, key: string, value: string | number): string =>
-  `~${keys.label(`${key}\n${value}`).slice(0, LABEL_CHARS)}`
+const LABELS_MAX = 1_000
+const LABELLED_CHARS_MAX = 200
+/** Labels by key and value, because names of models and stores repeat. Dropped with the keys. */
+const labels = new WeakMap<TenantKeys, LruCache<string, string>>()
+
+function labelOf(keys: TenantKeys, key: string, value: string | number): string {
+  const text = `${key}\n${value}`
+  const known = labels.get(keys) ?? new LruCache<string, string>({ max: LABELS_MAX })
+  labels.set(keys, known)
+  const kept = known.get(text)
+  if (kept !== undefined) return kept
+  const label = `~${keys.label(text).slice(0, LABEL_CHARS)}`
+  return text.length > LABELLED_CHARS_MAX ? label : known.set(text, label)
+}
 
 /** Returns known operation names in clear, others as a keyed hash. */
 export const keptOperation = (keys: TenantKeys, operation: string): string =>
@@ -185,7 +199,13 @@ export interface OutcomePosition {
 
 /** The id of the evaluation, then the index as four hex digits. */
 export const logId = (evaluation_id: string, index: number): string =>
-  evaluation_id + index.toString(16).padStart(4, '0')
+  evaluation_id + writeIndex(index)
+
+const indexes: string[] = []
+
+/** The index of an outcome as four hex digits. */
+export const writeIndex = (index: number): string =>
+  (indexes[index] ??= index.toString(16).padStart(4, '0'))
 
 /** Shows the outcomes, in the order of `picked`. */
 export async function showLogs(

@@ -35,17 +35,16 @@ import { readMeter } from '../tenants/index.ts'
 import { createPolicy, deletePolicy, seedDefaults, updatePolicy } from './create-policy.ts'
 import {
   type EvaluationResult,
-  logId,
   readOutcomes,
   recordOf,
   showLogs,
   writeEvaluated,
+  writeIndex,
 } from './evaluation-result.ts'
 import { evaluate, record } from './gate.ts'
 import { findEvaluation } from './log/evaluations.sql.ts'
 import { policySets } from './policy-sets.ts'
 import { getPolicy, listPolicies, logs, policyTypes, stats } from './reads.ts'
-import { describeDetail } from './rules/describe.ts'
 import { verdictOf } from './rules/evaluate-set.ts'
 import { currentName, findNameProblem } from './rules/operation-names.ts'
 
@@ -151,28 +150,29 @@ export function showEvaluated(
 ): Evaluation | RawJson<Evaluation> {
   if (evaluated === null) return answer([], { evaluation_id: null, policy_set: 0, dry_run })
   const { set, outcomes, operation, request, created_us } = evaluated
-  const tenant = JSON.stringify(tenant_id)
+  const evaluation_id = dry_run ? null : evaluated.evaluation_id
   const created_at = formatTime(created_us)
-  const about = membersOf({ operation, request_summary: request, created_at })
-  let [evaluations, logs] = ['', '']
-  for (const [i, { result, applicable, detail }] of outcomes.entries()) {
+  // An entry is the index of the outcome and the text of its policy between parts that they share.
+  const before = `{"log_id":${dry_run ? 'null' : `"${evaluation_id}`}`
+  const between = `${dry_run ? '' : '"'},${membersOf({ tenant_id })},`
+  const after = `,${membersOf({ operation, request_summary: request, created_at })}}`
+  const written = outcomes.map((outcome, i) => {
     const policy = set.policies[i]
     assert(policy, 'there is an outcome for each policy, and no other')
-    const { fragments } = policy
-    const log_id = dry_run ? 'null' : `"${logId(evaluated.evaluation_id, i)}"`
-    const reason = detail === null ? 'null' : `"${detail.reason}"`
-    const words = detail === null ? '""' : JSON.stringify(describeDetail(policy, detail))
-    const comma = i === 0 ? '' : ','
-    evaluations +=
-      `${comma}{"log_id":${log_id},"tenant_id":${tenant},${fragments.evaluation}` +
-      `"result":"${result}","applicable":${applicable},"reason":${reason},"detail":${words},` +
-      `${about}}`
-    logs += `${comma}{${fragments.log}"result":"${result}","detail":${words}}`
-  }
+    return policy.write(outcome)
+  })
+  const evaluations = written.flatMap(({ evaluation }, i) => [
+    i === 0 ? before : `,${before}`,
+    dry_run ? '' : writeIndex(i),
+    between,
+    evaluation,
+    after,
+  ])
+  const logs = written.map(({ log }) => log)
   const { allowed, ...decision } = decide(outcomes)
-  const evaluation_id = dry_run ? null : evaluated.evaluation_id
   const head = membersOf({ ...decision, evaluation_id, policy_set: set.policy_set, dry_run })
-  return rawJson(`{"allowed":${allowed},"evaluations":[${evaluations}],${head},"logs":[${logs}]}`)
+  const text = `{"allowed":${allowed},"evaluations":[${evaluations.join('')}],${head},"logs":[${logs}]}`
+  return rawJson(text)
 }
 
 /** The JSON of an object without its braces. */

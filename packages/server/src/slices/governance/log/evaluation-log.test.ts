@@ -18,7 +18,10 @@ function rowOf({ clock, ids }: Kernel): EvaluationRow {
   }
 }
 
-const evaluationOf = (row: EvaluationRow): NewEvaluation => ({ row, counted: ['p allowed'] })
+const evaluationOf = (row: EvaluationRow): NewEvaluation => ({
+  row,
+  counted: () => [row.verdicts === 'A' ? 'p allowed' : 'p denied'],
+})
 
 /** Rows, and what their policy has been counted. */
 const written = ({ db }: Kernel, tenant_id: string): Promise<[number, number]> =>

@@ -29,15 +29,20 @@ export const countKey = (policy_id: string, result: string): string => `${policy
 /** Adds the counts when the unit commits. */
 function countResults(tx: Tx, evaluations: readonly NewEvaluation[]): void {
   const counts = new Map(tx.shared.get(countsSlot))
-  for (const { counted } of evaluations)
-    for (const key of counted) counts.set(key, (counts.get(key) ?? 0) + 1)
+  const alike = Map.groupBy(evaluations, ({ row }) => `${row.policy_set} ${row.verdicts}`)
+  for (const some of alike.values())
+    for (const key of some[0]?.counted() ?? [])
+      counts.set(key, (counts.get(key) ?? 0) + some.length)
   tx.shared.set(countsSlot, counts)
 }
 
 export interface NewEvaluation {
   readonly row: EvaluationRow
-  /** Keys of the counts to increase, one per policy; see `countKey`. */
-  readonly counted: readonly string[]
+  /**
+   * Keys of the counts to increase, one per policy; see `countKey`. Rows with the same policy set
+   * and verdicts have the same keys.
+   */
+  counted(): readonly string[]
 }
 
 /** Idempotent: a row that exists is neither written nor counted again. */

@@ -1,7 +1,7 @@
 // Evaluates all policies of a tenant on one request or its items: outcomes, verdict, redactions.
 
 import type { PolicyResult } from '@custos/contract'
-import { heavierOf, type Outcome } from './outcome.ts'
+import { heavierOf, type Outcome, UNCONCERNED } from './outcome.ts'
 import type { CompiledPolicy } from './policy.ts'
 import { type Context, type GateRequest, gateRequest, valueAt } from './request.ts'
 import { makeWork } from './rule.ts'
@@ -28,9 +28,6 @@ export interface SetOutcome {
   readonly redactions: readonly Redactions[]
 }
 
-/** The result of a policy for a request without items. */
-const UNCONCERNED: Outcome = { result: 'allowed', applicable: false, detail: null }
-
 /**
  * Pure: the same policies, request and rates give the same result. Yields to other requests if it
  * takes long.
@@ -45,6 +42,7 @@ export async function evaluateSet(
   const outcomes: Outcome[] = []
   for (const [i, policy] of policies.entries()) {
     const around = { rate_exceeded: exceeded.has(i), work }
+    // The result of a policy for a request without items.
     let heaviest = UNCONCERNED
     for (const { item, replacements } of items) {
       const evaluating = policy.evaluate(item, around)

@@ -48,6 +48,10 @@ export interface Outcome {
   readonly detail: Detail | null
 }
 
+/** The only outcomes without a detail: the policy allows the request, or does not apply to it. */
+export const CLEAR: Outcome = { result: 'allowed', applicable: true, detail: null }
+export const UNCONCERNED: Outcome = { result: 'allowed', applicable: false, detail: null }
+
 /** What a rule finds: a match, no match, or that it does not apply to the request. */
 export type Finding = Detail | 'clear' | 'unconcerned'
 

@@ -12,6 +12,8 @@ export interface Span {
 }
 
 export interface Pattern {
+  /** Equal keys mean that the patterns match the same texts. */
+  readonly key: string
   /** Number of instructions. Time is proportional to it and to the length of the text. */
   readonly size: number
   /** Whether the pattern matches anywhere. */
@@ -45,6 +47,7 @@ export function compilePattern(source: string, options: PatternOptions): Pattern
   if (compiled.programSize() > PATTERN_SIZE_MAX)
     throw new PatternRefused('the pattern is too large: repeat less')
   return {
+    key: `${compiled.flags()} ${source}`,
     size: compiled.programSize(),
     test: (text) => compiled.test(text),
     testWhole: (text) => compiled.testExact(text),
@@ -75,23 +78,33 @@ function* findSpans(pattern: RE2JS, text: string): Generator<Span> {
 
 /**
  * The position of the first pattern in the list that matches the original or the normalised text;
- * -1 if none does.
+ * -1 if none does. Returns a promise only if it searches for long.
  */
-export async function findFirst(
+export function findFirst(
   patterns: readonly Pattern[],
-  searched: Searchable,
+  { forms }: Searchable,
   work: Work,
-): Promise<number> {
-  if (patterns.length === 0) return -1
-  const { text, folded } = searched
-  const forms = folded === null ? [text] : [text, folded.text]
-  for (const [i, pattern] of patterns.entries())
-    for (const form of forms) {
-      const pause = work.spend(pattern.size * form.length)
-      if (pause) await pause
-      if (pattern.test(form)) return i
+): number | Promise<number> {
+  const findFrom = (first: number): number | Promise<number> => {
+    for (let at = first; at < patterns.length * forms.length; at += 1) {
+      const item = Math.floor(at / forms.length)
+      const [pattern, form] = [patterns[item], forms[at % forms.length]]
+      if (!pattern || !form) break
+      const pause = work.spend(pattern.size * form.text.length)
+      if (pause) return pause.then(() => (matches(pattern, form) ? item : findFrom(at + 1)))
+      if (matches(pattern, form)) return item
     }
-  return -1
+    return -1
+  }
+  return findFrom(0)
+}
+
+function matches({ key, test }: Pattern, { text, tested }: Searchable['forms'][number]): boolean {
+  const known = tested.get(key)
+  if (known !== undefined) return known
+  const found = test(text)
+  tested.set(key, found)
+  return found
 }
 
 /** Throws PatternRefused with the position of the rejected pattern. */

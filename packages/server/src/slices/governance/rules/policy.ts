@@ -1,7 +1,8 @@
 // A policy in the form that is evaluated: compiled once for all requests until it changes.
 
 import type { PolicyAction, PolicyConfig, PolicyResult, PolicyType } from '@custos/contract'
-import { type Detail, Fault, type Finding, type Outcome } from './outcome.ts'
+import { describeDetail } from './describe.ts'
+import { CLEAR, type Detail, Fault, type Finding, type Outcome, UNCONCERNED } from './outcome.ts'
 import { PatternRefused } from './patterns.ts'
 import type { Recognisers } from './personal-data.ts'
 import type { GateRequest } from './request.ts'
@@ -21,8 +22,8 @@ export interface PolicyText {
 }
 
 export interface CompiledPolicy extends PolicyText {
-  /** JSON members, each with its comma, that every entry of `evaluations` and `logs` repeats. */
-  readonly fragments: { readonly evaluation: string; readonly log: string }
+  /** The JSON of an outcome: an entry of `logs`, and the members of `evaluations` that are its. */
+  write(outcome: Outcome): WrittenOutcome
   /** `null` for all types except rate_limit. */
   readonly rate: {
     readonly max_requests: number
@@ -31,6 +32,11 @@ export interface CompiledPolicy extends PolicyText {
   } | null
   /** Returns a promise only if it searches for long or waits for something. */
   evaluate(request: GateRequest, around: Surroundings): Evaluation | Promise<Evaluation>
+}
+
+export interface WrittenOutcome {
+  readonly evaluation: string
+  readonly log: string
 }
 
 export interface Evaluation {
@@ -77,23 +83,31 @@ const faulty = (detail: Detail): Rule => ({
 export function policyOf(text: PolicyText, rule: Rule): CompiledPolicy {
   return {
     ...text,
-    fragments: writeFragments(text),
+    write: outcomeWriter(text),
     rate: text.policy_type === 'rate_limit' ? rateRule(text.config) : null,
     evaluate: (request, around) => evaluateRule(text.action, rule, request, around),
   }
 }
 
-function writeFragments({
-  policy_id,
-  name,
-  policy_type,
-  action,
-}: PolicyText): CompiledPolicy['fragments'] {
-  const log = membersOf({ policy_name: name, policy_type, action })
-  return { evaluation: membersOf({ policy_id }) + log, log }
+function outcomeWriter(policy: PolicyText): CompiledPolicy['write'] {
+  const { policy_id, name, policy_type, action } = policy
+  const about = { policy_name: name, policy_type, action }
+  const write = ({ result, applicable, detail }: Outcome): WrittenOutcome => {
+    const words = describeDetail(policy, detail)
+    const reason = detail?.reason ?? null
+    const evaluation = { policy_id, ...about, result, applicable, reason, detail: words }
+    return {
+      evaluation: JSON.stringify(evaluation).slice(1, -1),
+      log: JSON.stringify({ ...about, result, detail: words }),
+    }
+  }
+  // Nearly all outcomes are these two.
+  const [clear, unconcerned] = [write(CLEAR), write(UNCONCERNED)]
+  return (outcome) => {
+    if (outcome.detail !== null) return write(outcome)
+    return outcome.applicable ? clear : unconcerned
+  }
 }
-
-const membersOf = (value: object): string => `${JSON.stringify(value).slice(1, -1)},`
 
 function rateRule(config: PolicyConfig<'rate_limit'>): NonNullable<CompiledPolicy['rate']> {
   const { max_requests, window_seconds } = rateOf(config)
@@ -135,7 +149,7 @@ function faultOf(error: unknown): Evaluation {
 const NOTHING: readonly Replacement[] = []
 
 function outcomeOf(action: PolicyAction, finding: Finding): Outcome {
-  if (finding === 'clear') return { result: 'allowed', applicable: true, detail: null }
-  if (finding === 'unconcerned') return { result: 'allowed', applicable: false, detail: null }
+  if (finding === 'clear') return CLEAR
+  if (finding === 'unconcerned') return UNCONCERNED
   return { result: RESULTS[action], applicable: true, detail: finding }
 }

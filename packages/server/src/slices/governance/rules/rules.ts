@@ -148,18 +148,26 @@ function listRule(key: string, allowed: readonly string[], reason: Detail['reaso
 }
 
 /** The first matching pattern, in the first field that has a match. */
-async function findPattern(
+function findPattern(
   fields: readonly SearchedField[],
   patterns: readonly Pattern[],
   work: Work,
-): Promise<Finding> {
-  if (fields.length === 0) return 'unconcerned'
-  for (const { field, text } of fields) {
-    const item = await findFirst(patterns, text, work)
-    if (item !== -1) return { reason: 'pattern_found', field, item }
+): Finding | Promise<Finding> {
+  const findFrom = (at: number): Finding | Promise<Finding> => {
+    const place = fields[at]
+    if (!place) return 'clear'
+    return continueWith(findFirst(patterns, place.text, work), (item) =>
+      item === -1 ? findFrom(at + 1) : { reason: 'pattern_found', field: place.field, item },
+    )
   }
-  return 'clear'
+  return fields.length === 0 ? 'unconcerned' : findFrom(0)
 }
+
+/** Continues at once unless it must wait: most searches are short, and promises cost more. */
+const continueWith = <T, R>(
+  value: T | Promise<T>,
+  next: (value: T) => R | Promise<R>,
+): R | Promise<R> => (value instanceof Promise ? value.then(next) : next(value))
 
 type ConstraintConfig = PolicyConfig<'world_model_constraint'>
 type ListCriterion = NonNullable<ConstraintConfig['deny_if']>['params_has'][number]
@@ -278,8 +286,13 @@ function piiRule(config: PolicyConfig<'pii_guard'>, recognisers: Recognisers): R
     return recognisers.find(text, entities)
   }
 
-  const findIn = async ({ key, field, text }: SearchedField, work: Work): Promise<RuleFinding> => {
-    const item = await findFirst(patterns, text, work)
+  const findIn = (place: SearchedField, work: Work): RuleFinding | Promise<RuleFinding> =>
+    continueWith(findFirst(patterns, place.text, work), (item) =>
+      item === -1 && entities.length === 0 ? 'clear' : describe(place, item, work),
+    )
+
+  const describe = async (place: SearchedField, item: number, work: Work): Promise<RuleFinding> => {
+    const { key, field, text } = place
     const spans = await recognise(text, work)
     if (item === -1 && spans.length === 0) return 'clear'
     const finding = personalData(field, item, spans)
@@ -290,28 +303,34 @@ function piiRule(config: PolicyConfig<'pii_guard'>, recognisers: Recognisers): R
     if (item === -1) return { finding, replacements }
     // Earlier patterns had no match in this field.
     for (const pattern of patterns.slice(item))
-      for (const span of await spansOf(pattern, { key, field, text }, work))
+      for (const span of await spansOf(pattern, place, work))
         replacements.push({ field: key, ...span, by: REDACTED })
     return { finding, replacements }
   }
 
   return {
-    async find(request, { work }) {
+    find(request, { work }) {
       // Checks every field against the limit, even after a field with a finding.
       const places = searchFields(request, check_fields, limit)
-      if (places.length === 0) return 'unconcerned'
-      let first: Finding = 'clear'
-      const replacements: Replacement[] = []
-      for (const place of places) {
-        const found = await findIn(place, work)
-        if (found === 'clear') continue
-        if (typeof found !== 'object' || !('replacements' in found)) return found
-        if (first === 'clear') first = found.finding
-        for (const one of found.replacements) replacements.push(one)
+      const findFrom = (at: number): RuleFinding | Promise<RuleFinding> => {
+        const place = places[at]
+        if (!place) return 'clear'
+        return continueWith(findIn(place, work), (found) => {
+          if (found === 'clear') return findFrom(at + 1)
+          if (typeof found !== 'object' || !('replacements' in found)) return found
+          return continueWith(findFrom(at + 1), (rest) => join(found, rest))
+        })
       }
-      return { finding: first, replacements }
+      return places.length === 0 ? 'unconcerned' : findFrom(0)
     },
   }
+}
+
+/** The first finding, with all replacements. */
+function join(found: Exclude<RuleFinding, Finding>, rest: RuleFinding): RuleFinding {
+  if (typeof rest !== 'object' || !('replacements' in rest)) return found
+  const replacements = [...found.replacements, ...rest.replacements]
+  return { finding: found.finding, replacements }
 }
 
 const replacement = (field: string, { start, end }: Span, entity: string): Replacement => ({

@@ -47,6 +47,7 @@ export class Searchable {
   /** Size of the text; of a list or object over the limit, only of the part that was read. */
   readonly bytes: number
   #folded: FoldedText | null | undefined
+  #forms: readonly SearchedForm[] | undefined
 
   constructor(value: unknown) {
     const pieces: string[] = []
@@ -65,6 +66,19 @@ export class Searchable {
     if (this.#folded === undefined) this.#folded = foldText(this.text)
     return this.#folded
   }
+
+  /** The text, and the normalised text if it differs. */
+  get forms(): readonly SearchedForm[] {
+    const texts = this.folded === null ? [this.text] : [this.text, this.folded.text]
+    this.#forms ??= texts.map((text) => ({ text, tested: new Map() }))
+    return this.#forms
+  }
+}
+
+interface SearchedForm {
+  readonly text: string
+  /** Whether a pattern matches, by its key: policies of a tenant often have the same patterns. */
+  readonly tested: Map<string, boolean>
 }
 
 function* piecesOf(value: unknown): Generator<string> {
