@@ -64,9 +64,14 @@ export function readOutcomes(verdicts: string, details: string | null): Outcome[
 
 export function recordOf(evaluated: EvaluationResult): NewEvaluation {
   const { outcomes, set } = evaluated
-  const verdicts = outcomes.map(letterOf).join('')
-  const details = outcomes.flatMap(({ detail }, i) => (detail === null ? [] : [[i, detail]]))
-  const countOf = (wanted: string) => outcomes.filter(({ result }) => result === wanted).length
+  const counts = { allowed: 0, denied: 0, escalated: 0, logged: 0 }
+  const details: [number, Detail][] = []
+  let verdicts = ''
+  for (const [i, outcome] of outcomes.entries()) {
+    counts[outcome.result] += 1
+    verdicts += letterOf(outcome)
+    if (outcome.detail !== null) details.push([i, outcome.detail])
+  }
   return {
     row: {
       created_us: evaluated.created_us,
@@ -77,9 +82,9 @@ export function recordOf(evaluated: EvaluationResult): NewEvaluation {
       details: details.length === 0 ? null : JSON.stringify(details),
       request: evaluated.request,
       members: outcomes.length,
-      denied: countOf('denied'),
-      escalated: countOf('escalated'),
-      logged: countOf('logged'),
+      denied: counts.denied,
+      escalated: counts.escalated,
+      logged: counts.logged,
     },
     counted: () =>
       outcomes.map(({ result }, i) => countKey(set.policies[i]?.policy_id ?? '', result)),

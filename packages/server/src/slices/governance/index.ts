@@ -152,23 +152,19 @@ export function showEvaluated(
   const { set, outcomes, operation, request, created_us } = evaluated
   const evaluation_id = dry_run ? null : evaluated.evaluation_id
   const created_at = formatTime(created_us)
-  // An entry is the index of the outcome and the text of its policy between parts that they share.
-  const before = `{"log_id":${dry_run ? 'null' : `"${evaluation_id}`}`
-  const between = `${dry_run ? '' : '"'},${membersOf({ tenant_id })},`
-  const after = `,${membersOf({ operation, request_summary: request, created_at })}}`
-  const written = outcomes.map((outcome, i) => {
-    const policy = set.policies[i]
-    assert(policy, 'there is an outcome for each policy, and no other')
-    return policy.write(outcome)
-  })
-  const evaluations = written.flatMap(({ evaluation }, i) => [
-    i === 0 ? before : `,${before}`,
-    dry_run ? '' : writeIndex(i),
-    between,
-    evaluation,
-    after,
-  ])
-  const logs = written.map(({ log }) => log)
+  const log_id = dry_run ? '"log_id":null' : `"log_id":"${evaluation_id}`
+  const tenant = `${dry_run ? '' : '"'},${membersOf({ tenant_id })},`
+  const about = `,${membersOf({ operation, request_summary: request, created_at })}`
+  const evaluations: string[] = []
+  const logs: string[] = []
+  for (const [i, outcome] of outcomes.entries()) {
+    const written = set.policies[i]?.write(outcome)
+    assert(written, 'there is an outcome for each policy, and no other')
+    const index = dry_run ? '' : writeIndex(i)
+    evaluations.push(i === 0 ? '{' : '},{', log_id, index, tenant, written.evaluation, about)
+    logs.push(written.log)
+  }
+  if (outcomes.length > 0) evaluations.push('}')
   const { allowed, ...decision } = decide(outcomes)
   const head = membersOf({ ...decision, evaluation_id, policy_set: set.policy_set, dry_run })
   const text = `{"allowed":${allowed},"evaluations":[${evaluations.join('')}],${head},"logs":[${logs}]}`
