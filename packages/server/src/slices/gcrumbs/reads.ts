@@ -159,11 +159,14 @@ function showProof(
 // Escapes characters outside ASCII. The em dash of a signed note would otherwise make the whole
 // reply a string with two bytes per character.
 const asciiJson = (value: string | Epoch['cosignatures']): string => {
-  const escaped = JSON.stringify(value).replaceAll(NOT_ASCII, escapeUnit)
+  const text = JSON.stringify(value)
+  if (!NOT_ASCII.test(text)) return text
+  const escaped = text.replaceAll(EACH_NOT_ASCII, escapeUnit)
   return Buffer.from(escaped, 'latin1').toString('latin1')
 }
 
-const NOT_ASCII = /[\u0080-\uffff]/g
+const NOT_ASCII = /[\u0080-\uffff]/
+const EACH_NOT_ASCII = new RegExp(NOT_ASCII, 'g')
 
 const escapeUnit = (unit: string): string =>
   `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`

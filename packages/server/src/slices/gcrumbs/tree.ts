@@ -78,13 +78,19 @@ function nodesOf(
   db: TenantDb,
   { generation, tree_size }: TreeOf,
 ) {
+  // Most nodes of a path are in one block.
+  let last: { readonly place: string; readonly block: TreeBlock } | null = null
   return async (height: number, index: number): Promise<Uint8Array> => {
     const above = height % BLOCK_HEIGHT
     const base = height - above
     const [first, end] = [index * 2 ** above, (index + 1) * 2 ** above]
     const begin = first - (first % BLOCK_WIDTH)
-    const key = `${base}/${begin}/${generation}/${db.tenant_id}`
-    const block = blocks.get(key) ?? blocks.set(key, new TreeBlock())
+    const place = `${base}/${begin}`
+    if (last?.place !== place) {
+      const key = `${place}/${generation}/${db.tenant_id}`
+      last = { place, block: blocks.get(key) ?? blocks.set(key, new TreeBlock()) }
+    }
+    const { block } = last
     if (block.width < end - begin) {
       // Reads no further than the tree: later rows may be lost in a restore.
       const limit = Math.min(begin + BLOCK_WIDTH, Math.floor(tree_size / 2 ** base))

@@ -81,6 +81,22 @@ test('a search in steps finds what a search at once finds, whatever runs beside 
   )
 })
 
+test('searches that wait for their turn find what they find alone, whatever changes meanwhile', async () => {
+  const many = fc.array(fc.tuple(request, step), { minLength: 2, maxLength: 5 })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), many, async (steps, turns) => {
+      const { index, facts: held } = replay(steps)
+      const ends = turns.map(([one]) => index.expectSearch(one))
+      for (const [at, [one, change]] of turns.entries()) {
+        assert.deepEqual(await index.searchInSteps(one, () => true), index.search(one))
+        ends[at]?.()
+        replay([change], index, held)
+      }
+    }),
+    { numRuns: 150 },
+  )
+})
+
 test('a fact that is removed while a search runs is not found by it', async () => {
   await fc.assert(
     fc.asyncProperty(facts, request, fc.nat(30), async (held, one, ref) => {

@@ -189,6 +189,13 @@ export class StoreIndex {
     return null
   }
 
+  /** Announces a search that waits for its turn. Returns what ends the announcement. */
+  expectSearch({ namespace, vector }: Pick<SearchOptions, 'namespace' | 'vector'>): () => void {
+    const partition = this.#partitions.get(namespace)
+    if (!partition || vector?.length !== partition.vectors.dimensions) return () => {}
+    return partition.vectors.expect(vector)
+  }
+
   /** Explains the scores of these refs in a search; `null` if there are no facts to search. */
   explain(options: SearchOptions, refs: readonly number[]): ExplainedScores | null {
     const partition = this.#partitions.get(options.namespace)

@@ -18,6 +18,7 @@ import { makeAnalyser } from '../text/analysis.ts'
 import { CHUNK, NEVER, readPage, STRETCH_MS } from './change-pages.ts'
 import { loadSnapshot, saveSnapshot, sweepSnapshots } from './index-snapshots.ts'
 import type { IndexedFact } from './partition.ts'
+import type { SearchOptions } from './ranking.ts'
 import { StoreIndex, searchSteps } from './store-index.ts'
 
 /** A store with over a chunk of writes in each pass is written faster than it is read. */
@@ -71,6 +72,8 @@ function updateIndex(index: StoreIndex, change: StoreChange): void {
   for (const { ref, valid_until_us } of closed) index.changeValidity(ref, valid_until_us)
   index.head_seq = to_seq
 }
+
+const NO_VECTOR = { namespace: null, vector: null }
 
 /** Starting only one per iteration of the event loop costs a tenth of the rate at 8 connections. */
 const SEARCHES_PER_ITERATION = 4
@@ -135,12 +138,25 @@ export class StoreIndexes {
    * Runs a search of the store. Searches of large indexes run one after another, so that each
    * begins with a current snapshot and few snapshots are held. The others, which have no steps,
    * begin a few at a time.
+   * @param find what the search will compare, so that another can do it too while it waits
    */
-  async inTurn<T>(tenant_id: string, store_id: string, search: () => Promise<T>): Promise<T> {
-    const size = this.#entries.get(keyOf(tenant_id, store_id))?.index.size ?? 0
-    if (size >= searchSteps.slots_min) return this.#turns.run(search)
-    await this.#start()
-    return search()
+  async inTurn<T>(
+    tenant_id: string,
+    store_id: string,
+    search: () => Promise<T>,
+    find: () => Pick<SearchOptions, 'namespace' | 'vector'> = () => NO_VECTOR,
+  ): Promise<T> {
+    const index = this.#entries.get(keyOf(tenant_id, store_id))?.index
+    if (!index || index.size < searchSteps.slots_min) {
+      await this.#start()
+      return search()
+    }
+    const end = index.expectSearch(find())
+    try {
+      return await this.#turns.run(search)
+    } finally {
+      end()
+    }
   }
 
   /** Applies a committed change without reading it back, if it directly follows the index. */

@@ -123,10 +123,14 @@ async function answerAtHead(
   for (let attempt = 0; attempt < SEARCH_ATTEMPTS.max; attempt += 1) {
     const yields = attempt < SEARCH_ATTEMPTS.yielding
     const tried = { ...options, embedder, vector, similar, yields }
-    const answer = await storeIndexes(kernel).inTurn(tenant_id, store_id, () => {
+    const search = () => {
       const read_mark = openedFactCache(kernel).markRead(tenant_id)
       return call.read((db) => answerFromSnapshot(call, db, store_id, { ...tried, read_mark }))
-    })
+    }
+    const answer = await storeIndexes(kernel).inTurn(tenant_id, store_id, search, () => ({
+      namespace: parseNamespace(tenant_id, options.names),
+      vector: tried.vector,
+    }))
     if (answer.reply) {
       retrievedFacts(kernel).add({ tenant_id, store_id }, answer.packed)
       kernel.metrics.countRetrievedTokens(answer.reply.figures['tokens_used'] ?? 0)

@@ -51,6 +51,80 @@ test('every slot gets the sum of products, for any length, with SIMD and without
   )
 })
 
+/** Of so many dimensions that a few hundred slots take several blocks. */
+const LONG = 500
+const longVector = (seed: number): Int8Array =>
+  Int8Array.from({ length: LONG }, (_, at) => ((seed + 1) * (at + 7)) % 127)
+
+test('searches whose vectors are compared together get what each gets alone', () => {
+  const slot = fc.constantFrom(0, 1, 130, 131, 299, 305)
+  const change = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ set: slot, seed: fc.nat(100) }) },
+    { weight: 2, arbitrary: fc.record({ clear: slot }) },
+    { weight: 1, arbitrary: fc.constant('all' as const) },
+  )
+  const turn = fc.record({
+    query: fc.nat(2),
+    expected: fc.array(fc.nat(2), { maxLength: 2 }),
+    changes: fc.array(change, { maxLength: 2 }),
+    slots: fc.constantFrom(300, 320, 410),
+  })
+  const queries = [201, 202, 203].map(longVector)
+  let together = 0
+  fc.assert(
+    fc.property(fc.array(turn, { minLength: 8, maxLength: 20 }), (turns) => {
+      for (const column of columns()) {
+        const out = new Int32Array(410)
+        for (const { query, expected, changes, slots } of turns) {
+          const own = queries[query] ?? longVector(0)
+          for (const one of expected) column.expect(queries[one] ?? own)
+          together += expected.some((one) => one !== query) ? 1 : 0
+          for (const one of changes)
+            if (one === 'all') column.clearAll()
+            else if ('set' in one) column.set(one.set, longVector(one.seed))
+            else column.clear(one.clear)
+          finish(column.denseScores(own, slots, out))
+          const alone = Int32Array.from({ length: slots }, (_, at) => column.dot(at, own))
+          assert.deepEqual(out.subarray(0, slots), alone)
+        }
+        column.clearAll()
+      }
+    }),
+    { numRuns: 100 },
+  )
+  assert(together > 200)
+})
+
+test('what a search left or changed between its steps does not count for the next one', () => {
+  const DIMENSIONS = 4_096
+  const [first, second] = [1, 2].map((value) => new Int8Array(DIMENSIONS).fill(value))
+  assert(first && second)
+  // More vectors than a step compares.
+  const [last, slots] = [2_060, 2_100]
+  const expected = [2, 4, 2].map((one) => one * DIMENSIONS)
+  for (const column of columns()) {
+    for (const slot of [0, 5, last]) column.set(slot, first)
+    const [mine, later] = [new Int32Array(slots), new Int32Array(slots)]
+    const compareLater = () => {
+      finish(column.denseScores(second, slots, later))
+      assert.deepEqual([later[0], later[5], later[last]], expected)
+    }
+    column.expect(second)
+    const changed = column.denseScores(first, slots, mine)
+    changed.next()
+    column.set(5, second)
+    finish(changed)
+    assert.equal(mine[last], DIMENSIONS)
+    compareLater()
+    column.expect(second)
+    const left = column.denseScores(first, slots, mine)
+    left.next()
+    left.return()
+    compareLater()
+    column.clearAll()
+  }
+})
+
 test('the extremes of 4,096 dimensions stay within 32 bits', () => {
   const lowest = new Int8Array(4_096).fill(-128)
   const out = new Int32Array(1)
