@@ -10,6 +10,8 @@ import type { Stage } from './stages.ts'
 export interface Timing {
   readonly rounds: number
   readonly seconds: number
+  /** Time before the rounds, in which hot code is compiled: a service runs for days. */
+  readonly warm_up_s: number
 }
 
 /** One variant in one round. */
@@ -41,7 +43,7 @@ export interface Result {
   readonly errors: number
 }
 
-const WARM_UP_S = 1
+const FIRST_ROUND_S = 1
 /** The least number of requests of a connection in a round, however slow. */
 const LEAST_EACH = 2
 const BACKGROUND_EACH = 8
@@ -70,8 +72,7 @@ export async function measure(
   const samples = new Map<Variant, Sample[]>(variants.map((variant) => [variant, []]))
   const counts = new Map<Server, number>()
   for (const [variant, pool] of pools)
-    for (const server of pool)
-      counts.set(server, await warmUp(server, variant, scenario, timing.seconds))
+    for (const server of pool) counts.set(server, await warmUp(server, variant, scenario, timing))
   for (let round = 0; round < timing.rounds; round += 1) {
     const order = round % 2 === 0 ? variants : variants.toReversed()
     for (const [at] of (pools.get('service') ?? []).entries())
@@ -85,17 +86,18 @@ export async function measure(
   return summarise(scenario, samples, rssMb(first.child))
 }
 
-/** Lets hot code compile. Returns how many requests fit into this number of seconds. */
+/** Lets hot code compile. Returns how many requests fit into the seconds of a round. */
 async function warmUp(
   server: Server,
   variant: Variant,
   scenario: Scenario,
-  seconds: number,
+  { seconds, warm_up_s }: Timing,
 ): Promise<number> {
   const { operation } = scenario
+  const warm_s = Math.min(warm_up_s, operation.warm_up_s_max ?? warm_up_s)
   const least = operation.connections * LEAST_EACH
   let count = least
-  for (const length_s of [WARM_UP_S, seconds]) {
+  for (const length_s of [FIRST_ROUND_S, warm_s, seconds]) {
     const { rps } = await sample(server, scenario, toSend(server, variant, operation, count))
     count = Math.max(least, Math.round(rps * length_s))
   }

@@ -32,7 +32,9 @@ const { values } = parseArgs({
   },
 })
 
-const timing = values.short ? { rounds: 2, seconds: 1 } : { rounds: 4, seconds: 3 }
+const timing = values.short
+  ? { rounds: 2, seconds: 1, warm_up_s: 2 }
+  : { rounds: 4, seconds: 3, warm_up_s: 8 }
 /** Name that selects the start and memory of a service without data. */
 const START = 'start'
 /** Name that selects the comparison of one process with two, on PostgreSQL. */
@@ -100,9 +102,9 @@ async function measureAll(engine: Engine | PostgresServer): Promise<Run> {
 }
 
 function print({ machine, postgres, results, starts, goals, processes }: Run): void {
-  const { rounds, seconds } = timing
+  const { rounds, seconds, warm_up_s } = timing
   console.log(
-    `${machine}; ${rounds} rounds of ${seconds} s, two processes of each variant, alternated`,
+    `${machine}; ${rounds} rounds of ${seconds} s after ${warm_up_s} s, two processes of each variant, alternated`,
   )
   if (postgres !== null) console.log(postgres)
   const tables = [

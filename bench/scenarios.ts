@@ -22,6 +22,8 @@ export interface Operation {
   readonly connections: number
   /** Number of memories or decisions in one request, if rates count these. */
   readonly items?: number
+  /** For requests that use up the data of the service: seconds before the rounds. */
+  readonly warm_up_s_max?: number
   /** @param checkpoint the checkpoint for requests of proofs */
   make(index: number, checkpoint?: Checkpoint): HttpRequest
 }
@@ -129,6 +131,7 @@ const FIRST_ERASED = 11
 const erase: Operation = {
   name: 'erasure',
   connections: 8,
+  warm_up_s_max: 2,
   make: (index) => post('/v1/erasure/issue', { fact_ref: FIRST_ERASED + index }),
 }
 

@@ -41,17 +41,19 @@ const BLOCK_BYTES_MIN = 4_096
 const BLOCK_BYTES_MAX = PAGE_BYTES
 const CLASSES = Math.log2(BLOCK_BYTES_MAX / BLOCK_BYTES_MIN) + 1
 
-/** The number of queries whose dot products are computed together. */
-const QUERIES_MAX = 2
+/** The number of queries whose dot products are computed together, an even number. */
+const QUERIES_MAX = 4
 /**
- * The first page of a memory is working memory: the queries, each in two parts, then the results of
- * a block for each.
+ * The first pages of a memory are working memory: the queries, each in two parts, then the results
+ * of a block for each.
  */
 const QUERY_DIMENSIONS_MAX = 8_192
-const RESULTS_AT = QUERY_DIMENSIONS_MAX * 2 * QUERIES_MAX
+const QUERY_BYTES = QUERY_DIMENSIONS_MAX * 2
+const RESULTS_AT = QUERY_BYTES * QUERIES_MAX
 /** The number of vectors that fit into a block, a multiple of four. */
 const RESULTS_MAX = BLOCK_BYTES_MAX / STEP
 const RESULTS_BYTES = RESULTS_MAX * Int32Array.BYTES_PER_ELEMENT
+const WORKING_PAGES = (RESULTS_AT + RESULTS_BYTES * QUERIES_MAX) / PAGE_BYTES
 
 /** Room for vectors. It is zeroed when it is allocated, and again when it is freed. */
 export interface VectorBlock {
@@ -72,14 +74,18 @@ interface DotResults {
  * and allocates blocks within them (buddy allocation: free neighbours are joined).
  */
 class VectorMemory {
-  readonly #memory = new WebAssembly.Memory({ initial: 1, maximum: PAGES_MAX, shared: true })
+  readonly #memory = new WebAssembly.Memory({
+    initial: WORKING_PAGES,
+    maximum: PAGES_MAX,
+    shared: true,
+  })
   /** They take addresses, the parameters in `dots.wat`. */
   readonly #exports: WebAssembly.Instance['exports']
   readonly #queries: Uint8Array
   readonly #results: readonly Int32Array[]
   /** Offsets of free blocks of BLOCK_BYTES_MIN * 2 ** class bytes, by class. */
   readonly #free = Array.from({ length: CLASSES }, () => new Set<number>())
-  #pages = 1
+  #pages = WORKING_PAGES
   #blocks = 0
 
   constructor(module: WebAssembly.Module) {
@@ -119,13 +125,17 @@ class VectorMemory {
 
   /** Call this before `run`, in the same search. No number of a query may be below -127. */
   setQueries(queries: readonly Int8Array[]): void {
-    const step = STEP * 2 * queries.length
-    for (const [i, query] of queries.entries())
-      for (let from = 0, to = i * STEP * 2; from < query.length; from += STEP, to += step)
+    for (const [i, query] of queries.entries()) {
+      // Two queries alternate, and a last one stands alone, as the functions in `dots.wat` read them.
+      const isAlone = i % 2 === 0 && i === queries.length - 1
+      const step = STEP * 2 * (isAlone ? 1 : 2)
+      const first = (i - (i % 2)) * QUERY_BYTES + (i % 2) * STEP * 2
+      for (let from = 0, to = first; from < query.length; from += STEP, to += step)
         for (let at = 0; at < STEP; at++) {
           this.#queries[to + at] = Math.max(0, query[from + at] ?? 0)
           this.#queries[to + STEP + at] = Math.max(0, -(query[from + at] ?? 0))
         }
+    }
   }
 
   /**
@@ -134,9 +144,12 @@ class VectorMemory {
    */
   run(offset: number, stride: number, { outs, at, count }: DotResults): void {
     const { dots, dotsOfTwo } = this.#exports
-    const range = [offset, offset + count * stride, 0, stride, RESULTS_AT]
-    if (outs.length === 1) dots(...range)
-    else dotsOfTwo(...range, RESULTS_AT + RESULTS_BYTES)
+    const end = offset + count * stride
+    for (let i = 0; i < outs.length; i += 2) {
+      const addresses = [offset, end, i * QUERY_BYTES, stride, RESULTS_AT + i * RESULTS_BYTES]
+      if (i === outs.length - 1) dots(...addresses)
+      else dotsOfTwo(...addresses, RESULTS_AT + (i + 1) * RESULTS_BYTES)
+    }
     for (const [i, out] of outs.entries()) {
       const results = this.#results[i]
       if (results) out.set(results.subarray(0, count), at)
@@ -239,13 +252,12 @@ function freeAll(blocks: (VectorBlock | undefined)[]): void {
   blocks.length = 0
 }
 
-/** Dot products that were computed for a search which has not begun, beside those of another. */
+/** Dot products for searches that have not begun, computed beside those of another. */
 interface EarlyDots {
-  readonly query: Int8Array
   /** The number of slots, from the first on. */
   readonly slots: number
-  /** By slot. It may be longer. */
-  readonly dots: Int32Array
+  /** By query, then by slot. The arrays may be longer. */
+  readonly dots: Map<Int8Array, Int32Array>
   complete: boolean
 }
 
@@ -262,8 +274,8 @@ export class VectorColumn {
   readonly #expected = new Set<Int8Array>()
   /** Dropped when one of its slots changes. */
   #early: EarlyDots | null = null
-  /** An array for the next early dot products; kept, because it is large. */
-  #spare = new Int32Array(0)
+  /** Arrays for the next early dot products; kept, because they are large. */
+  #spare: Int32Array[] = []
   readonly #blocks: (VectorBlock | undefined)[] = []
   readonly #allocate: (bytes: number) => VectorBlock
 
@@ -280,7 +292,7 @@ export class VectorColumn {
       this.#slotsPerBlock = Math.floor(BLOCK_BYTES_MAX / this.#stride)
     }
     assert.equal(vector.length, this.#dimensions, 'a vector of another space')
-    if (this.#early && slot < this.#early.slots) this.#early = null
+    if (this.#early && slot < this.#early.slots) this.#dropEarly()
     this.#blockFor(slot).set(vector, this.#startOf(slot))
   }
 
@@ -289,13 +301,13 @@ export class VectorColumn {
     this.#dimensions = 0
     this.#stride = 0
     this.#early = null
-    this.#spare = new Int32Array(0)
+    this.#spare = []
     freeAll(this.#blocks)
   }
 
   clear(slot: number): void {
     const start = this.#startOf(slot)
-    this.#early = null
+    this.#dropEarly()
     this.#blockOf(slot)?.fill(0, start, start + this.#stride)
   }
 
@@ -335,14 +347,15 @@ export class VectorColumn {
   }
 
   /**
-   * Announces a search: another one that runs before it may compute its dot products as well. The
-   * time of both is that of reading the vectors from memory. Returns what ends the announcement.
+   * Announces a search: another one that runs before it may compute its dot products as well. Most
+   * of the time of each is that of reading the vectors from memory. Returns what ends the
+   * announcement.
    */
   expect(query: Int8Array): () => void {
     this.#expected.add(query)
     return () => {
       this.#expected.delete(query)
-      if (this.#early?.query === query) this.#early = null
+      this.#keepSpare(query)
     }
   }
 
@@ -353,40 +366,54 @@ export class VectorColumn {
   *denseScores(query: Int8Array, slots: number, out: Int32Array): Steps<void> {
     out.fill(0, 0, slots)
     if (this.#dimensions === 0) return
-    const known = this.#takeEarly(query, slots)
-    if (known) out.set(known.dots.subarray(0, known.slots))
-    const first = Math.floor((known?.slots ?? 0) / this.#slotsPerBlock)
-    const early = known ? null : this.#beginEarly(slots)
+    const known = this.#takeEarly(query, { slots, out })
+    const early = known > 0 ? null : this.#beginEarly(slots)
     const blocks = Math.min(this.#blocks.length, Math.ceil(slots / this.#slotsPerBlock))
+    const first = Math.floor(known / this.#slotsPerBlock)
     for (let from = first; from < blocks; from += BLOCKS_A_STEP) {
-      // A change of a vector between two steps drops what is computed for the other search.
-      const both = early !== null && this.#early === early
-      const queries = both ? [query, early.query] : [query]
-      const outs = both ? [out, early.dots] : [out]
-      const to = Math.min(blocks, from + BLOCKS_A_STEP)
-      this.#multiply(
-        queries.map((one) => this.#pad(one)),
-        { slots, outs, from, to },
-      )
+      // A change of a vector between two steps drops what is computed for other searches.
+      const others = early !== null && this.#early === early ? [...early.dots] : []
+      const queries = [query, ...others.map(([other]) => other)].map((one) => this.#pad(one))
+      const outs = [out, ...others.map(([, dots]) => dots)]
+      this.#multiply(queries, { slots, outs, from, to: Math.min(blocks, from + BLOCKS_A_STEP) })
       yield
     }
     if (early) early.complete = true
   }
 
-  #takeEarly(query: Int8Array, slots: number): EarlyDots | null {
+  /** Copies the early dot products of a query; returns the number of slots that have them. */
+  #takeEarly(query: Int8Array, { slots, out }: { slots: number; out: Int32Array }): number {
     this.#expected.delete(query)
     const early = this.#early
-    if (early?.query !== query || !early.complete || early.slots > slots) return null
-    this.#early = null
-    return early
+    const dots = early?.complete === true && early.slots <= slots && early.dots.get(query)
+    if (!early || !dots) return 0
+    out.set(dots.subarray(0, early.slots))
+    this.#keepSpare(query)
+    return early.slots
+  }
+
+  #keepSpare(query: Int8Array): void {
+    const dots = this.#early?.dots.get(query)
+    if (dots) this.#spare.push(dots)
+    this.#early?.dots.delete(query)
   }
 
   #beginEarly(slots: number): EarlyDots | null {
-    const [query] = this.#expected
-    if (!query) return null
-    if (this.#spare.length < slots) this.#spare = new Int32Array(Math.ceil(slots * 1.25))
-    this.#early = { query, slots, dots: this.#spare, complete: false }
+    this.#dropEarly()
+    const queries = [...this.#expected].slice(0, QUERIES_MAX - 1)
+    if (queries.length === 0) return null
+    const take = (): Int32Array => {
+      const spare = this.#spare.pop()
+      return spare && spare.length >= slots ? spare : new Int32Array(Math.ceil(slots * 1.25))
+    }
+    const dots = new Map(queries.map((query) => [query, take()]))
+    this.#early = { slots, dots, complete: false }
     return this.#early
+  }
+
+  #dropEarly(): void {
+    for (const query of [...(this.#early?.dots.keys() ?? [])]) this.#keepSpare(query)
+    this.#early = null
   }
 
   #pad(query: Int8Array): Int8Array {
@@ -424,7 +451,10 @@ export class VectorColumn {
 
   bytes(): number {
     const blocks = this.#blocks.reduce((sum, block) => sum + (block?.bytes.length ?? 0), 0)
-    return blocks + this.#spare.byteLength
+    return [...this.#spare, ...(this.#early?.dots.values() ?? [])].reduce(
+      (sum, { byteLength }) => sum + byteLength,
+      blocks,
+    )
   }
 
   #startOf(slot: number): number {
