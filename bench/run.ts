@@ -103,9 +103,8 @@ async function measureAll(engine: Engine | PostgresServer): Promise<Run> {
 
 function print({ machine, postgres, results, starts, goals, processes }: Run): void {
   const { rounds, seconds, warm_up_s } = timing
-  console.log(
-    `${machine}; ${rounds} rounds of ${seconds} s after ${warm_up_s} s, two processes of each variant, alternated`,
-  )
+  const times = `${rounds} rounds of ${seconds} s after ${warm_up_s} s`
+  console.log(`${machine}; ${times}, two processes of each variant, alternated`)
   if (postgres !== null) console.log(postgres)
   const tables = [
     goals.length > 0 && goalsTable(goals),

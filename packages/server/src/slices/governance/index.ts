@@ -167,8 +167,8 @@ export function showEvaluated(
   if (outcomes.length > 0) evaluations.push('}')
   const { allowed, ...decision } = decide(outcomes)
   const head = membersOf({ ...decision, evaluation_id, policy_set: set.policy_set, dry_run })
-  const text = `{"allowed":${allowed},"evaluations":[${evaluations.join('')}],${head},"logs":[${logs}]}`
-  return rawJson(text)
+  const entries = evaluations.join('')
+  return rawJson(`{"allowed":${allowed},"evaluations":[${entries}],${head},"logs":[${logs}]}`)
 }
 
 /** The JSON of an object without its braces. */

@@ -2,7 +2,6 @@
 
 import { CHECK_FIELDS, type PolicyType } from '@custos/contract'
 import type { Detail } from './outcome.ts'
-import type { PolicyText } from './policy.ts'
 
 const KEYS: Readonly<Partial<Record<PolicyType, readonly string[]>>> = {
   ...CHECK_FIELDS,
@@ -16,7 +15,10 @@ const KEYS: Readonly<Partial<Record<PolicyType, readonly string[]>>> = {
 
 /** Empty if the policy simply allowed the request. */
 export function describeDetail(
-  policy: Pick<PolicyText, 'policy_type' | 'config'>,
+  policy: {
+    readonly policy_type: PolicyType
+    readonly config: Readonly<Record<string, unknown>>
+  },
   detail: Detail | null,
 ): string {
   if (detail === null) return ''
@@ -75,7 +77,7 @@ function foundBy({ item, entities = [], count = 0 }: Detail): string {
 function fieldsOf({
   policy_type,
   config,
-}: Pick<PolicyText, 'policy_type' | 'config'>): readonly string[] {
+}: Parameters<typeof describeDetail>[0]): readonly string[] {
   const given = config['check_fields']
   return Array.isArray(given) ? given.map(String) : (KEYS[policy_type] ?? [])
 }

@@ -23,7 +23,7 @@ export interface PolicyText {
 
 export interface CompiledPolicy extends PolicyText {
   /** The JSON of an outcome: an entry of `logs`, and the members of `evaluations` that are its. */
-  write(outcome: Outcome): WrittenOutcome
+  write(outcome: Outcome): { readonly evaluation: string; readonly log: string }
   /** `null` for all types except rate_limit. */
   readonly rate: {
     readonly max_requests: number
@@ -32,11 +32,6 @@ export interface CompiledPolicy extends PolicyText {
   } | null
   /** Returns a promise only if it searches for long or waits for something. */
   evaluate(request: GateRequest, around: Surroundings): Evaluation | Promise<Evaluation>
-}
-
-export interface WrittenOutcome {
-  readonly evaluation: string
-  readonly log: string
 }
 
 export interface Evaluation {
@@ -92,7 +87,7 @@ export function policyOf(text: PolicyText, rule: Rule): CompiledPolicy {
 function outcomeWriter(policy: PolicyText): CompiledPolicy['write'] {
   const { policy_id, name, policy_type, action } = policy
   const about = { policy_name: name, policy_type, action }
-  const write = ({ result, applicable, detail }: Outcome): WrittenOutcome => {
+  const write = ({ result, applicable, detail }: Outcome) => {
     const words = describeDetail(policy, detail)
     const reason = detail?.reason ?? null
     const evaluation = { policy_id, ...about, result, applicable, reason, detail: words }

@@ -47,7 +47,7 @@ export class Searchable {
   /** Size of the text; of a list or object over the limit, only of the part that was read. */
   readonly bytes: number
   #folded: FoldedText | null | undefined
-  #forms: readonly SearchedForm[] | undefined
+  #forms: Searchable['forms'] | undefined
 
   constructor(value: unknown) {
     const pieces: string[] = []
@@ -67,18 +67,15 @@ export class Searchable {
     return this.#folded
   }
 
-  /** The text, and the normalised text if it differs. */
-  get forms(): readonly SearchedForm[] {
+  /**
+   * The text, and the normalised text if it differs. `tested`: whether a pattern matches, by its
+   * key, because policies of a tenant often have the same patterns.
+   */
+  get forms(): readonly { readonly text: string; readonly tested: Map<string, boolean> }[] {
     const texts = this.folded === null ? [this.text] : [this.text, this.folded.text]
     this.#forms ??= texts.map((text) => ({ text, tested: new Map() }))
     return this.#forms
   }
-}
-
-interface SearchedForm {
-  readonly text: string
-  /** Whether a pattern matches, by its key: policies of a tenant often have the same patterns. */
-  readonly tested: Map<string, boolean>
 }
 
 function* piecesOf(value: unknown): Generator<string> {

@@ -81,7 +81,7 @@ test('a search in steps finds what a search at once finds, whatever runs beside 
   )
 })
 
-test('searches that wait for their turn find what they find alone, whatever changes meanwhile', async () => {
+test('a search that waited finds what it finds alone, whatever changed meanwhile', async () => {
   const many = fc.array(fc.tuple(request, step), { minLength: 2, maxLength: 5 })
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), many, async (steps, turns) => {

@@ -51,7 +51,7 @@ test('every slot gets the sum of products, for any length, with SIMD and without
   )
 })
 
-/** Of so many dimensions that a few hundred slots take several blocks. */
+/** The dimensions of a vector with which a few hundred slots take several blocks. */
 const LONG = 500
 const longVector = (seed: number): Int8Array =>
   Int8Array.from({ length: LONG }, (_, at) => ((seed + 1) * (at + 7)) % 127)
@@ -74,7 +74,7 @@ test('searches whose vectors are compared together get what each gets alone', ()
   fc.assert(
     fc.property(fc.array(turn, { minLength: 8, maxLength: 20 }), (turns) => {
       for (const column of columns()) {
-        const out = new Int32Array(410)
+        const out = new Int32Array(410).fill(7)
         for (const { query, expected, changes, slots } of turns) {
           const own = queries[query] ?? longVector(0)
           for (const one of expected) column.expect(queries[one] ?? own)
@@ -121,6 +121,14 @@ test('what a search left or changed between its steps does not count for the nex
     left.next()
     left.return()
     compareLater()
+    column.expect(second)
+    const [one, other] = [1, 2].map(() => column.denseScores(first, slots, new Int32Array(slots)))
+    assert(one && other)
+    one.next()
+    other.next()
+    finish(one)
+    compareLater()
+    other.return()
     column.clearAll()
   }
 })

@@ -4,6 +4,7 @@
 // the process, in blocks, and the dot products are computed where the vectors are.
 
 import assert from 'node:assert/strict'
+import { EarlyDots } from './early-dots.ts'
 import { DOTS_MODULE } from './generated/wasm-modules.ts'
 import type { PieceReader, PieceWriter } from './pieces.ts'
 import type { Steps } from './steps.ts'
@@ -60,13 +61,6 @@ export interface VectorBlock {
   readonly bytes: Int8Array
   /** Position in a memory; `null` for an ordinary array, which is searched without SIMD. */
   readonly place: { readonly memory: VectorMemory; readonly offset: number } | null
-}
-
-/** Where the dot products of `count` vectors are written: to `at` and following, for each query. */
-interface DotResults {
-  readonly outs: readonly Int32Array[]
-  readonly at: number
-  readonly count: number
 }
 
 /**
@@ -126,7 +120,7 @@ class VectorMemory {
   /** Call this before `run`, in the same search. No number of a query may be below -127. */
   setQueries(queries: readonly Int8Array[]): void {
     for (const [i, query] of queries.entries()) {
-      // Two queries alternate, and a last one stands alone, as the functions in `dots.wat` read them.
+      // The functions in `dots.wat` read two queries that alternate, or a last one alone.
       const isAlone = i % 2 === 0 && i === queries.length - 1
       const step = STEP * 2 * (isAlone ? 1 : 2)
       const first = (i - (i % 2)) * QUERY_BYTES + (i % 2) * STEP * 2
@@ -142,7 +136,11 @@ class VectorMemory {
    * Writes the dot products of each query with `count` vectors of a block into its `out`, from `at`
    * on. The vectors are as long as the queries, a multiple of STEP.
    */
-  run(offset: number, stride: number, { outs, at, count }: DotResults): void {
+  run(
+    offset: number,
+    stride: number,
+    { outs, at, count }: { outs: readonly Int32Array[]; at: number; count: number },
+  ): void {
     const { dots, dotsOfTwo } = this.#exports
     const end = offset + count * stride
     for (let i = 0; i < outs.length; i += 2) {
@@ -252,15 +250,6 @@ function freeAll(blocks: (VectorBlock | undefined)[]): void {
   blocks.length = 0
 }
 
-/** Dot products for searches that have not begun, computed beside those of another. */
-interface EarlyDots {
-  /** The number of slots, from the first on. */
-  readonly slots: number
-  /** By query, then by slot. The arrays may be longer. */
-  readonly dots: Map<Int8Array, Int32Array>
-  complete: boolean
-}
-
 /**
  * Holds int8 vectors of one length; the vector of an empty slot is zero. All blocks but the first
  * have BLOCK_BYTES_MAX bytes. The first block grows on demand, as most namespaces are small.
@@ -270,12 +259,7 @@ export class VectorColumn {
   /** Bytes from one vector to the next: the dimensions rounded up to a multiple of STEP. */
   #stride = 0
   #slotsPerBlock = 1
-  /** Queries of searches that wait for their turn. */
-  readonly #expected = new Set<Int8Array>()
-  /** Dropped when one of its slots changes. */
-  #early: EarlyDots | null = null
-  /** Arrays for the next early dot products; kept, because they are large. */
-  #spare: Int32Array[] = []
+  readonly #early = new EarlyDots(QUERIES_MAX - 1)
   readonly #blocks: (VectorBlock | undefined)[] = []
   readonly #allocate: (bytes: number) => VectorBlock
 
@@ -292,7 +276,7 @@ export class VectorColumn {
       this.#slotsPerBlock = Math.floor(BLOCK_BYTES_MAX / this.#stride)
     }
     assert.equal(vector.length, this.#dimensions, 'a vector of another space')
-    if (this.#early && slot < this.#early.slots) this.#dropEarly()
+    this.#early.change(slot)
     this.#blockFor(slot).set(vector, this.#startOf(slot))
   }
 
@@ -300,14 +284,13 @@ export class VectorColumn {
   clearAll(): void {
     this.#dimensions = 0
     this.#stride = 0
-    this.#early = null
-    this.#spare = []
+    this.#early.release()
     freeAll(this.#blocks)
   }
 
   clear(slot: number): void {
     const start = this.#startOf(slot)
-    this.#dropEarly()
+    this.#early.change(slot)
     this.#blockOf(slot)?.fill(0, start, start + this.#stride)
   }
 
@@ -347,16 +330,11 @@ export class VectorColumn {
   }
 
   /**
-   * Announces a search: another one that runs before it may compute its dot products as well. Most
-   * of the time of each is that of reading the vectors from memory. Returns what ends the
-   * announcement.
+   * Announces a search: one that runs before it may compute its dot products too. Returns what ends
+   * the announcement.
    */
   expect(query: Int8Array): () => void {
-    this.#expected.add(query)
-    return () => {
-      this.#expected.delete(query)
-      this.#keepSpare(query)
-    }
+    return this.#early.expect(query)
   }
 
   /**
@@ -364,56 +342,19 @@ export class VectorColumn {
    * ms for 100,000 vectors of 256 dimensions with SIMD, 20 ms without.
    */
   *denseScores(query: Int8Array, slots: number, out: Int32Array): Steps<void> {
-    out.fill(0, 0, slots)
-    if (this.#dimensions === 0) return
-    const known = this.#takeEarly(query, { slots, out })
-    const early = known > 0 ? null : this.#beginEarly(slots)
-    const blocks = Math.min(this.#blocks.length, Math.ceil(slots / this.#slotsPerBlock))
+    if (this.#dimensions === 0) return void out.fill(0, 0, slots)
+    const known = this.#early.take(query, { slots, out })
+    // A change of a vector between two steps empties the map, and so does another search.
+    const others = known > 0 ? null : this.#early.begin(slots)
+    const blocks = Math.ceil(slots / this.#slotsPerBlock)
     const first = Math.floor(known / this.#slotsPerBlock)
     for (let from = first; from < blocks; from += BLOCKS_A_STEP) {
-      // A change of a vector between two steps drops what is computed for other searches.
-      const others = early !== null && this.#early === early ? [...early.dots] : []
-      const queries = [query, ...others.map(([other]) => other)].map((one) => this.#pad(one))
-      const outs = [out, ...others.map(([, dots]) => dots)]
+      const queries = [query, ...(others?.keys() ?? [])].map((one) => this.#pad(one))
+      const outs = [out, ...(others?.values() ?? [])]
       this.#multiply(queries, { slots, outs, from, to: Math.min(blocks, from + BLOCKS_A_STEP) })
       yield
     }
-    if (early) early.complete = true
-  }
-
-  /** Copies the early dot products of a query; returns the number of slots that have them. */
-  #takeEarly(query: Int8Array, { slots, out }: { slots: number; out: Int32Array }): number {
-    this.#expected.delete(query)
-    const early = this.#early
-    const dots = early?.complete === true && early.slots <= slots && early.dots.get(query)
-    if (!early || !dots) return 0
-    out.set(dots.subarray(0, early.slots))
-    this.#keepSpare(query)
-    return early.slots
-  }
-
-  #keepSpare(query: Int8Array): void {
-    const dots = this.#early?.dots.get(query)
-    if (dots) this.#spare.push(dots)
-    this.#early?.dots.delete(query)
-  }
-
-  #beginEarly(slots: number): EarlyDots | null {
-    this.#dropEarly()
-    const queries = [...this.#expected].slice(0, QUERIES_MAX - 1)
-    if (queries.length === 0) return null
-    const take = (): Int32Array => {
-      const spare = this.#spare.pop()
-      return spare && spare.length >= slots ? spare : new Int32Array(Math.ceil(slots * 1.25))
-    }
-    const dots = new Map(queries.map((query) => [query, take()]))
-    this.#early = { slots, dots, complete: false }
-    return this.#early
-  }
-
-  #dropEarly(): void {
-    for (const query of [...(this.#early?.dots.keys() ?? [])]) this.#keepSpare(query)
-    this.#early = null
+    if (others) this.#early.complete(others)
   }
 
   #pad(query: Int8Array): Int8Array {
@@ -429,15 +370,18 @@ export class VectorColumn {
       outs,
       from,
       to,
-    }: Pick<DotResults, 'outs'> & { slots: number; from: number; to: number },
+    }: { slots: number; outs: readonly Int32Array[]; from: number; to: number },
   ): void {
     const used = new Set<VectorMemory>()
     for (let index = from; index < to; index++) {
       const block = this.#blocks[index]
-      if (block === undefined) continue
       const at = index * this.#slotsPerBlock
-      const held = Math.floor(block.bytes.length / this.#stride)
-      const results = { outs, at, count: Math.min(slots - at, held, this.#slotsPerBlock) }
+      const end = Math.min(slots, at + this.#slotsPerBlock)
+      const held = Math.floor((block?.bytes.length ?? 0) / this.#stride)
+      const count = Math.min(end - at, held)
+      for (const out of outs) out.fill(0, at + count, end)
+      if (block === undefined) continue
+      const results = { outs, at, count }
       if (block.place === null) plainDots(block.bytes, queries, results)
       else {
         const { memory, offset } = block.place
@@ -451,10 +395,7 @@ export class VectorColumn {
 
   bytes(): number {
     const blocks = this.#blocks.reduce((sum, block) => sum + (block?.bytes.length ?? 0), 0)
-    return [...this.#spare, ...(this.#early?.dots.values() ?? [])].reduce(
-      (sum, { byteLength }) => sum + byteLength,
-      blocks,
-    )
+    return blocks + this.#early.bytes()
   }
 
   #startOf(slot: number): number {
@@ -484,7 +425,7 @@ export class VectorColumn {
 function plainDots(
   block: Int8Array,
   queries: readonly Int8Array[],
-  { outs, at, count }: DotResults,
+  { outs, at, count }: { outs: readonly Int32Array[]; at: number; count: number },
 ): void {
   for (const [i, query] of queries.entries())
     for (let index = 0; index < count; index++) {
