@@ -48,7 +48,8 @@ const MINUTE_MS = 60_000
 
 const timersOf = ({ epoch_seconds, rewrite_hours }: TimerOptions): readonly Timer[] => [
   { name: 'epochs', every_ms: epoch_seconds * 1_000, where: 'one_process', run: rollGrownLogs },
-  // Maximum time for which other processes count a returned memory as never retrieved.
+  // The time for which other processes count a returned memory as never retrieved: these two
+  // seconds, and as long as it takes to record some thousand memories a second.
   { name: 'retrieved', every_ms: 2_000, where: 'each_process', run: flushRetrievedFacts },
   { name: 'indexes', every_ms: MINUTE_MS, where: 'each_process', run: saveDueIndexes },
   // An erased fact leaves the memory of every process within a second.

@@ -126,19 +126,19 @@ const LABEL_CHARS = 12
 const LABELLED = ['model_id', 'store_id', 'tool_name', 'action'] as const
 const MEASURED = ['query', 'content', 'output'] as const
 
-const LABELS_MAX = 1_000
+const LABELS_MAX = 100
 const LABELLED_CHARS_MAX = 200
 /** Labels by key and value, because names of models and stores repeat. Dropped with the keys. */
 const labels = new WeakMap<TenantKeys, LruCache<string, string>>()
 
 function labelOf(keys: TenantKeys, key: string, value: string | number): string {
   const text = `${key}\n${value}`
+  const compute = () => `~${keys.label(text).slice(0, LABEL_CHARS)}`
+  // Refs hardly repeat.
+  if (typeof value === 'number' || value.length > LABELLED_CHARS_MAX) return compute()
   const known = labels.get(keys) ?? new LruCache<string, string>({ max: LABELS_MAX })
   labels.set(keys, known)
-  const kept = known.get(text)
-  if (kept !== undefined) return kept
-  const label = `~${keys.label(text).slice(0, LABEL_CHARS)}`
-  return text.length > LABELLED_CHARS_MAX ? label : known.set(text, label)
+  return known.get(text) ?? known.set(text, compute())
 }
 
 /** Returns known operation names in clear, others as a keyed hash. */

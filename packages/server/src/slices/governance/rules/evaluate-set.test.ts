@@ -89,3 +89,23 @@ test('replacing spans leaves every character outside them and none inside', () =
     }),
   )
 })
+
+test('policies that take long without searching leave room for other requests', async () => {
+  const policy = compiledOf(textOf('token_budget', {}))
+  const slow = {
+    ...policy,
+    evaluate(...given: Parameters<typeof policy.evaluate>) {
+      for (const from = performance.now(); performance.now() - from < 10; );
+      return policy.evaluate(...given)
+    },
+  }
+  let turns = 0
+  const count = () => {
+    turns += 1
+    if (turns < 10) setImmediate(count)
+  }
+  setImmediate(count)
+  const request = { operation: 'my.own', contexts: [{}], exceeded: new Set<number>() }
+  await evaluateSet([slow, slow, slow], request)
+  assert.ok(turns > 0)
+})

@@ -48,7 +48,10 @@ export interface Outcome {
   readonly detail: Detail | null
 }
 
-/** The only outcomes without a detail: the policy allows the request, or does not apply to it. */
+/**
+ * The only outcomes of an evaluation without a detail: the policy allows the request, or does not
+ * apply to it.
+ */
 export const CLEAR: Outcome = { result: 'allowed', applicable: true, detail: null }
 export const UNCONCERNED: Outcome = { result: 'allowed', applicable: false, detail: null }
 

@@ -82,9 +82,11 @@ function* findSpans(pattern: RE2JS, text: string): Generator<Span> {
  */
 export function findFirst(
   patterns: readonly Pattern[],
-  { forms }: Searchable,
+  searched: Searchable,
   work: Work,
 ): number | Promise<number> {
+  if (patterns.length === 0) return -1
+  const { forms } = searched
   const findFrom = (first: number): number | Promise<number> => {
     for (let at = first; at < patterns.length * forms.length; at += 1) {
       const item = Math.floor(at / forms.length)

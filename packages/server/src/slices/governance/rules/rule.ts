@@ -36,27 +36,23 @@ export interface Work {
   pause(): Promise<void> | undefined
 }
 
-/** Units between two looks at the clock, well below a millisecond of work. */
+/** Units of searches between two looks at the clock, well below a millisecond of work. */
 const LOOK_UNITS = 2 ** 14
-/** What a policy without a search counts for, in the same unit. */
-const POLICY_UNITS = 2 ** 8
 
 export function makeWork(): Work {
   const pace = yieldBetweenChunks()
   let left = WORK_MAX
   let unseen = 0
-  const look = (units: number): Promise<void> | undefined => {
-    unseen += units
-    if (unseen < LOOK_UNITS) return undefined
-    unseen = 0
-    return pace()
-  }
   return {
     spend(units) {
       left -= units
       if (left < 0) throw new Fault({ reason: 'work_exceeded' })
-      return look(units)
+      unseen += units
+      if (unseen < LOOK_UNITS) return undefined
+      unseen = 0
+      return pace()
     },
-    pause: () => look(POLICY_UNITS),
+    // A policy that searches no text may still take milliseconds, as for a long list.
+    pause: pace,
   }
 }

@@ -72,8 +72,9 @@ export class Searchable {
    * key, because policies of a tenant often have the same patterns.
    */
   get forms(): readonly { readonly text: string; readonly tested: Map<string, boolean> }[] {
-    const texts = this.folded === null ? [this.text] : [this.text, this.folded.text]
-    this.#forms ??= texts.map((text) => ({ text, tested: new Map() }))
+    this.#forms ??= [this.text, this.folded?.text].flatMap((text) =>
+      text === undefined ? [] : [{ text, tested: new Map() }],
+    )
     return this.#forms
   }
 }

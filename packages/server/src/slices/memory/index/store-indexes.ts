@@ -73,8 +73,6 @@ function updateIndex(index: StoreIndex, change: StoreChange): void {
   index.head_seq = to_seq
 }
 
-const NO_VECTOR = { namespace: null, vector: null }
-
 /** Starting only one per iteration of the event loop costs a tenth of the rate at 8 connections. */
 const SEARCHES_PER_ITERATION = 4
 
@@ -138,20 +136,21 @@ export class StoreIndexes {
    * Runs a search of the store. Searches of large indexes run one after another, so that each
    * begins with a current snapshot and few snapshots are held. The others, which have no steps,
    * begin a few at a time.
-   * @param find what the search will compare, so that another can do it too while it waits
+   * @param announce what the search will compare, so that another can do it too while it waits
    */
   async inTurn<T>(
     tenant_id: string,
     store_id: string,
     search: () => Promise<T>,
-    find: () => Pick<SearchOptions, 'namespace' | 'vector'> = () => NO_VECTOR,
+    announce: () => Pick<SearchOptions, 'namespace' | 'vector'> | null = () => null,
   ): Promise<T> {
     const index = this.#entries.get(keyOf(tenant_id, store_id))?.index
     if (!index || index.size < searchSteps.slots_min) {
       await this.#start()
       return search()
     }
-    const end = index.expectSearch(find())
+    const announced = announce()
+    const end = announced ? index.expectSearch(announced) : () => {}
     try {
       return await this.#turns.run(search)
     } finally {

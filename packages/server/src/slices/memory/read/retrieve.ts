@@ -127,10 +127,8 @@ async function answerAtHead(
       const read_mark = openedFactCache(kernel).markRead(tenant_id)
       return call.read((db) => answerFromSnapshot(call, db, store_id, { ...tried, read_mark }))
     }
-    const answer = await storeIndexes(kernel).inTurn(tenant_id, store_id, search, () => ({
-      namespace: parseNamespace(tenant_id, options.names),
-      vector: tried.vector,
-    }))
+    const announce = () => findCompared(tenant_id, tried)
+    const answer = await storeIndexes(kernel).inTurn(tenant_id, store_id, search, announce)
     if (answer.reply) {
       retrievedFacts(kernel).add({ tenant_id, store_id }, answer.packed)
       kernel.metrics.countRetrievedTokens(answer.reply.figures['tokens_used'] ?? 0)
@@ -148,6 +146,19 @@ async function answerAtHead(
       })
   }
   return call.refuse('index_building', undefined, { retry_after_s: 1 })
+}
+
+/** What the search compares; `null` if it will be refused for its names. */
+function findCompared(
+  tenant_id: string,
+  { names, vector }: Pick<SnapshotOptions, 'names' | 'vector'>,
+): Pick<SearchOptions, 'namespace' | 'vector'> | null {
+  try {
+    return { namespace: parseNamespace(tenant_id, names), vector }
+  } catch (error) {
+    if (error instanceof Refusal) return null
+    throw error
+  }
 }
 
 type RetrieveAttempt =

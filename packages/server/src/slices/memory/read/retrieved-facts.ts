@@ -17,6 +17,7 @@ const PENDING_MAX = 200_000
 const UNIT_REFS = 100
 /** The pause after each unit as a multiple of its time, which leaves room for requests. */
 const PAUSE_FACTOR = 3
+const PAUSE_MS_MAX = 20
 
 interface StoreId {
   readonly tenant_id: string
@@ -50,8 +51,8 @@ class RetrievedFacts {
   }
 
   /**
-   * Records the pending refs; those that cannot be recorded stay pending. Pauses between units of
-   * work until `stopping` is aborted, or not at all without it.
+   * Records the pending refs; those that cannot be recorded stay pending. With `stopping`, pauses
+   * between units of work until it is aborted. A call during another one waits for that one.
    */
   flush(stopping?: AbortSignal): Promise<void> {
     this.#flushing ??= this.#flush(stopping).finally(() => {
@@ -68,7 +69,10 @@ class RetrievedFacts {
           const begun_ms = performance.now()
           await this.#record(store, refs.slice(at, at + UNIT_REFS))
           const pause_ms = PAUSE_FACTOR * (performance.now() - begun_ms)
-          if (stopping) await sleep(pause_ms, null, { signal: stopping }).catch(() => {})
+          if (stopping)
+            await sleep(Math.min(PAUSE_MS_MAX, pause_ms), null, { signal: stopping }).catch(
+              () => {},
+            )
         }
       } catch {
         this.#kernel.logger.warn('retrieved.flush_failed', { tenant_id: store.tenant_id })

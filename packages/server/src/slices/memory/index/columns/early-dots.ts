@@ -45,7 +45,7 @@ export class EarlyDots {
    * drops them removes them from the map.
    */
   begin(slots: number): ReadonlyMap<Int8Array, Int32Array> {
-    this.dropAll()
+    this.#dropAll()
     this.#slots = slots
     this.#dots = new Map()
     for (const query of [...this.#expected].slice(0, this.#most)) {
@@ -61,26 +61,29 @@ export class EarlyDots {
     if (dots === this.#dots) this.#isComplete = true
   }
 
-  /** Call it before the vector of a slot changes. */
+  /** Call it before the vector of a slot changes. Nothing is left of the old vector. */
   change(slot: number): void {
-    if (slot < this.#slots) this.dropAll()
+    if (slot >= this.#slots) return
+    this.#dropAll()
+    for (const dots of this.#spare) dots.fill(0)
   }
 
-  dropAll(): void {
-    for (const query of [...this.#dots.keys()]) this.#drop(query)
-    this.#slots = 0
-    this.#isComplete = false
-  }
-
-  /** Returns the memory of the arrays. */
+  /** Call it when all vectors are removed: queries that wait are of another space then. */
   release(): void {
-    this.dropAll()
+    this.#expected.clear()
+    this.#dropAll()
     this.#spare = []
   }
 
   bytes(): number {
     const arrays = [...this.#spare, ...this.#dots.values()]
     return arrays.reduce((sum, { byteLength }) => sum + byteLength, 0)
+  }
+
+  #dropAll(): void {
+    for (const query of [...this.#dots.keys()]) this.#drop(query)
+    this.#slots = 0
+    this.#isComplete = false
   }
 
   #drop(query: Int8Array): void {

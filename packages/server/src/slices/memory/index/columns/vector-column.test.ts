@@ -133,6 +133,19 @@ test('what a search left or changed between its steps does not count for the nex
   }
 })
 
+test('a query that waits while its space is left is not compared with vectors of the next', () => {
+  const column = new VectorColumn()
+  column.set(0, longVector(1))
+  column.expect(longVector(2))
+  column.clearAll()
+  const short = new Int8Array(16).fill(3)
+  column.set(0, short)
+  const out = new Int32Array(1)
+  finish(column.denseScores(short, 1, out))
+  assert.equal(out[0], 16 * 9)
+  column.clearAll()
+})
+
 test('the extremes of 4,096 dimensions stay within 32 bits', () => {
   const lowest = new Int8Array(4_096).fill(-128)
   const out = new Int32Array(1)
