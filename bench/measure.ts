@@ -79,8 +79,10 @@ export async function measure(
       for (const variant of order) {
         const server = pools.get(variant)?.[at]
         if (!server) throw new Error(`there is no process ${at} of ${variant}`)
-        const sent = toSend(server, variant, operation, counts.get(server) ?? 0)
-        samples.get(variant)?.push(await sample(server, scenario, sent))
+        const send = () => toSend(server, variant, operation, counts.get(server) ?? 0)
+        const measured = await sample(server, scenario, send())
+        const other_ms = scenario.others ? await measureOthers(server, operation, send()) : 0
+        samples.get(variant)?.push({ ...measured, other_ms })
       }
   }
   return summarise(scenario, samples, rssMb(first.child))
@@ -116,17 +118,15 @@ function toSend(
 
 async function sample(
   server: Server,
-  { operation, meanwhile, others = false }: Scenario,
+  { operation, meanwhile }: Scenario,
   requests: readonly HttpRequest[],
-): Promise<Sample> {
+): Promise<Omit<Sample, 'other_ms'>> {
   const spent = () => [cpuSeconds(server.child), mainThreadSeconds(server.child)] as const
-  const probe = others ? await OtherRequests.open(server.url) : null
   const background = meanwhile && new Background(server, meanwhile)
   await background?.start()
   const [cpu_s, main_s] = spent()
-  const round = await fire(callersOf(server, operation), requests, () => probe?.start())
+  const round = await fire(callersOf(server, operation), requests)
   const [cpu_end_s, main_end_s] = spent()
-  const other_ms = (await probe?.stop()) ?? 0
   const errors = (await background?.stop()) ?? 0
   const items = round.answered * (operation.items ?? 1)
   const each = (seconds: number) => (meanwhile ? null : (seconds * 1e6) / items)
@@ -135,8 +135,21 @@ async function sample(
     errors: round.errors + errors,
     cpu_us: each(cpu_end_s - cpu_s),
     main_us: each(main_end_s - main_s),
-    other_ms,
   }
+}
+
+/**
+ * Returns the longest wait of other requests in a round of its own, because what sends them takes
+ * processor time from the load generator.
+ */
+async function measureOthers(
+  server: Server,
+  operation: Operation,
+  requests: readonly HttpRequest[],
+): Promise<number> {
+  const probe = await OtherRequests.open(server.url)
+  await fire(callersOf(server, operation), requests, () => probe.start())
+  return probe.stop()
 }
 
 const callersOf = ({ url }: Server, { connections }: Operation) =>
