@@ -81,8 +81,9 @@ export async function measure(
         if (!server) throw new Error(`there is no process ${at} of ${variant}`)
         const send = () => toSend(server, variant, operation, counts.get(server) ?? 0)
         const measured = await sample(server, scenario, send())
-        const other_ms = scenario.others ? await measureOthers(server, operation, send()) : 0
-        samples.get(variant)?.push({ ...measured, other_ms })
+        const others = scenario.others ? await measureOthers(server, operation, send()) : NO_OTHERS
+        const errors = measured.errors + others.errors
+        samples.get(variant)?.push({ ...measured, other_ms: others.other_ms, errors })
       }
   }
   return summarise(scenario, samples, rssMb(first.child))
@@ -138,18 +139,20 @@ async function sample(
   }
 }
 
+const NO_OTHERS = { other_ms: 0, errors: 0 }
+
 /**
- * Returns the longest wait of other requests in a round of its own, because what sends them takes
+ * Measures the longest wait of other requests in a round of its own, because what sends them takes
  * processor time from the load generator.
  */
 async function measureOthers(
   server: Server,
   operation: Operation,
   requests: readonly HttpRequest[],
-): Promise<number> {
+): Promise<typeof NO_OTHERS> {
   const probe = await OtherRequests.open(server.url)
-  await fire(callersOf(server, operation), requests, () => probe.start())
-  return probe.stop()
+  const { errors } = await fire(callersOf(server, operation), requests, () => probe.start())
+  return { other_ms: await probe.stop(), errors }
 }
 
 const callersOf = ({ url }: Server, { connections }: Operation) =>
